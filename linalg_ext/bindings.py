@@ -1,0 +1,233 @@
+"""The one door to upstream's MLIR Python bindings.
+
+Everything else in the library writes `from linalg_ext.bindings import ir, linalg, ...`; this
+module alone (and `frameworks/`) names a provider. Two packages carry the same bindings:
+
+- `mlir`, LLVM's own `mlir-python-bindings` wheel, taken where it is installed;
+- `torch_mlir`, the `torch-mlir` wheel from PyPI, taken otherwise.
+
+One that is already imported wins, so that a program never holds two copies of MLIR; the
+environment variable `LINALG_EXT_BINDINGS=mlir|torch_mlir` forces one. Nothing is loaded before the
+first attribute is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import os
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from linalg_ext.errors import BindingsError
+
+if TYPE_CHECKING:
+    from torch_mlir import execution_engine, ir, passmanager, rewrite
+    from torch_mlir.dialects import (
+        affine,
+        arith,
+        bufferization,
+        builtin,
+        cf,
+        complex,
+        ext,
+        func,
+        linalg,
+        llvm,
+        math,
+        memref,
+        scf,
+        tensor,
+        transform,
+        vector,
+    )
+    from torch_mlir.dialects.transform import interpreter, structured
+
+PROVIDERS = ("mlir", "torch_mlir")
+"""Package roots that may hold the bindings, in order of preference."""
+
+INSTALL = "pip install torch-mlir"
+
+_DIALECTS = (
+    "affine",
+    "arith",
+    "bufferization",
+    "builtin",
+    "cf",
+    "complex",
+    "ext",
+    "func",
+    "linalg",
+    "llvm",
+    "math",
+    "memref",
+    "scf",
+    "tensor",
+    "transform",
+    "vector",
+)
+_NAMES = {
+    **{name: name for name in ("execution_engine", "ir", "passmanager", "rewrite")},
+    **{name: f"dialects.{name}" for name in _DIALECTS},
+    "interpreter": "dialects.transform.interpreter",
+    "structured": "dialects.transform.structured",
+}
+
+__all__ = [*sorted(_NAMES), "alias_as_mlir", "provider"]
+
+
+def provider() -> str:
+    """The package root in use: `"mlir"` or `"torch_mlir"`. Chosen once, at first use.
+
+    Raises:
+        BindingsError: none is installed, or `LINALG_EXT_BINDINGS` names one that is not.
+    """
+    global _chosen
+    if _chosen is None:
+        _chosen = _choose()
+    return _chosen
+
+
+def alias_as_mlir() -> None:
+    """Serve `import mlir...` from the provider in use, as the very same module objects.
+
+    Opt-in. Code that somebody wrote against `mlir.*` then runs unchanged beside this library, even
+    where only the `torch-mlir` wheel is installed. Does nothing where the provider is `mlir`.
+
+    Raises:
+        BindingsError: another `mlir` package has been imported already.
+    """
+    root = provider()
+    if root == "mlir" or any(isinstance(finder, _AliasFinder) for finder in sys.meta_path):
+        return
+    if "mlir" in sys.modules:
+        raise BindingsError(
+            f"cannot alias `{root}` as `mlir`: a package of that name is already imported",
+            cure="call linalg_ext.bindings.alias_as_mlir() before anything imports mlir",
+        )
+    sys.meta_path.insert(0, _AliasFinder("mlir", root))
+
+
+_chosen: str | None = None
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        path = _NAMES[name]
+    except KeyError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    module = importlib.import_module(f"{provider()}.{path}")
+    globals()[name] = module
+    return module
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_NAMES})
+
+
+def _choose() -> str:
+    forced = os.environ.get("LINALG_EXT_BINDINGS")
+    if forced:
+        return _forced(forced)
+    for root in PROVIDERS:
+        if f"{root}.ir" in sys.modules:
+            return root
+    for root in PROVIDERS:
+        if _is_usable(root):
+            return root
+    raise BindingsError(
+        "no MLIR Python bindings are installed",
+        where=_placeholder_note(),
+        cure=f"install them with: {INSTALL}",
+    )
+
+
+def _forced(root: str) -> str:
+    if root not in PROVIDERS:
+        raise BindingsError(
+            f"LINALG_EXT_BINDINGS={root} names no provider of the MLIR bindings",
+            expected=" or ".join(PROVIDERS),
+        )
+    loaded = [other for other in PROVIDERS if other != root and f"{other}.ir" in sys.modules]
+    if loaded and not _same_module(root, loaded[0]):
+        raise BindingsError(
+            f"LINALG_EXT_BINDINGS={root}, but {loaded[0]} is already imported: "
+            "two copies of MLIR in one process abort it",
+            cure=f"import linalg_ext first, or unset LINALG_EXT_BINDINGS to use {loaded[0]}",
+        )
+    if not _is_usable(root):
+        raise BindingsError(
+            f"LINALG_EXT_BINDINGS={root}, but no usable package `{root}` is installed",
+            where=_placeholder_note(),
+            cure=f"install it, or unset the variable and {INSTALL}",
+        )
+    return root
+
+
+def _same_module(one: str, other: str) -> bool:
+    return f"{one}.ir" in sys.modules and sys.modules[f"{one}.ir"] is sys.modules[f"{other}.ir"]
+
+
+def _is_usable(root: str) -> bool:
+    """Whether `root.ir` exists; nothing is loaded but the (small) package root."""
+    if f"{root}.ir" in sys.modules:
+        return True
+    try:
+        return importlib.util.find_spec(f"{root}.ir") is not None
+    except (ImportError, AttributeError, ValueError):
+        return False
+
+
+def _placeholder_note() -> str | None:
+    """PyPI's `mlir` and `mlir-python-bindings` 0.0.1 hold no code: say so if one is installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    for distribution in ("mlir-python-bindings", "mlir"):
+        try:
+            if version(distribution) == "0.0.1":
+                return f"{distribution} 0.0.1 is installed, but that release on PyPI is an empty placeholder"
+        except PackageNotFoundError:
+            continue
+    return None
+
+
+class _AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds `alias`, `alias.x`, ... as the module objects of `root`, `root.x`, ...
+
+    Binding the root alone in `sys.modules` would make Python load every submodule a second time
+    under the other name, and a second copy of the native types aborts the process.
+    """
+
+    def __init__(self, alias: str, root: str) -> None:
+        self.alias = alias
+        self.root = root
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname != self.alias and not fullname.startswith(self.alias + "."):
+            return None
+        real = self.root + fullname[len(self.alias) :]
+        if importlib.util.find_spec(real) is None:
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self, origin=real)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        module = importlib.import_module(str(spec.origin))
+        # The import system is about to overwrite these with the alias's: keep the real ones.
+        spec.loader_state = {
+            name: getattr(module, name)
+            for name in ("__spec__", "__loader__", "__package__")
+            if hasattr(module, name)
+        }
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        spec = module.__spec__
+        state = spec.loader_state if spec is not None else None
+        for name, value in (state or {}).items():
+            setattr(module, name, value)

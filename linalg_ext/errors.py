@@ -1,0 +1,223 @@
+"""The one error tree of the library.
+
+Every error that a user can provoke is a `LinalgExtError` and reads as a small letter: what is
+wrong, where, what was expected, how to mend it.
+
+    linalg_ext.errors.DefinitionError: `C[D.m] = A[D.m, D.n]` drops dimension n: ...
+      kernels.py, line 12, in row_sum:   C[D.m] = A[D.m, D.n]
+      write `C[D.m] += A[D.m, D.n]` for a sum over n, or give C the dimension n
+
+Subclasses also derive from the built-in exception that a Python programmer would catch for the
+same mistake (`ValueError`, `TypeError`, `ImportError`, ...).
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+
+@dataclass(frozen=True)
+class SourceLocation:
+    """A line of somebody's file: what an error points at."""
+
+    file: str
+    line: int
+    function: str = ""
+    column: int | None = None
+
+    @property
+    def text(self) -> str:
+        """The line itself, stripped; empty when the file cannot be read."""
+        return linecache.getline(self.file, self.line).strip()
+
+    def __str__(self) -> str:
+        place = f"{_short_path(self.file)}, line {self.line}"
+        if self.column is not None:
+            place += f", column {self.column}"
+        if self.function and not self.function.startswith("<"):
+            place += f", in {self.function}"
+        return f"{place}:   {self.text}" if self.text else place
+
+
+class LinalgExtError(Exception):
+    """Base of all errors that this library raises.
+
+    Attributes:
+        what: the mistake, in one sentence.
+        where: the place: a line of Python, of IR, or an argument.
+        expected: what would have been right.
+        cure: how to mend it.
+        notes: further lines, printed last (upstream's diagnostics, for example).
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: SourceLocation | str | None = None,
+        expected: str | None = None,
+        cure: str | None = None,
+        notes: Sequence[str] = (),
+    ) -> None:
+        self.what = what
+        self.where = where
+        self.expected = expected
+        self.cure = cure
+        self.notes = tuple(notes)
+        super().__init__(what)
+
+    def __str__(self) -> str:
+        parts = [self.what]
+        if self.where is not None:
+            parts.append(str(self.where))
+        if self.expected:
+            parts.append(f"expected {self.expected}")
+        if self.cure:
+            parts.append(self.cure)
+        parts.extend(self.notes)
+        return "\n".join([parts[0], *(_indented(part) for part in parts[1:])])
+
+
+class BindingsError(LinalgExtError, ImportError):
+    """No usable MLIR Python bindings, or not the ones that were asked for."""
+
+
+class DefinitionError(LinalgExtError, ValueError):
+    """An operation was declared wrongly."""
+
+
+class NotationError(LinalgExtError, ValueError):
+    """A text in one of the notations (YAML, ...) cannot be read or written."""
+
+
+class IRError(LinalgExtError):
+    """Something is wrong with a module; `diagnostics` carries upstream's messages whole."""
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: SourceLocation | str | None = None,
+        expected: str | None = None,
+        cure: str | None = None,
+        diagnostics: Sequence[str] = (),
+    ) -> None:
+        super().__init__(what, where=where, expected=expected, cure=cure, notes=diagnostics)
+        self.diagnostics = tuple(diagnostics)
+
+
+class ParseError(IRError, ValueError):
+    """A text is not MLIR, or not MLIR that this build of it knows."""
+
+
+class VerificationError(IRError, ValueError):
+    """A module parses but breaks a rule of one of its ops."""
+
+
+class PipelineError(IRError):
+    """A pass failed, or a pipeline cannot be read.
+
+    Attributes:
+        pass_name: the pass that failed, with its options as it was given.
+        module_file: the module as that pass got it.
+        command: one line of shell that repeats the failure.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        pass_name: str | None = None,
+        module_file: Path | None = None,
+        command: str | None = None,
+        expected: str | None = None,
+        cure: str | None = None,
+        diagnostics: Sequence[str] = (),
+    ) -> None:
+        if command is not None and cure is None:
+            cure = f"repeat it with: {command}"
+        super().__init__(what, expected=expected, cure=cure, diagnostics=diagnostics)
+        self.pass_name = pass_name
+        self.module_file = module_file
+        self.command = command
+
+
+class SignatureError(LinalgExtError, TypeError):
+    """A module lacks the entry that was asked for, or its signature cannot be called with arrays."""
+
+
+class UnresolvedSymbolError(LinalgExtError, LookupError):
+    """Compiled code refers to a function that no library provides."""
+
+
+class ArgumentError(LinalgExtError, ValueError):
+    """An argument of a call does not fit what is called."""
+
+
+class ArityError(ArgumentError, TypeError):
+    """Too many or too few arguments, or an unknown or missing keyword."""
+
+
+class ShapeError(ArgumentError):
+    """The rank or a dimension of an array is wrong."""
+
+
+class DTypeError(ArgumentError, TypeError):
+    """The element type or byte order of an array is wrong."""
+
+
+class LayoutError(ArgumentError):
+    """The strides, alignment or writability of an array are wrong."""
+
+
+class AliasingError(ArgumentError):
+    """Two arguments share memory where they must not."""
+
+
+class ExecutionError(LinalgExtError, RuntimeError):
+    """Compiled code ran and reported a failure, such as an assertion of the module."""
+
+
+class CrashError(LinalgExtError, RuntimeError):
+    """A helper process died while it did something for us; the signal is in the message."""
+
+
+_PACKAGE = Path(__file__).resolve().parent
+_OWN_CODE = (
+    str(_PACKAGE) + os.sep,
+    str(_PACKAGE / "transforms") + os.sep,
+    str((_PACKAGE / "transforms").resolve()) + os.sep,
+)
+
+
+def caller_location() -> SourceLocation | None:
+    """The innermost line outside this library that led here: the user's own line."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_own(frame):
+        frame = frame.f_back
+    if frame is None:
+        return None
+    return SourceLocation(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+
+
+def _is_own(frame: FrameType) -> bool:
+    file = frame.f_code.co_filename
+    # The op library is written as a user would write it: its lines are users' lines.
+    if f"{os.sep}opdsl_defs{os.sep}" in file:
+        return False
+    return file.startswith(_OWN_CODE)
+
+
+def _short_path(file: str) -> str:
+    relative = os.path.relpath(file) if os.path.isabs(file) else file
+    return file if relative.startswith("..") else relative
+
+
+def _indented(text: str) -> str:
+    return "\n".join("  " + line for line in text.splitlines())

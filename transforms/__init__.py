@@ -1,0 +1,6 @@
+"""Transformations of MLIR modules, one a file. Import as `linalg_ext.transforms`."""
+
+if __name__ != "linalg_ext.transforms":
+    raise ImportError(
+        f"import linalg_ext.transforms, not {__name__}: a second copy would register every pass twice"
+    )
