@@ -1,0 +1,1 @@
+"""NumPy and memrefs, element types, the execution engine."""
