@@ -148,6 +148,10 @@ class PipelineError(IRError):
         self.command = command
 
 
+class LoweringError(IRError, ValueError):
+    """A module holds something that cannot be taken down to machine code."""
+
+
 class SignatureError(LinalgExtError, TypeError):
     """A module lacks the entry that was asked for, or its signature cannot be called with arrays."""
 
