@@ -14,7 +14,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.errors import ParseError, VerificationError
 from linalg_ext.jit.entry import find_entry, wrap_entry
 from linalg_ext.jit.kernel import Kernel
-from linalg_ext.jit.lower import lower_to_llvm
+from linalg_ext.transforms.pipelines import lower_to_llvm
 from linalg_ext.jit.signature import read_signature
 from linalg_ext.runtime.engine import Engine
 
