@@ -61,6 +61,12 @@ class ElementType:
         return self.mlir
 
 
+def integer_range(dtype: DType) -> tuple[int, int]:
+    """The least and the greatest value of an integer dtype, NumPy's or ml_dtypes'."""
+    info = ml_dtypes.iinfo(dtype)
+    return int(info.min), int(info.max)
+
+
 def _float(mlir: str, scalar: type[Any]) -> ElementType:
     dtype = np.dtype(scalar)
     return ElementType(mlir, dtype, "float", dtype.itemsize * 8)
@@ -121,7 +127,7 @@ def by_dtype(dtype: np.typing.DTypeLike) -> ElementType:
         raise DTypeError(
             f"dtype {describe_dtype(dtype)} has no element type in MLIR",
             expected="one of " + ", ".join(str(known) for known in _BY_DTYPE),
-            cure=_cure(dtype),
+            cure=cure_for(dtype),
         )
     return element
 
@@ -143,10 +149,25 @@ def describe_dtype(dtype: DType) -> str:
     return str(dtype)
 
 
+def cure_for(dtype: DType) -> str | None:
+    """How an array of a dtype that no element type stands for is made into one that can pass."""
+    if not dtype.isnative:
+        return "convert it with array.astype(array.dtype.newbyteorder('='))"
+    if dtype.names is not None:
+        return "pass one field at a time: array['field']"
+    if dtype.kind == "O":
+        return "convert it with array.astype(np.float64), or the numeric dtype that is meant"
+    if dtype.kind in "mM":
+        return "pass the count behind it: array.view(np.int64)"
+    if dtype == np.dtype(np.longdouble):
+        return "convert it with array.astype(np.float64)"
+    return None
+
+
 def to_machine(array: np.ndarray[Any, Any], element: ElementType) -> np.ndarray[Any, Any]:
     """`array` with the unused bits of each byte cleared; the same array where they are already.
 
-    Only for an `element` that `is_sub_byte`; `array` must be C-contiguous.
+    Only for an `element` that `is_sub_byte`.
     """
     raw = array.view(np.uint8)
     mask = (1 << element.width) - 1
@@ -160,7 +181,7 @@ def to_machine(array: np.ndarray[Any, Any], element: ElementType) -> np.ndarray[
 def from_machine(array: np.ndarray[Any, Any], element: ElementType) -> None:
     """Fill the unused bits of each byte with the sign, in place, as ml_dtypes keeps them.
 
-    Only for an `element` that `is_sub_byte`; `array` must be C-contiguous and of one of its dtypes.
+    Only for an `element` that `is_sub_byte`.
     """
     if element.kind == "bool" or array.dtype == element.unsigned:
         return
@@ -168,17 +189,3 @@ def from_machine(array: np.ndarray[Any, Any], element: ElementType) -> None:
     raw = array.view(np.int8)
     np.left_shift(raw, shift, out=raw)
     np.right_shift(raw, shift, out=raw)
-
-
-def _cure(dtype: DType) -> str | None:
-    if not dtype.isnative:
-        return "convert it with array.astype(array.dtype.newbyteorder('='))"
-    if dtype.names is not None:
-        return "pass one field at a time: array['field']"
-    if dtype.kind == "O":
-        return "convert it with array.astype(np.float64), or the numeric dtype that is meant"
-    if dtype.kind in "mM":
-        return "pass the count behind it: array.view(np.int64)"
-    if dtype == np.dtype(np.longdouble):
-        return "convert it with array.astype(np.float64)"
-    return None

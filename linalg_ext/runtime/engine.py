@@ -7,6 +7,7 @@ missing; here both are found before it is made.
 from __future__ import annotations
 
 import ctypes
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -75,6 +76,9 @@ class Engine:
             )
         return _PROTOTYPE(address)
 
-    def dump_object(self, path: Path) -> None:
-        """Write the object file (ELF or Mach-O) to `path`."""
-        self._engine.dump_to_object_file(str(path))
+    def object_code(self) -> bytes:
+        """The object file (ELF or Mach-O)."""
+        with tempfile.TemporaryDirectory(prefix="linalg-ext-") as folder:
+            path = Path(folder) / "code.o"
+            self._engine.dump_to_object_file(str(path))
+            return path.read_bytes()

@@ -4,7 +4,7 @@ The execution engine's packed calling convention takes one pointer to a table of
 each argument, each to the argument's value; the value of a memref is, in the C interface, a pointer
 to its descriptor. A `FrameLayout` puts table, pointers, descriptors and scalars into one block:
 
-    table[0..n)   cells[0..n)   descriptors and scalars ...
+    status   table[0..n)   cells[0..n)   descriptors and scalars ...
 
 Blocks are reused, never shared: a call takes one from the pool, or makes one, and puts it back, so
 calls may overlap in any number of threads.
@@ -21,14 +21,22 @@ WORD = 8
 SCALAR_WORDS = 2
 """Room for one scalar: complex<f64> is the widest."""
 
+STATUS = 0
+"""The word that the call's status is read from; write 0 before the call."""
+
+TABLE = 1
+"""The word at which the table starts: its address is what a packed function takes."""
+
 Frame = ctypes.Array[ctypes.c_int64]
 
 
 class FrameLayout:
     """Where each argument of a packed call lies, in words.
 
+    The last argument is the status, a memref<1xi64>: its one element is the block's first word.
+
     Attributes:
-        slots: for each argument the word at which its descriptor, or its scalar, starts.
+        slots: for each argument but the status the word at which its descriptor, or its scalar, starts.
         results: for each memref that the function returns, the word of its descriptor.
     """
 
@@ -36,12 +44,12 @@ class FrameLayout:
         """Lay out the call.
 
         Args:
-            arguments: for each argument the rank of a memref, or None for a scalar.
+            arguments: for each argument but the status the rank of a memref, or None for a scalar.
             results: the rank of each memref that the function returns.
         """
         # All results come back through one struct, passed by pointer ahead of the arguments.
-        pointers = len(arguments) + bool(results)
-        position = 2 * pointers
+        pointers = bool(results) + len(arguments) + 1
+        position = TABLE + 2 * pointers
         self.results: list[int] = []
         for rank in results:
             self.results.append(position)
@@ -50,8 +58,11 @@ class FrameLayout:
         for argument in arguments:
             self.slots.append(position)
             position += SCALAR_WORDS if argument is None else word_count(argument)
-        self._size = position
-        self._scalars = [argument is None for argument in arguments]
+        self._status = position
+        self._size = position + word_count(1)
+        values = [(word, argument is None) for word, argument in zip(self.slots, arguments, strict=True)]
+        self._values = [(self.results[0], False)] if results else []
+        self._values += [*values, (self._status, False)]
         self._template: dict[int, int] = {}
         self._pool: list[Frame] = []
 
@@ -76,13 +87,12 @@ class FrameLayout:
         base = ctypes.addressof(frame)
         for position, value in self._template.items():
             frame[position] = value
-        values = self.slots if not self.results else [self.results[0], *self.slots]
-        scalars = self._scalars if not self.results else [False, *self._scalars]
-        count = len(values)
-        for index, (value, is_scalar) in enumerate(zip(values, scalars, strict=True)):
+        for index, (word, is_scalar) in enumerate(self._values, TABLE):
             if is_scalar:
-                frame[index] = base + value * WORD
+                frame[index] = base + word * WORD
             else:
-                frame[index] = base + (count + index) * WORD
-                frame[count + index] = base + value * WORD
+                cell = index + len(self._values)
+                frame[index] = base + cell * WORD
+                frame[cell] = base + word * WORD
+        frame[self._status : self._status + word_count(1)] = (base, base, 0, 1, 1)
         return frame
