@@ -29,9 +29,13 @@ from .lowering.failures import (
     check_allocations,
     report_failures,
 )
+from .lowering.integer_division import guard_integer_division
 from .lowering.legality import refuse_recursion, require_lowered
+from .lowering.narrow_floats import expand_narrow_floats, narrow_type_names
 from .lowering.stack_allocations import move_large_allocas_to_heap
 from .lowering.strided_copy import lower_strided_copies
+
+_NARROW = ",".join(narrow_type_names())
 
 _LINALG = (
     "linalg-ext-refuse-recursion",
@@ -66,6 +70,11 @@ _LOOPS = (
 _LLVM = (
     "convert-vector-to-scf",
     "lower-affine",
+    "convert-complex-to-standard",
+    f"arith-emulate-unsupported-floats{{source-types={_NARROW} target-type=f32}}",
+    "math-extend-to-supported-types{target-type=f32}",
+    "linalg-ext-expand-narrow-floats",
+    "convert-math-to-funcs{min-width-of-fpowi-exponent=1}",
     "convert-scf-to-cf",
     "inline",
     "linalg-ext-check-allocations",
@@ -73,10 +82,12 @@ _LLVM = (
     "memref-expand",
     "expand-strided-metadata",
     "lower-affine",
+    "linalg-ext-guard-integer-division",
     "arith-expand",
     "convert-math-to-llvm{approximate-log1p=false}",
     "convert-math-to-libm",
     "convert-vector-to-llvm",
+    "convert-complex-to-llvm",
     "convert-arith-to-llvm",
     "convert-index-to-llvm",
     "finalize-memref-to-llvm",
@@ -97,6 +108,8 @@ PIPELINES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 _OURS: Mapping[str, Callable[[ir.Module], object]] = {
     "linalg-ext-check-allocations": check_allocations,
     "linalg-ext-drop-deallocations": drop_deallocations,
+    "linalg-ext-expand-narrow-floats": expand_narrow_floats,
+    "linalg-ext-guard-integer-division": guard_integer_division,
     "linalg-ext-lower-strided-copies": lower_strided_copies,
     "linalg-ext-move-large-allocas-to-heap": move_large_allocas_to_heap,
     "linalg-ext-refuse-recursion": refuse_recursion,

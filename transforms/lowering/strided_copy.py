@@ -67,9 +67,7 @@ def _replace(copy: Any) -> None:
             ir.ArrayAttr.get([identity, identity]),
             ir.ArrayAttr.get([ir.Attribute.parse("#linalg.iterator_type<parallel>")] * rank),
         )
-        body = generic.regions[0].blocks.append(
-            source.type.element_type, target.type.element_type
-        )
+        body = generic.regions[0].blocks.append(source.type.element_type, target.type.element_type)
         with ir.InsertionPoint(body):
             linalg.YieldOp([body.arguments[0]])
     copy.erase()
