@@ -148,6 +148,10 @@ class PipelineError(IRError):
         self.command = command
 
 
+class RewriteError(LinalgExtError, ValueError):
+    """A pattern or a pass written in Python misuses what it was given."""
+
+
 class SignatureError(LinalgExtError, TypeError):
     """A module lacks the entry that was asked for, or its signature cannot be called with arrays."""
 
