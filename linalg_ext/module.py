@@ -16,6 +16,7 @@ from linalg_ext.bindings import ir as mlir
 from linalg_ext.context import new_context
 from linalg_ext.diagnostics import Diagnostic, collected, joined, of_error
 from linalg_ext.errors import ArgumentError, IRError, ParseError, VerificationError
+from linalg_ext.runtime import guard
 
 ModuleLike: TypeAlias = "Module | mlir.Module | mlir.Operation | mlir.OpView | str"
 """What every transformation accepts as a module."""
@@ -62,6 +63,10 @@ class Module:
             CrashError: MLIR's parser died on it, in the guard process.
         """
         _check_text(text)
+        if not trusted:
+            refusal = guard.check_text(text, allow_unregistered=allow_unregistered)
+            if refusal is not None:
+                raise _rejected(text, refusal.diagnostics, filename)
         context = new_context(allow_unregistered=allow_unregistered)
         with collected(context) as emitted:
             try:
@@ -90,7 +95,7 @@ class Module:
             return _of_operation(source.operation)
         raise ArgumentError(
             f"{type(source).__name__} is not a module",
-            expected="a Module, an mlir.Module, a builtin.module op, or MLIR text",
+            expected="a Module, an ir.Module.module op, or MLIR text",
         )
 
     @property
@@ -223,11 +228,11 @@ def _of_operation(op: mlir.Operation) -> Module:
             expected="a builtin.module op",
             cure="give the module that holds it, or call .apply(op) of the pass",
         )
-    # Upstream has no way from a module's op back to its mlir.Module.
+    # Upstream has no way from a module's op back to its ir.Module.
     raise ArgumentError(
-        "a builtin.module op does not lead back to its mlir.Module",
-        expected="the mlir.Module itself",
-        cure="give the mlir.Module whose .operation this is, or call .apply(op) of the pass",
+        "a builtin.module op does not lead back to its ir.Module",
+        expected="the ir.Module itself",
+        cure="give the ir.Module whose .operation this is, or call .apply(op) of the pass",
     )
 
 
