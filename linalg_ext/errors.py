@@ -152,6 +152,10 @@ class LoweringError(IRError, ValueError):
     """A module holds something that cannot be taken down to machine code."""
 
 
+class RewriteError(LinalgExtError, ValueError):
+    """A pattern or a pass written in Python misuses what it was given."""
+
+
 class SignatureError(LinalgExtError, TypeError):
     """A module lacks the entry that was asked for, or its signature cannot be called with arrays."""
 

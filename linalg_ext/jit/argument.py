@@ -10,7 +10,7 @@ import numpy as np
 from linalg_ext.errors import ArgumentError, DTypeError, LinalgExtError, caller_location
 from linalg_ext.runtime import dtypes
 from linalg_ext.runtime.dtypes import DType
-from linalg_ext.runtime.frame import Frame, FrameLayout
+from linalg_ext.runtime.call_frame import Frame, FrameLayout
 
 Array = np.ndarray[Any, Any]
 

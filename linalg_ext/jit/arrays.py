@@ -18,7 +18,7 @@ from linalg_ext.runtime.descriptors import (
     contiguous_strides,
     describe,
 )
-from linalg_ext.runtime.frame import Frame, FrameLayout
+from linalg_ext.runtime.call_frame import Frame, FrameLayout
 
 
 class ArrayArgument(Argument):

@@ -30,7 +30,7 @@ from linalg_ext.runtime.buffers import take_over
 from linalg_ext.runtime.descriptors import Descriptor, word_count
 from linalg_ext.runtime.disassembly import disassemble
 from linalg_ext.runtime.engine import Engine
-from linalg_ext.runtime.frame import STATUS, TABLE, WORD, Frame, FrameLayout
+from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayout
 
 
 @dataclass(frozen=True, slots=True)

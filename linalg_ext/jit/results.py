@@ -20,7 +20,7 @@ from linalg_ext.jit.overlap import overlaps_itself, share_memory
 from linalg_ext.jit.signature import ArrayType, Result, ScalarType
 from linalg_ext.runtime import dtypes
 from linalg_ext.runtime.descriptors import address_of, contiguous_strides
-from linalg_ext.runtime.frame import Frame, FrameLayout
+from linalg_ext.runtime.call_frame import Frame, FrameLayout
 
 
 class ResultSlot(Argument):

@@ -11,7 +11,7 @@ from linalg_ext.jit.argument import Argument, Array
 from linalg_ext.jit.conversion import PYTHON_NUMBERS, from_python
 from linalg_ext.jit.signature import Parameter, ScalarType
 from linalg_ext.runtime import dtypes
-from linalg_ext.runtime.frame import SCALAR_WORDS, WORD, Frame
+from linalg_ext.runtime.call_frame import SCALAR_WORDS, WORD, Frame
 
 
 class ScalarArgument(Argument):

@@ -1,1 +1,1 @@
-"""NumPy and memrefs, element types, the execution engine."""
+"""Running things: compiled code on arrays, and upstream's riskier parts in a process apart."""
