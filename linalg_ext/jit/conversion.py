@@ -61,9 +61,11 @@ def _wide_enough(array: Array, element: ElementType, argument: Argument) -> DTyp
         least, most = integer_range(dtype)
         if least <= low and high <= most:
             return dtype
-    ranges = [f"{dtype} ({least} to {most})"
-              for dtype in element.dtypes
-              for least, most in [integer_range(dtype)]]
+    ranges = [
+        f"{dtype} ({least} to {most})"
+        for dtype in element.dtypes
+        for least, most in [integer_range(dtype)]
+    ]
     argument.fail(
         DTypeError,
         f"got the integer {high if high > 0 else low}, which it cannot hold"

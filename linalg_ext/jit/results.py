@@ -33,7 +33,6 @@ class ResultSlot(Argument):
         self.index = result.index
         self.type = result.type
         self.dtypes = result.type.element.dtypes
-        self.is_sub_byte = result.type.element.is_sub_byte
         self.is_scalar = isinstance(result.type, ScalarType)
         vector = result.type.vector if isinstance(result.type, ArrayType) else ()
         self.vector = vector
@@ -100,13 +99,9 @@ class ResultSlot(Argument):
 
     def finish(self, array: Array, out: Array | None) -> Any:
         """What the caller gets for `array`, which holds the result."""
-        if self.is_sub_byte:
-            array_dtype = out.dtype if out is not None else array.dtype
-            array = array.view(array_dtype)
-            dtypes.from_machine(array, self.type.element)
         if out is None:
             return array[()] if self.is_scalar else array
-        if out is not array and address_of(out) != address_of(array):
+        if out is not array:
             np.copyto(out, array.view(out.dtype))
         return out
 
@@ -119,7 +114,8 @@ def split_out(out: Any, slots: Sequence[ResultSlot], inputs: Sequence[Any]) -> l
         AliasingError: one shares memory with an input or with another.
         ArgumentError: of the kinds that `ResultSlot.check_out` raises.
     """
-    outs = list(out) if isinstance(out, tuple | list) else [out]
+    several = isinstance(out, tuple) or (isinstance(out, list) and len(slots) != 1)
+    outs = list(out) if several else [out]
     if len(outs) != len(slots):
         raise ArityError(
             f"out has {len(outs)} arrays",

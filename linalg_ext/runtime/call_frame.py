@@ -60,7 +60,9 @@ class FrameLayout:
             position += SCALAR_WORDS if argument is None else word_count(argument)
         self._status = position
         self._size = position + word_count(1)
-        values = [(word, argument is None) for word, argument in zip(self.slots, arguments, strict=True)]
+        values = [
+            (word, argument is None) for word, argument in zip(self.slots, arguments, strict=True)
+        ]
         self._values = [(self.results[0], False)] if results else []
         self._values += [*values, (self._status, False)]
         self._template: dict[int, int] = {}
