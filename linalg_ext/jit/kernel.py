@@ -26,10 +26,10 @@ from linalg_ext.jit.results import ResultSlot, split_out
 from linalg_ext.jit.scalars import ScalarArgument
 from linalg_ext.jit.signature import ArrayType, Parameter, Signature
 from linalg_ext.runtime.buffers import take_over
+from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayout
 from linalg_ext.runtime.descriptors import Descriptor, word_count
 from linalg_ext.runtime.disassembly import disassemble
 from linalg_ext.runtime.engine import Engine
-from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayout
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +230,7 @@ class Kernel:
         for index, argument in self._written:
             for other, array in enumerate(prepared):
                 if other != index and share_memory(prepared[index], array):
-                    argument.fail(
+                    raise argument.error(
                         AliasingError,
                         f"shares memory with argument {other}, and the entry may write it",
                         expected="memory of its own for each argument that is written",

@@ -36,7 +36,7 @@ class FrameLayout:
     The last argument is the status, a memref<1xi64>: its one element is the block's first word.
 
     Attributes:
-        slots: for each argument but the status the word at which its descriptor, or its scalar, starts.
+        slots: for each argument but the status the word at which its descriptor or scalar starts.
         results: for each memref that the function returns, the word of its descriptor.
     """
 
@@ -96,5 +96,5 @@ class FrameLayout:
                 cell = index + len(self._values)
                 frame[index] = base + cell * WORD
                 frame[cell] = base + word * WORD
-        frame[self._status : self._status + word_count(1)] = (base, base, 0, 1, 1)
+        frame[self._status : self._status + word_count(1)] = [base, base, 0, 1, 1]
         return frame

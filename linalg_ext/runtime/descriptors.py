@@ -70,7 +70,7 @@ class Descriptor(NamedTuple):
         view: np.ndarray[Any, Any] = np.ndarray(
             shape,
             dtype,
-            buffer=raw,
+            buffer=memoryview(raw),
             offset=-low * itemsize,
             strides=(*(stride * itemsize for stride in self.strides), *inner_strides),
         )

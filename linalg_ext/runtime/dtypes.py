@@ -63,7 +63,7 @@ class ElementType:
 
 def integer_range(dtype: DType) -> tuple[int, int]:
     """The least and the greatest value of an integer dtype, NumPy's or ml_dtypes'."""
-    info = ml_dtypes.iinfo(dtype)
+    info: Any = ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
     return int(info.min), int(info.max)
 
 
@@ -174,5 +174,5 @@ def to_machine(array: np.ndarray[Any, Any], element: ElementType) -> np.ndarray[
     if not raw.size or int(raw.max()) <= mask:
         return array
     if element.kind == "bool":
-        return (raw != 0).view(array.dtype)
-    return (raw & mask).view(array.dtype)
+        return np.asarray(raw != 0)
+    return np.asarray(raw & mask).view(array.dtype)

@@ -213,7 +213,7 @@ def test_written_memory_may_not_overlap_another_argument():
         trusted=True,
     )
     pool = np.arange(6, dtype=np.float32)
-    with pytest.raises(errors.AliasingError, match="argument 1 .*shares memory with argument 0"):
+    with pytest.raises(errors.AliasingError, match=r"argument 1 .*shares memory with argument 0"):
         kernel(pool[:4], pool[2:])
     kernel(np.broadcast_to(np.float32(7), 4), pool[:4])  # the first is only read
     np.testing.assert_array_equal(pool, [7, 7, 7, 7, 4, 5])

@@ -90,7 +90,8 @@ def test_addition_is_numpys(name, dtype):
     op = {"float": "arith.addf", "complex": "complex.add"}.get(element.kind, "arith.addi")
     kernel = compile(
         f"""
-        func.func @add(%a: tensor<3x4x{element}>, %b: tensor<3x4x{element}>) -> tensor<3x4x{element}> {{
+        func.func @add(%a: tensor<3x4x{element}>, %b: tensor<3x4x{element}>)
+            -> tensor<3x4x{element}> {{
           %e = tensor.empty() : tensor<3x4x{element}>
           %0 = linalg.map ins(%a, %b : tensor<3x4x{element}>, tensor<3x4x{element}>)
                           outs(%e : tensor<3x4x{element}>)

@@ -116,12 +116,12 @@ def test_strided_memory_is_written_where_it_lies():
         memory = np.asfortranarray(np.arange(24, dtype=np.float32).reshape(4, 6))
         kernel(memory[view])
         np.testing.assert_array_equal(memory, expected)
-    with pytest.raises(errors.LayoutError, match="argument 0.*not aligned to 4 bytes"):
+    with pytest.raises(errors.LayoutError, match=r"argument 0.*not aligned to 4 bytes"):
         kernel(field_view((4, 6)))
     odd = np.zeros((4, 6), "f4,u2,u2,u2,u2")["f0"].view()
     kernel(odd)  # 12 bytes apart: three whole elements
     odd = np.zeros((4, 6), [("value", "f4"), ("tag", "u2")])["value"]
-    with pytest.raises(errors.LayoutError, match="argument 0.*not aligned|4-byte elements"):
+    with pytest.raises(errors.LayoutError, match=r"argument 0.*not aligned|4-byte elements"):
         kernel(odd)
     with pytest.raises(errors.LayoutError, match="elements overlap"):
         kernel(np.lib.stride_tricks.as_strided(np.zeros(6, np.float32), (2, 3), (4, 4)))

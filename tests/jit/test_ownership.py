@@ -53,7 +53,8 @@ RETURNS = {
     ),
     "part of an allocation": (
         "%a = memref.alloc() : memref<8xf32>\n"
-        "%s = memref.subview %a[2][4][1] : memref<8xf32> to memref<4xf32, strided<[1], offset: 2>>\n"
+        "%s = memref.subview %a[2][4][1]\n"
+        "  : memref<8xf32> to memref<4xf32, strided<[1], offset: 2>>\n"
         "memref.copy %x, %s : memref<4xf32> to memref<4xf32, strided<[1], offset: 2>>\n"
         "%r = memref.alloc() : memref<4xf32>\n"
         "memref.copy %s, %r : memref<4xf32, strided<[1], offset: 2>> to memref<4xf32>\n"

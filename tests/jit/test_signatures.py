@@ -54,13 +54,13 @@ func.func @two() -> i32 { %0 = arith.constant 2 : i32  return %0 : i32 }
 
 
 def test_one_of_several_functions_must_be_named():
-    with pytest.raises(errors.SignatureError, match="(?s)several functions.*`one`, `two`"):
+    with pytest.raises(errors.SignatureError, match=r"(?s)several functions.*`one`, `two`"):
         compile(TWO, trusted=True)
     assert compile(TWO, "two", trusted=True)() == 2
 
 
 def test_an_entry_that_is_not_there():
-    with pytest.raises(errors.SignatureError, match="(?s)no function `three`.*`one`, `two`"):
+    with pytest.raises(errors.SignatureError, match=r"(?s)no function `three`.*`one`, `two`"):
         compile(TWO, entry="three", trusted=True)
     with pytest.raises(errors.SignatureError, match="no function to call"):
         compile("module {}", trusted=True)
@@ -98,7 +98,7 @@ def test_functions_named_as_the_c_library_names_its_own():
     x = np.array([0.5, 1.0])
     y, z = compile(text, "malloc", trusted=True)(x, x.astype(np.float32))
     np.testing.assert_allclose(y, np.exp(x))
-    np.testing.assert_allclose(z, np.exp(x + [1, 2]), rtol=1e-6)
+    np.testing.assert_allclose(z, np.exp(x + np.array([1, 2])), rtol=1e-6)
 
 
 def test_a_function_with_its_own_c_interface():
@@ -115,7 +115,7 @@ def test_result_dtypes():
     result = compile(text, trusted=True, result_dtypes=[np.uint8])(x)
     assert result.dtype == np.uint8
     assert result.tolist() == [255, 1]
-    with pytest.raises(errors.SignatureError, match="result 0 of `f`.*int16"):
+    with pytest.raises(errors.SignatureError, match=r"result 0 of `f`.*int16"):
         compile(text, trusted=True, result_dtypes=[np.int16])
     with pytest.raises(errors.SignatureError, match="2 entries, `f` has 1 result"):
         compile(text, trusted=True, result_dtypes=[None, None])
