@@ -31,6 +31,7 @@ from .lowering.failures import (
 )
 from .lowering.integer_division import guard_integer_division
 from .lowering.legality import refuse_recursion, require_lowered
+from .lowering.math_expansion import expand_math
 from .lowering.narrow_floats import expand_narrow_floats, narrow_type_names
 from .lowering.stack_allocations import move_large_allocas_to_heap
 from .lowering.strided_copy import lower_strided_copies
@@ -71,6 +72,8 @@ _LLVM = (
     "convert-vector-to-scf",
     "lower-affine",
     "convert-complex-to-standard",
+    "math-expand-ops{ops=clampf}",
+    "linalg-ext-expand-math",
     f"arith-emulate-unsupported-floats{{source-types={_NARROW} target-type=f32}}",
     "math-extend-to-supported-types{target-type=f32}",
     "linalg-ext-expand-narrow-floats",
@@ -108,6 +111,7 @@ PIPELINES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 _OURS: Mapping[str, Callable[[ir.Module], object]] = {
     "linalg-ext-check-allocations": check_allocations,
     "linalg-ext-drop-deallocations": drop_deallocations,
+    "linalg-ext-expand-math": expand_math,
     "linalg-ext-expand-narrow-floats": expand_narrow_floats,
     "linalg-ext-guard-integer-division": guard_integer_division,
     "linalg-ext-lower-strided-copies": lower_strided_copies,

@@ -105,7 +105,7 @@ def _widen(value: Any, source: FloatFormat) -> Any:
         wide = i32.select(i32.above(magnitude, source.largest), F32.nan, wide)
     wide = i32.disj(wide, sign)
     if not source.signed_zero:
-        wide = i32.select(i32.equal(bits, source.nan), F32.nan, wide)
+        wide = i32.select(i32.equal(bits, source.nan), F32.nan | 1 << 31, wide)
     return arith.bitcast(float32, wide)
 
 
