@@ -23,9 +23,12 @@ from __future__ import annotations
 from typing import Any
 
 from linalg_ext.bindings import arith, ir
+from linalg_ext.rewriting import Report, module_pass
 
-from .elementwise import Integers
-from .walk import operations
+from ._elementwise import Integers
+from ._walk import operations, replace_op
+
+NAME = "linalg-ext-guard-integer-division"
 
 _SIGNED = ("divsi", "remsi", "floordivsi", "ceildivsi")
 _UNSIGNED = ("divui", "remui", "ceildivui")
@@ -41,20 +44,21 @@ _OF_INDEX = {
 _NAMES = frozenset(f"arith.{name}" for name in (*_SIGNED, *_UNSIGNED)) | _OF_INDEX.keys()
 
 
-def guard_integer_division(module: ir.Module) -> int:
-    """Guard the integer divisions of `module`; the number of those that needed it."""
-    guarded = 0
+@module_pass(NAME)
+def guard_integer_division(module: ir.Operation) -> Report:
+    """Give integer division by zero, and its overflow, NumPy's answers."""
+    report = Report(NAME)
     for op in operations(module, _NAMES):
         name = _OF_INDEX.get(op.name, op.name)
-        if _is_safe(op.operands[1]):
-            if name != op.name:
-                with op.location, ir.InsertionPoint(op):
-                    _replace(op, _divide(name, *op.operands))
+        safe = _is_safe(op.operands[1])
+        report.matched[op.name] += 1
+        if safe and name == op.name:
             continue
+        report.changed[op.name] += 1
         with op.location, ir.InsertionPoint(op):
-            _replace(op, _guarded(name, *op.operands))
-        guarded += 1
-    return guarded
+            quotient = (_divide if safe else _guarded)(name, *op.operands)
+        replace_op(op, quotient)
+    return report
 
 
 def _guarded(name: str, a: Any, b: Any) -> Any:
@@ -77,11 +81,6 @@ def _guarded(name: str, a: Any, b: Any) -> Any:
 
 def _divide(name: str, a: Any, b: Any) -> Any:
     return ir.Operation.create(name, results=[a.type], operands=[a, b]).results[0]
-
-
-def _replace(op: Any, value: Any) -> None:
-    op.results[0].replace_all_uses_with(value)
-    op.erase()
 
 
 def _width(type_: Any) -> int:

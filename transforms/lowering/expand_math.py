@@ -30,18 +30,22 @@ from __future__ import annotations
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, math
+from linalg_ext.rewriting import Report, module_pass
 
-from .elementwise import constant, like, literal
-from .float_formats import EXPONENT_ONLY, F32, F64, NARROW, FloatFormat
-from .walk import element_type, operations
+from ._elementwise import constant, like, literal
+from ._float_formats import EXPONENT_ONLY, F32, F64, NARROW, FloatFormat
+from ._walk import element_type, operations, replace_op
+
+NAME = "linalg-ext-expand-math"
 
 _FORMATS = {**NARROW, F32.name: F32, F64.name: F64}
 _FMA = frozenset({"math.fma", "vector.fma"})
 
 
-def expand_math(module: ir.Module) -> int:
-    """Rewrite as above; the number of operations that were."""
-    changed = 0
+@module_pass(NAME)
+def expand_math(module: ir.Operation) -> Report:
+    """Expand math.isinf and math.isnormal, and fused multiply-adds of narrow floats."""
+    report = Report(NAME)
     for op in operations(module, {"math.isinf", "math.isnormal", *_FMA}):
         name = str(element_type(op.operands[0].type))
         if op.name in _FMA and name not in (*NARROW, EXPONENT_ONLY):
@@ -50,10 +54,10 @@ def expand_math(module: ir.Module) -> int:
             continue
         with op.location, ir.InsertionPoint(op):
             result = _expanded(op, name)
-        op.results[0].replace_all_uses_with(result)
-        op.erase()
-        changed += 1
-    return changed
+        report.matched[op.name] += 1
+        report.changed[op.name] += 1
+        replace_op(op, result)
+    return report
 
 
 def _expanded(op: Any, name: str) -> Any:
