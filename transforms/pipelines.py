@@ -30,11 +30,15 @@ _NARROW = ",".join(narrow_type_names())
 
 _LINALG = (
     "linalg-ext-refuse-recursion",
+    "linalg-ext-decompose-structured-ops",
+    "linalg-ext-lower-gather-scatter",
+    "convert-elementwise-to-linalg",
+    # Before anything folds: upstream takes x / x for 1, whatever x is.
+    "linalg-ext-guard-integer-division",
     "func.func(lift-cf-to-scf)",
     "inline",
     "canonicalize",
     "cse",
-    "convert-elementwise-to-linalg",
     "linalg-generalize-named-ops",
     "linalg-fuse-elementwise-ops",
     "canonicalize",
