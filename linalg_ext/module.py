@@ -7,9 +7,10 @@ old one stays as it was, for whoever still holds handles into it.
 
 from __future__ import annotations
 
+import io
 import re
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from linalg_ext.bindings import ir as mlir
@@ -124,6 +125,16 @@ class Module:
         """A copy in the same context."""
         return Module(_clone(self._ir), filename=self.filename)
 
+    def bytecode(self) -> bytes:
+        """The module in MLIR's binary form, locations included."""
+        stream = io.BytesIO()
+        self._ir.operation.write_bytecode(stream)
+        return stream.getvalue()
+
+    def successor(self, bytecode: bytes) -> Module:
+        """A module of the same context, from bytecode that MLIR wrote."""
+        return Module(mlir.Module.parse(bytecode, self.context), filename=self.filename)
+
     def verify(self, *, after: str | None = None) -> None:
         """Check every rule of every op.
 
@@ -146,15 +157,24 @@ class Module:
             diagnostics=[diagnostic.shown(self.filename) for diagnostic in found],
         )
 
-    def run(self, pipeline: str, *, trusted: bool = False) -> Module:
+    def run(
+        self,
+        pipeline: str | Sequence[str],
+        *,
+        trusted: bool = False,
+        on_stage: Callable[[str, str], None] | None = None,
+    ) -> Module:
         """Run a textual pipeline of upstream's passes and ours; returns this module.
+
+        See `linalg_ext.rewriting.run_pipeline`, which says more about what happened.
 
         Raises:
             PipelineError: it cannot be read, or one of its passes failed; this module is as before.
+            CrashError: one of upstream's passes died; this module is as before.
         """
         from linalg_ext.rewriting.pipeline import run_pipeline
 
-        run_pipeline(self, pipeline, trusted=trusted)
+        run_pipeline(self, pipeline, trusted=trusted, on_stage=on_stage)
         return self
 
     def swap(self, new: Module) -> None:

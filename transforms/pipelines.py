@@ -19,31 +19,26 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from linalg_ext.bindings import ir, passmanager
-from linalg_ext.errors import PipelineError
+from linalg_ext.bindings import ir
+from linalg_ext.rewriting import named_pipeline, run_pipeline
 
-from .lowering.deallocations import drop_deallocations
-from .lowering.failures import (
-    MESSAGES,
-    OUT_OF_MEMORY,
-    check_allocations,
-    report_failures,
-)
-from .lowering.integer_division import guard_integer_division
-from .lowering.legality import refuse_recursion, require_lowered
-from .lowering.narrow_floats import expand_narrow_floats, narrow_type_names
-from .lowering.stack_allocations import move_large_allocas_to_heap
-from .lowering.strided_copy import lower_strided_copies
+from .lowering.check_allocations import OUT_OF_MEMORY
+from .lowering.expand_narrow_floats import narrow_type_names
+from .lowering.report_failures import MESSAGES
 
 _NARROW = ",".join(narrow_type_names())
 
 _LINALG = (
     "linalg-ext-refuse-recursion",
+    # Before anything folds: upstream takes x / x for 1, whatever x is.
+    "linalg-ext-guard-integer-division",
+    "linalg-ext-decompose-structured-ops",
+    "linalg-ext-lower-gather-scatter",
+    "convert-elementwise-to-linalg",
     "func.func(lift-cf-to-scf)",
     "inline",
     "canonicalize",
     "cse",
-    "convert-elementwise-to-linalg",
     "linalg-generalize-named-ops",
     "linalg-fuse-elementwise-ops",
     "canonicalize",
@@ -53,6 +48,9 @@ _BUFFERS = (
     "eliminate-empty-tensors",
     "one-shot-bufferize{bufferize-function-boundaries=true"
     " function-boundary-type-conversion=identity-layout-map allow-return-allocs-from-loops=true}",
+    # A masked region may hold one operation alone; the next passes put constants there.
+    "func.func(lower-vector-multi-reduction)",
+    "func.func(lower-vector-mask)",
     "linalg-ext-move-large-allocas-to-heap",
     "linalg-ext-drop-deallocations",
     "buffer-deallocation-pipeline",
@@ -71,6 +69,8 @@ _LLVM = (
     "convert-vector-to-scf",
     "lower-affine",
     "convert-complex-to-standard",
+    "math-expand-ops{ops=clampf}",
+    "linalg-ext-expand-math",
     f"arith-emulate-unsupported-floats{{source-types={_NARROW} target-type=f32}}",
     "math-extend-to-supported-types{target-type=f32}",
     "linalg-ext-expand-narrow-floats",
@@ -105,17 +105,8 @@ PIPELINES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """The passes of each stage, in the order in which they run."""
 
-_OURS: Mapping[str, Callable[[ir.Module], object]] = {
-    "linalg-ext-check-allocations": check_allocations,
-    "linalg-ext-drop-deallocations": drop_deallocations,
-    "linalg-ext-expand-narrow-floats": expand_narrow_floats,
-    "linalg-ext-guard-integer-division": guard_integer_division,
-    "linalg-ext-lower-strided-copies": lower_strided_copies,
-    "linalg-ext-move-large-allocas-to-heap": move_large_allocas_to_heap,
-    "linalg-ext-refuse-recursion": refuse_recursion,
-    "linalg-ext-report-failures": report_failures,
-    "linalg-ext-require-lowered": require_lowered,
-}
+for _stage, _passes in PIPELINES.items():
+    named_pipeline(f"linalg-ext-stage-{_stage}", ",".join(_passes), f"Lowering, stage {_stage}")
 
 LARGE_ELEMENTS = 32
 """Constants with more elements than this are elided from the text of a stage."""
@@ -158,8 +149,7 @@ def lower_to_llvm(
     seconds: dict[str, float] = {}
     for stage, passes in PIPELINES.items():
         start = time.perf_counter()
-        for pass_ in passes:
-            _run(module, pass_)
+        run_pipeline(module, ",".join(passes), trusted=True)
         seconds[stage] = time.perf_counter() - start
         if on_stage is not None:
             on_stage(stage, stage_text(module))
@@ -185,22 +175,6 @@ def stage_text(module: ir.Module) -> str:
         large_elements_limit=LARGE_ELEMENTS, large_resource_limit=LARGE_ELEMENTS
     )
     return str(text)
-
-
-def _run(module: ir.Module, pass_: str) -> None:
-    if pass_ in _OURS:
-        _OURS[pass_](module)
-        return
-    with module.context:
-        manager = passmanager.PassManager.parse(f"builtin.module({pass_})")
-    try:
-        manager.run(module.operation)
-    except ir.MLIRError as error:
-        raise PipelineError(
-            f"the pass {pass_} failed",
-            pass_name=pass_,
-            diagnostics=[str(error)],
-        ) from error
 
 
 def _pop_messages(module: ir.Module) -> tuple[str, ...]:

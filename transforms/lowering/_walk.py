@@ -1,4 +1,4 @@
-"""Finding operations, without keeping a handle longer than it lives."""
+"""Finding operations, and saying where they stand."""
 
 from __future__ import annotations
 
@@ -28,6 +28,18 @@ def select(root: Any, keep: Callable[[Any], bool]) -> list[Any]:
 
     root.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
     return found
+
+
+def functions(module: Any) -> list[Any]:
+    """The `func.func` operations of a module that have a body."""
+    ops = (op.operation for op in module.operation.regions[0].blocks[0].operations)
+    return [op for op in ops if op.name == "func.func" and len(op.regions[0].blocks)]
+
+
+def replace_op(op: Any, value: Any) -> None:
+    """Put `value` in the place of the one result of `op`, and erase `op`."""
+    op.results[0].replace_all_uses_with(value)
+    op.erase()
 
 
 def element_type(type_: Any) -> Any:

@@ -14,8 +14,16 @@ def constant(type_: Any, value: int | float) -> Any:
     type from an integer it is not defined at all.
     """
     element = type_.element_type if isinstance(type_, ir.VectorType) else type_
-    literal = float(value) if isinstance(element, ir.FloatType) else int(value)
-    attribute = ir.Attribute.parse(f"{literal!r} : {element}")
+    return literal(type_, repr(float(value) if isinstance(element, ir.FloatType) else int(value)))
+
+
+def literal(type_: Any, text: str) -> Any:
+    """The constant that MLIR writes as `text`, as a scalar or in every element of a vector.
+
+    A float may be given by its bits, in hexadecimal.
+    """
+    element = type_.element_type if isinstance(type_, ir.VectorType) else type_
+    attribute = ir.Attribute.parse(f"{text} : {element}")
     if isinstance(type_, ir.VectorType):
         attribute = ir.DenseElementsAttr.get_splat(type_, attribute)
     return arith.ConstantOp(type_, attribute).result

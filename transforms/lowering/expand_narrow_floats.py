@@ -24,23 +24,30 @@ from __future__ import annotations
 from typing import Any
 
 from linalg_ext.bindings import arith, ir
+from linalg_ext.rewriting import Report, module_pass
 
-from .elementwise import Integers, like
-from .float_formats import EXPONENT_ONLY, F32, F64, NARROW, FloatFormat
-from .walk import element_type, operations
+from ._elementwise import Integers, like
+from ._float_formats import EXPONENT_ONLY, F32, F64, NARROW, FloatFormat
+from ._walk import element_type, operations, replace_op
+
+NAME = "linalg-ext-expand-narrow-floats"
 
 _CASTS = frozenset({"arith.extf", "arith.truncf", "arith.convertf"})
 
 
-def expand_narrow_floats(module: ir.Module) -> int:
-    """Rewrite every cast from or to a narrow format; their number."""
-    casts = [op for op in operations(module, _CASTS) if _is_narrow_cast(op)]
-    for op in casts:
+@module_pass(NAME)
+def expand_narrow_floats(module: ir.Operation) -> Report:
+    """Expand casts between narrow floating-point formats and f32 or f64 to integer arithmetic."""
+    report = Report(NAME)
+    for op in operations(module, _CASTS):
+        if not _is_narrow_cast(op):
+            continue
+        report.matched[op.name] += 1
+        report.changed[op.name] += 1
         with op.location, ir.InsertionPoint(op):
             result = _convert(op.operands[0], element_type(op.results[0].type))
-        op.results[0].replace_all_uses_with(result)
-        op.erase()
-    return len(casts)
+        replace_op(op, result)
+    return report
 
 
 def narrow_type_names() -> tuple[str, ...]:
@@ -105,7 +112,7 @@ def _widen(value: Any, source: FloatFormat) -> Any:
         wide = i32.select(i32.above(magnitude, source.largest), F32.nan, wide)
     wide = i32.disj(wide, sign)
     if not source.signed_zero:
-        wide = i32.select(i32.equal(bits, source.nan), F32.nan, wide)
+        wide = i32.select(i32.equal(bits, source.nan), F32.nan | 1 << 31, wide)
     return arith.bitcast(float32, wide)
 
 

@@ -17,8 +17,11 @@ import math
 from typing import Any
 
 from linalg_ext.bindings import ir
+from linalg_ext.rewriting import Report, module_pass
 
-from .walk import operations
+from ._walk import operations
+
+NAME = "linalg-ext-move-large-allocas-to-heap"
 
 STACK_LIMIT_BYTES = 16 * 1024
 """The largest allocation that stays on the stack."""
@@ -26,12 +29,17 @@ STACK_LIMIT_BYTES = 16 * 1024
 _SCOPES = frozenset({"func.func", "memref.alloca_scope"})
 
 
-def move_large_allocas_to_heap(module: ir.Module) -> int:
-    """Rewrite the `memref.alloca` operations that may overflow the stack; their number."""
-    moved = [op for op in operations(module, {"memref.alloca"}) if not _fits(op)]
-    for alloca in moved:
-        attributes = {item.name: item.attr for item in alloca.attributes}
-        with alloca.context, alloca.location, ir.InsertionPoint(alloca):
+@module_pass(NAME)
+def move_large_allocas_to_heap(module: ir.Operation) -> Report:
+    """Move stack allocations that are large, dynamic or in a loop to the heap."""
+    report = Report(NAME)
+    for alloca in operations(module, {"memref.alloca"}):
+        report.matched[alloca.name] += 1
+        if _fits(alloca):
+            continue
+        report.changed[alloca.name] += 1
+        attributes = {name: alloca.attributes[name] for name in alloca.attributes}
+        with alloca.location, ir.InsertionPoint(alloca):
             alloc = ir.Operation.create(
                 "memref.alloc",
                 results=[alloca.results[0].type],
@@ -40,7 +48,7 @@ def move_large_allocas_to_heap(module: ir.Module) -> int:
             )
         alloca.results[0].replace_all_uses_with(alloc.results[0])
         alloca.erase()
-    return len(moved)
+    return report
 
 
 def _fits(alloca: Any) -> bool:

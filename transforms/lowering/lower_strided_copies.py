@@ -5,11 +5,11 @@ bindings do not ship. As a generic it becomes loops like everything else; where 
 dimension is contiguous LLVM turns those back into block copies.
 
 before:
-    memref.copy %a, %b : memref<4x8xf32, strided<[16, 1]>> to memref<4x8xf32>
+    memref.copy %a, %b : memref<4xf32, strided<[2]>> to memref<4xf32>
 after:
-    linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>],
-                    iterator_types = ["parallel", "parallel"]}
-        ins(%a : memref<4x8xf32, strided<[16, 1]>>) outs(%b : memref<4x8xf32>) {
+    linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+                    iterator_types = ["parallel"]}
+        ins(%a : memref<4xf32, strided<[2]>>) outs(%b : memref<4xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     }
@@ -21,20 +21,27 @@ from typing import Any
 
 from linalg_ext.bindings import ir, linalg
 from linalg_ext.errors import LoweringError
+from linalg_ext.rewriting import Report, module_pass
 
-from .walk import operations, place
+from ._walk import operations, place
+
+NAME = "linalg-ext-lower-strided-copies"
 
 
-def lower_strided_copies(module: ir.Module) -> int:
-    """Rewrite every strided copy of `module`; the number of copies that were.
+@module_pass(NAME)
+def lower_strided_copies(module: ir.Operation) -> Report:
+    """Lower copies between strided memrefs to linalg.generic.
 
     Raises:
         LoweringError: a copy of unranked memrefs, whose rank only a run would tell.
     """
-    strided = [copy for copy in operations(module, {"memref.copy"}) if not _is_block_copy(copy)]
-    for copy in strided:
-        _replace(copy)
-    return len(strided)
+    report = Report(NAME)
+    for copy in operations(module, {"memref.copy"}):
+        report.matched[copy.name] += 1
+        if not _is_block_copy(copy):
+            report.changed[copy.name] += 1
+            _replace(copy)
+    return report
 
 
 def _is_block_copy(copy: Any) -> bool:
@@ -58,16 +65,18 @@ def _has_identity_layout(type_: ir.MemRefType) -> bool:
 def _replace(copy: Any) -> None:
     source, target = copy.operands
     rank = source.type.rank
-    with copy.context, copy.location, ir.InsertionPoint(copy):
+    with copy.location, ir.InsertionPoint(copy):
         identity = ir.AffineMapAttr.get(ir.AffineMap.get_identity(rank))
+        parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
         generic = linalg.GenericOp(
             [],
             [source],
             [target],
             ir.ArrayAttr.get([identity, identity]),
-            ir.ArrayAttr.get([ir.Attribute.parse("#linalg.iterator_type<parallel>")] * rank),
+            ir.ArrayAttr.get([parallel] * rank),
         )
-        body = generic.regions[0].blocks.append(source.type.element_type, target.type.element_type)
+        elements = (source.type.element_type, target.type.element_type)
+        body = generic.regions[0].blocks.append(*elements)
         with ir.InsertionPoint(body):
             linalg.YieldOp([body.arguments[0]])
     copy.erase()

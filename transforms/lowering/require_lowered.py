@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import LoweringError
+from linalg_ext.rewriting import module_pass
 
-from .walk import operations, place, select
+from ._walk import place, select
+
+NAME = "linalg-ext-require-lowered"
 
 _LEGAL_DIALECTS = frozenset({"llvm", "builtin"})
 
@@ -26,8 +28,9 @@ _CURES: Mapping[str, str] = {
 """What to do about an operation, or else about a dialect, that is left."""
 
 
-def require_lowered(module: ir.Module) -> None:
-    """Check that everything in `module` is of the LLVM dialect.
+@module_pass(NAME)
+def require_lowered(module: ir.Operation) -> None:
+    """Refuse a module that holds anything but the LLVM dialect.
 
     Raises:
         LoweringError: something is not; names the first such operation and counts the others.
@@ -52,43 +55,3 @@ def _is_legal(name: str) -> bool:
     if name == "builtin.unrealized_conversion_cast":
         return False
     return name.split(".")[0] in _LEGAL_DIALECTS
-
-
-def refuse_recursion(module: ir.Module) -> None:
-    """Check that no function calls itself, directly or through others.
-
-    Calls are inlined on the way down, so that a failure in any function can end the entry.
-
-    Raises:
-        LoweringError: some function does; names the cycle.
-    """
-    calls: dict[str, list[tuple[str, Any]]] = {}
-    for function in operations(module, {"func.func"}):
-        name = ir.StringAttr(function.attributes["sym_name"]).value
-        calls[name] = [
-            (ir.FlatSymbolRefAttr(op.attributes[key]).value, op)
-            for op in operations(function, {"func.call", "func.constant"})
-            for key in ("callee", "value")
-            if key in op.attributes
-        ]
-    done: set[str] = set()
-    for name in calls:
-        _follow(name, calls, [], done)
-
-
-def _follow(
-    name: str, calls: Mapping[str, list[tuple[str, Any]]], path: list[str], done: set[str]
-) -> None:
-    if name in done:
-        return
-    for callee, call in calls.get(name, ()):
-        if callee in (*path, name):
-            cycle = [*path, name]
-            cycle = [*cycle[cycle.index(callee) :], callee]
-            raise LoweringError(
-                f"recursive calls cannot be lowered: {' -> '.join('@' + one for one in cycle)}",
-                where=place(call),
-                cure="write the recursion as a loop (scf.while)",
-            )
-        _follow(callee, calls, [*path, name], done)
-    done.add(name)
