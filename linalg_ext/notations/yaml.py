@@ -6,9 +6,7 @@ an op; for a definition that upstream's OpDSL can hold, the text is the same, by
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
-from decimal import Context, Decimal
 from typing import Any
 
 import yaml
@@ -24,6 +22,7 @@ from linalg_ext.definition.scalar import (
     ScalarOperand,
 )
 from linalg_ext.errors import NotationError
+from linalg_ext.notations.constants import constant_text
 
 
 def to_yaml(*ops: object) -> str:
@@ -169,36 +168,6 @@ def _expression(definition: OpDefinition, expr: ScalarExpr) -> _Tagged:
         case _:
             raise NotationError(f"`{expr}` has no form in upstream's YAML")
     return _Tagged("!ScalarExpression", entries)
-
-
-def constant_text(value: int | float) -> str:
-    """A constant as MLIR prints its attribute: `2 : i64`, `5.000000e-01 : f64`."""
-    if isinstance(value, int):
-        return f"{value} : i64"
-    if math.isnan(value) or math.isinf(value):
-        raise NotationError(
-            f"const({value}) has no portable text in MLIR", cure="write a finite number"
-        )
-    short = f"{value:.6e}"
-    return f"{short if float(short) == value else _all_digits(value)} : f64"
-
-
-def _all_digits(value: float) -> str:
-    """17 significant digits, in the layout of LLVM's APFloat."""
-    sign, digits, exponent = Decimal(value).normalize(Context(prec=17)).as_tuple()
-    if not isinstance(exponent, int):
-        raise TypeError(f"{value} is not finite")
-    text = "".join(map(str, digits))
-    leading = exponent + len(text) - 1
-    if 0 <= exponent <= 3 and exponent + len(text) <= 17:
-        body = text + "0" * exponent
-    elif exponent < 0 <= leading:
-        body = f"{text[: leading + 1]}.{text[leading + 1 :]}"
-    elif -3 <= leading < 0:
-        body = "0." + "0" * (-leading - 1) + text
-    else:
-        body = f"{text[0]}.{text[1:] or '0'}E{'-' if leading < 0 else '+'}{abs(leading)}"
-    return ("-" if sign else "") + body
 
 
 def iter_definitions(namespace: Iterable[object]) -> Iterable[OpDefinition]:
