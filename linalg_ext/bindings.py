@@ -192,7 +192,9 @@ def _placeholder_note() -> str | None:
     for distribution in ("mlir-python-bindings", "mlir"):
         try:
             if version(distribution) == "0.0.1":
-                return f"{distribution} 0.0.1 is installed, but that release on PyPI is an empty placeholder"
+                return (
+                    f"{distribution} 0.0.1 is installed, but on PyPI that is an empty placeholder"
+                )
         except PackageNotFoundError:
             continue
     return None

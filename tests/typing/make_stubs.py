@@ -1,4 +1,4 @@
-"""Give the type checker a typed view of the bindings: `python tests/typing/make_stubs.py DIRECTORY`.
+"""Give the type checker a typed view of the bindings: `python make_stubs.py DIRECTORY`.
 
 The bindings' wheel has no `py.typed`, and its native modules have no stubs, so a type checker sees
 `Any` through it. This writes `DIRECTORY/torch_mlir`: links to the wheel's own Python files, and a
@@ -44,7 +44,8 @@ AMENDMENTS = (
     # What the wheel's own subclass of Context adds.
     (
         r"(?m)^class Context:\n    def __init__\(self\) -> None:",
-        "class Context:\n    def __init__(self, load_on_create_dialects: Sequence[str] | None = None,"
+        "class Context:\n    def __init__("
+        "self, load_on_create_dialects: Sequence[str] | None = None,"
         " thread_pool: ThreadPool | None = None) -> None:",
     ),
 )
@@ -93,7 +94,7 @@ def amended(stub: str) -> str:
 def main(arguments: list[str]) -> None:
     """Rebuild the view from nothing: a newer wheel may have dropped a module."""
     if len(arguments) != 1:
-        raise SystemExit("usage: python tests/typing/make_stubs.py DIRECTORY")
+        raise SystemExit("usage: python make_stubs.py DIRECTORY")
     package = Path(arguments[0]) / PROVIDER
     shutil.rmtree(package, ignore_errors=True)
     link_sources(installed_root(), package)
