@@ -9,7 +9,8 @@ PYTEST_ARGS ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
+# -qq: errors only.
 # A stamp says what the environment holds: what the library needs, or what its developers need too.
 CORE := $(VENV)/.stamp-core
 DEV := $(VENV)/.stamp-dev

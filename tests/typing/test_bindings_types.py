@@ -15,17 +15,22 @@ from resources import REPOSITORY
 pytestmark = pytest.mark.xdist_group("types")
 
 PROGRAM = """
-from linalg_ext.bindings import arith, ir, linalg, passmanager, rewrite
+from linalg_ext.bindings import arith, cf, func, ir, linalg, passmanager, rewrite
 
 reveal_type(ir.Module.parse("module {}"))
 reveal_type(ir.Context())
 reveal_type(passmanager.PassManager.parse("builtin.module()"))
 reveal_type(rewrite.RewritePatternSet())
-reveal_type(arith.ConstantOp.parse("").operands[0].owner)
 
-def walk(op: ir.Operation, value: ir.Value) -> None:
+def walk(op: ir.Operation, f: func.FuncOp, type: ir.Type) -> None:
     reveal_type(op.results[0])
+    reveal_type(op.operands[0].owner)
     reveal_type(op.regions[0].blocks[0].operations[0])
+    reveal_type(op.get_asm(enable_debug_info=True))
+    # Defined twice by the bindings, generated and by hand: the second one counts.
+    reveal_type(f.name)
+    reveal_type(arith.ConstantOp(type, 3))
+    cf.assert_(op.results[0], "of any type")
 
 ir.Module.parse(3)  # wrong: call-overload
 ir.NoSuchThing  # wrong: attr-defined
@@ -38,9 +43,12 @@ REVEALED = [
     "ir.Context",
     "passmanager.PassManager",
     "rewrite.RewritePatternSet",
-    "ir.OpView | ir.Block",
     "ir.OpResult[ir.Type]",
+    "ir.OpView | ir.Block",
     "ir.OpView",
+    "str",
+    "ir.StringAttr",
+    "torch_mlir.dialects.arith.ConstantOp",
 ]
 
 
