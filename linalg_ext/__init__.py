@@ -26,7 +26,7 @@ _LAZY = {
 """Each public name and where it lives: `package.module`, or `package.module:attribute`."""
 
 
-def __getattr__(name: str) -> Any:
+def _public(name: str) -> Any:
     if name == "__version__":
         value: Any = _version()
     elif name in _LAZY:
@@ -37,8 +37,12 @@ def __getattr__(name: str) -> Any:
     return value
 
 
+if not TYPE_CHECKING:  # a type checker that saw it would take every name for one that exists
+    __getattr__ = _public
+
+
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY, "__version__"})
+    return sorted({*__all__, "__version__", *(name for name in globals() if name[:2] == "__")})
 
 
 def _load(target: str) -> Any:

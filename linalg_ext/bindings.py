@@ -118,7 +118,7 @@ def alias_as_mlir() -> None:
 _chosen: str | None = None
 
 
-def __getattr__(name: str) -> Any:
+def _module(name: str) -> Any:
     try:
         path = _NAMES[name]
     except KeyError:
@@ -126,6 +126,10 @@ def __getattr__(name: str) -> Any:
     module = importlib.import_module(f"{provider()}.{path}")
     globals()[name] = module
     return module
+
+
+if not TYPE_CHECKING:  # a type checker that saw it would take every name for one that exists
+    __getattr__ = _module
 
 
 def __dir__() -> list[str]:

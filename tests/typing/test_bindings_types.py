@@ -16,6 +16,8 @@ pytestmark = pytest.mark.xdist_group("types")
 
 PROGRAM = """
 from linalg_ext.bindings import arith, cf, func, ir, linalg, passmanager, rewrite
+import linalg_ext
+from linalg_ext.bindings import no_such_dialect  # wrong: attr-defined
 
 reveal_type(ir.Module.parse("module {}"))
 reveal_type(ir.Context())
@@ -34,6 +36,7 @@ def walk(op: ir.Operation, f: func.FuncOp, type: ir.Type) -> None:
 
 ir.Module.parse(3)  # wrong: call-overload
 ir.NoSuchThing  # wrong: attr-defined
+linalg_ext.no_such_name  # wrong: attr-defined
 linalg.fill_builtin_region("matmul")  # wrong: arg-type
 ir.Context(load_on_create_dialects=1)  # wrong: arg-type
 """
