@@ -149,7 +149,7 @@ class PipelineError(IRError):
 
 
 class SignatureError(LinalgExtError, TypeError):
-    """A module lacks the entry that was asked for, or its signature cannot be called with arrays."""
+    """A module lacks the entry asked for, or its signature cannot be called with arrays."""
 
 
 class UnresolvedSymbolError(LinalgExtError, LookupError):

@@ -2,5 +2,5 @@
 
 if __name__ != "linalg_ext.transforms":
     raise ImportError(
-        f"import linalg_ext.transforms, not {__name__}: a second copy would register every pass twice"
+        f"import linalg_ext.transforms, not {__name__}: a second copy registers every pass twice"
     )
