@@ -143,9 +143,7 @@ class PipelineError(IRError):
     ) -> None:
         if command is not None and cure is None:
             cure = f"repeat it with: {command}"
-        super().__init__(
-            what, where=where, expected=expected, cure=cure, diagnostics=diagnostics
-        )
+        super().__init__(what, where=where, expected=expected, cure=cure, diagnostics=diagnostics)
         self.pass_name = pass_name
         self.module_file = module_file
         self.command = command

@@ -50,7 +50,9 @@ class Step:
     @property
     def nested(self) -> str:
         """The pass in its anchors, as an element of a pipeline on the module."""
-        return "".join(f"{anchor}(" for anchor in self.anchors) + self.text + ")" * len(self.anchors)
+        return (
+            "".join(f"{anchor}(" for anchor in self.anchors) + self.text + ")" * len(self.anchors)
+        )
 
 
 @dataclass(frozen=True)
