@@ -136,20 +136,25 @@ class PipelineError(IRError):
         pass_name: str | None = None,
         module_file: Path | None = None,
         command: str | None = None,
+        where: SourceLocation | str | None = None,
         expected: str | None = None,
         cure: str | None = None,
         diagnostics: Sequence[str] = (),
     ) -> None:
         if command is not None and cure is None:
             cure = f"repeat it with: {command}"
-        super().__init__(what, expected=expected, cure=cure, diagnostics=diagnostics)
+        super().__init__(what, where=where, expected=expected, cure=cure, diagnostics=diagnostics)
         self.pass_name = pass_name
         self.module_file = module_file
         self.command = command
 
 
+class RewriteError(LinalgExtError, ValueError):
+    """A pattern or a pass written in Python misuses what it was given."""
+
+
 class SignatureError(LinalgExtError, TypeError):
-    """A module lacks the entry asked for, or its signature cannot be called with arrays."""
+    """A module lacks the entry that was asked for, or arrays cannot be passed to it."""
 
 
 class UnresolvedSymbolError(LinalgExtError, LookupError):

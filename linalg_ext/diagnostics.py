@@ -1,0 +1,112 @@
+"""Upstream's diagnostics as data: kept whole, shown with the line they point at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from linalg_ext.bindings import ir
+
+_SOURCE_WIDTH = 120
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One message of MLIR's, with the place it points at and the notes attached to it.
+
+    Attributes:
+        severity: "error", "warning", "note" or "remark".
+        line, column: from 1, where the location is one of a file; else None.
+        location: the location as MLIR prints it.
+    """
+
+    severity: str
+    message: str
+    location: str
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+    notes: tuple[Diagnostic, ...] = ()
+
+    @classmethod
+    def of(cls, raw: ir.Diagnostic | ir.DiagnosticInfo) -> Diagnostic:
+        """Copy a diagnostic of upstream's, which dies with its handler or its exception."""
+        place = ir.FileLineColLoc(raw.location) if _is_file_location(raw.location) else None
+        return cls(
+            severity=str(raw.severity).rpartition(".")[2].lower(),
+            message=raw.message,
+            location=str(raw.location),
+            file=place.filename if place is not None else None,
+            line=place.start_line if place is not None else None,
+            column=place.start_col if place is not None else None,
+            notes=tuple(cls.of(note) for note in raw.notes),
+        )
+
+    def to_data(self) -> dict[str, Any]:
+        """As plain data for JSON."""
+        return {**vars(self), "notes": [note.to_data() for note in self.notes]}
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> Diagnostic:
+        """The inverse of `to_data`."""
+        return cls(**{**data, "notes": tuple(cls.from_data(note) for note in data["notes"])})
+
+    def place(self, filename: str) -> str:
+        """`file:line:column`, or the location as MLIR prints it."""
+        if self.line is None:
+            return self.location
+        file = filename if self.file in (None, "-") else self.file
+        return f"{file}:{self.line}:{self.column}"
+
+    def shown(self, filename: str = "-") -> str:
+        """The message with its place and its notes, whole."""
+        head = f"{self.place(filename)}: {self.severity}: {self.message}"
+        notes = [note.shown(filename) for note in self.notes]
+        return "\n".join([head, *("  " + line for note in notes for line in note.splitlines())])
+
+    def pointed(self, text: str, filename: str = "-") -> str:
+        """The place, and the line of `text` at it with a caret under the column."""
+        lines = text.splitlines()
+        if self.line is None or self.column is None or not 1 <= self.line <= len(lines):
+            return self.place(filename)
+        line, column = lines[self.line - 1], self.column
+        # A module of one long line (a constant, say) is cut to what surrounds the column.
+        start = max(0, column - _SOURCE_WIDTH // 2) if len(line) > _SOURCE_WIDTH else 0
+        shown = line[start : start + _SOURCE_WIDTH].replace("\t", " ")
+        caret = " " * (column - 1 - start) + "^"
+        return f"{self.place(filename)}:\n  {shown}\n  {caret}"
+
+
+@contextmanager
+def collected(context: ir.Context) -> Iterator[list[Diagnostic]]:
+    """Collect all that is emitted in `context` meanwhile, and keep it from standard error.
+
+    Some passes emit a message and fail without one in the exception; others only warn.
+    """
+    found: list[Diagnostic] = []
+
+    def take(raw: ir.Diagnostic) -> bool:
+        found.append(Diagnostic.of(raw))
+        return True
+
+    handler = context.attach_diagnostic_handler(take)
+    try:
+        yield found
+    finally:
+        handler.detach()
+
+
+def of_error(error: ir.MLIRError) -> list[Diagnostic]:
+    """The diagnostics that an exception of upstream's carries."""
+    return [Diagnostic.of(raw) for raw in error.error_diagnostics]
+
+
+def joined(*groups: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Several lists as one, each diagnostic once."""
+    return tuple(dict.fromkeys(diagnostic for group in groups for diagnostic in group))
+
+
+def _is_file_location(location: ir.Location) -> bool:
+    return bool(location.typeid == ir.FileLineColLoc.static_typeid)

@@ -1,0 +1,297 @@
+"""`Module`: one MLIR module with the context that it lives in.
+
+A `Module` never hands out an op that a later transformation could free: it shows names, types and
+text. `.ir` is upstream's own `ir.Module`; a transformation puts a new one in its place, and the
+old one stays as it was, for whoever still holds handles into it.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from linalg_ext.bindings import ir as mlir
+from linalg_ext.context import new_context
+from linalg_ext.diagnostics import Diagnostic, collected, joined, of_error
+from linalg_ext.errors import ArgumentError, IRError, ParseError, VerificationError
+from linalg_ext.runtime import guard
+
+ModuleLike: TypeAlias = "Module | mlir.Module | mlir.Operation | mlir.OpView | str"
+"""What every transformation accepts as a module."""
+
+_VERIFIER_MESSAGE = re.compile(r"'[\w.$-]+' op ")
+
+
+class Module:
+    """A module, its context, and our verification.
+
+    Attributes:
+        filename: what diagnostics call the text it came from.
+    """
+
+    def __init__(self, raw: mlir.Module, *, filename: str = "-", upstream: bool = False) -> None:
+        """Wrap `raw`. With `upstream` the caller holds `raw` itself: changes are made in it."""
+        self._ir = raw
+        self._in_place = upstream
+        self._shown = False
+        self._retired: list[mlir.Module] = []
+        self.filename = filename
+
+    @classmethod
+    def parse(
+        cls,
+        text: str | bytes,
+        *,
+        trusted: bool = False,
+        allow_unregistered: bool = False,
+        filename: str = "-",
+    ) -> Module:
+        """Parse and verify a text (or bytecode) in a context of its own.
+
+        Args:
+            text: MLIR's textual form, or its bytecode.
+            trusted: skip the guard process. Some texts kill MLIR's parser, and with it this
+                process: only for text that MLIR itself has printed.
+            allow_unregistered: let ops of unknown dialects pass, in the generic form.
+            filename: what diagnostics call the text.
+
+        Raises:
+            ParseError: the text is not MLIR.
+            VerificationError: it breaks a rule of one of its ops.
+            CrashError: MLIR's parser died on it, in the guard process.
+        """
+        _check_text(text)
+        if not trusted:
+            refusal = guard.check_text(text, allow_unregistered=allow_unregistered)
+            if refusal is not None:
+                raise _rejected(text, refusal.diagnostics, filename)
+        context = new_context(allow_unregistered=allow_unregistered)
+        with collected(context) as emitted:
+            try:
+                return cls(mlir.Module.parse(text, context), filename=filename)
+            except mlir.MLIRError as error:
+                found = joined(of_error(error), emitted)
+        raise _rejected(text, found, filename)
+
+    @classmethod
+    def of(cls, source: ModuleLike) -> Module:
+        """A `Module` of whatever holds one: itself, upstream's module or its op, a text.
+
+        Upstream's module stays the caller's: transformations change it in place (when they
+        succeed).
+
+        Raises:
+            ArgumentError: `source` holds no module.
+        """
+        if isinstance(source, Module):
+            return source
+        if isinstance(source, str | bytes):
+            return cls.parse(source)
+        if isinstance(source, mlir.Module):
+            return cls(source, upstream=True)
+        if isinstance(source, mlir.Operation | mlir.OpView):
+            return _of_operation(source.operation)
+        raise ArgumentError(
+            f"{type(source).__name__} is not a module",
+            expected="a Module, an ir.Module.module op, or MLIR text",
+        )
+
+    @property
+    def ir(self) -> mlir.Module:
+        """Upstream's module, as it is now; a transformation puts another one here."""
+        self._shown = True
+        return self._ir
+
+    @property
+    def context(self) -> mlir.Context:
+        """The context that it lives in."""
+        return self._ir.context
+
+    @property
+    def functions(self) -> Mapping[str, str]:
+        """The functions by name, with their types as text."""
+        found = {}
+        for op in self._ir.body.operations:
+            attributes = op.operation.attributes
+            if "sym_name" in attributes and "function_type" in attributes:
+                name = mlir.StringAttr(attributes["sym_name"]).value
+                found[name] = str(mlir.TypeAttr(attributes["function_type"]).value)
+        return found
+
+    def clone(self) -> Module:
+        """A copy in the same context."""
+        return Module(_clone(self._ir), filename=self.filename)
+
+    def bytecode(self) -> bytes:
+        """The module in MLIR's binary form, locations included."""
+        stream = io.BytesIO()
+        self._ir.operation.write_bytecode(stream)
+        return stream.getvalue()
+
+    def successor(self, bytecode: bytes) -> Module:
+        """A module of the same context, from bytecode that MLIR wrote."""
+        return Module(mlir.Module.parse(bytecode, self.context), filename=self.filename)
+
+    def verify(self, *, after: str | None = None) -> None:
+        """Check every rule of every op.
+
+        Args:
+            after: the pass that ran last, to name in the error.
+
+        Raises:
+            VerificationError: with upstream's messages whole.
+        """
+        with collected(self.context) as emitted:
+            try:
+                if self._ir.operation.verify():
+                    return
+                found = joined(emitted)
+            except mlir.MLIRError as error:
+                found = joined(of_error(error), emitted)
+        first = _summary(found, "a rule of one of its ops is broken")
+        raise VerificationError(
+            f"the module is invalid after {after}: {first}" if after else first,
+            diagnostics=[diagnostic.shown(self.filename) for diagnostic in found],
+        )
+
+    def run(
+        self,
+        pipeline: str | Sequence[str],
+        *,
+        trusted: bool = False,
+        on_stage: Callable[[str, str], None] | None = None,
+    ) -> Module:
+        """Run a textual pipeline of upstream's passes and ours; returns this module.
+
+        See `linalg_ext.rewriting.run_pipeline`, which says more about what happened.
+
+        Raises:
+            PipelineError: it cannot be read, or one of its passes failed; this module is as before.
+            CrashError: one of upstream's passes died; this module is as before.
+        """
+        from linalg_ext.rewriting.pipeline import run_pipeline
+
+        run_pipeline(self, pipeline, trusted=trusted, on_stage=on_stage)
+        return self
+
+    def swap(self, new: Module) -> None:
+        """Put the contents of `new`, a module of the same context, in the place of these.
+
+        Raises:
+            ArgumentError: `new` lives in another context.
+        """
+        if new.context is not self.context:
+            raise ArgumentError("a module cannot take over the contents of another context")
+        if self._in_place:
+            _replace_contents(self._ir, new._ir)
+            return
+        if self._shown:
+            # Somebody may hold handles into the old one, and a handle of upstream's does not keep
+            # its module alive.
+            self._retired.append(self._ir)
+        self._ir = new._ir
+        self._shown = False
+
+    def __str__(self) -> str:
+        return str(self._ir)
+
+    def __repr__(self) -> str:
+        functions = self.functions
+        width = max(map(len, functions), default=0)
+        count = sum(1 for _ in self._ir.body.operations)
+        head = f"Module {self.filename}: {count} top-level ops, {len(functions)} functions"
+        return "\n".join([head, *(f"  @{n:{width}}  {t}" for n, t in functions.items())])
+
+
+def as_module(source: ModuleLike) -> Module:
+    """`Module.of`."""
+    return Module.of(source)
+
+
+def _check_text(text: Any) -> None:
+    if not isinstance(text, str | bytes):
+        raise ArgumentError(
+            f"{type(text).__name__} is not MLIR text", expected="a str, or the bytes of bytecode"
+        )
+    if isinstance(text, str):
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise ParseError(
+                f"the text holds a character that UTF-8 cannot express, at offset {error.start}",
+                cure="open the file with encoding='utf-8'",
+            ) from None
+
+
+def _rejected(text: str | bytes, found: tuple[Diagnostic, ...], filename: str) -> IRError:
+    source = text if isinstance(text, str) else ""
+    broken = any(_VERIFIER_MESSAGE.match(diagnostic.message) for diagnostic in found)
+    kind = VerificationError if broken else ParseError
+    return kind(
+        _summary(found, "MLIR's parser rejects the text"),
+        where=found[0].pointed(source, filename) if found else None,
+        diagnostics=[diagnostic.shown(filename) for diagnostic in found],
+    )
+
+
+def _summary(found: tuple[Diagnostic, ...], otherwise: str) -> str:
+    # The rest, which may be a whole function, is in the diagnostics.
+    return found[0].message.strip().partition("\n")[0] if found else otherwise
+
+
+def _of_operation(op: mlir.Operation) -> Module:
+    if op.name != "builtin.module":
+        raise ArgumentError(
+            f"{op.name} is not a module",
+            expected="a builtin.module op",
+            cure="give the module that holds it, or call .apply(op) of the pass",
+        )
+    # Upstream has no way from a module's op back to its ir.Module.
+    raise ArgumentError(
+        "a builtin.module op does not lead back to its ir.Module",
+        expected="the ir.Module itself",
+        cure="give the ir.Module whose .operation this is, or call .apply(op) of the pass",
+    )
+
+
+def _clone(raw: mlir.Module) -> mlir.Module:
+    new = mlir.Module.create(raw.operation.location)
+    _copy_attributes(raw, new)
+    _copy_ops(raw, new)
+    return new
+
+
+def _copy_attributes(source: mlir.Module, target: mlir.Module) -> None:
+    old, new = source.operation.attributes, target.operation.attributes
+    for name in [name for name in new if name not in old]:
+        del new[name]
+    for name in old:
+        new[name] = old[name]
+
+
+def _copy_ops(source: mlir.Module, target: mlir.Module) -> None:
+    at_end = mlir.InsertionPoint(target.body)
+    for op in source.body.operations:
+        op.operation.clone(ip=at_end)
+
+
+_graveyards: weakref.WeakKeyDictionary[mlir.Module, list[mlir.Module]] = weakref.WeakKeyDictionary()
+
+
+def _replace_contents(raw: mlir.Module, new: mlir.Module) -> None:
+    """Give the caller's own module the contents of `new`.
+
+    The old ops move to a module that lives as long as the caller's does, because the caller may
+    still hold handles to them.
+    """
+    grave = mlir.Module.create(raw.operation.location)
+    at_end = grave.body
+    for op in list(raw.body.operations):
+        op.operation.detach_from_parent()
+        at_end.append(op)
+    _graveyards.setdefault(raw, []).append(grave)
+    _copy_attributes(new, raw)
+    _copy_ops(new, raw)

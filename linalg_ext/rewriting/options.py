@@ -1,0 +1,137 @@
+"""The options of our passes: keyword-only parameters in Python, `{name=value}` in pipelines."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from linalg_ext.errors import ArgumentError, PipelineError
+
+_TRUE = {"true": True, "false": False, "1": True, "0": False}
+
+
+def _parse_bool(text: str) -> bool:
+    return _TRUE[text.lower()]
+
+
+def _parse_integers(text: str) -> tuple[int, ...]:
+    return tuple(int(item) for item in text.split(",") if item.strip())
+
+
+def _parse_strings(text: str) -> tuple[str, ...]:
+    return tuple(item.strip() for item in text.split(",") if item.strip())
+
+
+_PARSERS: Mapping[Any, tuple[str, Callable[[str], Any]]] = {
+    bool: ("true or false", _parse_bool),
+    int: ("an integer", int),
+    float: ("a number", float),
+    str: ("a text", str),
+    tuple[int, ...]: ("integers with commas between", _parse_integers),
+    tuple[str, ...]: ("words with commas between", _parse_strings),
+}
+
+
+@dataclass(frozen=True)
+class PassOption:
+    """One option: its name, what it takes, and its default (`inspect.Parameter.empty`: none)."""
+
+    name: str
+    kind: Any
+    default: Any
+
+    @property
+    def spelling(self) -> str:
+        """The name as pipelines write it, with dashes."""
+        return self.name.replace("_", "-")
+
+    def parse(self, text: str, pass_name: str) -> Any:
+        """The value that a pipeline's text means."""
+        expected, parser = _PARSERS[self.kind]
+        try:
+            return parser(text)
+        except (ValueError, KeyError):
+            raise PipelineError(
+                f"option {self.spelling} of {pass_name} cannot be {text!r}",
+                pass_name=pass_name,
+                expected=expected,
+            ) from None
+
+    def __str__(self) -> str:
+        expected, _ = _PARSERS[self.kind]
+        required = self.default is inspect.Parameter.empty
+        return f"{self.spelling}: {expected}" + (
+            "" if required else f" (default {_spelled(self.default)})"
+        )
+
+
+def declared_options(
+    function: Callable[..., Any], reserved: int, pass_name: str
+) -> dict[str, PassOption]:
+    """The keyword-only parameters of `function`, which takes `reserved` positional ones first.
+
+    Raises:
+        ArgumentError: the signature is not that of a pass, or a type is not one of `_PARSERS`.
+    """
+    parameters = list(inspect.signature(function).parameters.values())
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    keyword = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
+    if len(positional) != reserved or len(positional) + len(keyword) != len(parameters):
+        shape = "(op, rewriter, *, ...)" if reserved == 2 else "(op, *, ...)"
+        raise ArgumentError(
+            f"the function of {pass_name} takes {inspect.signature(function)}",
+            expected=f"{shape} with options, if any, after the star",
+        )
+    hints = typing.get_type_hints(function) if keyword else {}
+    options = {p.name: PassOption(p.name, hints.get(p.name), p.default) for p in keyword}
+    for option in options.values():
+        if option.kind not in _PARSERS:
+            raise ArgumentError(
+                f"option {option.name} of {pass_name} is annotated as {option.kind}",
+                expected="one of " + ", ".join(_name(kind) for kind in _PARSERS),
+            )
+    return options
+
+
+def parse_options(
+    given: Mapping[str, str | None], declared: Mapping[str, PassOption], pass_name: str
+) -> dict[str, Any]:
+    """A pipeline's `{name=value name}` as keyword arguments.
+
+    Raises:
+        PipelineError: an option is unknown, missing, or has a value of the wrong kind.
+    """
+    by_spelling = {option.spelling: option for option in declared.values()}
+    values: dict[str, Any] = {}
+    for spelling, text in given.items():
+        option = by_spelling.get(spelling.replace("_", "-"))
+        if option is None:
+            raise PipelineError(
+                f"{pass_name} has no option {spelling!r}",
+                pass_name=pass_name,
+                expected=", ".join(by_spelling) or "no options",
+            )
+        values[option.name] = option.parse("true" if text is None else text, pass_name)
+    for option in declared.values():
+        if option.default is inspect.Parameter.empty and option.name not in values:
+            raise PipelineError(
+                f"{pass_name} needs the option {option.spelling}",
+                pass_name=pass_name,
+                cure=f"write {pass_name}{{{option.spelling}=...}}",
+            )
+    return values
+
+
+def _spelled(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return ",".join(map(str, value)) or "none"
+    return str(value)
+
+
+def _name(kind: Any) -> str:
+    return kind.__name__ if isinstance(kind, type) and not typing.get_args(kind) else str(kind)

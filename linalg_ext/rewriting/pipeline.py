@@ -1,0 +1,259 @@
+"""Run a textual pipeline of upstream's passes and ours.
+
+Upstream's pipeline parser cannot name a pass written in Python. A pipeline is read here, its runs
+of upstream's passes go to upstream's pass manager (in the guard process, unless trusted), and ours
+run in between, on the ops that they are nested in.
+"""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+
+from linalg_ext.bindings import ir, passmanager
+from linalg_ext.diagnostics import Diagnostic, collected, joined, of_error
+from linalg_ext.errors import CrashError, PipelineError, VerificationError
+from linalg_ext.module import Module, ModuleLike, as_module
+from linalg_ext.rewriting.pipeline_text import MODULE
+from linalg_ext.rewriting.report import Report
+from linalg_ext.rewriting.resolve import Resolved, resolve
+from linalg_ext.rewriting.transformation import Transformation
+from linalg_ext.runtime import guard
+
+OnStage = Callable[[str, str], None]
+
+
+@dataclass
+class PipelineRun:
+    """What a pipeline did.
+
+    Attributes:
+        module: the module after it.
+        reports: of our passes, in the order in which they ran.
+        diagnostics: warnings and remarks of upstream's.
+        output: what upstream's passes printed (`print-op-stats`, for example).
+    """
+
+    module: Module
+    reports: list[Report] = field(default_factory=list)
+    diagnostics: list[str] = field(default_factory=list)
+    output: str = ""
+
+    def __repr__(self) -> str:
+        rows = [repr(report) for report in self.reports] or ["no pass of this library ran"]
+        return "\n".join([*rows, *self.diagnostics])
+
+
+def run_pipeline(
+    module: ModuleLike,
+    text: str | Sequence[str],
+    *,
+    trusted: bool = False,
+    on_stage: OnStage | None = None,
+) -> PipelineRun:
+    """Run a pipeline on a module: all of it, or, where a pass fails, nothing.
+
+    Args:
+        module: whatever holds a module.
+        text: `builtin.module(func.func(a,b{x=1}),c)`, the bare `a,c`, or mlir-opt's `-a --c=x=1`
+            (as one text or as a list of arguments).
+        trusted: run upstream's passes in this process. Some options and some IR kill it.
+        on_stage: called with each pass and the module's text after it.
+
+    Raises:
+        PipelineError: the pipeline cannot be read, or a pass failed. It names the pass, and holds
+            upstream's diagnostics, the module as that pass got it, and a command that repeats it.
+        CrashError: one of upstream's passes died.
+    """
+    target = as_module(module)
+    steps = resolve(text, target.context, trusted=trusted)
+    current = target.clone()
+    run = PipelineRun(target)
+    done = 0
+    for group in [[step] for step in steps] if on_stage else _groups(steps):
+        try:
+            current = _run_group(current, group, run, trusted=trusted)
+        except (_Failure, CrashError) as failure:
+            raise _located(target, steps[:done], group, failure, trusted=trusted) from None
+        except Exception as error:
+            error.add_note(_note(target, steps[:done], group[0], trusted=trusted))
+            raise
+        done += len(group)
+        if on_stage:
+            on_stage(group[0].step.nested, str(current))
+    target.swap(current)
+    return run
+
+
+class _Failure(Exception):
+    """A pass said no; which one of the group is not known yet."""
+
+    def __init__(self, message: str, diagnostics: Sequence[str]) -> None:
+        super().__init__(message)
+        self.message = message
+        self.diagnostics = diagnostics
+
+
+def _groups(steps: Sequence[Resolved]) -> Iterator[list[Resolved]]:
+    """Upstream's neighbours together, ours one by one."""
+    for is_upstream, group in groupby(steps, key=lambda one: one.transformation is None):
+        if is_upstream:
+            yield list(group)
+        else:
+            yield from ([one] for one in group)
+
+
+def _run_group(
+    module: Module, group: Sequence[Resolved], run: PipelineRun, *, trusted: bool
+) -> Module:
+    first = group[0]
+    if first.transformation is not None:
+        return _run_ours(module, first, first.transformation, run)
+    pipeline = ",".join(one.step.nested for one in group)
+    return _run_here(module, pipeline, run) if trusted else _run_apart(module, pipeline, run)
+
+
+def _run_ours(
+    module: Module, one: Resolved, transformation: Transformation, run: PipelineRun
+) -> Module:
+    report = Report(transformation.pass_name)
+    for op in _anchored(module.ir.operation, one.step.anchors):
+        report.merge(transformation.apply(op, **(one.options or {})))
+    run.reports.append(report)
+    try:
+        module.verify(after=one.step.text)
+    except VerificationError as error:
+        raise _Failure(error.what, error.diagnostics) from None
+    return module
+
+
+def _anchored(root: ir.Operation, anchors: Sequence[str]) -> list[ir.Operation]:
+    """The ops that a pass nested in `anchors` runs on, chosen as upstream chooses them."""
+    ops = [root]
+    for anchor in anchors:
+        ops = [
+            child.operation
+            for op in ops
+            for region in op.regions
+            for block in region
+            for child in block
+            if child.operation.name == anchor
+            or (anchor == "any" and child.operation.has_trait(ir.IsIsolatedFromAboveTrait))
+        ]
+    return ops
+
+
+def _run_here(module: Module, pipeline: str, run: PipelineRun) -> Module:
+    with collected(module.context) as emitted:
+        try:
+            manager = passmanager.PassManager(MODULE, module.context)
+            manager.add(pipeline)
+            manager.run(module.ir.operation)
+        except ir.MLIRError as error:
+            found = joined(of_error(error), emitted)
+            raise _Failure(_summary(found), _shown(found, module)) from None
+    run.diagnostics += _shown(emitted, module)
+    return module
+
+
+def _run_apart(module: Module, pipeline: str, run: PipelineRun) -> Module:
+    unregistered = module.context.allow_unregistered_dialects
+    result = guard.run_passes(module.bytecode(), pipeline, allow_unregistered=unregistered)
+    if isinstance(result, guard.Refusal):
+        raise _Failure(
+            _summary(result.diagnostics, result.output), _shown(result.diagnostics, module)
+        )
+    run.diagnostics += _shown(result.diagnostics, module)
+    run.output += result.output
+    return module.successor(result.bytecode)
+
+
+def _shown(found: Sequence[Diagnostic], module: Module) -> list[str]:
+    return [diagnostic.shown(module.filename) for diagnostic in found]
+
+
+def _summary(found: Sequence[Diagnostic], otherwise: str = "") -> str:
+    errors = [diagnostic.message for diagnostic in found if diagnostic.severity == "error"]
+    first = (errors or [otherwise.strip() or "it gave no reason"])[0]
+    # The rest, which may be a whole function, is in the diagnostics.
+    return first.strip().partition("\n")[0]
+
+
+def _replayed(target: Module, steps: Sequence[Resolved], *, trusted: bool) -> Module:
+    """The module after the steps that went well: success keeps no copies, so failure repeats."""
+    current = target.clone()
+    for group in _groups(steps):
+        current = _run_group(current, group, PipelineRun(target), trusted=trusted)
+    return current
+
+
+def _located(
+    target: Module,
+    done: Sequence[Resolved],
+    group: Sequence[Resolved],
+    failure: _Failure | CrashError,
+    *,
+    trusted: bool,
+) -> PipelineError | CrashError:
+    """Find which pass of a group fails, by running them one at a time."""
+    current = _replayed(target, done, trusted=trusted)
+    for one in group:
+        before = current.clone()
+        try:
+            current = _run_group(current, [one], PipelineRun(target), trusted=trusted)
+        except (_Failure, CrashError) as found:
+            return _reported(one.step.text, one.step.nested, before, found)
+    together = ",".join(one.step.nested for one in group)
+    return _reported(together, together, _replayed(target, done, trusted=trusted), failure)
+
+
+def _reported(
+    name: str, pipeline: str, before: Module, failure: _Failure | CrashError
+) -> PipelineError | CrashError:
+    file = _saved(before, name)
+    command = _command(file, pipeline, before)
+    if isinstance(failure, CrashError):
+        return CrashError(
+            failure.what.replace(f"the pipeline {pipeline}", f"the pass {name}"),
+            cure=f"{failure.cure}\nrepeat it with: {command}",
+            notes=failure.notes,
+        )
+    return PipelineError(
+        f"the pass {name} failed: {failure.message}",
+        pass_name=name,
+        module_file=file,
+        command=command,
+        cure=f"{_cure(name, failure.message)}repeat it with: {command}",
+        diagnostics=failure.diagnostics,
+    )
+
+
+def _cure(name: str, message: str) -> str:
+    if "unable to schedule pass" in message:
+        return f"nest it in an op that it runs on: func.func({name})\n"
+    return ""
+
+
+def _note(target: Module, done: Sequence[Resolved], one: Resolved, *, trusted: bool) -> str:
+    before = _replayed(target, done, trusted=trusted)
+    file = _saved(before, one.step.name)
+    return f"in the pass {one.step.text}; repeat it with: {_command(file, one.step.nested, before)}"
+
+
+def _saved(module: Module, name: str) -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="linalg-ext-"))
+    file = folder / f"before-{name.partition('{')[0].replace(',', '-')[:80]}.mlir"
+    file.write_text(str(module), encoding="utf-8")
+    return file
+
+
+def _command(file: Path, pipeline: str, module: Module) -> str:
+    unregistered = module.context.allow_unregistered_dialects
+    flag = " --allow-unregistered-dialect" if unregistered else ""
+    return (
+        f"linalg-ext opt {shlex.quote(str(file))}{flag} -p {shlex.quote(f'{MODULE}({pipeline})')}"
+    )

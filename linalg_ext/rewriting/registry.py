@@ -1,0 +1,118 @@
+"""All passes of this library, by name.
+
+A file under `transforms/` is found by itself: looking a name up imports every module of the
+registered packages once, and their decorators register what they make.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+from linalg_ext.errors import ArgumentError
+
+
+class Registered(Protocol):
+    """What the registry needs to know of a pass."""
+
+    pass_name: str
+
+    @property
+    def summary(self) -> str:
+        """One line about it."""
+        ...
+
+
+_passes: dict[str, Registered] = {}
+# Named, not imported: this room lies below the one where the passes are.
+_packages: list[str] = ["linalg_ext.transforms"]
+_found: set[str] = set()
+_lock = threading.RLock()
+
+
+def register(new: Registered) -> None:
+    """Make a pass known by its name.
+
+    Raises:
+        ArgumentError: another function has that name already.
+    """
+    old = _passes.get(new.pass_name)
+    if old is not None and _origin(old) != _origin(new):
+        raise ArgumentError(
+            f"two passes are called {new.pass_name}",
+            where=f"{_origin(old)} and {_origin(new)}",
+            cure="rename one of them",
+        )
+    # The same function again is a cell of a notebook run anew, or a reloaded file.
+    _passes[new.pass_name] = new
+
+
+def add_package(name: str) -> None:
+    """Look for passes in the package `name`, and in all that it holds, too."""
+    with _lock:
+        if name not in _packages:
+            _packages.append(name)
+
+
+def all_passes() -> Mapping[str, Registered]:
+    """Every pass by its name, in order of names."""
+    with _lock:
+        for package in _packages:
+            if package not in _found:
+                Catalogue(package).import_all()
+                _found.add(package)
+    return dict(sorted(_passes.items()))
+
+
+def find(pass_name: str) -> Registered | None:
+    """The pass of that name; None where there is none."""
+    return _passes.get(pass_name) or all_passes().get(pass_name)
+
+
+class Catalogue:
+    """The modules of a package, found by walking its folders and imported when asked for."""
+
+    def __init__(self, package: str) -> None:
+        self.package = package
+
+    def modules(self) -> Iterator[str]:
+        """The full names of all modules below the package; only the folders are imported."""
+        root = importlib.import_module(self.package)
+        for info in pkgutil.walk_packages(root.__path__, prefix=self.package + "."):
+            if not info.name.rpartition(".")[2].startswith("_"):
+                yield info.name
+
+    def import_all(self) -> None:
+        """Import every module, so that its decorators register what it makes."""
+        for name in self.modules():
+            importlib.import_module(name)
+
+    def names(self) -> set[str]:
+        """What `attribute` answers to by the name of a file or folder."""
+        return {name.rpartition(".")[2] for name in self.modules()}
+
+    def attribute(self, name: str) -> Any:
+        """The transformation called `name`: from the file of that name, else the pass of that name.
+
+        Raises:
+            AttributeError: there is none.
+        """
+        missing = AttributeError(f"module {self.package!r} has no attribute {name!r}")
+        if name.startswith("_"):
+            raise missing
+        for module_name in self.modules():
+            if module_name.rpartition(".")[2] == name:
+                module = importlib.import_module(module_name)
+                return getattr(module, name, module)
+        self.import_all()
+        found = _passes.get("linalg-ext-" + name.replace("_", "-"))
+        if found is None:
+            raise missing
+        return found
+
+
+def _origin(registered: Registered) -> str:
+    return f"{getattr(registered, '__module__', '?')}.{getattr(registered, '__qualname__', '?')}"

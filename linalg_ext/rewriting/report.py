@@ -1,0 +1,73 @@
+"""What a transformation says about its work."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from linalg_ext.module import Module
+
+
+@dataclass(frozen=True)
+class Left:
+    """A pattern's answer "not changed, and this is why". False in a condition.
+
+    A pattern that returns `Left("the transpose has a second user")` instead of False has the
+    reason shown in the report.
+    """
+
+    reason: str
+
+    def __bool__(self) -> bool:
+        return False
+
+
+@dataclass
+class Report:
+    """What one run of a transformation matched, changed and left.
+
+    Attributes:
+        pass_name: the transformation, by its name in pipelines.
+        matched: for each op name, how many ops there were to look at before the run.
+        changed: for each op name, how often one was rewritten (ops made on the way count too).
+        left: reasons why an op was left as it was, with the op's name before it.
+        module: the module after the run, where the transformation ran on one.
+    """
+
+    pass_name: str
+    matched: Counter[str] = field(default_factory=Counter)
+    changed: Counter[str] = field(default_factory=Counter)
+    left: dict[str, set[str]] = field(default_factory=dict)
+    module: Module | None = None
+
+    def __bool__(self) -> bool:
+        """Whether anything changed."""
+        return self.changed.total() > 0
+
+    def leave(self, op_name: str, reason: str) -> None:
+        """Note why an op was left as it was."""
+        self.left.setdefault(op_name, set()).add(reason)
+
+    def merge(self, other: Report) -> None:
+        """Add the counts of another run of the same transformation."""
+        self.matched.update(other.matched)
+        self.changed.update(other.changed)
+        for op_name, reasons in other.left.items():
+            self.left.setdefault(op_name, set()).update(reasons)
+
+    def __repr__(self) -> str:
+        names = sorted({*self.matched, *self.changed, *self.left})
+        if not names:
+            return f"{self.pass_name}: nothing matched"
+        width = max(len(name) for name in names)
+        return "\n".join([f"{self.pass_name}:", *self._rows(names, width)])
+
+    def _rows(self, names: list[str], width: int) -> Iterator[str]:
+        for name in names:
+            counts = f"{self.matched[name]:>5} matched  {self.changed[name]:>5} changed"
+            reasons = sorted(self.left.get(name, ()))
+            left = f"  left: {'; '.join(reasons)}" if reasons else ""
+            yield f"  {name:{width}}  {counts}{left}"

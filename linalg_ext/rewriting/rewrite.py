@@ -1,0 +1,208 @@
+"""`@rewrite`: a pattern function becomes a rewrite that runs on modules and in pipelines.
+
+@rewrite("linalg-ext-shift-for-division", on="arith.divui")
+def shift_for_division(op: arith.DivUIOp, rewriter: Rewriter) -> bool:
+    '''Divide by a power of two with a shift.'''
+    ...
+    rewriter.replace_op(op, shift)
+    return True
+
+shift_for_division(module)                       # a Report
+module.run("linalg-ext-shift-for-division,cse")
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, TypeAlias
+
+from linalg_ext.bindings import ir
+from linalg_ext.bindings import rewrite as upstream
+from linalg_ext.errors import ArgumentError, RewriteError
+from linalg_ext.rewriting.registry import register
+from linalg_ext.rewriting.report import Left, Report
+from linalg_ext.rewriting.rewriter import Rewriter
+from linalg_ext.rewriting.transformation import Transformation
+
+Pattern: TypeAlias = Callable[..., "bool | Left"]
+Roots: TypeAlias = "str | type[ir.OpView] | Iterable[str | type[ir.OpView]] | Callable[[str], bool]"
+Driver: TypeAlias = Literal["greedy", "walk"]
+
+_DRIVERS = ("greedy", "walk")
+_REWRITES_PER_OP = 1000
+"""A pattern that makes work for itself for ever must end in an error, not in a hang."""
+
+
+class Rewrite(Transformation):
+    """A pattern with its name, its root ops and its driver.
+
+    Attributes:
+        pattern: the function `(op, rewriter, *, options) -> bool`, True where it changed the op.
+        benefit: which of several patterns on one op is tried first.
+        driver: "greedy" (to a fixed point, folding on the way) or "walk" (each op once).
+    """
+
+    def __init__(
+        self, pass_name: str, pattern: Pattern, *, on: Roots | None, benefit: int, driver: Driver
+    ) -> None:
+        super().__init__(pass_name, pattern, reserved=2)
+        if driver not in _DRIVERS:
+            raise ArgumentError(
+                f"{pass_name} asks for the driver {driver!r}", expected=" or ".join(_DRIVERS)
+            )
+        self.pattern = pattern
+        self.benefit = benefit
+        self.driver = driver
+        self._accepts, self._names = _selector(on, pass_name)
+
+    def apply(self, op: ir.Operation | ir.OpView, **options: Any) -> Report:
+        """Rewrite what `op` holds, in place and without verifying; handles into it go stale.
+
+        Raises:
+            RewriteError: the pattern misuses its rewriter, names an op that does not exist, or
+                never comes to rest.
+        """
+        root = op.operation
+        report = Report(self.pass_name)
+        self._check_names(root.context)
+        counts = _op_names(root)
+        report.matched.update({name: n for name, n in counts.items() if self._accepts(name)})
+        roots = set(report.matched)
+        while roots:
+            before = report.changed.total()
+            self._drive(root, roots | set(self._names), report, options)
+            appeared = {name for name in _op_names(root) if self._accepts(name)} - roots
+            # Names that the set of patterns did not have yet, made by the pattern itself.
+            if not appeared or self._names or report.changed.total() == before:
+                break
+            roots |= appeared
+        return report
+
+    def _drive(
+        self, root: ir.Operation, names: set[str], report: Report, options: dict[str, Any]
+    ) -> None:
+        def adapted(op: ir.Operation | ir.OpView, rewriter: upstream.PatternRewriter) -> bool:
+            return not self._call(op, rewriter, report, options)
+
+        with root.context:
+            patterns = upstream.RewritePatternSet()
+            for name in sorted(names):
+                patterns.add(name, adapted, self.benefit)
+            frozen = patterns.freeze()
+            if self.driver == "walk":
+                upstream.walk_and_apply_patterns(root, frozen)
+                return
+            config = upstream.GreedyRewriteConfig()
+            config.max_num_rewrites = _REWRITES_PER_OP * (10 + _op_names(root).total())
+            try:
+                upstream.apply_patterns_and_fold_greedily(root, frozen, config)
+            except RuntimeError as error:
+                # A pattern's own exceptions pass through here too, as they are.
+                if "failed to converge" not in str(error):
+                    raise
+                raise RewriteError(
+                    f"{self.pass_name} does not come to rest: it rewrites again what it wrote",
+                    expected=f"fewer than {config.max_num_rewrites} rewrites in "
+                    f"{config.max_iterations} rounds, got {report.changed.total()}",
+                    cure="return True only where the op changed, and do not match the result",
+                ) from None
+
+    def _call(
+        self,
+        op: ir.Operation | ir.OpView,
+        rewriter: upstream.PatternRewriter,
+        report: Report,
+        options: dict[str, Any],
+    ) -> bool:
+        name = op.operation.name
+        ours = Rewriter(rewriter, self.pass_name)
+        try:
+            with rewriter.ip, op.operation.location:
+                answer = self.pattern(op, ours, **options)
+        finally:
+            ours.release()
+        if isinstance(answer, Left):
+            report.leave(name, answer.reason)
+        elif not isinstance(answer, bool):
+            raise RewriteError(
+                f"the pattern of {self.pass_name} returned {answer!r}",
+                expected="True where it changed the op, else False or Left(reason)",
+            )
+        if answer:
+            report.changed[name] += 1
+        return bool(answer)
+
+    def _check_names(self, context: ir.Context) -> None:
+        # Upstream takes a name that no dialect has, and then never matches it.
+        for name in self._names:
+            if not context.is_registered_operation(name):
+                raise RewriteError(
+                    f"{self.pass_name} matches {name!r}, which is no op of this build of MLIR",
+                    cure="mend the name in on=...",
+                )
+
+
+def rewrite(
+    pass_name: str, *, on: Roots | None, benefit: int = 1, driver: Driver = "greedy"
+) -> Callable[[Pattern], Rewrite]:
+    """Make a pattern function a `Rewrite`, registered by its name for pipelines.
+
+    Args:
+        pass_name: `linalg-ext-...`.
+        on: the ops to look at: a name, an op class, several of them, a predicate on names, or None
+            for every op.
+        benefit: which of several patterns on one op is tried first.
+        driver: "greedy" (to a fixed point, folding on the way) or "walk" (each op once).
+
+    The function's keyword-only parameters are the rewrite's options.
+    """
+
+    def decorate(pattern: Pattern) -> Rewrite:
+        made = Rewrite(pass_name, pattern, on=on, benefit=benefit, driver=driver)
+        register(made)
+        return made
+
+    return decorate
+
+
+def _selector(on: Roots | None, pass_name: str) -> tuple[Callable[[str], bool], frozenset[str]]:
+    """A predicate on op names, and the names themselves where `on` lists them."""
+    if on is None:
+        return (lambda _: True), frozenset()
+    if isinstance(on, str) or (isinstance(on, type) and issubclass(on, ir.OpView)):
+        on = (on,)
+    if isinstance(on, Iterable):
+        names = frozenset(_name(root, pass_name) for root in on)
+        return names.__contains__, names
+    if callable(on):
+        return on, frozenset()
+    raise ArgumentError(
+        f"{pass_name} cannot match on {on!r}",
+        expected="an op name, an op class, several of them, a predicate on names, or None",
+    )
+
+
+def _name(root: object, pass_name: str) -> str:
+    if isinstance(root, str):
+        return root
+    if isinstance(root, type) and issubclass(root, ir.OpView):
+        return str(getattr(root, "OPERATION_NAME", root.__name__))
+    raise ArgumentError(
+        f"{pass_name} cannot match on {root!r}", expected="an op name or an op class"
+    )
+
+
+def _op_names(root: ir.Operation) -> Counter[str]:
+    """How many ops of each name `root` holds, itself not counted."""
+    names: Counter[str] = Counter()
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        names[op.name] += 1
+        return ir.WalkResult.ADVANCE
+
+    for region in root.regions:
+        for block in region:
+            for op in block:
+                op.operation.walk(visit)
+    return names

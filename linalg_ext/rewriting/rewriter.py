@@ -1,0 +1,83 @@
+"""The rewriter that a pattern gets: upstream's, with errors where that would crash."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from linalg_ext.bindings import ir, rewrite
+from linalg_ext.errors import RewriteError
+
+Replacement: TypeAlias = "ir.Operation | ir.OpView | Sequence[ir.Value] | ir.Value"
+
+
+class Rewriter:
+    """Replaces and erases ops on behalf of one call of one pattern.
+
+    The pattern runs with this rewriter's insertion point and the matched op's location current, so
+    an op that it builds stands before the matched one and inherits its place in the source.
+    """
+
+    def __init__(self, upstream: rewrite.PatternRewriter, pass_name: str) -> None:
+        self._upstream: rewrite.PatternRewriter | None = upstream
+        self._pass_name = pass_name
+
+    @property
+    def ip(self) -> ir.InsertionPoint:
+        """The insertion point: before the matched op."""
+        return self._live().ip
+
+    def replace_op(self, op: ir.Operation | ir.OpView, new: Replacement) -> None:
+        """Put the values of `new` in the place of `op`'s results and erase `op`.
+
+        Raises:
+            RewriteError: the number or the types of the values are not those of the results.
+        """
+        values = _values(new)
+        old_types = [result.type for result in op.operation.results]
+        new_types = [value.type for value in values]
+        if old_types != new_types:
+            raise RewriteError(
+                f"{self._pass_name} replaces {op.operation.name} by values of other types",
+                where=str(op.operation.location),
+                expected=f"({_listed(old_types)}), got ({_listed(new_types)})",
+            )
+        self._live().replace_op(op.operation, values)
+
+    def erase_op(self, op: ir.Operation | ir.OpView) -> None:
+        """Erase `op`, whose results nobody uses.
+
+        Raises:
+            RewriteError: a result still has users.
+        """
+        if any(True for result in op.operation.results for _ in result.uses):
+            raise RewriteError(
+                f"{self._pass_name} erases {op.operation.name} while its results are in use",
+                where=str(op.operation.location),
+                cure="replace it with replace_op, or rewrite its users first",
+            )
+        self._live().erase_op(op.operation)
+
+    def release(self) -> None:
+        """End the call: upstream's rewriter dies with it, and using it later would crash."""
+        self._upstream = None
+
+    def _live(self) -> rewrite.PatternRewriter:
+        if self._upstream is None:
+            raise RewriteError(
+                f"the rewriter of {self._pass_name} was used after the pattern had returned",
+                cure="use a rewriter only inside the call of the pattern that received it",
+            )
+        return self._upstream
+
+
+def _values(new: Replacement) -> list[ir.Value]:
+    if isinstance(new, ir.Operation | ir.OpView):
+        return list(new.operation.results)
+    if isinstance(new, ir.Value):
+        return [new]
+    return list(new)
+
+
+def _listed(types: Sequence[ir.Type]) -> str:
+    return ", ".join(map(str, types))

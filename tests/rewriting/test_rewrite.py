@@ -1,0 +1,251 @@
+"""Rewrites and module passes on modules."""
+
+from __future__ import annotations
+
+import pytest
+
+from linalg_ext.bindings import arith, ir
+from linalg_ext.errors import ArgumentError, RewriteError, VerificationError
+from linalg_ext.module import Module
+from linalg_ext.rewriting import Left, Report, Rewriter, module_pass, rewrite
+from linalg_ext.rewriting.registry import find
+
+TEXT = """
+func.func @f(%a: i32, %b: i32) -> i32 {
+  %q = arith.divsi %a, %b : i32
+  %r = arith.divsi %q, %b : i32
+  return %r : i32
+}
+"""
+
+
+@pytest.fixture
+def module() -> Module:
+    return Module.parse(TEXT, trusted=True)
+
+
+@rewrite("linalg-ext-test-divide", on="arith.divsi")
+def divide(op: arith.DivSIOp, rewriter: Rewriter) -> bool:
+    """Read a division as unsigned."""
+    rewriter.replace_op(op, arith.DivUIOp(op.lhs, op.rhs))
+    return True
+
+
+@rewrite("linalg-ext-test-divide-walk", on=(arith.DivSIOp,), driver="walk")
+def divide_walk(op: arith.DivSIOp, rewriter: Rewriter) -> bool:
+    """Read a division as unsigned, each op once."""
+    rewriter.replace_op(op, arith.DivUIOp(op.lhs, op.rhs))
+    return True
+
+
+@pytest.mark.parametrize("transform", [divide, divide_walk])
+def test_rewrites_a_module(transform, module):
+    report = transform(module)
+    assert isinstance(report, Report)
+    assert report.matched == {"arith.divsi": 2}
+    assert report.changed == {"arith.divsi": 2}
+    assert report.module is module
+    assert str(module).count("arith.divui") == 2
+    assert "arith.divsi" not in str(module)
+    assert bool(report)
+
+
+def test_repr_is_a_table(module):
+    assert " ".join(repr(divide(module)).split()) == (
+        "linalg-ext-test-divide: arith.divsi 2 matched 2 changed"
+    )
+    assert repr(divide(module)) == "linalg-ext-test-divide: nothing matched"
+
+
+def test_keeps_the_location_of_the_matched_op(module):
+    divide(module)
+    assert 'loc("-":3:8)' in module.ir.operation.get_asm(enable_debug_info=True)
+
+
+def test_a_raw_module_changes_in_place_and_old_handles_live(module):
+    raw = module.ir
+    old = raw.body.operations[0].operation.regions[0].blocks[0].operations[0]
+    assert divide(raw)
+    assert "arith.divui" in str(raw)
+    assert "arith.divsi" in str(old)
+
+
+def test_handles_into_a_module_survive_the_swap(module):
+    old = module.ir.body.operations[0].operation.regions[0].blocks[0].operations[0]
+    divide(module)
+    assert "arith.divsi" in str(old)
+
+
+def test_a_text_gives_its_module_in_the_report():
+    assert "arith.divui" in str(divide(TEXT).module)
+
+
+def test_find_by_name():
+    assert find("linalg-ext-test-divide") is divide
+    assert divide.pass_name == "linalg-ext-test-divide"
+    assert divide.summary == "Read a division as unsigned."
+    assert callable(divide.pattern)
+
+
+def test_left_reasons_are_reported(module):
+    @rewrite("linalg-ext-test-left", on=None)
+    def leave(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
+        return Left("signed") if op.operation.name == "arith.divsi" else False
+
+    report = leave(module)
+    assert not report
+    assert report.left == {"arith.divsi": {"signed"}}
+    assert "left: signed" in repr(report)
+    assert report.matched["func.return"] == 1
+
+
+def test_a_predicate_sees_ops_that_the_pattern_made(module):
+    @rewrite("linalg-ext-test-chain", on=lambda name: name.startswith("arith.div"))
+    def chain(op: ir.OpView, rewriter: Rewriter) -> bool:
+        lhs, rhs = op.operation.operands
+        if op.operation.name == "arith.divsi":
+            rewriter.replace_op(op, arith.DivUIOp(lhs, rhs))
+        else:
+            rewriter.replace_op(op, arith.MulIOp(lhs, rhs))
+        return True
+
+    assert chain(module).changed == {"arith.divsi": 2, "arith.divui": 2}
+    assert "arith.div" not in str(module)
+
+
+def test_options(module):
+    @rewrite("linalg-ext-test-option", on="arith.divsi")
+    def scaled(op: arith.DivSIOp, rewriter: Rewriter, *, factor: int = 7) -> bool:
+        """Multiply instead."""
+        constant = arith.ConstantOp(ir.IntegerType.get_signless(32), factor)
+        rewriter.replace_op(op, arith.MulIOp(op.lhs, constant.result))
+        return True
+
+    scaled(module, factor=11)
+    assert "arith.constant 121" in str(module) or "arith.constant 11" in str(module)
+    with pytest.raises(ArgumentError, match="no option 'factors'"):
+        scaled(module, factors=3)
+
+
+def fails(function, module, error, message, on="arith.divsi"):
+    before = str(module)
+    transform = rewrite("linalg-ext-test-fails-" + function.__name__.replace("_", "-"), on=on)(
+        function
+    )
+    with pytest.raises(error, match=message):
+        transform(module)
+    assert str(module) == before
+
+
+def test_the_patterns_own_exception_comes_through(module):
+    def raises(op, rewriter):
+        rewriter.replace_op(op, arith.DivUIOp(op.lhs, op.rhs))
+        raise KeyError("mine")
+
+    fails(raises, module, KeyError, "mine")
+
+
+def test_wrong_number_of_values(module):
+    def none(op, rewriter):
+        rewriter.replace_op(op, [])
+        return True
+
+    fails(none, module, RewriteError, r"expected \(i32\), got \(\)")
+
+
+def test_wrong_type_of_value(module):
+    def other(op, rewriter):
+        rewriter.replace_op(op, arith.ConstantOp(ir.IntegerType.get_signless(64), 1))
+        return True
+
+    fails(other, module, RewriteError, r"expected \(i32\), got \(i64\)")
+
+
+def test_erasing_an_op_in_use(module):
+    def erase(op, rewriter):
+        rewriter.erase_op(op)
+        return True
+
+    fails(erase, module, RewriteError, "while its results are in use")
+
+
+def test_a_rewriter_kept_for_later(module):
+    kept = []
+
+    def keep(op, rewriter):
+        kept.append(rewriter)
+        return False
+
+    rewrite("linalg-ext-test-keep", on="arith.divsi")(keep)(module)
+    with pytest.raises(RewriteError, match="after the pattern had returned"):
+        _ = kept[0].ip
+
+
+def test_a_pattern_without_end(module):
+    def again(op, rewriter):
+        rewriter.replace_op(op, arith.DivSIOp(op.lhs, op.rhs))
+        return True
+
+    fails(again, module, RewriteError, "does not come to rest")
+
+
+def test_a_pattern_that_forgets_to_answer(module):
+    def forgets(op, rewriter):
+        rewriter.replace_op(op, arith.DivUIOp(op.lhs, op.rhs))
+
+    fails(forgets, module, RewriteError, "returned None")
+
+
+def test_an_op_that_does_not_exist(module):
+    def never(op, rewriter):
+        return True
+
+    fails(never, module, RewriteError, "no op of this build", on="arith.divide")
+
+
+def test_an_invalid_result_is_refused(module):
+    @module_pass("linalg-ext-test-breaks")
+    def breaks(op: ir.Operation) -> None:
+        """Break the function."""
+        block = op.regions[0].blocks[0].operations[0].operation.regions[0].blocks[0]
+        block.operations[len(block.operations) - 1].operation.erase()
+
+    before = str(module)
+    with pytest.raises(VerificationError, match="invalid after linalg-ext-test-breaks"):
+        breaks(module)
+    assert str(module) == before
+
+
+def test_a_module_pass(module):
+    @module_pass("linalg-ext-test-tag")
+    def tag(op: ir.Operation, *, label: str = "x") -> None:
+        """Tag the module."""
+        op.attributes["lx.tag"] = ir.StringAttr.get(label)
+
+    tag(module, label="hello")
+    assert 'lx.tag = "hello"' in str(module)
+    raw = module.ir
+    tag(raw, label="again")
+    assert 'lx.tag = "again"' in str(raw)
+
+
+@pytest.mark.parametrize("bad", [None, 3, [], object()])
+def test_what_is_not_a_module(bad):
+    with pytest.raises(ArgumentError, match="is not a module"):
+        divide(bad)
+
+
+def test_bad_declarations():
+    with pytest.raises(ArgumentError, match="cannot name a pass"):
+        rewrite("fold", on="arith.addi")(lambda op, rewriter: False)
+    with pytest.raises(ArgumentError, match=r"\(op, rewriter, \*, \.\.\.\)"):
+        rewrite("linalg-ext-test-bad", on="arith.addi")(lambda op: False)
+    with pytest.raises(ArgumentError, match="cannot match on 3"):
+        rewrite("linalg-ext-test-bad", on=3)(lambda op, rewriter: False)
+    with pytest.raises(ArgumentError, match="driver"):
+        rewrite("linalg-ext-test-bad", on=None, driver="fast")(lambda op, rewriter: False)
+    with pytest.raises(ArgumentError, match="two passes are called"):
+
+        @rewrite("linalg-ext-test-divide", on=None)
+        def other(op: ir.OpView, rewriter: Rewriter) -> bool:
+            return False
