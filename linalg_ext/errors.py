@@ -149,6 +149,10 @@ class PipelineError(IRError):
         self.command = command
 
 
+class LoweringError(IRError, ValueError):
+    """A module holds something that cannot be taken down to machine code."""
+
+
 class RewriteError(LinalgExtError, ValueError):
     """A pattern or a pass written in Python misuses what it was given."""
 

@@ -1,0 +1,33 @@
+"""The entry function that reports failures in a status, and how it is recognized."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linalg_ext.bindings import ir
+from linalg_ext.errors import LoweringError
+
+from ._walk import functions
+
+STATUS = "linalg_ext.status"
+"""Unit attribute of the function whose last argument, a `memref<1xi64>`, takes the status."""
+
+
+def entry_with_status(module: ir.Operation) -> Any | None:
+    """The function that takes a status, or None.
+
+    Raises:
+        LoweringError: its last argument is not a `memref<1xi64>`.
+    """
+    for op in functions(module):
+        if STATUS not in op.attributes:
+            continue
+        arguments = op.regions[0].blocks[0].arguments
+        if not len(arguments) or str(arguments[len(arguments) - 1].type) != "memref<1xi64>":
+            name = op.attributes["sym_name"]
+            raise LoweringError(
+                f"{name} has the attribute {STATUS} but takes no status",
+                expected="memref<1xi64> as its last argument",
+            )
+        return op
+    return None

@@ -1,0 +1,60 @@
+"""Finding operations, and saying where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from linalg_ext.bindings import ir
+
+
+def operations(root: Any, names: Collection[str]) -> list[Any]:
+    """All operations below `root` (an operation, an op view or a module) whose name is in `names`.
+
+    In the order of the text, an operation before those in its regions. The list is made before
+    anything is changed: a caller may erase an operation of the list once it is done with it.
+    """
+    return select(root, lambda op: op.name in names)
+
+
+def select(root: Any, keep: Callable[[Any], bool]) -> list[Any]:
+    """All operations below `root` that `keep` says True to, as `operations` does."""
+    found: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        if keep(op):
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    root.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def functions(module: Any) -> list[Any]:
+    """The `func.func` operations of a module that have a body."""
+    ops = (op.operation for op in module.operation.regions[0].blocks[0].operations)
+    return [op for op in ops if op.name == "func.func" and len(op.regions[0].blocks)]
+
+
+def replace_op(op: Any, value: Any) -> None:
+    """Put `value` in the place of the one result of `op`, and erase `op`."""
+    op.results[0].replace_all_uses_with(value)
+    op.erase()
+
+
+def element_type(type_: Any) -> Any:
+    """The element type of a shaped type; any other type is its own element."""
+    return type_.element_type if isinstance(type_, ir.ShapedType) else type_
+
+
+def place(op: Any) -> str:
+    """Where an operation stands, for an error: its location and the head of its text."""
+    text = op.operation.get_asm(
+        large_elements_limit=4, large_resource_limit=4, skip_regions=True, use_local_scope=True
+    )
+    head = " ".join(text.split())
+    if len(head) > 160:
+        head = head[:157] + "..."
+    location = str(op.operation.location)
+    location = location.removeprefix("loc(").removesuffix(")")
+    return head if location == "unknown" else f"{location}: {head}"

@@ -1,0 +1,30 @@
+"""Drop the deallocations of a module that frees its buffers itself.
+
+before:
+    memref.dealloc %a : memref<4xf32>
+after:
+    (nothing)
+
+Upstream's ownership-based deallocation owns all buffers or none: it refuses a module that frees
+some already. It puts a deallocation of its own behind the last use of every buffer.
+"""
+
+from __future__ import annotations
+
+from linalg_ext.bindings import ir
+from linalg_ext.rewriting import Report, module_pass
+
+from ._walk import operations
+
+NAME = "linalg-ext-drop-deallocations"
+
+
+@module_pass(NAME)
+def drop_deallocations(module: ir.Operation) -> Report:
+    """Erase every memref.dealloc: deallocations are found anew."""
+    report = Report(NAME)
+    for op in operations(module, {"memref.dealloc"}):
+        report.matched[op.name] += 1
+        report.changed[op.name] += 1
+        op.erase()
+    return report

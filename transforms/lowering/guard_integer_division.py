@@ -1,0 +1,104 @@
+"""Give integer division by zero, and of the least integer by -1, NumPy's answers.
+
+Both are undefined in LLVM and end the process on x86. Here x / 0 is 0, x % 0 is 0, and the least
+integer over -1 wraps around to itself with remainder 0. Applies to arith.divsi, divui, remsi,
+remui, floordivsi, ceildivsi and ceildivui, on scalars and vectors, and to their counterparts in
+the dialect `index`. A constant divisor other than 0 and -1 needs no guard and gets none.
+
+before:
+    %q = arith.divsi %a, %b : i32
+after:
+    %zero = arith.cmpi eq, %b, %c0 : i32
+    %least = arith.cmpi eq, %a, %c-2147483648 : i32
+    %minus = arith.cmpi eq, %b, %c-1 : i32
+    %wraps = arith.andi %least, %minus : i1
+    %bad = arith.ori %zero, %wraps : i1
+    %safe = arith.select %bad, %c1, %b : i32
+    %d = arith.divsi %a, %safe : i32
+    %q = arith.select %zero, %c0, %d : i32
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linalg_ext.bindings import arith, ir
+from linalg_ext.rewriting import Report, module_pass
+
+from ._elementwise import Integers
+from ._walk import operations, replace_op
+
+NAME = "linalg-ext-guard-integer-division"
+
+_SIGNED = ("divsi", "remsi", "floordivsi", "ceildivsi")
+_UNSIGNED = ("divui", "remui", "ceildivui")
+_OF_INDEX = {
+    "index.divs": "arith.divsi",
+    "index.divu": "arith.divui",
+    "index.rems": "arith.remsi",
+    "index.remu": "arith.remui",
+    "index.floordivs": "arith.floordivsi",
+    "index.ceildivs": "arith.ceildivsi",
+    "index.ceildivu": "arith.ceildivui",
+}
+_NAMES = frozenset(f"arith.{name}" for name in (*_SIGNED, *_UNSIGNED)) | _OF_INDEX.keys()
+
+
+@module_pass(NAME)
+def guard_integer_division(module: ir.Operation) -> Report:
+    """Give integer division by zero, and its overflow, NumPy's answers."""
+    report = Report(NAME)
+    for op in operations(module, _NAMES):
+        name = _OF_INDEX.get(op.name, op.name)
+        safe = _is_safe(op.operands[1])
+        report.matched[op.name] += 1
+        if safe and name == op.name:
+            continue
+        report.changed[op.name] += 1
+        with op.location, ir.InsertionPoint(op):
+            quotient = (_divide if safe else _guarded)(name, *op.operands)
+        replace_op(op, quotient)
+    return report
+
+
+def _guarded(name: str, a: Any, b: Any) -> Any:
+    type_ = a.type
+    integers = Integers(type_)
+    width = _width(type_)
+    if width == 1:
+        # The only divisor of a defined quotient is 1, which as a signed number is -1.
+        return integers.value(0) if "rem" in name else arith.andi(a, b)
+    zero = integers.equal(b, 0)
+    bad = zero
+    if name.removeprefix("arith.") in _SIGNED:
+        least = integers.equal(a, -(1 << (width - 1)))
+        wraps = arith.andi(least, integers.equal(b, -1))
+        bad = arith.ori(zero, wraps)
+    # Any remainder by 1 is 0, and the least integer over 1 is itself: both as wanted.
+    quotient = _divide(name, a, integers.select(bad, 1, b))
+    return quotient if "rem" in name else integers.select(zero, 0, quotient)
+
+
+def _divide(name: str, a: Any, b: Any) -> Any:
+    return ir.Operation.create(name, results=[a.type], operands=[a, b]).results[0]
+
+
+def _width(type_: Any) -> int:
+    element = type_.element_type if isinstance(type_, ir.VectorType) else type_
+    return 64 if isinstance(element, ir.IndexType) else int(element.width)
+
+
+def _is_safe(divisor: Any) -> bool:
+    """Whether a divisor is a constant other than 0 and -1 (in all its elements)."""
+    owner = divisor.owner
+    if not isinstance(owner, ir.Operation) or owner.name not in (
+        "arith.constant",
+        "index.constant",
+    ):
+        return False
+    value = owner.attributes["value"]
+    if isinstance(value, ir.DenseElementsAttr):
+        if not value.is_splat:
+            return False
+        value = value.get_splat_value()
+    return isinstance(value, ir.IntegerAttr) and value.value not in (0, -1)

@@ -1,0 +1,69 @@
+"""Move allocations that the stack may not hold from the stack to the heap.
+
+A thread's stack is small and an overflow kills the process. What stays on the stack is static, at
+most `STACK_LIMIT_BYTES`, and not in a loop (where each round would take more of it).
+
+before:
+    %a = memref.alloca(%n) : memref<?xf32>
+after:
+    %a = memref.alloc(%n) : memref<?xf32>
+
+Runs before buffers are given their deallocations, so that the heap allocation is freed.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from linalg_ext.bindings import ir
+from linalg_ext.rewriting import Report, module_pass
+
+from ._walk import operations
+
+NAME = "linalg-ext-move-large-allocas-to-heap"
+
+STACK_LIMIT_BYTES = 16 * 1024
+"""The largest allocation that stays on the stack."""
+
+_SCOPES = frozenset({"func.func", "memref.alloca_scope"})
+
+
+@module_pass(NAME)
+def move_large_allocas_to_heap(module: ir.Operation) -> Report:
+    """Move stack allocations that are large, dynamic or in a loop to the heap."""
+    report = Report(NAME)
+    for alloca in operations(module, {"memref.alloca"}):
+        report.matched[alloca.name] += 1
+        if _fits(alloca):
+            continue
+        report.changed[alloca.name] += 1
+        attributes = {item.name: item.attr for item in alloca.attributes}
+        with alloca.location, ir.InsertionPoint(alloca):
+            alloc = ir.Operation.create(
+                "memref.alloc",
+                results=[alloca.results[0].type],
+                operands=list(alloca.operands),
+                attributes=attributes,
+            )
+        alloca.results[0].replace_all_uses_with(alloc.results[0])
+        alloca.erase()
+    return report
+
+
+def _fits(alloca: Any) -> bool:
+    type_ = alloca.results[0].type
+    if not type_.has_static_shape or alloca.parent.name not in _SCOPES:
+        return False
+    return math.prod(type_.shape) * _element_bytes(type_.element_type) <= STACK_LIMIT_BYTES
+
+
+def _element_bytes(type_: Any) -> int:
+    """An upper bound of the bytes that an element takes in memory."""
+    if isinstance(type_, ir.VectorType):
+        return math.prod(type_.shape) * _element_bytes(type_.element_type)
+    if isinstance(type_, ir.ComplexType):
+        return 2 * _element_bytes(type_.element_type)
+    if isinstance(type_, ir.IntegerType | ir.FloatType):
+        return -(-type_.width // 8)
+    return 64  # an index, or a descriptor of a memref

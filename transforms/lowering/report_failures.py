@@ -1,0 +1,141 @@
+"""Turn assertions and failed allocations into a status that the caller reads.
+
+Upstream lowers a failing `cf.assert` to `abort()`, which takes the whole process along. Here the
+entry function writes the number of the assertion (from 1) into its status and returns.
+
+before:
+    func.func @entry(%x: i1, %status: memref<1xi64>) attributes {linalg_ext.status} {
+      cf.assert %x, "no"
+      return
+    }
+after:
+    func.func @entry(%x: i1, %status: memref<1xi64>) attributes {linalg_ext.status} {
+      %code = arith.constant 1 : i64
+      cf.cond_br %x, ^continue, ^fail(%code : i64)
+    ^continue:
+      return
+    ^fail(%k: i64):
+      %c0 = arith.constant 0 : index
+      memref.store %k, %status[%c0] : memref<1xi64>
+      return
+    }
+
+Buffers that are live where an assertion fails are not freed: a failure costs their memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linalg_ext.bindings import arith, cf, func, ir, memref
+from linalg_ext.errors import LoweringError
+from linalg_ext.rewriting import Report, module_pass
+
+from ._status import entry_with_status
+from ._walk import operations, place
+
+NAME = "linalg-ext-report-failures"
+
+MESSAGES = "linalg_ext.assertions"
+"""Attribute of the module: the message of status 1, 2, ..., as an array of strings."""
+
+
+@module_pass(NAME)
+def report_failures(module: ir.Operation) -> Report:
+    """Turn failing assertions into a status that the entry writes before it returns.
+
+    The messages are left in the module's attribute `linalg_ext.assertions`. Control flow must be
+    branches already, and private functions inlined. A module without an entry that takes a status
+    keeps its assertions.
+
+    Raises:
+        LoweringError: an assertion stands in a function that was not inlined into the entry.
+    """
+    report = Report(NAME)
+    entry = entry_with_status(module)
+    if entry is None:
+        return report
+    _require_inlined(module, entry)
+    blocks = [block for block in entry.regions[0].blocks if _asserts(block)]
+    messages: dict[str, int] = {}
+    if blocks:
+        fail = _append_fail_block(entry)
+        for block in blocks:
+            count = _split(block, fail, messages)
+            report.matched["cf.assert"] += count
+            report.changed["cf.assert"] += count
+    texts = [ir.StringAttr.get(message) for message in messages]
+    module.attributes[MESSAGES] = ir.ArrayAttr.get(texts)
+    return report
+
+
+def _asserts(block: Any) -> bool:
+    return any(op.operation.name == "cf.assert" for op in block.operations)
+
+
+def _require_inlined(module: ir.Operation, entry: Any) -> None:
+    inside = len(operations(entry, {"cf.assert"}))
+    everywhere = operations(module, {"cf.assert"})
+    if len(everywhere) == inside:
+        return
+    stray = next(op for op in everywhere if _function_of(op) != entry)
+    raise LoweringError(
+        "an assertion stands in a function that could not be inlined into the entry: "
+        "its failure would end the process",
+        where=place(stray),
+        cure="call the function directly (func.call, without no_inline), or drop the assertion",
+    )
+
+
+def _function_of(op: Any) -> Any:
+    parent = op.parent
+    while parent is not None and parent.name != "func.func":
+        parent = parent.parent
+    return parent
+
+
+def _append_fail_block(entry: Any) -> Any:
+    blocks = entry.regions[0].blocks
+    status = blocks[0].arguments[len(blocks[0].arguments) - 1]
+    with entry.location:
+        fail = blocks.append(ir.IntegerType.get_signless(64))
+        with ir.InsertionPoint(fail):
+            zero = arith.constant(ir.IndexType.get(), 0)
+            memref.store(fail.arguments[0], status, [zero])
+            func.ReturnOp([_poison(type_) for type_ in _result_types(entry)])
+    return fail
+
+
+def _result_types(function: Any) -> list[Any]:
+    return list(ir.TypeAttr(function.attributes["function_type"]).value.results)
+
+
+def _poison(type_: Any) -> Any:
+    return ir.Operation.create("ub.poison", results=[type_]).results[0]
+
+
+def _split(block: Any, fail: Any, messages: dict[str, int]) -> int:
+    """End `block` at its first assertion, its remainder at the second, and so on.
+
+    From the last assertion to the first, so that each operation moves once. The number of them.
+    """
+    ops = [op.operation for op in block.operations]
+    positions = [at for at, op in enumerate(ops) if op.name == "cf.assert"]
+    for at in positions:
+        messages.setdefault(_message(ops[at]), len(messages) + 1)
+    tail = ops[positions[-1] + 1 :]
+    for at, before in zip(reversed(positions), [*reversed(positions[:-1]), -1], strict=True):
+        check = ops[at]
+        rest = block.create_after()
+        for op in tail:
+            rest.append(op)
+        with check.location, ir.InsertionPoint(check):
+            number = arith.constant(ir.IntegerType.get_signless(64), messages[_message(check)])
+            branch = cf.cond_br(check.operands[0], [], [number], rest, fail)
+        tail = [*ops[before + 1 : at], number.owner, branch.operation]
+        check.erase()
+    return len(positions)
+
+
+def _message(check: Any) -> str:
+    return str(ir.StringAttr(check.attributes["msg"]).value)

@@ -1,0 +1,57 @@
+"""What cannot be taken down to LLVM is refused here, by name and place."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from linalg_ext.bindings import ir
+from linalg_ext.errors import LoweringError
+from linalg_ext.rewriting import module_pass
+
+from ._walk import place, select
+
+NAME = "linalg-ext-require-lowered"
+
+_LEGAL_DIALECTS = frozenset({"llvm", "builtin"})
+
+_CURES: Mapping[str, str] = {
+    "builtin.unrealized_conversion_cast": "a type on the two sides of it has no LLVM counterpart",
+    "gpu": "device code is not supported: keep to linalg, scf, vector and memref",
+    "stablehlo": "run stablehlo-legalize-to-linalg first",
+    "tm_tensor": "replace it by linalg or scf operations first",
+    "torch": "export the module with output_type=linalg-on-tensors",
+    "tosa": "run tosa-to-linalg-pipeline first",
+    "transform": "apply the schedule first; a payload module holds no transform operations",
+    "vector.scan": "write the scan as a loop (scf.for)",
+}
+"""What to do about an operation, or else about a dialect, that is left."""
+
+
+@module_pass(NAME)
+def require_lowered(module: ir.Operation) -> None:
+    """Refuse a module that holds anything but the LLVM dialect.
+
+    Raises:
+        LoweringError: something is not; names the first such operation and counts the others.
+    """
+    left = select(module, lambda op: not _is_legal(op.name))
+    if not left:
+        return
+    # Casts come of other operations that could not be lowered: name those first.
+    left.sort(key=lambda op: op.name == "builtin.unrealized_conversion_cast")
+    first = left[0]
+    counts = Counter(op.name for op in left)
+    others = ", ".join(f"{count} x {name}" for name, count in counts.items())
+    raise LoweringError(
+        f"no lowering to LLVM is known for {first.name}",
+        where=place(first),
+        cure=_CURES.get(first.name) or _CURES.get(first.name.split(".")[0]),
+        diagnostics=[f"left in all: {others}"] if len(left) > 1 else (),
+    )
+
+
+def _is_legal(name: str) -> bool:
+    if name == "builtin.unrealized_conversion_cast":
+        return False
+    return name.split(".")[0] in _LEGAL_DIALECTS

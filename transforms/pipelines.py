@@ -1,0 +1,191 @@
+"""The way down: named pipelines from linalg on tensors or memrefs to the LLVM dialect.
+
+    print(PIPELINES["linalg"])                      # what the first stage runs
+    info = lower_to_llvm(module, on_stage=show)     # in place; show("linalg", text), ...
+
+Four stages, each a textual pipeline over upstream's passes and those of this package:
+
+    linalg    named and structured ops made generic, element-wise chains fused; still on tensors
+    buffers   tensors made memrefs, each with its deallocation
+    loops     structured ops made loops over scalars and vectors
+    llvm      everything made LLVM, failures made a status
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from linalg_ext.bindings import ir
+from linalg_ext.rewriting import named_pipeline, run_pipeline
+
+from .lowering.check_allocations import OUT_OF_MEMORY
+from .lowering.expand_narrow_floats import narrow_type_names
+from .lowering.report_failures import MESSAGES
+
+_NARROW = ",".join(narrow_type_names())
+
+_LINALG = (
+    "linalg-ext-refuse-recursion",
+    "func.func(lift-cf-to-scf)",
+    "inline",
+    "canonicalize",
+    "cse",
+    "convert-elementwise-to-linalg",
+    "linalg-generalize-named-ops",
+    "linalg-fuse-elementwise-ops",
+    "canonicalize",
+    "cse",
+)
+_BUFFERS = (
+    "eliminate-empty-tensors",
+    "one-shot-bufferize{bufferize-function-boundaries=true"
+    " function-boundary-type-conversion=identity-layout-map allow-return-allocs-from-loops=true}",
+    "linalg-ext-move-large-allocas-to-heap",
+    "linalg-ext-drop-deallocations",
+    "buffer-deallocation-pipeline",
+    "convert-bufferization-to-memref",
+    "canonicalize",
+    "cse",
+)
+_LOOPS = (
+    "linalg-ext-lower-strided-copies",
+    "convert-linalg-to-loops",
+    "canonicalize",
+    "cse",
+    "loop-invariant-code-motion",
+)
+_LLVM = (
+    "convert-vector-to-scf",
+    "lower-affine",
+    "convert-complex-to-standard",
+    "math-expand-ops{ops=clampf}",
+    "linalg-ext-expand-math",
+    f"arith-emulate-unsupported-floats{{source-types={_NARROW} target-type=f32}}",
+    "math-extend-to-supported-types{target-type=f32}",
+    "linalg-ext-expand-narrow-floats",
+    "convert-math-to-funcs{min-width-of-fpowi-exponent=1}",
+    "convert-scf-to-cf",
+    "inline",
+    "linalg-ext-check-allocations",
+    "linalg-ext-report-failures",
+    "memref-expand",
+    "expand-strided-metadata",
+    "lower-affine",
+    "linalg-ext-guard-integer-division",
+    "arith-expand",
+    "convert-math-to-llvm{approximate-log1p=false}",
+    "convert-math-to-libm",
+    "convert-vector-to-llvm",
+    "convert-complex-to-llvm",
+    "convert-arith-to-llvm",
+    "convert-index-to-llvm",
+    "finalize-memref-to-llvm",
+    "convert-func-to-llvm",
+    "convert-cf-to-llvm",
+    "convert-ub-to-llvm",
+    "reconcile-unrealized-casts",
+    "canonicalize",
+    "cse",
+    "linalg-ext-require-lowered",
+)
+
+PIPELINES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"linalg": _LINALG, "buffers": _BUFFERS, "loops": _LOOPS, "llvm": _LLVM}
+)
+"""The passes of each stage, in the order in which they run."""
+
+for _stage, _passes in PIPELINES.items():
+    named_pipeline(f"linalg-ext-stage-{_stage}", ",".join(_passes), f"Lowering, stage {_stage}")
+
+LARGE_ELEMENTS = 32
+"""Constants with more elements than this are elided from the text of a stage."""
+
+
+@dataclass(frozen=True)
+class LoweringInfo:
+    """What the caller of `lower_to_llvm` must know of the result.
+
+    Attributes:
+        assertions: the message of status 1, 2, ...; status 0 is success.
+        out_of_memory: the status that says that a buffer could not be allocated, if there is one.
+        instructions: the number of LLVM operations.
+        suggested_opt_level: the optimization level for the engine.
+        seconds: how long each stage took.
+    """
+
+    assertions: tuple[str, ...] = ()
+    out_of_memory: int | None = None
+    instructions: int = 0
+    suggested_opt_level: int = 2
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+
+def lower_to_llvm(
+    module: ir.Module, *, on_stage: Callable[[str, str], None] | None = None
+) -> LoweringInfo:
+    """Take `module` down to the LLVM dialect, in place.
+
+    Args:
+        module: linalg on tensors or memrefs, with arith, math, scf, cf, tensor, memref, affine,
+            vector, complex, bufferization and func around it. Half lowered after an error: hand
+            in a clone where that matters.
+        on_stage: called with the name and the text of each stage when it is done.
+
+    Raises:
+        PipelineError: a pass failed; names it and carries upstream's diagnostics.
+        LoweringError: the module holds something that has no way down.
+    """
+    seconds: dict[str, float] = {}
+    for stage, passes in PIPELINES.items():
+        start = time.perf_counter()
+        run_pipeline(module, ",".join(passes), trusted=True)
+        seconds[stage] = time.perf_counter() - start
+        if on_stage is not None:
+            on_stage(stage, stage_text(module))
+    messages = _pop_messages(module)
+    instructions = _count_operations(module)
+    return LoweringInfo(
+        assertions=messages,
+        out_of_memory=messages.index(OUT_OF_MEMORY) + 1 if OUT_OF_MEMORY in messages else None,
+        instructions=instructions,
+        suggested_opt_level=suggest_opt_level(instructions),
+        seconds=MappingProxyType(seconds),
+    )
+
+
+def suggest_opt_level(instructions: int) -> int:
+    """The engine's optimization level for a module of so many LLVM operations."""
+    return 2 if instructions < 5000 else 1
+
+
+def stage_text(module: ir.Module) -> str:
+    """The text of a module for people: large constants are elided."""
+    text = module.operation.get_asm(
+        large_elements_limit=LARGE_ELEMENTS, large_resource_limit=LARGE_ELEMENTS
+    )
+    return str(text)
+
+
+def _pop_messages(module: ir.Module) -> tuple[str, ...]:
+    attributes = module.operation.attributes
+    if MESSAGES not in attributes:
+        return ()
+    messages: Any = ir.ArrayAttr(attributes[MESSAGES])
+    del attributes[MESSAGES]
+    return tuple(ir.StringAttr(message).value for message in messages)
+
+
+def _count_operations(module: ir.Module) -> int:
+    count = 0
+
+    def visit(op: Any) -> Any:
+        nonlocal count
+        count += 1
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return count
