@@ -1,0 +1,113 @@
+"""`compile`: a module in, a kernel out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from linalg_ext.bindings import ir
+from linalg_ext.errors import ArgumentError
+from linalg_ext.jit.effects import written_arguments
+from linalg_ext.jit.entry import find_entry, wrap_entry
+from linalg_ext.jit.kernel import Kernel, Stage
+from linalg_ext.jit.signature import read_signature
+from linalg_ext.jit.source import own_copy
+from linalg_ext.module import ModuleLike
+from linalg_ext.runtime.engine import Engine
+from linalg_ext.transforms.pipelines import lower_to_llvm, stage_text
+
+
+def compile(
+    module: ModuleLike,
+    entry: str | None = None,
+    *,
+    trusted: bool = False,
+    opt_level: int | None = None,
+    libraries: Sequence[str | Path] = (),
+    result_dtypes: Sequence[np.typing.DTypeLike | None] | None = None,
+) -> Kernel:
+    """Compile one function of a module for this machine.
+
+        kernel = compile(text, entry="main")
+        y = kernel(x)
+
+    Args:
+        module: MLIR text, a `Module`, or upstream's `ir.Module` (or its operation): linalg on
+            tensors or memrefs, with what stands around it. It is not changed.
+        entry: the function to call; not needed where only one is public. It may take and give
+            ranked tensors, ranked memrefs and scalars.
+        trusted: parse a text without the guard process. Some texts kill MLIR's parser, and with it
+            this process: only for text that MLIR itself has printed.
+        opt_level: LLVM's, 0 to 3; None chooses by the size of the code.
+        libraries: shared libraries that have the functions which the module only declares.
+        result_dtypes: for each result the dtype to hand it back as, or None for the usual one.
+            Integers of MLIR have no sign; a result is signed unless this says otherwise.
+
+    Raises:
+        ParseError, VerificationError, CrashError: the text is not a valid module.
+        SignatureError: no such function, or it takes or gives what arrays cannot stand for.
+        LoweringError, PipelineError: something in it cannot be compiled.
+        UnresolvedSymbolError: it calls a function that nobody provides.
+    """
+    if opt_level not in (None, 0, 1, 2, 3):
+        raise ArgumentError(f"opt_level is {opt_level!r}", expected="0, 1, 2, 3 or None")
+    if isinstance(libraries, str | Path):
+        libraries = [libraries]
+    clock = _Clock()
+    own = own_copy(module, trusted=trusted)
+    work = own.ir
+    stages = [_stage("module", stage_text(work), work, clock)]
+    with work.context:
+        function = find_entry(work, entry)
+        signature = read_signature(
+            function, written=written_arguments(function), result_dtypes=result_dtypes
+        )
+        wrapped = wrap_entry(work, function, signature)
+        own.verify(after="its entry was wrapped")
+        stages.append(_stage("entry", stage_text(work), work, clock))
+        info = lower_to_llvm(
+            work, on_stage=lambda name, text: stages.append(_stage(name, text, work, clock))
+        )
+    level = info.suggested_opt_level if opt_level is None else opt_level
+    engine = Engine(work, opt_level=level, libraries=libraries)
+    # Looking the entry up is what makes LLVM generate the code.
+    engine.function(wrapped.symbol)
+    return Kernel(
+        signature,
+        wrapped,
+        engine,
+        stages=stages,
+        assertions=info.assertions,
+        codegen_seconds=clock.lap(),
+    )
+
+
+class _Clock:
+    """Seconds since it was last asked."""
+
+    def __init__(self) -> None:
+        self._last = time.perf_counter()
+
+    def lap(self) -> float:
+        now = time.perf_counter()
+        passed, self._last = now - self._last, now
+        return passed
+
+
+def _stage(name: str, text: str, module: ir.Module, clock: _Clock) -> Stage:
+    return Stage(name, text, _count_operations(module), clock.lap())
+
+
+def _count_operations(module: ir.Module) -> int:
+    count = -1  # the module itself
+
+    def visit(_: ir.Operation) -> ir.WalkResult:
+        nonlocal count
+        count += 1
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return count

@@ -1,0 +1,73 @@
+"""Python's own numbers, and lists of them, in the dtype that a parameter has.
+
+They have no dtype themselves, so the parameter's is taken, where its kind can hold theirs: a bool
+goes anywhere, an int to integers wide enough and to floats, a float to floats, a complex to
+complex. Whatever has a dtype of its own must have the right one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.errors import DTypeError, ShapeError
+from linalg_ext.jit.argument import Argument, Array
+from linalg_ext.runtime.dtypes import DType, ElementType, integer_range
+
+PYTHON_NUMBERS = (bool, int, float, complex)
+
+_ACCEPTED = {
+    "bool": "b",
+    "integer": "bui",
+    "index": "bui",
+    "float": "buif",
+    "complex": "buifc",
+}
+_PYTHON_NAMES = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex"}
+
+
+def from_python(value: Any, element: ElementType, argument: Argument) -> Array:
+    """An array of `element` holding the Python number, or the (nested) list of them, `value`.
+
+    Raises:
+        ShapeError: a ragged list.
+        DTypeError: numbers that the element type cannot hold.
+    """
+    try:
+        array = np.asarray(value)
+    except (ValueError, OverflowError) as error:
+        argument.fail(ShapeError, f"got a {type(value).__name__} that makes no array: {error}")
+    if array.size == 0:
+        return array.astype(element.dtype)
+    kind = array.dtype.kind
+    if kind not in _ACCEPTED[element.kind]:
+        shown = f"a Python {_PYTHON_NAMES[kind]}" if kind in _PYTHON_NAMES else str(array.dtype)
+        argument.fail(
+            DTypeError,
+            f"got {shown}" + (" in a list" if isinstance(value, list | tuple) else ""),
+            expected=" or ".join(str(dtype) for dtype in element.dtypes),
+            cure=f"convert it first, with numpy.asarray(value).astype({str(element.dtype)!r})",
+        )
+    if element.kind in ("integer", "index") and kind != "b":
+        return array.astype(_wide_enough(array, element, argument))
+    with np.errstate(over="ignore"):
+        return array.astype(element.dtype)
+
+
+def _wide_enough(array: Array, element: ElementType, argument: Argument) -> DType:
+    low, high = int(array.min()), int(array.max())
+    for dtype in element.dtypes:
+        least, most = integer_range(dtype)
+        if least <= low and high <= most:
+            return dtype
+    ranges = [f"{dtype} ({least} to {most})"
+              for dtype in element.dtypes
+              for least, most in [integer_range(dtype)]]
+    argument.fail(
+        DTypeError,
+        f"got the integer {high if high > 0 else low}, which it cannot hold"
+        if low == high
+        else f"got integers from {low} to {high}, which it cannot hold",
+        expected=" or ".join(ranges),
+    )

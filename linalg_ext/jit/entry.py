@@ -1,0 +1,189 @@
+"""The entry that native callers see, wrapped around the module's own function.
+
+before:
+    func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> { ... }
+after:
+    func.func private @lx.f(%a: tensor<4xf32>) -> tensor<4xf32> { ... }
+    func.func @lx_entry_f(%a: memref<4xf32>, %out: memref<4xf32>, %status: memref<1xi64>)
+        attributes {llvm.emit_c_interface, linalg_ext.status} {
+      %0 = bufferization.to_tensor %a restrict : memref<4xf32> to tensor<4xf32>
+      %1 = call @lx.f(%0) : (tensor<4xf32>) -> tensor<4xf32>
+      bufferization.materialize_in_destination %1 in restrict writable %out
+      return
+    }
+
+Results of a known shape are written to memory that the caller brings. A tensor whose shape only
+the run can tell is copied into a fresh allocation and returned; memrefs are returned as they come.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from linalg_ext.bindings import arith, bufferization, func, ir, memref, tensor
+from linalg_ext.errors import SignatureError
+from linalg_ext.jit.signature import ArrayType, ScalarType, Signature, ValueType
+
+PREFIX = "lx."
+"""Put before every symbol that a module defines.
+
+A function that somebody called `exp` would otherwise be what LLVM finds when it needs libm's.
+"""
+
+STATUS_ATTRIBUTE = "linalg_ext.status"
+"""Marks the entry whose last argument, a memref<1xi64>, takes the number of a failed assertion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The wrapped entry.
+
+    Attributes:
+        symbol: the function to call.
+        destinations: the results that are written to memory of the caller, in order; they follow
+            the inputs in the argument list, and the status follows them.
+        returned: the results that come back as memrefs.
+    """
+
+    symbol: str
+    destinations: tuple[int, ...]
+    returned: tuple[int, ...]
+
+
+def find_entry(module: ir.Module, name: str | None) -> Any:
+    """The `func.func` to call: the one called `name`, or the only public one.
+
+    Raises:
+        SignatureError: there is none, or several and no name; the message lists what there is.
+    """
+    functions = {
+        ir.StringAttr(op.operation.attributes["sym_name"]).value: op
+        for op in module.body.operations
+        if op.operation.name == "func.func" and len(op.operation.regions[0].blocks)
+    }
+    listing = ", ".join(f"`{known}`" for known in functions)
+    if not functions:
+        raise SignatureError(
+            "the module has no function to call",
+            expected="a func.func with a body at its top level",
+        )
+    if name is not None:
+        if name not in functions:
+            raise SignatureError(f"the module has no function `{name}`", expected=f"one of {listing}")
+        return functions[name]
+    public = [op for op in functions.values() if not _is_private(op)] or list(functions.values())
+    if len(public) > 1:
+        raise SignatureError(
+            "the module has several functions, and none was named",
+            cure=f"choose one with entry=...: {listing}",
+        )
+    return public[0]
+
+
+def wrap_entry(module: ir.Module, function: Any, signature: Signature) -> Entry:
+    """Add the native entry to `module`, in place, and hide everything else in it."""
+    _hide_symbols(module)
+    inner = ir.StringAttr(function.operation.attributes["sym_name"]).value
+    types = ir.FunctionType(ir.TypeAttr(function.operation.attributes["function_type"]).value)
+    destinations = tuple(r.index for r in signature.results if _is_destination(r.type))
+    returned = tuple(r.index for r in signature.results if not _is_destination(r.type))
+
+    with ir.Location.unknown(module.context), ir.InsertionPoint(module.body):
+        inputs = [_argument_type(type_) for type_ in types.inputs]
+        outputs = [_argument_type(types.results[index], force=True) for index in destinations]
+        status = ir.MemRefType.get([1], ir.IntegerType.get_signless(64))
+        symbol = _symbol(signature.name)
+        wrapper = func.FuncOp(
+            symbol,
+            (
+                [*inputs, *outputs, status],
+                [_argument_type(types.results[index], force=True) for index in returned],
+            ),
+        )
+        wrapper.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
+        wrapper.attributes[STATUS_ATTRIBUTE] = ir.UnitAttr.get()
+        block = wrapper.add_entry_block()
+        with ir.InsertionPoint(block):
+            arguments = list(block.arguments)
+            values = [
+                _as_tensor(argument, type_)
+                for argument, type_ in zip(arguments[: len(inputs)], types.inputs, strict=True)
+            ]
+            call = func.CallOp(list(types.results), inner, values)
+            results = list(call.operation.results)
+            for index, destination in zip(destinations, arguments[len(inputs) : -1], strict=True):
+                _store(results[index], signature.results[index].type, destination)
+            func.ReturnOp([_returned(results[index]) for index in returned])
+    return Entry(symbol, destinations, returned)
+
+
+def _is_destination(type_: ValueType) -> bool:
+    return isinstance(type_, ScalarType) or (type_.kind == "tensor" and type_.is_static)
+
+
+def _symbol(name: str) -> str:
+    return "lx_entry_" + "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
+
+
+def _is_private(op: Any) -> bool:
+    attributes = op.operation.attributes
+    return (
+        "sym_visibility" in attributes
+        and ir.StringAttr(attributes["sym_visibility"]).value == "private"
+    )
+
+
+def _hide_symbols(module: ir.Module) -> None:
+    """Rename what the module defines, make it private, and take its own C interface away."""
+    for op in module.body.operations:
+        operation = op.operation
+        if "sym_name" not in operation.attributes:
+            continue
+        if operation.name == "func.func":
+            if not len(operation.regions[0].blocks):
+                continue
+            if "llvm.emit_c_interface" in operation.attributes:
+                del operation.attributes["llvm.emit_c_interface"]
+        name = ir.StringAttr(operation.attributes["sym_name"]).value
+        ir.SymbolTable.replace_all_symbol_uses(name, PREFIX + name, module.operation)
+        ir.SymbolTable.set_symbol_name(operation, PREFIX + name)
+        operation.attributes["sym_visibility"] = ir.StringAttr.get("private", module.context)
+
+
+def _argument_type(type_: ir.Type, *, force: bool = False) -> ir.Type:
+    """The type of the native argument: memrefs for tensors, and for scalars too with `force`."""
+    if isinstance(type_, ir.RankedTensorType):
+        return ir.MemRefType.get(type_.shape, type_.element_type)
+    if force and not isinstance(type_, ir.MemRefType):
+        return ir.MemRefType.get([], type_)
+    return type_
+
+
+def _as_tensor(argument: ir.Value, type_: ir.Type) -> ir.Value:
+    if not isinstance(type_, ir.RankedTensorType):
+        return argument
+    return bufferization.to_tensor(type_, argument, restrict=True)
+
+
+def _store(value: ir.Value, type_: ValueType, destination: ir.Value) -> None:
+    if isinstance(type_, ArrayType):
+        bufferization.MaterializeInDestinationOp(
+            None, value, destination, restrict=True, writable=True
+        )
+    else:
+        memref.store(value, destination, [])
+
+
+def _returned(value: ir.Value) -> ir.Value:
+    if not isinstance(value.type, ir.RankedTensorType):
+        return value
+    type_ = value.type
+    sizes = [
+        tensor.dim(value, arith.constant(ir.IndexType.get(), axis))
+        for axis in range(type_.rank)
+        if type_.is_dynamic_dim(axis)
+    ]
+    fresh = memref.alloc(ir.MemRefType.get(type_.shape, type_.element_type), sizes, [])
+    bufferization.MaterializeInDestinationOp(None, value, fresh, restrict=True, writable=True)
+    return fresh

@@ -1,0 +1,265 @@
+"""A compiled entry, called on arrays."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.errors import (
+    AliasingError,
+    ArgumentError,
+    ArityError,
+    ExecutionError,
+    caller_location,
+)
+from linalg_ext.jit.argument import Argument
+from linalg_ext.jit.arrays import ArrayArgument, StridedArgument
+from linalg_ext.jit.entry import Entry
+from linalg_ext.jit.overlap import share_memory
+from linalg_ext.jit.results import ResultSlot, split_out
+from linalg_ext.jit.scalars import ScalarArgument
+from linalg_ext.jit.signature import ArrayType, Parameter, Signature
+from linalg_ext.runtime import dtypes
+from linalg_ext.runtime.buffers import take_over
+from linalg_ext.runtime.descriptors import Descriptor, word_count
+from linalg_ext.runtime.disassembly import disassemble
+from linalg_ext.runtime.engine import Engine
+from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayout
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """The module at one point of the way down.
+
+    Attributes:
+        text: MLIR, large constants elided.
+        operations: how many ops.
+        seconds: what it took to get here from the stage before.
+    """
+
+    name: str
+    text: str
+    operations: int
+    seconds: float
+
+
+class Kernel:
+    """An entry of a module, compiled for this machine.
+
+    Calling it checks every argument and then runs native code without the GIL; any number of
+    threads may call one kernel at once. It holds nothing of the module that it was made from.
+
+    Attributes:
+        signature: what it takes and gives.
+        opt_level: LLVM's optimization level.
+    """
+
+    def __init__(
+        self,
+        signature: Signature,
+        entry: Entry,
+        engine: Engine,
+        *,
+        stages: Sequence[Stage] = (),
+        assertions: Sequence[str] = (),
+        codegen_seconds: float = 0.0,
+    ) -> None:
+        """Made by `linalg_ext.compile`."""
+        self.signature = signature
+        self.opt_level = engine.opt_level
+        self._symbol = entry.symbol
+        self._engine = engine
+        self._function = engine.function(entry.symbol)
+        self._stages = tuple(stages)
+        self._assertions = tuple(assertions)
+        self._codegen_seconds = codegen_seconds
+        self._asm: dict[bool, str] = {}
+        self._asm_lock = threading.Lock()
+
+        results = signature.results
+        self._arguments = tuple(_plan(parameter) for parameter in signature.parameters)
+        self._slots = tuple(ResultSlot(r, is_only=len(results) == 1) for r in results)
+        self._destinations = tuple(self._slots[index] for index in entry.destinations)
+        self._returned = tuple(self._slots[index] for index in entry.returned)
+        self._layout = self._lay_out()
+        self._arity = len(self._arguments)
+        self._written = tuple(
+            (index, argument)
+            for index, argument in enumerate(self._arguments)
+            if isinstance(argument, ArrayArgument) and argument.is_written
+        )
+
+    def __call__(self, *args: Any, out: Any = None) -> Any:
+        """Run the entry.
+
+        Args:
+            *args: arrays and numbers in the order of the entry's inputs. An array that does not lie
+                in memory as the entry reads it is copied first. Lists and Python numbers take the
+                dtype of the parameter; whatever has a dtype must have the right one.
+            out: where the result goes: an array, or for several results a tuple with an array or
+                None for each. It must not share memory with an input.
+
+        Returns:
+            The result, or a tuple of them, or None where the entry has none: arrays, and NumPy
+            scalars for results that are scalars; the arrays of `out` where they were given.
+
+        Raises:
+            ArgumentError: of the kind that tells what is wrong, before anything ran (for a result
+                whose shape only the run can tell: a wrong shape of its `out`, after it).
+            ExecutionError: an assertion of the module failed. What `out` and written arguments
+                hold then is undefined.
+        """
+        if len(args) != self._arity:
+            self._refuse_arity(len(args))
+        prepared = [
+            argument.prepare(value) for argument, value in zip(self._arguments, args, strict=True)
+        ]
+        if self._written:
+            self._check_aliasing(prepared)
+        outs: list[Any]
+        if out is None:
+            outs = [None] * len(self._slots)
+        else:
+            inputs = [a if isinstance(a, np.ndarray) else p for a, p in zip(args, prepared)]  # noqa: B905
+            outs = split_out(out, self._slots, inputs)
+        results: list[Any] = [None] * len(self._slots)
+        frame = self._layout.take()
+        try:
+            for argument, value in zip(self._arguments, prepared, strict=True):
+                argument.write(frame, value)
+            for slot in self._destinations:
+                target = results[slot.index] = slot.prepare(outs[slot.index])
+                slot.write(frame, target)
+            frame[STATUS] = 0
+            self._function(ctypes.addressof(frame) + TABLE * WORD)
+            if frame[STATUS]:
+                self._report_failure(frame[STATUS])
+            if self._returned:
+                self._collect(frame, prepared, outs, results)
+        finally:
+            self._layout.give_back(frame)
+            for index, argument in self._written:
+                if argument.type.element.is_sub_byte:
+                    dtypes.from_machine(prepared[index], argument.type.element)
+        for slot in self._slots:
+            results[slot.index] = slot.finish(results[slot.index], outs[slot.index])
+        if len(results) == 1:
+            return results[0]
+        return tuple(results) if results else None
+
+    @property
+    def stages(self) -> Mapping[str, str]:
+        """The module at each point of the way down, as text, by the name of the stage."""
+        return MappingProxyType({stage.name: stage.text for stage in self._stages})
+
+    @property
+    def times(self) -> Mapping[str, float]:
+        """Seconds that each step of the compilation took, and their sum as `total`."""
+        times = {stage.name: stage.seconds for stage in self._stages}
+        times["code"] = self._codegen_seconds
+        return MappingProxyType({**times, "total": sum(times.values())})
+
+    def as_text(self, stage: str = "llvm") -> str:
+        """The module at one point of the way down.
+
+        Raises:
+            ArgumentError: there is no such stage; the message lists those there are.
+        """
+        try:
+            return self.stages[stage]
+        except KeyError:
+            raise ArgumentError(
+                f"there is no stage {stage!r}", expected="one of " + ", ".join(self.stages)
+            ) from None
+
+    def asm(self, *, whole: bool = False) -> str:
+        """The machine code as assembly text: of the entry, or of everything with `whole`."""
+        with self._asm_lock:
+            if whole not in self._asm:
+                code = self._engine.object_code()
+                self._asm[whole] = disassemble(code, None if whole else self._symbol)
+            return self._asm[whole]
+
+    def __repr__(self) -> str:
+        ops = " > ".join(f"{stage.name} {stage.operations}" for stage in self._stages)
+        times = self.times
+        parts = " + ".join(f"{name} {1e3 * t:.1f}" for name, t in times.items() if name != "total")
+        return "\n".join(
+            [
+                f"kernel {self.signature}",
+                f"stages    {ops} ops",
+                f"compiled  in {1e3 * times['total']:.1f} ms: {parts}",
+                f"code      LLVM opt level {self.opt_level}",
+            ]
+        )
+
+    def _lay_out(self) -> FrameLayout:
+        ranks: list[int | None] = [
+            argument.type.rank if isinstance(argument, ArrayArgument) else None
+            for argument in self._arguments
+        ]
+        ranks += [slot.rank for slot in self._destinations]
+        layout = FrameLayout(ranks, [slot.rank for slot in self._returned])
+        taking = (*self._arguments, *self._destinations)
+        for argument, word in zip(taking, layout.slots, strict=True):
+            argument.lay_out(layout, word)
+        return layout
+
+    def _collect(
+        self, frame: Frame, prepared: Sequence[Any], outs: Sequence[Any], results: list[Any]
+    ) -> None:
+        borrowed = {
+            frame[argument.word]
+            for argument in self._arguments
+            if isinstance(argument, ArrayArgument)
+        }
+        arrays = []
+        for slot, word in zip(self._returned, self._layout.results, strict=True):
+            words = frame[word : word + word_count(slot.rank)]
+            descriptor = Descriptor.from_words(words, slot.rank)
+            arrays.append(take_over(descriptor, slot.result.dtype, slot.vector, borrowed))
+            borrowed.add(descriptor.allocated)
+        for slot, array in zip(self._returned, arrays, strict=True):
+            if outs[slot.index] is not None:
+                slot.check_shape(outs[slot.index], array.shape)
+            results[slot.index] = array
+
+    def _check_aliasing(self, prepared: Sequence[Any]) -> None:
+        for index, argument in self._written:
+            for other, array in enumerate(prepared):
+                if other != index and share_memory(prepared[index], array):
+                    argument.fail(
+                        AliasingError,
+                        f"shares memory with argument {other}, and the entry may write it",
+                        expected="memory of its own for each argument that is written",
+                        cure="pass a copy of one of them",
+                    )
+
+    def _report_failure(self, status: int) -> None:
+        known = 0 < status <= len(self._assertions)
+        message = self._assertions[status - 1] if known else f"status {status}"
+        raise ExecutionError(
+            f"`{self.signature.name}` stopped: {message}",
+            where=caller_location(),
+        )
+
+    def _refuse_arity(self, count: int) -> None:
+        raise ArityError(
+            f"`{self.signature.name}` takes {self._arity} arguments, got {count}",
+            where=caller_location(),
+            expected=str(self.signature),
+        )
+
+
+def _plan(parameter: Parameter) -> Argument:
+    if not isinstance(parameter.type, ArrayType):
+        return ScalarArgument(parameter, parameter.type)
+    if parameter.type.strides is not None:
+        return StridedArgument(parameter, parameter.type, parameter.type.strides)
+    return ArrayArgument(parameter, parameter.type)

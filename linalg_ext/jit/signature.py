@@ -1,0 +1,264 @@
+"""The signature of an entry: what its arguments and results are, in NumPy's terms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from linalg_ext.bindings import ir
+from linalg_ext.errors import SignatureError
+from linalg_ext.runtime import dtypes
+from linalg_ext.runtime.dtypes import DType, ElementType
+
+Shape = tuple[int | None, ...]
+"""Dimensions; None where the module leaves one open."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayType:
+    """A ranked tensor or memref.
+
+    Attributes:
+        kind: tensors are values; memrefs are memory that the entry may write.
+        shape: of the array that stands for it: the type's own dimensions, then `vector`.
+        element: of one scalar.
+        vector: the shape of one element where the elements are vectors, else ().
+        strides: in elements, of a memref with a layout; None for the row-major order.
+        offset: in elements; None where open.
+    """
+
+    text: str
+    kind: Literal["tensor", "memref"]
+    shape: Shape
+    element: ElementType
+    vector: tuple[int, ...] = ()
+    strides: Shape | None = None
+    offset: int | None = 0
+
+    @property
+    def rank(self) -> int:
+        """The rank of the MLIR type: vector dimensions do not count."""
+        return len(self.shape) - len(self.vector)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether every dimension is known."""
+        return None not in self.shape
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element of the MLIR type."""
+        return self.element.storage * math.prod(self.vector)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarType:
+    """A number passed by value."""
+
+    text: str
+    element: ElementType
+
+    def __str__(self) -> str:
+        return self.text
+
+
+ValueType = ArrayType | ScalarType
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One input of the entry."""
+
+    index: int
+    type: ValueType
+    is_written: bool = False
+
+    def __str__(self) -> str:
+        return f"argument {self.index} ({self.type})"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One result of the entry, and the dtype it is handed back as."""
+
+    index: int
+    type: ValueType
+    dtype: DType
+
+    @property
+    def shape(self) -> Shape:
+        """Of the array handed back; () for a scalar."""
+        return self.type.shape if isinstance(self.type, ArrayType) else ()
+
+    def __str__(self) -> str:
+        return f"result {self.index} ({self.type})"
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What an entry takes and gives."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    results: tuple[Result, ...]
+
+    def __str__(self) -> str:
+        inputs = ", ".join(str(parameter.type) for parameter in self.parameters)
+        outputs = ", ".join(str(result.type) for result in self.results)
+        return f"{self.name}({inputs}) -> ({outputs})"
+
+
+def read_signature(
+    function: Any,
+    *,
+    written: frozenset[int] = frozenset(),
+    result_dtypes: Sequence[np.typing.DTypeLike | None] | None = None,
+) -> Signature:
+    """The signature of a `func.func`.
+
+    Args:
+        function: the op.
+        written: which arguments' memory the function may write.
+        result_dtypes: for each result the dtype to hand it back as, or None for the usual one;
+            an integer is signed unless this says otherwise.
+
+    Raises:
+        SignatureError: a type that no array can stand for; the message names the argument.
+    """
+    name = ir.StringAttr(function.operation.attributes["sym_name"]).value
+    kind = ir.FunctionType(ir.TypeAttr(function.operation.attributes["function_type"]).value)
+    parameters = tuple(
+        Parameter(index, read_type(type_, f"argument {index} of `{name}`"), index in written)
+        for index, type_ in enumerate(kind.inputs)
+    )
+    types = [
+        read_type(type_, f"result {index} of `{name}`") for index, type_ in enumerate(kind.results)
+    ]
+    asked = list(result_dtypes) if result_dtypes is not None else [None] * len(types)
+    if len(asked) != len(types):
+        raise SignatureError(
+            f"result_dtypes has {len(asked)} entries, `{name}` has {len(types)} results",
+            cure="give one for each result; None keeps the usual one",
+        )
+    results = tuple(
+        Result(index, type_, _result_dtype(type_, dtype, f"result {index} of `{name}`"))
+        for index, (type_, dtype) in enumerate(zip(types, asked, strict=True))
+    )
+    return Signature(name, parameters, results)
+
+
+def read_type(type_: ir.Type, where: str) -> ValueType:
+    """What stands for `type_` on NumPy's side.
+
+    Raises:
+        SignatureError: nothing does.
+    """
+    text = str(type_)
+    if isinstance(type_, ir.RankedTensorType):
+        if type_.encoding is not None:
+            raise _unsupported(text, where, "it has an encoding", "a dense tensor")
+        return _array(type_, text, "tensor", where)
+    if isinstance(type_, ir.MemRefType):
+        return _memref(type_, text, where)
+    if isinstance(type_, ir.UnrankedTensorType | ir.UnrankedMemRefType):
+        raise _unsupported(text, where, "it has no rank", "a ranked type such as tensor<?x?xf32>")
+    element = dtypes.by_mlir(text)
+    if element is None:
+        raise _unsupported(
+            text,
+            where,
+            "no array or number stands for it",
+            "ranked tensors, ranked memrefs, and scalars of "
+            + ", ".join(known.mlir for known in dtypes.ELEMENT_TYPES),
+        )
+    return ScalarType(text, element)
+
+
+def _memref(type_: Any, text: str, where: str) -> ArrayType:
+    if type_.memory_space is not None:
+        raise _unsupported(text, where, "it lies in a memory space", "a memref without one")
+    if type_.affine_map == ir.AffineMap.get_identity(type_.rank, type_.context):
+        return _array(type_, text, "memref", where)
+    try:
+        strides, offset = type_.get_strides_and_offset()
+    except RuntimeError:
+        raise _unsupported(
+            text, where, "its layout is not a matter of strides", "strided<[...], offset: ...>"
+        ) from None
+    plain = _array(type_, text, "memref", where)
+    return ArrayType(
+        text,
+        "memref",
+        plain.shape,
+        plain.element,
+        plain.vector,
+        tuple(None if stride == _OPEN_STRIDE else stride for stride in strides),
+        None if offset == _OPEN_STRIDE else offset,
+    )
+
+
+def _array(type_: Any, text: str, kind: Literal["tensor", "memref"], where: str) -> ArrayType:
+    shape = tuple(
+        None if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
+        for axis in range(type_.rank)
+    )
+    vector: tuple[int, ...] = ()
+    inner = type_.element_type
+    if isinstance(inner, ir.VectorType):
+        vector = _vector_shape(inner, text, where)
+        inner = inner.element_type
+    element = dtypes.by_mlir(str(inner))
+    if element is None:
+        raise _unsupported(
+            text,
+            where,
+            f"no dtype stands for elements of {inner}",
+            "elements of " + ", ".join(known.mlir for known in dtypes.ELEMENT_TYPES),
+        )
+    if vector and element.is_sub_byte:
+        # LLVM packs these bits; every other vector lies in memory as an array does.
+        raise _unsupported(
+            text, where, f"a vector of {element} is packed into bits", "vectors of whole bytes"
+        )
+    return ArrayType(text, kind, (*shape, *vector), element, vector)
+
+
+def _vector_shape(type_: Any, text: str, where: str) -> tuple[int, ...]:
+    if type_.scalable:
+        raise _unsupported(text, where, "its vectors are scalable", "vectors of a fixed size")
+    shape = tuple(type_.shape)
+    # LLVM rounds a vector's size up to a power of two: others have gaps that arrays lack.
+    if not shape or shape[-1] & (shape[-1] - 1):
+        raise _unsupported(
+            text, where, "its vectors are padded in memory", "vectors of 2, 4, 8, ... elements"
+        )
+    return shape
+
+
+def _result_dtype(type_: ValueType, asked: np.typing.DTypeLike | None, where: str) -> DType:
+    allowed = type_.element.dtypes
+    if asked is None:
+        return allowed[0]
+    dtype = np.dtype(asked)
+    if dtype not in allowed:
+        raise SignatureError(
+            f"{where} ({type_}) cannot be handed back as {dtypes.describe_dtype(dtype)}",
+            expected=" or ".join(str(known) for known in allowed),
+        )
+    return dtype
+
+
+def _unsupported(text: str, where: str, why: str, expected: str) -> SignatureError:
+    return SignatureError(
+        f"{where} has type {text}, which cannot be passed: {why}", expected=expected
+    )
+
+
+_OPEN_STRIDE = -(1 << 63)

@@ -1,0 +1,66 @@
+"""A copy of the module that somebody gave us, in a context that nobody else uses."""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import Any
+
+from linalg_ext.bindings import ir
+from linalg_ext.diagnostics import collected, of_error
+from linalg_ext.errors import ArgumentError, VerificationError
+from linalg_ext.module import Module, ModuleLike
+
+
+def own_copy(source: ModuleLike, *, trusted: bool) -> Module:
+    """The module of `source`, parsed or copied; `source` itself is never changed.
+
+    Args:
+        source: text, bytecode, a `Module`, or upstream's own module or its operation.
+        trusted: of a text: it came from MLIR itself, so parse it without the guard process.
+
+    Raises:
+        ArgumentError: `source` is no module.
+        ParseError, VerificationError, CrashError: it is not a valid one.
+    """
+    if isinstance(source, str | bytes):
+        return Module.parse(source, trusted=trusted)
+    if isinstance(source, Module):
+        return _copied(source.ir.operation)
+    if isinstance(source, ir.Module | ir.Operation | ir.OpView):
+        operation = source.operation
+        if operation.name == "builtin.module":
+            return _copied(operation)
+        raise ArgumentError(
+            f"{operation.name} is not a module",
+            expected="the builtin.module around it",
+        )
+    is_path = isinstance(source, os.PathLike)
+    raise ArgumentError(
+        f"a {type(source).__name__} is not a module",
+        expected="MLIR text, a Module, or upstream's ir.Module",
+        cure="read the file: Path(...).read_text()" if is_path else None,
+    )
+
+
+def _copied(operation: Any) -> Module:
+    """`operation` in a context of its own: passes of several threads must not meet in one."""
+    with collected(operation.context) as emitted:
+        try:
+            is_valid = operation.verify()
+        except ir.MLIRError as error:
+            emitted.extend(of_error(error))
+            is_valid = False
+    if not is_valid:
+        raise VerificationError(
+            "the module breaks a rule of one of its ops",
+            cure="call module.operation.verify() after building it",
+            diagnostics=[diagnostic.shown() for diagnostic in emitted],
+        )
+    bytecode = io.BytesIO()
+    operation.write_bytecode(bytecode)
+    return Module.parse(
+        bytecode.getvalue(),
+        trusted=True,
+        allow_unregistered=operation.context.allow_unregistered_dialects,
+    )

@@ -1,0 +1,66 @@
+"""Buffers that compiled code allocated and handed over."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.runtime.descriptors import NOT_ALLOCATED, Descriptor
+
+_libc = ctypes.CDLL(None)
+_free = _libc.free
+_free.argtypes = [ctypes.c_void_p]
+_free.restype = None
+
+
+class _Allocation:
+    """Memory from malloc, freed with the last array that looks at it."""
+
+    def __init__(self, allocated: int, start: int, nbytes: int) -> None:
+        self._allocated = allocated
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": (nbytes,),
+            "typestr": "|u1",
+            "data": (start, False),
+        }
+
+    def __del__(self, free: Any = _free) -> None:
+        free(self._allocated)
+
+
+def take_over(
+    descriptor: Descriptor,
+    dtype: np.dtype[Any],
+    inner: tuple[int, ...],
+    borrowed: Collection[int],
+) -> np.ndarray[Any, Any]:
+    """The array of a memref that compiled code returned.
+
+    It looks at the returned memory itself and frees it at the end, or it is a copy: where the
+    memory belongs to somebody else (a constant, an input, another result), and where it is not
+    laid out as an array.
+
+    Args:
+        descriptor: as it came back.
+        dtype: of one scalar.
+        inner: the shape of one element where that is a vector.
+        borrowed: allocated pointers that are not ours to free.
+    """
+    allocated = descriptor.allocated
+    is_ours = allocated not in (0, NOT_ALLOCATED) and allocated not in borrowed
+    shape = (*descriptor.sizes, *inner)
+    itemsize = dtype.itemsize * math.prod(inner)
+    nbytes = dtype.itemsize * math.prod(shape)
+    if is_ours and nbytes and descriptor.is_contiguous:
+        start = descriptor.aligned + descriptor.offset * itemsize
+        memory = np.asarray(_Allocation(allocated, start, nbytes))
+        return memory.view(dtype).reshape(shape)
+    array = descriptor.copy(dtype, inner)
+    if is_ours:
+        _free(allocated)
+    return array

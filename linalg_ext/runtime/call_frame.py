@@ -1,0 +1,98 @@
+"""The argument block of one native call, laid out once for each kernel.
+
+The execution engine's packed calling convention takes one pointer to a table of pointers, one for
+each argument, each to the argument's value; the value of a memref is, in the C interface, a pointer
+to its descriptor. A `FrameLayout` puts table, pointers, descriptors and scalars into one block:
+
+    status   table[0..n)   cells[0..n)   descriptors and scalars ...
+
+Blocks are reused, never shared: a call takes one from the pool, or makes one, and puts it back, so
+calls may overlap in any number of threads.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+
+from linalg_ext.runtime.descriptors import word_count
+
+WORD = 8
+SCALAR_WORDS = 2
+"""Room for one scalar: complex<f64> is the widest."""
+
+STATUS = 0
+"""The word that the call's status is read from; write 0 before the call."""
+
+TABLE = 1
+"""The word at which the table starts: its address is what a packed function takes."""
+
+Frame = ctypes.Array[ctypes.c_int64]
+
+
+class FrameLayout:
+    """Where each argument of a packed call lies, in words.
+
+    The last argument is the status, a memref<1xi64>: its one element is the block's first word.
+
+    Attributes:
+        slots: for each argument but the status the word at which its descriptor, or its scalar, starts.
+        results: for each memref that the function returns, the word of its descriptor.
+    """
+
+    def __init__(self, arguments: Sequence[int | None], results: Sequence[int]) -> None:
+        """Lay out the call.
+
+        Args:
+            arguments: for each argument but the status the rank of a memref, or None for a scalar.
+            results: the rank of each memref that the function returns.
+        """
+        # All results come back through one struct, passed by pointer ahead of the arguments.
+        pointers = bool(results) + len(arguments) + 1
+        position = TABLE + 2 * pointers
+        self.results: list[int] = []
+        for rank in results:
+            self.results.append(position)
+            position += word_count(rank)
+        self.slots: list[int] = []
+        for argument in arguments:
+            self.slots.append(position)
+            position += SCALAR_WORDS if argument is None else word_count(argument)
+        self._status = position
+        self._size = position + word_count(1)
+        values = [(word, argument is None) for word, argument in zip(self.slots, arguments, strict=True)]
+        self._values = [(self.results[0], False)] if results else []
+        self._values += [*values, (self._status, False)]
+        self._template: dict[int, int] = {}
+        self._pool: list[Frame] = []
+
+    def preset(self, word: int, values: Sequence[int]) -> None:
+        """Write `values` from `word` on into every block: what no call changes."""
+        for position, value in enumerate(values, word):
+            self._template[position] = value
+
+    def take(self) -> Frame:
+        """A block of one's own."""
+        try:
+            return self._pool.pop()
+        except IndexError:
+            return self._new()
+
+    def give_back(self, frame: Frame) -> None:
+        """Let the next call have `frame`."""
+        self._pool.append(frame)
+
+    def _new(self) -> Frame:
+        frame = (ctypes.c_int64 * self._size)()
+        base = ctypes.addressof(frame)
+        for position, value in self._template.items():
+            frame[position] = value
+        for index, (word, is_scalar) in enumerate(self._values, TABLE):
+            if is_scalar:
+                frame[index] = base + word * WORD
+            else:
+                cell = index + len(self._values)
+                frame[index] = base + cell * WORD
+                frame[cell] = base + word * WORD
+        frame[self._status : self._status + word_count(1)] = (base, base, 0, 1, 1)
+        return frame

@@ -1,0 +1,119 @@
+"""Memref descriptors: how compiled code sees an array.
+
+A ranked memref of rank r is 3 + 2r words of 64 bits: the pointer that was allocated, the pointer
+to the (suitably aligned) data, the offset of element 0, r sizes, r strides; offset and strides
+count elements (upstream: "Ranked MemRef Descriptor", MLIR's LLVM IR target).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+NOT_ALLOCATED = 0xDEADBEEF
+"""What upstream writes as the allocated pointer of a constant: memory that nobody may free."""
+
+
+class Descriptor(NamedTuple):
+    """The content of one ranked memref descriptor."""
+
+    allocated: int
+    aligned: int
+    offset: int
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @classmethod
+    def from_words(cls, words: Sequence[int], rank: int) -> Descriptor:
+        """Read the descriptor of a memref of `rank` from its `word_count(rank)` words."""
+        sizes, strides = words[3 : 3 + rank], words[3 + rank : 3 + 2 * rank]
+        # ctypes reads words as signed; addresses are not.
+        allocated, aligned = (word & 0xFFFFFFFFFFFFFFFF for word in words[:2])
+        return cls(allocated, aligned, words[2], tuple(sizes), tuple(strides))
+
+    def words(self) -> tuple[int, ...]:
+        """The descriptor as it lies in memory."""
+        return (self.allocated, self.aligned, self.offset, *self.sizes, *self.strides)
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie in row-major order without gaps."""
+        return all(
+            size == 1 or stride == expected
+            for size, stride, expected in zip(
+                self.sizes, self.strides, contiguous_strides(self.sizes), strict=True
+            )
+        )
+
+    def copy(self, dtype: np.dtype[Any], inner: tuple[int, ...] = ()) -> np.ndarray[Any, Any]:
+        """The memory described, copied into a new array of shape `sizes + inner`.
+
+        Args:
+            dtype: of one scalar.
+            inner: the shape of one element of the memref where that is a vector.
+        """
+        shape = (*self.sizes, *inner)
+        if 0 in shape:
+            return np.empty(shape, dtype)
+        itemsize = dtype.itemsize * math.prod(inner)
+        reach = [
+            (size - 1) * stride for size, stride in zip(self.sizes, self.strides, strict=True)
+        ]
+        low = sum(step for step in reach if step < 0)
+        high = sum(step for step in reach if step > 0)
+        raw = (ctypes.c_char * ((high - low + 1) * itemsize)).from_address(
+            self.aligned + (self.offset + low) * itemsize
+        )
+        inner_strides = tuple(stride * dtype.itemsize for stride in contiguous_strides(inner))
+        view: np.ndarray[Any, Any] = np.ndarray(
+            shape,
+            dtype,
+            buffer=raw,
+            offset=-low * itemsize,
+            strides=(*(stride * itemsize for stride in self.strides), *inner_strides),
+        )
+        return view.copy()
+
+
+def word_count(rank: int) -> int:
+    """How many 64-bit words the descriptor of a memref of `rank` takes."""
+    return 3 + 2 * rank
+
+
+def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """Row-major strides of `shape`, in elements."""
+    strides = [1] * len(shape)
+    for axis in range(len(shape) - 2, -1, -1):
+        strides[axis] = strides[axis + 1] * shape[axis + 1]
+    return tuple(strides)
+
+
+def address_of(array: np.ndarray[Any, Any]) -> int:
+    """The address of element 0. A third of the cost of `array.ctypes.data`."""
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def describe(
+    array: np.ndarray[Any, Any], *, inner_rank: int = 0, offset: int = 0
+) -> Descriptor | None:
+    """The descriptor of `array`, or None where its strides are not whole numbers of elements.
+
+    Args:
+        array: any strides, any rank.
+        inner_rank: how many trailing axes make up one element (a vector); they must be contiguous.
+        offset: the element offset to state; the data pointer is moved so that element 0 stays.
+    """
+    outer = array.ndim - inner_rank
+    itemsize = array.itemsize * math.prod(array.shape[outer:])
+    if itemsize == 0:
+        itemsize = array.itemsize
+    if any(stride % itemsize for stride in array.strides[:outer]):
+        return None
+    address = address_of(array)
+    strides = tuple(stride // itemsize for stride in array.strides[:outer])
+    return Descriptor(address, address - offset * itemsize, offset, array.shape[:outer], strides)

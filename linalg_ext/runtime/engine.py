@@ -1,0 +1,84 @@
+"""The execution engine: from a module in the LLVM dialect to functions that can be called.
+
+Upstream's engine prints to stderr and hands out null pointers where a symbol or a library is
+missing; here both are found before it is made.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from linalg_ext.bindings import execution_engine, ir
+from linalg_ext.errors import IRError, UnresolvedSymbolError
+from linalg_ext.runtime import symbols
+
+PackedFunction = Callable[[int], None]
+"""Takes the address of a packed argument table; runs without the GIL."""
+
+_PROTOTYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class Engine:
+    """One module, compiled. It lives as long as anything that may still call into it.
+
+    Attributes:
+        opt_level: LLVM's optimization level, 0 to 3.
+        libraries: the shared libraries that were loaded for it.
+    """
+
+    def __init__(
+        self, module: ir.Module, *, opt_level: int = 2, libraries: Sequence[str | Path] = ()
+    ) -> None:
+        """Translate `module` and set up its code.
+
+        Raises:
+            UnresolvedSymbolError: a library cannot be loaded, or a function that the module
+                declares is in none of them nor in the process.
+            IRError: the module cannot be translated to LLVM IR.
+        """
+        self.opt_level = opt_level
+        self.libraries = tuple(str(library) for library in libraries)
+        handles = symbols.load_libraries(self.libraries)
+        symbols.check_declarations(module, handles)
+        messages: list[str] = []
+        handler = module.context.attach_diagnostic_handler(
+            lambda diagnostic: messages.append(str(diagnostic)) or True
+        )
+        try:
+            self._engine = execution_engine.ExecutionEngine(
+                module, opt_level=opt_level, shared_libs=list(self.libraries)
+            )
+        except RuntimeError as error:
+            raise IRError(
+                "the module cannot be translated to LLVM IR",
+                cure="every op must be in the LLVM dialect before code is made",
+                diagnostics=messages or [str(error)],
+            ) from error
+        finally:
+            handler.detach()
+
+    def function(self, name: str) -> PackedFunction:
+        """The packed form of the function `name`, which must carry `llvm.emit_c_interface`.
+
+        The engine must outlive every call: keep it beside the function.
+
+        Raises:
+            UnresolvedSymbolError: the code refers to something that no library provides.
+        """
+        address = self._engine.raw_lookup(f"_mlir_ciface_{name}")
+        if not address:
+            raise UnresolvedSymbolError(
+                f"the code of `{name}` could not be linked",
+                cure="pass the library that has the missing function as libraries=[...]",
+            )
+        return _PROTOTYPE(address)
+
+    def object_code(self) -> bytes:
+        """The object file (ELF or Mach-O)."""
+        with tempfile.TemporaryDirectory(prefix="linalg-ext-") as folder:
+            path = Path(folder) / "code.o"
+            self._engine.dump_to_object_file(str(path))
+            return path.read_bytes()

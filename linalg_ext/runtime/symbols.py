@@ -1,0 +1,71 @@
+"""Which functions compiled code calls, and whether anything provides them."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Sequence
+
+from linalg_ext.bindings import ir
+from linalg_ext.errors import UnresolvedSymbolError
+
+
+def load_libraries(paths: Sequence[str]) -> list[ctypes.CDLL]:
+    """Open each shared library.
+
+    Raises:
+        UnresolvedSymbolError: one cannot be loaded; the message carries the loader's reason.
+    """
+    handles = []
+    for path in paths:
+        try:
+            handles.append(ctypes.CDLL(path))
+        except OSError as error:
+            raise UnresolvedSymbolError(
+                f"shared library `{path}` cannot be loaded",
+                where=str(error),
+                cure="give the full path of a library built for this machine",
+            ) from error
+    return handles
+
+
+def declared_functions(module: ir.Module) -> Iterator[str]:
+    """The functions that a module in the LLVM dialect declares, and does not define.
+
+    LLVM's own intrinsics are left out.
+    """
+    for op in module.body.operations:
+        if op.operation.name != "llvm.func" or len(op.operation.regions[0].blocks):
+            continue
+        name = ir.StringAttr(op.operation.attributes["sym_name"]).value
+        if not name.startswith("llvm."):
+            yield name
+
+
+def check_declarations(module: ir.Module, libraries: Sequence[ctypes.CDLL]) -> None:
+    """Find every function that `module` declares, in the process or in `libraries`.
+
+    Raises:
+        UnresolvedSymbolError: naming all that are nowhere.
+    """
+    places = [ctypes.CDLL(None), *libraries]
+    missing = [
+        name
+        for name in declared_functions(module)
+        if not any(_provides(place, name) for place in places)
+    ]
+    if missing:
+        names = ", ".join(f"`{name}`" for name in missing)
+        raise UnresolvedSymbolError(
+            f"the module calls {names}, which {'is' if len(missing) == 1 else 'are'} "
+            "neither defined in it nor found in this process",
+            cure="define it in the module, or pass the library that has it as libraries=[...]",
+        )
+
+
+def _provides(library: ctypes.CDLL, name: str) -> bool:
+    # ctypes looks an attribute up with dlsym; a name may hold any character, a null byte aside.
+    try:
+        library[name]
+    except (AttributeError, ValueError):
+        return False
+    return True
