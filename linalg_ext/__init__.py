@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from linalg_ext.dispatch import register
+
 if TYPE_CHECKING:
     # What `_LAZY` says at run time, for type checkers and editors.
     from linalg_ext import errors as errors
@@ -24,6 +26,11 @@ _LAZY = {
     "transforms": "linalg_ext.transforms",
 }
 """Each public name and where it lives: `package.module`, or `package.module:attribute`."""
+
+
+register("call on values", "linalg_ext.structured.calls:call_on_values")
+register("call on arrays", "linalg_ext.jit.op_calls:call_on_arrays")
+register("call on traced", "linalg_ext.jit.trace:call_on_traced")
 
 
 def _public(name: str) -> Any:

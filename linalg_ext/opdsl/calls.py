@@ -1,54 +1,24 @@
-"""What a call of an op does depends on its operands; the rooms above register how.
+"""What a call of an op does depends on its operands: the kind chooses who handles it.
 
 An op may be called on arrays, on MLIR values, and on values that a tracer records. The code for
-each lives above the language and needs MLIR, which the language does not: handlers are registered
-by the name of a module and a function, and imported at the first call.
+each lives above the language and needs MLIR, which the language does not: see `dispatch`.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from linalg_ext.errors import ArgumentError
+from linalg_ext import dispatch
 
 if TYPE_CHECKING:
     from linalg_ext.opdsl.op import StructuredOp
 
 
-class CallHandler(Protocol):
-    """Runs, builds or records one call of an op."""
-
-    def __call__(
-        self, op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]
-    ) -> Any:
-        """Do it."""
-
-
-_HANDLERS: dict[str, str] = {}
-
-
-def register_call_handlers(handlers: Mapping[str, str]) -> None:
-    """Say who handles calls on `"arrays"`, `"values"` and `"traced"` operands.
-
-    Args:
-        handlers: for each kind, `"module:function"`.
-    """
-    _HANDLERS.update(handlers)
-
-
 def call(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """Dispatch a call by the kind of its operands."""
-    kind = _kind_of(operands, keywords)
-    try:
-        module, function = _HANDLERS[kind].split(":")
-    except KeyError:
-        raise ArgumentError(
-            f"{op.op_name} cannot be called on {kind}: nothing is registered for it"
-        ) from None
-    handler: CallHandler = getattr(importlib.import_module(module), function)
-    return handler(op, operands, keywords)
+    """Run, build or record an op, whichever its operands ask for."""
+    handle = dispatch.handler(f"call on {_kind_of(operands, keywords)}")
+    return handle(op, operands, keywords)
 
 
 def _kind_of(operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.bindings import ir, linalg
+from linalg_ext.bindings import func, ir, linalg
 from linalg_ext.definition.functions import UNARY
 from linalg_ext.definition.model import OperandKind
 from linalg_ext.definition.scalar import Apply
@@ -48,7 +48,8 @@ def _means_the_same(bound: BoundOp, op_class: Any) -> bool:
     """Whether upstream's op has the maps and the body of the generic form."""
     scratch = ir.Module.create(ir.Location.unknown())
     with ir.InsertionPoint(scratch.body):
-        copies = _scratch_operands(bound)
+        block, copies = _on_scratch_block(bound)
+    with ir.InsertionPoint(block):
         generic = build_generic(copies)
         if any(len(accesses) > 1 for accesses in bound.definition.accesses.values()):
             return False
@@ -73,11 +74,9 @@ def _upstream_can_build(bound: BoundOp, generic: ir.Operation) -> bool:
     functions |= {function.name for function in bound.attributes.functions.values()}
     computing = functions - {"cast_signed", "cast_unsigned"}
     types = [argument.type for argument in generic.regions[0].blocks[0].arguments]
-    if any(isinstance(element, ir.FloatType) for element in types) and "div_unsigned" in computing:
-        return False
     for element in types:
         if isinstance(element, ir.FloatType):
-            allowed = computing
+            allowed = computing - _ON_INTEGERS_ALONE
         elif isinstance(element, ir.ComplexType):
             allowed = _ON_COMPLEX
         elif isinstance(element, ir.IntegerType):
@@ -90,18 +89,21 @@ def _upstream_can_build(bound: BoundOp, generic: ir.Operation) -> bool:
 
 
 _ON_FLOATS_ALONE = frozenset(UNARY) | {"powf"}
+_ON_INTEGERS_ALONE = frozenset({"div_unsigned", "max_unsigned", "min_unsigned"})
 _ON_COMPLEX = frozenset({"add", "sub", "mul", "div"})
 _ON_BOOLEANS = frozenset({"add", "mul"})
 
 
-def _scratch_operands(bound: BoundOp) -> BoundOp:
-    """The same op on values that are made up in the current block."""
-    values = [
-        ir.Operation.create("linalg_ext.scratch", results=[value.type]).result
-        for value in (*bound.inputs, *bound.outputs)
-    ]
+def _on_scratch_block(bound: BoundOp) -> tuple[ir.Block, BoundOp]:
+    """A block of a scratch function, and the same op on the block's arguments."""
+    types = [value.type for value in (*bound.inputs, *bound.outputs)]
+    block = func.FuncOp("scratch", (types, [])).add_entry_block()
+    values = list(block.arguments)
     count = len(bound.inputs)
-    return bind(bound.definition, values[:count], values[count:], bound.attributes, bound.unsigned)
+    copies = bind(
+        bound.definition, values[:count], values[count:], bound.attributes, bound.unsigned
+    )
+    return block, copies
 
 
 def _build(bound: BoundOp, op_class: Any) -> ir.Operation:
@@ -127,7 +129,7 @@ def _fingerprint(op: ir.Operation) -> tuple[str, str]:
     body = []
     for position, inner in enumerate(block.operations):
         operands = [numbers.get(operand, "?") for operand in inner.operands]
-        attributes = {named.name: str(named.attr) for named in inner.attributes}
+        attributes = {name: str(value) for name, value in inner.attributes.items()}
         types = [str(result.type) for result in inner.results]
         body.append((inner.operation.name, operands, types, attributes))
         numbers.update((result, f"v{position}") for result in inner.results)

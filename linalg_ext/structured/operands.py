@@ -100,7 +100,7 @@ class BoundOp:
     def _map(self, indices: tuple[AffineExpr, ...]) -> AffineMap:
         symbols = self.definition.symbols
         full = AffineMap(self.dims, symbols, indices)
-        return full.substitute_symbols({**self.attributes.symbols, **self._sizes(indices)})
+        return full.substitute_symbols({**self._sizes(indices), **self.attributes.symbols})
 
     def _sizes(self, indices: tuple[AffineExpr, ...]) -> dict[str, int]:
         """Symbols that are sizes of shapes, as far as a map needs them and they are static."""
