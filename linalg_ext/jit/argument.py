@@ -9,8 +9,8 @@ import numpy as np
 
 from linalg_ext.errors import ArgumentError, DTypeError, LinalgExtError, caller_location
 from linalg_ext.runtime import dtypes
-from linalg_ext.runtime.dtypes import DType
 from linalg_ext.runtime.call_frame import Frame, FrameLayout
+from linalg_ext.runtime.dtypes import DType
 
 Array = np.ndarray[Any, Any]
 
@@ -36,20 +36,20 @@ class Argument:
         """Write what native code reads into the frame."""
         raise NotImplementedError
 
-    def fail(
+    def error(
         self,
         kind: type[LinalgExtError],
         what: str,
         *,
         expected: str | None = None,
         cure: str | None = None,
-    ) -> NoReturn:
-        """Raise, naming the argument and the caller's line."""
-        raise kind(f"{self.name} {what}", where=caller_location(), expected=expected, cure=cure)
+    ) -> LinalgExtError:
+        """The error to raise: it names the argument and the caller's line."""
+        return kind(f"{self.name} {what}", where=caller_location(), expected=expected, cure=cure)
 
     def refuse_dtype(self, dtype: DType, wanted: Sequence[DType], thing: str = "array") -> NoReturn:
         """Raise the error for a wrong dtype, with the cure for this one."""
-        self.fail(
+        raise self.error(
             DTypeError,
             f"got dtype {dtypes.describe_dtype(dtype)}",
             expected=" or ".join(str(known) for known in wanted),
@@ -58,7 +58,7 @@ class Argument:
 
     def refuse_mask(self) -> NoReturn:
         """Raise the error for a masked array."""
-        self.fail(
+        raise self.error(
             ArgumentError,
             "got a masked array: compiled code knows no mask",
             cure="fill it first: array.filled(value)",

@@ -12,13 +12,13 @@ from linalg_ext.jit.conversion import PYTHON_NUMBERS, from_python
 from linalg_ext.jit.overlap import overlaps_itself
 from linalg_ext.jit.signature import ArrayType, Parameter
 from linalg_ext.runtime import dtypes
+from linalg_ext.runtime.call_frame import Frame, FrameLayout
 from linalg_ext.runtime.descriptors import (
     Descriptor,
     address_of,
     contiguous_strides,
     describe,
 )
-from linalg_ext.runtime.call_frame import Frame, FrameLayout
 
 
 class ArrayArgument(Argument):
@@ -40,6 +40,7 @@ class ArrayArgument(Argument):
         self.is_plain = not type_.element.is_sub_byte and not type_.vector
 
     def lay_out(self, layout: FrameLayout, word: int) -> None:
+        """Take `word` for the descriptor; what the type states is written once."""
         super().lay_out(layout, word)
         if self.type.is_static:
             sizes = [size for size in self.shape if size is not None][: self.type.rank]
@@ -67,11 +68,12 @@ class ArrayArgument(Argument):
         return self._arrange(array)
 
     def write(self, frame: Frame, prepared: Array) -> None:
+        """Write the descriptor of a prepared array."""
         word = self.word
         frame[word] = frame[word + 1] = address_of(prepared)
         if not self.type.is_static:
             sizes = prepared.shape[: self.type.rank]
-            frame[word + 2 : word + 3 + 2 * len(sizes)] = (0, *sizes, *contiguous_strides(sizes))
+            frame[word + 2 : word + 3 + 2 * len(sizes)] = [0, *sizes, *contiguous_strides(sizes)]
 
     def _arrange(self, array: Array) -> Array:
         if self._fits(array):
@@ -111,7 +113,7 @@ class ArrayArgument(Argument):
         if isinstance(value, np.ndarray | np.generic):
             return np.asarray(value)
         if self.is_written:
-            self.fail(
+            raise self.error(
                 ArgumentError,
                 f"got a {type(value).__name__}, and the entry may write this argument",
                 expected="a NumPy array",
@@ -120,7 +122,7 @@ class ArrayArgument(Argument):
             return from_python(value, self.type.element, self)
         if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
             return np.asarray(value)
-        self.fail(
+        raise self.error(
             ArgumentError,
             f"got a {type(value).__name__}",
             expected="a NumPy array",
@@ -129,14 +131,14 @@ class ArrayArgument(Argument):
 
     def _check_shape(self, array: Array) -> None:
         if array.ndim != self.rank:
-            self.fail(
+            raise self.error(
                 ShapeError,
                 f"got rank {array.ndim}, shape {array.shape}",
                 expected=f"rank {self.rank}, shape {shape_text(self.shape)}",
             )
         for size, wanted in zip(array.shape, self.shape, strict=True):
             if wanted is not None and size != wanted:
-                self.fail(
+                raise self.error(
                     ShapeError,
                     f"got shape {array.shape}",
                     expected=f"shape {shape_text(self.shape)}",
@@ -144,13 +146,13 @@ class ArrayArgument(Argument):
 
     def _check_writable(self, array: Array) -> None:
         if not array.flags.writeable:
-            self.fail(
+            raise self.error(
                 LayoutError,
                 "got a read-only array, and the entry may write it",
                 cure="pass a writable copy: array.copy()",
             )
         if overlaps_itself(array):
-            self.fail(
+            raise self.error(
                 LayoutError,
                 f"got an array whose elements overlap (strides {array.strides}), "
                 "and the entry may write it",
@@ -159,7 +161,7 @@ class ArrayArgument(Argument):
 
     def _refuse_layout(self, array: Array) -> NoReturn:
         if not self._is_aligned(array):
-            self.fail(
+            raise self.error(
                 LayoutError,
                 f"got an array whose data is not aligned to {self.alignment} bytes, "
                 "and the entry may write it",
@@ -167,7 +169,7 @@ class ArrayArgument(Argument):
                 if not self.type.vector
                 else "allocate it with room to spare and pass an aligned slice",
             )
-        self.fail(
+        raise self.error(
             LayoutError,
             f"got an array with strides {array.strides}",
             expected=f"{self._layout_text()}" + ", for the entry may write it" * self.is_written,
@@ -192,14 +194,16 @@ class StridedArgument(ArrayArgument):
         self.is_plain = False
 
     def lay_out(self, layout: FrameLayout, word: int) -> None:
+        """Take `word` for the descriptor; each call writes it whole."""
         self.word = word
 
     def write(self, frame: Frame, prepared: Array) -> None:
+        """Write the descriptor of a prepared array."""
         descriptor = self._descriptor(prepared)
         if descriptor is None:
             self._refuse_layout(prepared)
         words = descriptor.words()
-        frame[self.word : self.word + len(words)] = words
+        frame[self.word : self.word + len(words)] = list(words)
 
     def _fits(self, array: Array) -> bool:
         return self._is_aligned(array) and self._descriptor(array) is not None

@@ -37,13 +37,15 @@ def from_python(value: Any, element: ElementType, argument: Argument) -> Array:
     try:
         array = np.asarray(value)
     except (ValueError, OverflowError) as error:
-        argument.fail(ShapeError, f"got a {type(value).__name__} that makes no array: {error}")
+        raise argument.error(
+            ShapeError, f"got a {type(value).__name__} that makes no array: {error}"
+        )
     if array.size == 0:
         return array.astype(element.dtype)
     kind = array.dtype.kind
     if kind not in _ACCEPTED[element.kind]:
         shown = f"a Python {_PYTHON_NAMES[kind]}" if kind in _PYTHON_NAMES else str(array.dtype)
-        argument.fail(
+        raise argument.error(
             DTypeError,
             f"got {shown}" + (" in a list" if isinstance(value, list | tuple) else ""),
             expected=" or ".join(str(dtype) for dtype in element.dtypes),
@@ -61,10 +63,12 @@ def _wide_enough(array: Array, element: ElementType, argument: Argument) -> DTyp
         least, most = integer_range(dtype)
         if least <= low and high <= most:
             return dtype
-    ranges = [f"{dtype} ({least} to {most})"
-              for dtype in element.dtypes
-              for least, most in [integer_range(dtype)]]
-    argument.fail(
+    ranges = [
+        f"{dtype} ({least} to {most})"
+        for dtype in element.dtypes
+        for least, most in [integer_range(dtype)]
+    ]
+    raise argument.error(
         DTypeError,
         f"got the integer {high if high > 0 else low}, which it cannot hold"
         if low == high

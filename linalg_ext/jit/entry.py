@@ -70,7 +70,9 @@ def find_entry(module: ir.Module, name: str | None) -> Any:
         )
     if name is not None:
         if name not in functions:
-            raise SignatureError(f"the module has no function `{name}`", expected=f"one of {listing}")
+            raise SignatureError(
+                f"the module has no function `{name}`", expected=f"one of {listing}"
+            )
         return functions[name]
     public = [op for op in functions.values() if not _is_private(op)] or list(functions.values())
     if len(public) > 1:

@@ -25,12 +25,11 @@ from linalg_ext.jit.overlap import share_memory
 from linalg_ext.jit.results import ResultSlot, split_out
 from linalg_ext.jit.scalars import ScalarArgument
 from linalg_ext.jit.signature import ArrayType, Parameter, Signature
-from linalg_ext.runtime import dtypes
 from linalg_ext.runtime.buffers import take_over
+from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayout
 from linalg_ext.runtime.descriptors import Descriptor, word_count
 from linalg_ext.runtime.disassembly import disassemble
 from linalg_ext.runtime.engine import Engine
-from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayout
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +143,6 @@ class Kernel:
                 self._collect(frame, prepared, outs, results)
         finally:
             self._layout.give_back(frame)
-            for index, argument in self._written:
-                if argument.type.element.is_sub_byte:
-                    dtypes.from_machine(prepared[index], argument.type.element)
         for slot in self._slots:
             results[slot.index] = slot.finish(results[slot.index], outs[slot.index])
         if len(results) == 1:
@@ -234,7 +230,7 @@ class Kernel:
         for index, argument in self._written:
             for other, array in enumerate(prepared):
                 if other != index and share_memory(prepared[index], array):
-                    argument.fail(
+                    raise argument.error(
                         AliasingError,
                         f"shares memory with argument {other}, and the entry may write it",
                         expected="memory of its own for each argument that is written",

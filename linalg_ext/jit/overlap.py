@@ -17,7 +17,8 @@ def share_memory(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool
     if not np.may_share_memory(one, other):
         return False
     try:
-        return np.shares_memory(one, other, max_work=_MAX_WORK)
+        # NumPy's stub knows the two special values only.
+        return np.shares_memory(one, other, max_work=_MAX_WORK)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True
 

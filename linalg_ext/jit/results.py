@@ -19,8 +19,8 @@ from linalg_ext.jit.argument import Argument, Array, shape_text
 from linalg_ext.jit.overlap import overlaps_itself, share_memory
 from linalg_ext.jit.signature import ArrayType, Result, ScalarType
 from linalg_ext.runtime import dtypes
-from linalg_ext.runtime.descriptors import address_of, contiguous_strides
 from linalg_ext.runtime.call_frame import Frame, FrameLayout
+from linalg_ext.runtime.descriptors import address_of, contiguous_strides
 
 
 class ResultSlot(Argument):
@@ -33,7 +33,6 @@ class ResultSlot(Argument):
         self.index = result.index
         self.type = result.type
         self.dtypes = result.type.element.dtypes
-        self.is_sub_byte = result.type.element.is_sub_byte
         self.is_scalar = isinstance(result.type, ScalarType)
         vector = result.type.vector if isinstance(result.type, ArrayType) else ()
         self.vector = vector
@@ -43,6 +42,7 @@ class ResultSlot(Argument):
         self.shape = tuple(size for size in result.shape if size is not None)
 
     def lay_out(self, layout: FrameLayout, word: int) -> None:
+        """Take `word` for the descriptor; sizes and strides are written once."""
         super().lay_out(layout, word)
         sizes = self.shape[: self.rank]
         layout.preset(word + 2, (0, *sizes, *contiguous_strides(sizes)))
@@ -56,6 +56,7 @@ class ResultSlot(Argument):
         return aligned_empty(self.shape, self.result.dtype, self.alignment)
 
     def write(self, frame: Frame, prepared: Array) -> None:
+        """Write where the result goes."""
         frame[self.word] = frame[self.word + 1] = address_of(prepared)
 
     def can_be_written_in_place(self, out: Array) -> bool:
@@ -73,14 +74,14 @@ class ResultSlot(Argument):
         if isinstance(out, np.ma.MaskedArray):
             self.refuse_mask()
         if not isinstance(out, np.ndarray):
-            self.fail(ArgumentError, f"is a {type(out).__name__}", expected="a NumPy array")
+            raise self.error(ArgumentError, f"is a {type(out).__name__}", expected="a NumPy array")
         if out.dtype not in self.dtypes:
             self.refuse_dtype(out.dtype, self.dtypes, self.name)
         self.check_shape(out, self.result.shape)
         if not out.flags.writeable:
-            self.fail(LayoutError, "is read-only", cure="pass a writable array")
+            raise self.error(LayoutError, "is read-only", cure="pass a writable array")
         if overlaps_itself(out):
-            self.fail(
+            raise self.error(
                 LayoutError,
                 f"has elements that overlap one another (strides {out.strides})",
                 cure="pass an array with memory of its own for each element",
@@ -92,7 +93,7 @@ class ResultSlot(Argument):
             wanted is not None and size != wanted
             for size, wanted in zip(out.shape, shape, strict=True)
         ):
-            self.fail(
+            raise self.error(
                 ShapeError,
                 f"has shape {out.shape}",
                 expected=f"shape {shape_text(shape)}, the shape of {self.result}",
@@ -100,13 +101,9 @@ class ResultSlot(Argument):
 
     def finish(self, array: Array, out: Array | None) -> Any:
         """What the caller gets for `array`, which holds the result."""
-        if self.is_sub_byte:
-            array_dtype = out.dtype if out is not None else array.dtype
-            array = array.view(array_dtype)
-            dtypes.from_machine(array, self.type.element)
         if out is None:
             return array[()] if self.is_scalar else array
-        if out is not array and address_of(out) != address_of(array):
+        if out is not array:
             np.copyto(out, array.view(out.dtype))
         return out
 
@@ -119,7 +116,8 @@ def split_out(out: Any, slots: Sequence[ResultSlot], inputs: Sequence[Any]) -> l
         AliasingError: one shares memory with an input or with another.
         ArgumentError: of the kinds that `ResultSlot.check_out` raises.
     """
-    outs = list(out) if isinstance(out, tuple | list) else [out]
+    several = isinstance(out, tuple) or (isinstance(out, list) and len(slots) != 1)
+    outs = list(out) if several else [out]
     if len(outs) != len(slots):
         raise ArityError(
             f"out has {len(outs)} arrays",
@@ -131,7 +129,7 @@ def split_out(out: Any, slots: Sequence[ResultSlot], inputs: Sequence[Any]) -> l
         slot.check_out(array)
         for index, value in enumerate(inputs):
             if isinstance(value, np.ndarray) and share_memory(array, value):
-                slot.fail(
+                raise slot.error(
                     AliasingError,
                     f"shares memory with argument {index}",
                     expected="memory that no input uses",
@@ -139,7 +137,7 @@ def split_out(out: Any, slots: Sequence[ResultSlot], inputs: Sequence[Any]) -> l
                 )
         for other, earlier in given[:position]:
             if share_memory(array, earlier):
-                slot.fail(
+                raise slot.error(
                     AliasingError,
                     f"shares memory with {other.name}",
                     expected="memory of its own for each result",

@@ -38,10 +38,11 @@ class ScalarArgument(Argument):
         elif hasattr(value, "__index__"):
             array = from_python(value.__index__(), self.element, self)
         else:
-            self.fail(ArgumentError, f"got a {type(value).__name__}", expected="a number")
+            raise self.error(ArgumentError, f"got a {type(value).__name__}", expected="a number")
         return dtypes.to_machine(array, self.element) if self.element.is_sub_byte else array
 
     def write(self, frame: Frame, prepared: Array) -> None:
+        """Write the number as it lies in memory."""
         raw = prepared.tobytes().ljust(SCALAR_WORDS * WORD, b"\0")
         for index in range(SCALAR_WORDS):
             word = raw[index * WORD : (index + 1) * WORD]
@@ -52,7 +53,7 @@ class ScalarArgument(Argument):
             self.refuse_mask()
         array = np.asarray(value)
         if array.ndim:
-            self.fail(
+            raise self.error(
                 ShapeError,
                 f"got an array of shape {array.shape}",
                 expected="a number, or an array of rank 0",

@@ -141,6 +141,11 @@ def read_signature(
     types = [
         read_type(type_, f"result {index} of `{name}`") for index, type_ in enumerate(kind.results)
     ]
+    if result_dtypes is not None and not isinstance(result_dtypes, list | tuple):
+        raise SignatureError(
+            f"result_dtypes is {result_dtypes!r}",
+            expected="a list with one dtype, or None, for each result",
+        )
     asked = list(result_dtypes) if result_dtypes is not None else [None] * len(types)
     if len(asked) != len(types):
         raise SignatureError(
@@ -246,13 +251,18 @@ def _result_dtype(type_: ValueType, asked: np.typing.DTypeLike | None, where: st
     allowed = type_.element.dtypes
     if asked is None:
         return allowed[0]
-    dtype = np.dtype(asked)
-    if dtype not in allowed:
-        raise SignatureError(
-            f"{where} ({type_}) cannot be handed back as {dtypes.describe_dtype(dtype)}",
-            expected=" or ".join(str(known) for known in allowed),
-        )
-    return dtype
+    try:
+        dtype = np.dtype(asked)
+    except TypeError:
+        shown = repr(asked)
+    else:
+        if dtype in allowed:
+            return dtype
+        shown = dtypes.describe_dtype(dtype)
+    raise SignatureError(
+        f"{where} ({type_}) cannot be handed back as {shown}",
+        expected=" or ".join(str(known) for known in allowed),
+    )
 
 
 def _unsupported(text: str, where: str, why: str, expected: str) -> SignatureError:

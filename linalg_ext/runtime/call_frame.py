@@ -36,7 +36,7 @@ class FrameLayout:
     The last argument is the status, a memref<1xi64>: its one element is the block's first word.
 
     Attributes:
-        slots: for each argument but the status the word at which its descriptor, or its scalar, starts.
+        slots: for each argument but the status the word at which its descriptor or scalar starts.
         results: for each memref that the function returns, the word of its descriptor.
     """
 
@@ -60,7 +60,9 @@ class FrameLayout:
             position += SCALAR_WORDS if argument is None else word_count(argument)
         self._status = position
         self._size = position + word_count(1)
-        values = [(word, argument is None) for word, argument in zip(self.slots, arguments, strict=True)]
+        values = [
+            (word, argument is None) for word, argument in zip(self.slots, arguments, strict=True)
+        ]
         self._values = [(self.results[0], False)] if results else []
         self._values += [*values, (self._status, False)]
         self._template: dict[int, int] = {}
@@ -94,5 +96,5 @@ class FrameLayout:
                 cell = index + len(self._values)
                 frame[index] = base + cell * WORD
                 frame[cell] = base + word * WORD
-        frame[self._status : self._status + word_count(1)] = (base, base, 0, 1, 1)
+        frame[self._status : self._status + word_count(1)] = [base, base, 0, 1, 1]
         return frame

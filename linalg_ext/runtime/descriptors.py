@@ -60,9 +60,7 @@ class Descriptor(NamedTuple):
         if 0 in shape:
             return np.empty(shape, dtype)
         itemsize = dtype.itemsize * math.prod(inner)
-        reach = [
-            (size - 1) * stride for size, stride in zip(self.sizes, self.strides, strict=True)
-        ]
+        reach = [(size - 1) * stride for size, stride in zip(self.sizes, self.strides, strict=True)]
         low = sum(step for step in reach if step < 0)
         high = sum(step for step in reach if step > 0)
         raw = (ctypes.c_char * ((high - low + 1) * itemsize)).from_address(
@@ -72,7 +70,7 @@ class Descriptor(NamedTuple):
         view: np.ndarray[Any, Any] = np.ndarray(
             shape,
             dtype,
-            buffer=raw,
+            buffer=memoryview(raw),
             offset=-low * itemsize,
             strides=(*(stride * itemsize for stride in self.strides), *inner_strides),
         )

@@ -20,7 +20,7 @@ def disassemble(code: bytes, symbol: str | None = None) -> str:
         LinalgExtError: not an ELF object of one of these machines, or no such function in it.
     """
     # Neither is needed to compile or to run.
-    import capstone
+    import capstone  # type: ignore[import-untyped]
     from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
 

@@ -1,8 +1,8 @@
 """Element types: what MLIR calls them, what NumPy calls them, how they lie in memory.
 
 One table for the whole library. Integers of MLIR's `iN` are signless: one type is read as two
-dtypes (`i8` as int8 and as uint8). Sub-byte integers take one byte an element on both sides, but
-the two sides disagree on the unused bits, see `ElementType.is_sub_byte`.
+dtypes (`i8` as int8 and as uint8). Sub-byte integers take one byte an element on both sides, see
+`ElementType.is_sub_byte` for the unused bits.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class ElementType:
     def is_sub_byte(self) -> bool:
         """Whether values leave bits of their byte unused.
 
-        LLVM wants those bits to be zero. ml_dtypes fills them with the sign. NumPy's bool keeps
-        them zero unless somebody made the array from raw bytes.
+        LLVM reads rightly only where those bits are zero. ml_dtypes leaves anything in them and
+        ignores it; NumPy keeps those of a bool zero unless somebody made it from raw bytes.
         """
         return self.width < 8
 
@@ -63,7 +63,7 @@ class ElementType:
 
 def integer_range(dtype: DType) -> tuple[int, int]:
     """The least and the greatest value of an integer dtype, NumPy's or ml_dtypes'."""
-    info = ml_dtypes.iinfo(dtype)
+    info: Any = ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
     return int(info.min), int(info.max)
 
 
@@ -165,7 +165,7 @@ def cure_for(dtype: DType) -> str | None:
 
 
 def to_machine(array: np.ndarray[Any, Any], element: ElementType) -> np.ndarray[Any, Any]:
-    """`array` with the unused bits of each byte cleared; the same array where they are already.
+    """`array` with the unused bits of each byte cleared; itself where they are already.
 
     Only for an `element` that `is_sub_byte`.
     """
@@ -174,18 +174,5 @@ def to_machine(array: np.ndarray[Any, Any], element: ElementType) -> np.ndarray[
     if not raw.size or int(raw.max()) <= mask:
         return array
     if element.kind == "bool":
-        return (raw != 0).view(array.dtype)
-    return (raw & mask).view(array.dtype)
-
-
-def from_machine(array: np.ndarray[Any, Any], element: ElementType) -> None:
-    """Fill the unused bits of each byte with the sign, in place, as ml_dtypes keeps them.
-
-    Only for an `element` that `is_sub_byte`.
-    """
-    if element.kind == "bool" or array.dtype == element.unsigned:
-        return
-    shift = 8 - element.width
-    raw = array.view(np.int8)
-    np.left_shift(raw, shift, out=raw)
-    np.right_shift(raw, shift, out=raw)
+        return np.asarray(raw != 0)
+    return np.asarray(raw & mask).view(array.dtype)

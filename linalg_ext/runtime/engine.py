@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from linalg_ext.bindings import execution_engine, ir
+from linalg_ext.diagnostics import collected
 from linalg_ext.errors import IRError, UnresolvedSymbolError
 from linalg_ext.runtime import symbols
 
@@ -43,22 +44,17 @@ class Engine:
         self.libraries = tuple(str(library) for library in libraries)
         handles = symbols.load_libraries(self.libraries)
         symbols.check_declarations(module, handles)
-        messages: list[str] = []
-        handler = module.context.attach_diagnostic_handler(
-            lambda diagnostic: messages.append(str(diagnostic)) or True
-        )
-        try:
-            self._engine = execution_engine.ExecutionEngine(
-                module, opt_level=opt_level, shared_libs=list(self.libraries)
-            )
-        except RuntimeError as error:
-            raise IRError(
-                "the module cannot be translated to LLVM IR",
-                cure="every op must be in the LLVM dialect before code is made",
-                diagnostics=messages or [str(error)],
-            ) from error
-        finally:
-            handler.detach()
+        with collected(module.context) as emitted:
+            try:
+                self._engine = execution_engine.ExecutionEngine(
+                    module, opt_level=opt_level, shared_libs=list(self.libraries)
+                )
+            except RuntimeError as error:
+                raise IRError(
+                    "the module cannot be translated to LLVM IR",
+                    cure="every op must be in the LLVM dialect before code is made",
+                    diagnostics=[message.shown() for message in emitted] or [str(error)],
+                ) from error
 
     def function(self, name: str) -> PackedFunction:
         """The packed form of the function `name`, which must carry `llvm.emit_c_interface`.
