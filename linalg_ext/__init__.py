@@ -1,0 +1,80 @@
+"""Say once what a tensor operation is: write it down, rewrite it on real MLIR, run it on arrays.
+
+The public names below are loaded when they are first asked for, so that importing the package is
+quick and needs no MLIR.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from linalg_ext.dispatch import register
+
+if TYPE_CHECKING:
+    # What `_LAZY` says at run time, for type checkers and editors.
+    from linalg_ext import errors as errors
+    from linalg_ext import opdsl_defs as ops
+    from linalg_ext import transforms as transforms
+
+    __version__: str
+
+__all__ = ["errors", "ops", "transforms"]
+
+_LAZY = {
+    "errors": "linalg_ext.errors",
+    "ops": "linalg_ext.opdsl_defs",
+    "transforms": "linalg_ext.transforms",
+}
+"""Each public name and where it lives: `package.module`, or `package.module:attribute`."""
+
+
+register("call on values", "linalg_ext.structured.calls:call_on_values")
+register("call on arrays", "linalg_ext.jit.op_calls:call_on_arrays")
+register("call on traced", "linalg_ext.jit.trace:call_on_traced")
+
+
+def _public(name: str) -> Any:
+    if name == "__version__":
+        value: Any = _version()
+    elif name in _LAZY:
+        value = _load(_LAZY[name])
+    else:
+        raise AttributeError(_unknown(name), name=name)
+    globals()[name] = value
+    return value
+
+
+if not TYPE_CHECKING:  # a type checker that saw it would take every name for one that exists
+    __getattr__ = _public
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, "__version__", *(name for name in globals() if name[:2] == "__")})
+
+
+def _load(target: str) -> Any:
+    from importlib import import_module
+
+    module, _, attribute = target.partition(":")
+    loaded = import_module(module)
+    return getattr(loaded, attribute) if attribute else loaded
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("linalg-ext")
+    except PackageNotFoundError:  # run from a checkout that was never installed
+        return "0+unknown"
+
+
+def _unknown(name: str) -> str:
+    from difflib import get_close_matches
+
+    message = f"module {__name__!r} has no attribute {name!r}"
+    if near := get_close_matches(name, _LAZY, n=3):
+        return f"{message}; did you mean {' or '.join(near)}?"
+    if name.startswith("_"):
+        return message
+    return f"{message}; it has {', '.join(sorted(_LAZY))}"

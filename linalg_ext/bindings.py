@@ -26,26 +26,29 @@ from typing import TYPE_CHECKING, Any
 from linalg_ext.errors import BindingsError
 
 if TYPE_CHECKING:
-    from torch_mlir import execution_engine, ir, passmanager, rewrite
-    from torch_mlir.dialects import (
-        affine,
-        arith,
-        bufferization,
-        builtin,
-        cf,
-        complex,
-        ext,
-        func,
-        linalg,
-        llvm,
-        math,
-        memref,
-        scf,
-        tensor,
-        transform,
-        vector,
-    )
-    from torch_mlir.dialects.transform import interpreter, structured
+    # `x as x` is the spelling that type checkers take for "this module offers x".
+    from torch_mlir import execution_engine as execution_engine
+    from torch_mlir import ir as ir
+    from torch_mlir import passmanager as passmanager
+    from torch_mlir import rewrite as rewrite
+    from torch_mlir.dialects import affine as affine
+    from torch_mlir.dialects import arith as arith
+    from torch_mlir.dialects import bufferization as bufferization
+    from torch_mlir.dialects import builtin as builtin
+    from torch_mlir.dialects import cf as cf
+    from torch_mlir.dialects import complex as complex
+    from torch_mlir.dialects import ext as ext
+    from torch_mlir.dialects import func as func
+    from torch_mlir.dialects import linalg as linalg
+    from torch_mlir.dialects import llvm as llvm
+    from torch_mlir.dialects import math as math
+    from torch_mlir.dialects import memref as memref
+    from torch_mlir.dialects import scf as scf
+    from torch_mlir.dialects import tensor as tensor
+    from torch_mlir.dialects import transform as transform
+    from torch_mlir.dialects import vector as vector
+    from torch_mlir.dialects.transform import interpreter as interpreter
+    from torch_mlir.dialects.transform import structured as structured
 
 PROVIDERS = ("mlir", "torch_mlir")
 """Package roots that may hold the bindings, in order of preference."""
@@ -115,7 +118,7 @@ def alias_as_mlir() -> None:
 _chosen: str | None = None
 
 
-def __getattr__(name: str) -> Any:
+def _module(name: str) -> Any:
     try:
         path = _NAMES[name]
     except KeyError:
@@ -123,6 +126,10 @@ def __getattr__(name: str) -> Any:
     module = importlib.import_module(f"{provider()}.{path}")
     globals()[name] = module
     return module
+
+
+if not TYPE_CHECKING:  # a type checker that saw it would take every name for one that exists
+    __getattr__ = _module
 
 
 def __dir__() -> list[str]:
@@ -189,7 +196,9 @@ def _placeholder_note() -> str | None:
     for distribution in ("mlir-python-bindings", "mlir"):
         try:
             if version(distribution) == "0.0.1":
-                return f"{distribution} 0.0.1 is installed, but that release on PyPI is an empty placeholder"
+                return (
+                    f"{distribution} 0.0.1 is installed, but on PyPI that is an empty placeholder"
+                )
         except PackageNotFoundError:
             continue
     return None

@@ -238,7 +238,8 @@ def _rejected(text: str | bytes, found: tuple[Diagnostic, ...], filename: str) -
 
 
 def _summary(found: tuple[Diagnostic, ...], otherwise: str) -> str:
-    return found[0].message.strip() if found else otherwise
+    # The rest, which may be a whole function, is in the diagnostics.
+    return found[0].message.strip().partition("\n")[0] if found else otherwise
 
 
 def _of_operation(op: mlir.Operation) -> Module:

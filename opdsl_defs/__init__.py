@@ -2,5 +2,5 @@
 
 if __name__ != "linalg_ext.opdsl_defs":
     raise ImportError(
-        f"import linalg_ext.opdsl_defs, not {__name__}: a second copy would define every op twice"
+        f"import linalg_ext.opdsl_defs, not {__name__}: a second copy defines every op twice"
     )

@@ -132,7 +132,7 @@ def _run_ours(
 
 
 def _anchored(root: ir.Operation, anchors: Sequence[str]) -> list[ir.Operation]:
-    """The ops that a pass nested in `anchors` runs on, as upstream's nested pass managers choose."""
+    """The ops that a pass nested in `anchors` runs on, chosen as upstream chooses them."""
     ops = [root]
     for anchor in anchors:
         ops = [
@@ -178,7 +178,9 @@ def _shown(found: Sequence[Diagnostic], module: Module) -> list[str]:
 
 def _summary(found: Sequence[Diagnostic], otherwise: str = "") -> str:
     errors = [diagnostic.message for diagnostic in found if diagnostic.severity == "error"]
-    return (errors or [otherwise.strip() or "it gave no reason"])[0].strip()
+    first = (errors or [otherwise.strip() or "it gave no reason"])[0]
+    # The rest, which may be a whole function, is in the diagnostics.
+    return first.strip().partition("\n")[0]
 
 
 def _replayed(target: Module, steps: Sequence[Resolved], *, trusted: bool) -> Module:
@@ -225,8 +227,15 @@ def _reported(
         pass_name=name,
         module_file=file,
         command=command,
+        cure=f"{_cure(name, failure.message)}repeat it with: {command}",
         diagnostics=failure.diagnostics,
     )
+
+
+def _cure(name: str, message: str) -> str:
+    if "unable to schedule pass" in message:
+        return f"nest it in an op that it runs on: func.func({name})\n"
+    return ""
 
 
 def _note(target: Module, done: Sequence[Resolved], one: Resolved, *, trusted: bool) -> str:

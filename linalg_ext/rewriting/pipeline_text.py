@@ -75,8 +75,13 @@ def parse_pipeline(source: str | Sequence[str]) -> Pipeline:
     Raises:
         PipelineError: it cannot be read; the message shows the place.
     """
-    if not isinstance(source, str):
+    if isinstance(source, list | tuple) and all(isinstance(item, str) for item in source):
         text = _from_arguments(list(source))
+    elif not isinstance(source, str):
+        raise PipelineError(
+            f"{type(source).__name__} is not a pipeline",
+            expected="a text, or a list of arguments such as ['--canonicalize', '--cse']",
+        )
     elif source.lstrip().startswith("-"):
         text = _from_arguments(_split_arguments(source))
     else:
@@ -172,6 +177,11 @@ def _is_rooted(text: str) -> bool:
     return match is not None and _closing(text, match.end() - 1) == len(text.rstrip()) - 1
 
 
+def _rootless(text: str) -> str:
+    """What is inside `builtin.module(...)`, where that is all."""
+    return text[text.index("(") + 1 : text.rindex(")")] if _is_rooted(text) else text
+
+
 def _without_root(step: Step) -> Step:
     return Step(step.name, step.options, step.anchors[1:], step.position, nestable=False)
 
@@ -228,7 +238,7 @@ def _from_arguments(arguments: list[str]) -> str:
                 expected="--pass-name or --pass-name=option=value",
             )
         if name in _PIPELINE_ARGUMENTS:
-            elements.append(value)
+            elements.append(_rootless(value))
         else:
             elements.append(f"{name}{{{value}}}" if equals else name)
     return ",".join(elements)

@@ -19,8 +19,9 @@ _WORDS = re.compile(rb"\0([a-z][a-z0-9]{1,30}(?:-[a-z0-9]+){0,9})(?=\0)")
 
 def similar_passes(name: str, count: int = 3) -> list[str]:
     """Up to `count` passes of upstream's and ours whose names are near to `name`."""
-    candidates = [*all_passes(), *_words_of_the_bindings()]
-    near = difflib.get_close_matches(name, candidates, n=4 * count, cutoff=0.7)
+    # This one hides in another string of the library, `fcanonicalize`.
+    candidates = [*all_passes(), "canonicalize", *_words_of_the_bindings()]
+    near = difflib.get_close_matches(name, candidates, n=8 * count, cutoff=0.7)
     ours = all_passes()
     return [found for found in dict.fromkeys(near) if found in ours or _exists(found)][:count]
 
@@ -55,4 +56,10 @@ def _words_of_the_bindings() -> tuple[str, ...]:
             mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
         ):
             words.update(_WORDS.findall(content))
-    return tuple(sorted(word.decode() for word in words))
+    return tuple(sorted({tail for word in words for tail in _tails(word.decode())}))
+
+
+def _tails(word: str) -> list[str]:
+    """A linker keeps one string that ends in another only once: `x-cse` may hold `cse`."""
+    parts = word.split("-")
+    return ["-".join(parts[start:]) for start in range(len(parts))]

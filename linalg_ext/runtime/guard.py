@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from linalg_ext.bindings import provider
+from linalg_ext.bindings import ir, provider
 from linalg_ext.context import dialect_modules
 from linalg_ext.diagnostics import Diagnostic
 from linalg_ext.errors import CrashError
@@ -291,15 +291,23 @@ class _Guard:
                 notes=noise[-_NOISE_LINES:],
             )
         return CrashError(
-            f"{who} died with {signal.Signals(-code).name} {on_what}",
+            f"{who} died with {_signal_name(-code)} {on_what}",
             cure="it ran in a process apart; this one is unharmed",
             notes=noise[-_NOISE_LINES:],
         )
 
 
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 def _imports() -> list[str]:
     """What the worker imports to know the dialects and passes that this process knows."""
-    extra = f"{provider()}.dialects.torch"
+    # Upstream registers the passes of some frameworks only when this is imported.
+    extra = f"{ir.__name__.partition('.')[0]}.dialects.torch"
     return [*dialect_modules(), *([extra] if extra in sys.modules else [])]
 
 
@@ -308,7 +316,8 @@ def _environment() -> dict[str, str]:
     return {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(paths),
-        "LINALG_EXT_BINDINGS": provider(),
+        # The package itself, also where an import hook serves it here under another name.
+        "LINALG_EXT_BINDINGS": ir.__name__.partition(".")[0],
         "PYTHONDONTWRITEBYTECODE": "1",
     }
 

@@ -1,0 +1,67 @@
+# All that a newcomer or a developer types. Needs Python 3.11 or later, and make.
+#
+#   make PYTHON=python3.12 test      another interpreter
+#   make test PYTEST_ARGS='-k yaml'  a part of the suite
+
+PYTHON ?= $(firstword $(shell for python in python3 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python; done))
+PYTEST_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
+# -qq: errors only.
+# A stamp says what the environment holds: what the library needs, or what its developers need too.
+CORE := $(VENV)/.stamp-core
+DEV := $(VENV)/.stamp-dev
+STUBS := .typings/.stamp
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint types bench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+demo: $(CORE) ## install into .venv and run the tour of the library
+	@$(BIN)/linalg-ext demo
+
+test: $(DEV) ## run the whole suite
+	$(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)
+
+lint: $(DEV) ## check style and formatting
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(STUBS) ## check types, strictly
+	$(BIN)/mypy
+
+bench: $(DEV) ## measure the library beside its peers
+	$(BIN)/python -m benchmarks
+
+clean: ## remove everything that these targets made
+	rm -rf $(VENV) .typings .hypothesis .pytest_cache .mypy_cache .ruff_cache \
+		build dist demo-out *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@test -n '$(PYTHON)' || { \
+		echo 'No Python 3.11 or later found. Name one: make PYTHON=/path/to/python3.11' >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { \
+		echo '$(PYTHON) cannot make virtual environments; on Debian: apt install python3-venv' >&2; \
+		exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+
+$(CORE): pyproject.toml | $(BIN)/python
+	@echo 'Installing linalg_ext into $(VENV) (once; about 300 MB unpacked) ...'
+	@$(PIP_INSTALL) --editable .
+	@touch $@
+
+$(DEV): pyproject.toml | $(BIN)/python
+	@echo 'Installing linalg_ext and the tools of its developers into $(VENV) (once) ...'
+	@$(PIP_INSTALL) --editable '.[dev]'
+	@touch $(CORE) $@
+
+$(STUBS): tests/typing/make_stubs.py $(DEV)
+	@$(BIN)/python $< $(@D)
+	@touch $@

@@ -1,0 +1,120 @@
+"""The attributes of one call: given values checked, defaults filled in."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from linalg_ext.definition.functions import FUNCTIONS, Function, FunctionKind
+from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
+from linalg_ext.errors import ArgumentError, ArityError
+
+
+@dataclass(frozen=True)
+class CallAttributes:
+    """What the attributes of an op are in one call.
+
+    Attributes:
+        symbols: the value of each symbol that an index attribute binds.
+        functions: the function of each function attribute.
+        given: the index attributes that differ from their defaults, by name.
+    """
+
+    symbols: Mapping[str, int] = field(default_factory=dict)
+    functions: Mapping[str, Function] = field(default_factory=dict)
+    given: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Hashable identity."""
+        return (tuple(self.symbols.items()), tuple(self.functions.items()))
+
+
+_KINDS = {
+    OperandKind.UNARY_FN_ATTR: FunctionKind.UNARY,
+    OperandKind.BINARY_FN_ATTR: FunctionKind.BINARY,
+    OperandKind.TERNARY_FN_ATTR: FunctionKind.TERNARY,
+    OperandKind.TYPE_FN_ATTR: FunctionKind.TYPE,
+}
+
+
+def resolve_attributes(definition: OpDefinition, given: Mapping[str, object]) -> CallAttributes:
+    """Check the attributes given in a call and fill in the defaults.
+
+    Args:
+        definition: the op.
+        given: values by name: integers (or one integer for all) for an index attribute; a function
+            or its name for a function attribute.
+
+    Raises:
+        ArityError: the op has no attribute of that name.
+        ArgumentError: a value does not fit.
+    """
+    names = [operand.name for operand in definition.attributes]
+    for name in given:
+        if name not in names:
+            raise unknown_keyword(definition, name, names)
+    symbols: dict[str, int] = {}
+    functions: dict[str, Function] = {}
+    changed: dict[str, tuple[int, ...]] = {}
+    for operand in definition.attributes:
+        value = given.get(operand.name, operand.default)
+        if operand.kind is OperandKind.INDEX_ATTR:
+            indices = _indices(definition, operand, value)
+            symbols.update(
+                (symbol, number)
+                for expr, number in zip(operand.shape, indices, strict=True)
+                for symbol in expr.symbols
+            )
+            if indices != operand.default:
+                changed[operand.name] = indices
+        else:
+            functions[operand.name] = _function(definition, operand, value)
+    return CallAttributes(symbols, functions, changed)
+
+
+def unknown_keyword(definition: OpDefinition, name: str, known: list[str]) -> ArityError:
+    """The error for a keyword that an op does not take."""
+    near = difflib.get_close_matches(name, known, 1)
+    return ArityError(
+        f"{definition.name} has no argument {name!r}",
+        expected=f"one of {', '.join(known)}" if known else "no keywords: there are none",
+        cure=f"did you mean {near[0]}?" if near else None,
+    )
+
+
+def _indices(definition: OpDefinition, operand: Operand, value: object) -> tuple[int, ...]:
+    values = [value] * operand.rank if _is_int(value) else value
+    is_sequence = hasattr(values, "__iter__") and not isinstance(values, str)
+    numbers = tuple(values) if is_sequence else ()  # type: ignore[arg-type]  # checked on the left
+    if not is_sequence or len(numbers) != operand.rank or not all(map(_is_int, numbers)):
+        raise ArgumentError(
+            f"{definition.name}: attribute {operand.name} cannot be {value!r}",
+            expected=f"{operand.rank} integer(s) for ({', '.join(map(str, operand.shape))}), "
+            "or one integer for all of them",
+        )
+    if any(number < 1 for number in numbers):
+        raise ArgumentError(
+            f"{definition.name}: attribute {operand.name} = {list(numbers)} is not positive",
+            expected="integers of 1 or more, as strides and dilations are",
+        )
+    return tuple(int(number) for number in numbers)
+
+
+def _is_int(value: object) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
+def _function(definition: OpDefinition, operand: Operand, value: object) -> Function:
+    table = FUNCTIONS[_KINDS[operand.kind]]
+    function = getattr(value, "function", value)
+    if isinstance(function, str) and function in table:
+        return table[function]
+    if isinstance(function, Function) and table.get(function.name) == function:
+        return function
+    kind = _KINDS[operand.kind].value
+    raise ArgumentError(
+        f"{definition.name}: attribute {operand.name} cannot be {value!r}",
+        expected=f"a {kind} function: {', '.join(table)}",
+    )

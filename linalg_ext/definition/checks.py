@@ -1,0 +1,330 @@
+"""What makes a definition well-formed; every front end runs these checks when an op is declared."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from linalg_ext.definition.affine import AffineDim, AffineExpr
+from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind
+from linalg_ext.definition.scalar import Access, Apply, Index
+from linalg_ext.definition.types import PREDEFINED
+from linalg_ext.errors import DefinitionError, SourceLocation
+
+_T = TypeVar("_T")
+
+Locate = Callable[[Assignment | None], SourceLocation | str | None]
+"""Where an assignment was written; for None, where the op was."""
+
+RESERVED_ATTRIBUTES = frozenset(
+    {
+        "inputs",
+        "outputs",
+        "result_tensors",
+        "region",
+        "iterator_types",
+        "indexing_maps",
+        "getRegionBuilder",
+        "getLibraryCallName",
+    }
+)
+"""Names that generated op classes already use for methods."""
+
+
+def check(
+    definition: OpDefinition,
+    locate: Locate = lambda assignment: None,
+    *,
+    output_ranks: bool = True,
+) -> OpDefinition:
+    """Return the definition, or raise for the first rule that it breaks.
+
+    Args:
+        definition: what to check.
+        locate: tells where an assignment was written.
+        output_ranks: whether an output that is indexed more or less often than it has sizes is an
+            error; else it is a warning.
+
+    Raises:
+        DefinitionError: with the place that `locate` gives.
+    """
+    _check_operands(definition, locate(None))
+    _check_dims(definition, locate(None))
+    for assignment in definition.assignments:
+        _check_assignment(definition, assignment, locate(assignment), output_ranks)
+    _check_outputs(definition, locate)
+    _check_uses(definition, locate(None))
+    return definition
+
+
+def _check_operands(definition: OpDefinition, where: SourceLocation | str | None) -> None:
+    for name in _repeated(operand.name for operand in definition.operands):
+        raise DefinitionError(f"operand {name} is declared twice", where=where)
+    stages = {True: "an input", False: "an output or attribute"}
+    seen = 0
+    for operand in definition.operands:
+        stage = _stage(operand)
+        if stage < seen:
+            raise DefinitionError(
+                f"operand {operand.name}, {stages[operand.kind.is_input]}, "
+                "comes after an operand that must follow it",
+                where=where,
+                expected="inputs first, then outputs, then attributes",
+            )
+        seen = stage
+        if operand.kind.is_attribute and operand.name in RESERVED_ATTRIBUTES:
+            raise DefinitionError(
+                f"attribute {operand.name} has the name of a method of structured ops",
+                where=where,
+                cure=f"rename it; taken are {', '.join(sorted(RESERVED_ATTRIBUTES))}",
+            )
+        for expr in operand.shape:
+            if not expr.is_symbolic:
+                raise DefinitionError(
+                    f"the shape of {operand.name} uses dimension {', '.join(expr.dims)}",
+                    where=where,
+                    cure="shapes are over symbols (S.M); dimensions (D.m) belong in indices",
+                )
+    bound = [
+        symbol
+        for operand in definition.attributes
+        for expr in operand.shape
+        for symbol in expr.symbols
+    ]
+    for symbol in _repeated(bound):
+        raise DefinitionError(
+            f"symbol {symbol} is bound by two index attributes, or twice by one", where=where
+        )
+    if not definition.outputs:
+        raise DefinitionError(
+            f"{definition.name} has no output",
+            where=where,
+            cure="declare one with TensorDef(..., output=True)",
+        )
+
+
+def _check_dims(definition: OpDefinition, where: SourceLocation | str | None) -> None:
+    for dim in _repeated(definition.dims):
+        raise DefinitionError(f"domain() names dimension {dim} twice", where=where)
+    used = {
+        dim
+        for indices in definition.accesses.values()
+        for index in indices
+        for expr in index
+        for dim in expr.dims
+    } | definition.reduction_dims
+    unknown = sorted(used - set(definition.dims))
+    if unknown:
+        raise DefinitionError(
+            f"dimension {', '.join(unknown)} is used but is not in domain({_dims(definition.dims)})",
+            where=where,
+            cure="add it to domain(), or drop the call: the order is then that of the names",
+        )
+    unused = [dim for dim in definition.dims if dim not in used]
+    if unused:
+        raise DefinitionError(
+            f"dimension {', '.join(unused)} is in domain() but nothing is indexed by it",
+            where=where,
+            cure="remove it from domain(), or give a shape-only tensor index_dims=[...] with it",
+        )
+
+
+def _check_assignment(
+    definition: OpDefinition,
+    assignment: Assignment,
+    where: SourceLocation | str | None,
+    output_ranks: bool,
+) -> None:
+    target = assignment.target
+    if definition.operand(target.operand).kind is not OperandKind.OUTPUT_TENSOR:
+        raise DefinitionError(
+            f"`{target}` is assigned, but {target.operand} is an input",
+            where=where,
+            cure=f"declare it with TensorDef(..., output=True), or assign to "
+            f"{_names(definition.outputs)}",
+        )
+    for expr in (target, *assignment.value.walk()):
+        if isinstance(expr, Access):
+            operand = definition.operand(expr.operand)
+            if output_ranks or operand.kind is not OperandKind.OUTPUT_TENSOR:
+                check_access(operand, expr.indices, where)
+            elif expr is target:
+                _warn_of_rank(operand, target, where)
+            _check_symbols(definition, expr, where)
+        elif isinstance(expr, Index) and expr.dim not in definition.dims:
+            raise DefinitionError(
+                f"index({expr.dim}): {expr.dim} is no dimension of the iteration space",
+                where=where,
+                expected=f"one of {_dims(definition.dims)}",
+            )
+        elif isinstance(expr, Apply):
+            _check_type_var(definition, expr, where)
+    _check_target(target, where)
+    _check_coverage(definition, assignment, where)
+    for expr in assignment.value.walk():
+        if isinstance(expr, Access) and expr.operand == target.operand:
+            if expr.indices != target.indices:
+                raise DefinitionError(
+                    f"output {target.operand} is written as `{target}` and read as `{expr}`",
+                    where=where,
+                    cure="an output is read with the indices that it is written with",
+                )
+
+
+def check_access(
+    operand: Operand, indices: tuple[AffineExpr, ...], where: SourceLocation | str | None
+) -> None:
+    """Raise unless there is one index for each dimension of the operand."""
+    if len(indices) == operand.rank:
+        return
+    shape = f"({', '.join(map(str, operand.shape))})"
+    written = f"{operand.name}[{', '.join(map(str, indices)) or None}]"
+    raise DefinitionError(
+        f"`{written}` has {len(indices)} index(es), but {operand.name} is of rank {operand.rank}: "
+        f"{operand.type_var}{shape}",
+        where=where,
+        expected="one index for each dimension of the shape; [None] for rank 0",
+    )
+
+
+def _warn_of_rank(operand: Operand, target: Access, where: SourceLocation | str | None) -> None:
+    try:
+        check_access(operand, target.indices, where)
+    except DefinitionError as error:
+        message = f"{error.what}; its shape is taken from the indices"
+        if isinstance(where, SourceLocation):
+            warnings.warn_explicit(message, UserWarning, where.file, where.line)
+        else:
+            warnings.warn(message, stacklevel=2)
+
+
+def _check_symbols(
+    definition: OpDefinition, access: Access, where: SourceLocation | str | None
+) -> None:
+    for expr in access.indices:
+        for symbol in expr.symbols:
+            if symbol not in definition.symbols:
+                raise DefinitionError(
+                    f"symbol {symbol} in `{access}` is never bound",
+                    where=where,
+                    expected=f"one of {', '.join(definition.symbols) or 'none: there are none'}",
+                    cure="use it in a shape, or bind it with IndexAttrDef(S.X, default=[1])",
+                )
+
+
+def _check_type_var(
+    definition: OpDefinition, expr: Apply, where: SourceLocation | str | None
+) -> None:
+    if expr.type_var is None:
+        return
+    known = {type_var.name for type_var in definition.type_vars} | set(PREDEFINED)
+    if expr.type_var.name not in known:
+        raise DefinitionError(
+            f"type variable {expr.type_var} in `{expr}` is no operand's type",
+            where=where,
+            expected=f"one of {', '.join(sorted(known))}",
+        )
+
+
+def _check_target(target: Access, where: SourceLocation | str | None) -> None:
+    if not all(isinstance(index, AffineDim) for index in target.indices):
+        raise DefinitionError(
+            f"`{target}` writes through an index that is no plain dimension",
+            where=where,
+            cure="write C[D.m, D.n] and move the arithmetic to the indices that are read: "
+            "every point of the iteration space must name one element of the output",
+        )
+    for index in _repeated(target.indices):
+        raise DefinitionError(
+            f"`{target}` uses dimension {index} twice: only a diagonal would be written",
+            where=where,
+            cure="use a dimension of its own for each dimension of the output",
+        )
+
+
+def _check_coverage(
+    definition: OpDefinition, assignment: Assignment, where: SourceLocation | str | None
+) -> None:
+    target = {index.name for index in assignment.target.indices if isinstance(index, AffineDim)}
+    reduced = set(assignment.reduction.dims) if assignment.reduction else set()
+    for dim in sorted(reduced & target):
+        raise DefinitionError(
+            f"dimension {dim} is reduced, but `{assignment.target}` is indexed by it", where=where
+        )
+    lost = [dim for dim in definition.dims if dim not in target | reduced]
+    if not lost:
+        return
+    read = {dim for e in assignment.value.walk() if isinstance(e, Access) for dim in _dims_of(e)}
+    name = assignment.target.operand
+    if lost[0] in read:
+        raise DefinitionError(
+            f"`{assignment}` drops dimension {lost[0]}: it is read but neither written nor reduced",
+            where=where,
+            cure=f"write `{assignment.target} += ...` for a sum over {lost[0]}, "
+            f"or give {name} the dimension {lost[0]}",
+        )
+    raise DefinitionError(
+        f"`{assignment}` does not say what becomes of dimension {lost[0]}, "
+        "which another part of the op iterates over",
+        where=where,
+        cure=f"reduce over it, as in ReduceFn.add[D.{lost[0]}](...), or give {name} the dimension",
+    )
+
+
+def _check_outputs(definition: OpDefinition, locate: Locate) -> None:
+    targets = [assignment.target.operand for assignment in definition.assignments]
+    for name in _repeated(targets):
+        again = [a for a in definition.assignments if a.target.operand == name][1]
+        raise DefinitionError(
+            f"output {name} is assigned twice",
+            where=locate(again),
+            cure="combine the two expressions into one assignment",
+        )
+    missing = [output.name for output in definition.outputs if output.name not in targets]
+    if missing:
+        raise DefinitionError(
+            f"output {', '.join(missing)} is never assigned",
+            where=locate(None),
+            cure=f"add `{missing[0]}[...] = ...` to {definition.name}",
+        )
+
+
+def _check_uses(definition: OpDefinition, where: SourceLocation | str | None) -> None:
+    for operand in definition.operands:
+        if operand.kind.is_tensor and not definition.accesses[operand.name]:
+            raise DefinitionError(
+                f"input {operand.name} is never used",
+                where=where,
+                cure="remove it, or, where only its shape matters, say which dimensions are its "
+                "own with TensorDef(..., index_dims=[D.x, ...])",
+            )
+        if operand.kind is OperandKind.SCALAR and operand.name not in definition.scalar_reads:
+            raise DefinitionError(
+                f"scalar {operand.name} is never used", where=where, cure="remove it"
+            )
+        if operand.index_dims is not None:
+            check_access(operand, operand.index_dims, where)
+
+
+def _stage(operand: Operand) -> int:
+    if operand.kind.is_input:
+        return 0
+    return 1 if operand.kind is OperandKind.OUTPUT_TENSOR else 2
+
+
+def _repeated(names: Iterable[_T]) -> list[_T]:
+    return [name for name, count in Counter(names).items() if count > 1]
+
+
+def _dims_of(access: Access) -> list[str]:
+    return [dim for expr in access.indices for dim in expr.dims]
+
+
+def _dims(names: Iterable[str]) -> str:
+    return ", ".join(f"D.{name}" for name in names)
+
+
+def _names(operands: Iterable[Operand]) -> str:
+    return " or ".join(operand.name for operand in operands)

@@ -1,0 +1,289 @@
+"""`OpDefinition`: one immutable model of what a tensor operation is.
+
+Every front end makes one and every back end reads one; neither knows the other. The model says,
+for each point of an iteration space, what scalar expression is assigned to which element of each
+output, as in upstream's structured ops (`linalg.generic`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+
+from linalg_ext.definition.affine import AffineExpr, AffineMap
+from linalg_ext.definition.functions import Function
+from linalg_ext.definition.scalar import Access, Apply, ScalarExpr, ScalarOperand
+from linalg_ext.definition.types import TypeVar
+
+
+class OperandKind(Enum):
+    """What an operand of a definition is; the value is upstream's word for it in YAML."""
+
+    INPUT_TENSOR = "input_tensor"
+    SCALAR = "scalar"
+    OUTPUT_TENSOR = "output_tensor"
+    INDEX_ATTR = "index_attr"
+    UNARY_FN_ATTR = "unary_fn_attr"
+    BINARY_FN_ATTR = "binary_fn_attr"
+    TERNARY_FN_ATTR = "ternary_fn_attr"
+    TYPE_FN_ATTR = "type_fn_attr"
+
+    @property
+    def is_input(self) -> bool:
+        """A tensor or scalar that is read only."""
+        return self in (OperandKind.INPUT_TENSOR, OperandKind.SCALAR)
+
+    @property
+    def is_tensor(self) -> bool:
+        """Has a shape."""
+        return self in (OperandKind.INPUT_TENSOR, OperandKind.OUTPUT_TENSOR)
+
+    @property
+    def is_function_attribute(self) -> bool:
+        """Chooses a function at a call."""
+        return self.value.endswith("_fn_attr")
+
+    @property
+    def is_attribute(self) -> bool:
+        """Known when the op is built, not when it runs."""
+        return self is OperandKind.INDEX_ATTR or self.is_function_attribute
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An operand of a definition.
+
+    Attributes:
+        name: unique in the definition.
+        kind: what it is.
+        type_var: element type of a tensor, type of a scalar; None for attributes.
+        shape: sizes of a tensor, over symbols; symbols that an index attribute binds.
+        index_dims: for a tensor that is never read, the dimensions that its own stand for.
+        default: the values of an index attribute, the function of a function attribute.
+    """
+
+    name: str
+    kind: OperandKind
+    type_var: TypeVar | None = None
+    shape: tuple[AffineExpr, ...] = ()
+    index_dims: tuple[AffineExpr, ...] | None = None
+    default: tuple[int, ...] | Function | None = None
+
+    @property
+    def rank(self) -> int:
+        """Number of dimensions of a tensor; number of values of an index attribute."""
+        return len(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """How an assignment accumulates: the function and the dimensions it runs over."""
+
+    function: Function
+    dims: tuple[str, ...]
+    attribute: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """`target = value` at every point of the iteration space.
+
+    For a reduction, `value` reads `target` through the reduction's function.
+    """
+
+    target: Access
+    value: ScalarExpr
+    reduction: Reduction | None = None
+
+    @property
+    def reads_target(self) -> bool:
+        """Whether the value before the op matters."""
+        return any(
+            isinstance(expr, Access) and expr.operand == self.target.operand
+            for expr in self.value.walk()
+        )
+
+    def __str__(self) -> str:
+        return f"{self.target} = {self.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """An interface that an op says it implements, by its C++ name."""
+
+    cpp_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpMethod:
+    """A method that an op says it defines, by upstream's name for it."""
+
+    name: str
+
+
+class IteratorType(Enum):
+    """The iterator types of structured ops."""
+
+    PARALLEL = "parallel"
+    REDUCTION = "reduction"
+
+
+@dataclass(frozen=True)
+class OpDefinition:
+    """A structured operation: operands, an iteration space, and assignments over it.
+
+    Attributes:
+        name: the op's name without a dialect prefix.
+        cpp_class_name: the C++ class that a generator would give it.
+        doc: summary line and description; empty if there is none.
+        operands: inputs, then outputs, then attributes.
+        dims: the iteration space, outermost dimension first.
+        assignments: one for each output.
+        implements: interfaces, for the generators.
+        defines: methods, for the generators.
+    """
+
+    name: str
+    cpp_class_name: str
+    doc: str
+    operands: tuple[Operand, ...]
+    dims: tuple[str, ...]
+    assignments: tuple[Assignment, ...]
+    implements: tuple[Interface, ...] = ()
+    defines: tuple[OpMethod, ...] = ()
+    _by_name: dict[str, Operand] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_by_name", {operand.name: operand for operand in self.operands})
+
+    def operand(self, name: str) -> Operand:
+        """The operand of that name."""
+        return self._by_name[name]
+
+    @cached_property
+    def inputs(self) -> tuple[Operand, ...]:
+        """Tensors and scalars that are read, in order."""
+        return tuple(operand for operand in self.operands if operand.kind.is_input)
+
+    @cached_property
+    def outputs(self) -> tuple[Operand, ...]:
+        """Tensors that are written, in order."""
+        return tuple(
+            operand for operand in self.operands if operand.kind is OperandKind.OUTPUT_TENSOR
+        )
+
+    @cached_property
+    def attributes(self) -> tuple[Operand, ...]:
+        """Index and function attributes, in order."""
+        return tuple(operand for operand in self.operands if operand.kind.is_attribute)
+
+    @cached_property
+    def symbols(self) -> tuple[str, ...]:
+        """Symbols of all shapes and index attributes, in order of appearance."""
+        return tuple(
+            dict.fromkeys(
+                symbol
+                for operand in self.operands
+                for expr in operand.shape
+                for symbol in expr.symbols
+            )
+        )
+
+    @cached_property
+    def reduction_dims(self) -> frozenset[str]:
+        """Dimensions that some assignment reduces over."""
+        return frozenset(
+            dim
+            for assignment in self.assignments
+            if assignment.reduction is not None
+            for dim in assignment.reduction.dims
+        )
+
+    @cached_property
+    def iterator_types(self) -> tuple[IteratorType, ...]:
+        """One for each dimension."""
+        return tuple(
+            IteratorType.REDUCTION if dim in self.reduction_dims else IteratorType.PARALLEL
+            for dim in self.dims
+        )
+
+    @cached_property
+    def is_rank_polymorphic(self) -> bool:
+        """Whether the op is declared on rank-0 operands and so applies element-wise at any rank."""
+        return not self.dims
+
+    @property
+    def type_vars(self) -> tuple[TypeVar, ...]:
+        """Type variables of the operands, in order, each once."""
+        return tuple(dict.fromkeys(o.type_var for o in self.operands if o.type_var is not None))
+
+    def expressions(self) -> Iterator[ScalarExpr]:
+        """Every scalar expression of every assignment, the targets excepted."""
+        for assignment in self.assignments:
+            yield from assignment.value.walk()
+
+    @cached_property
+    def accesses(self) -> dict[str, tuple[tuple[AffineExpr, ...], ...]]:
+        """For each tensor operand, the different index tuples it is accessed by.
+
+        A tensor that is never accessed has its `index_dims` for the only one.
+        """
+        found: dict[str, dict[tuple[AffineExpr, ...], None]] = {
+            operand.name: {} for operand in self.operands if operand.kind.is_tensor
+        }
+        for operand in self.operands:
+            if operand.index_dims is not None:
+                found[operand.name][operand.index_dims] = None
+        for assignment in self.assignments:
+            found[assignment.target.operand][assignment.target.indices] = None
+        for expr in self.expressions():
+            if isinstance(expr, Access):
+                found[expr.operand][expr.indices] = None
+        return {name: tuple(indices) for name, indices in found.items()}
+
+    def indexing_map(self, indices: tuple[AffineExpr, ...]) -> AffineMap:
+        """The map from the iteration space to an operand that is accessed by `indices`."""
+        return AffineMap(self.dims, self.symbols, indices)
+
+    def symbol_map(self, exprs: tuple[AffineExpr, ...]) -> AffineMap:
+        """The map from the symbols to a shape, or to the values of an index attribute."""
+        return AffineMap((), self.symbols, exprs)
+
+    def assignment_to(self, output: str) -> Assignment:
+        """The assignment that writes an output."""
+        return next(a for a in self.assignments if a.target.operand == output)
+
+    @property
+    def scalar_reads(self) -> frozenset[str]:
+        """Names of the scalar operands that some expression reads."""
+        return frozenset(e.operand for e in self.expressions() if isinstance(e, ScalarOperand))
+
+    @property
+    def applied_attributes(self) -> frozenset[str]:
+        """Names of the function attributes that some expression applies."""
+        return frozenset(
+            e.attribute for e in self.expressions() if isinstance(e, Apply) and e.attribute
+        )
+
+    def __str__(self) -> str:
+        operands = ", ".join(_describe_operand(operand) for operand in self.operands)
+        space = ", ".join(
+            f"{dim}: {kind.value}" for dim, kind in zip(self.dims, self.iterator_types, strict=True)
+        )
+        lines = [f"{self.name}({operands})", f"  over ({space})"]
+        lines += [f"  {assignment}" for assignment in self.assignments]
+        return "\n".join(lines)
+
+
+def _describe_operand(operand: Operand) -> str:
+    if operand.kind.is_tensor:
+        sizes = ", ".join(map(str, operand.shape))
+        out = " out" if operand.kind is OperandKind.OUTPUT_TENSOR else ""
+        return f"{operand.name}:{out} {operand.type_var}({sizes})"
+    if operand.kind is OperandKind.SCALAR:
+        return f"{operand.name}: {operand.type_var}"
+    if isinstance(operand.default, tuple):
+        return f"{operand.name}={list(operand.default)}"
+    return f"{operand.name}={operand.default}"

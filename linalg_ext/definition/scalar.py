@@ -1,0 +1,231 @@
+"""Scalar expressions: what is computed at one point of the iteration space.
+
+Immutable trees. They carry Python's operators, so that every front end builds them the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NoReturn
+
+from linalg_ext.definition.affine import AffineExpr
+from linalg_ext.definition.functions import BINARY, TYPE, UNARY, Function, FunctionKind
+from linalg_ext.definition.types import TypeVar
+from linalg_ext.errors import DefinitionError, caller_location
+
+
+class ScalarExpr:
+    """A scalar expression; `+ - * /` and unary minus build larger ones.
+
+    A Python number beside an expression becomes a constant of the expression's type.
+    """
+
+    __slots__ = ()
+
+    def __add__(self, other: ScalarExpr | float) -> ScalarExpr:
+        return _binary("add", self, other)
+
+    def __radd__(self, other: float) -> ScalarExpr:
+        return _binary("add", other, self)
+
+    def __sub__(self, other: ScalarExpr | float) -> ScalarExpr:
+        return _binary("sub", self, other)
+
+    def __rsub__(self, other: float) -> ScalarExpr:
+        return _binary("sub", other, self)
+
+    def __mul__(self, other: ScalarExpr | float) -> ScalarExpr:
+        return _binary("mul", self, other)
+
+    def __rmul__(self, other: float) -> ScalarExpr:
+        return _binary("mul", other, self)
+
+    def __truediv__(self, other: ScalarExpr | float) -> ScalarExpr:
+        return _binary("div", self, other)
+
+    def __rtruediv__(self, other: float) -> ScalarExpr:
+        return _binary("div", other, self)
+
+    def __neg__(self) -> ScalarExpr:
+        return Apply(UNARY["negf"], (self,))
+
+    def __bool__(self) -> NoReturn:
+        raise DefinitionError(
+            f"the truth of `{self}` is not known when the operation is declared",
+            where=caller_location(),
+            cure="use TernaryFn.select(condition, x, y) instead of if, and, or, not",
+        )
+
+    @property
+    def operands(self) -> tuple[ScalarExpr, ...]:
+        """The direct sub-expressions."""
+        return ()
+
+    def walk(self) -> Iterator[ScalarExpr]:
+        """This expression and all below it, from the outside in, left to right."""
+        yield self
+        for operand in self.operands:
+            yield from operand.walk()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Access(ScalarExpr):
+    """An element of a tensor operand: `A[D.m, D.k]`."""
+
+    operand: str
+    indices: tuple[AffineExpr, ...]
+    type_var: TypeVar
+
+    def __iadd__(self, value: ScalarExpr | float) -> Accumulation:  # type: ignore[misc]
+        # `C[m] += x` is C[m].__iadd__(x), then C.__setitem__(m, ...): an accumulation, not a sum.
+        return Accumulation(BINARY["add"], as_operand(value, self.type_var, "+="), None)
+
+    def __repr__(self) -> str:
+        return f"{self.operand}[{', '.join(map(str, self.indices))}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulation:
+    """What `C[...] += value` and `C[...] = ReduceFn.f[dims](value)` leave to be assigned.
+
+    Attributes:
+        function: combines the value before with the new one.
+        value: the new one.
+        dims: dimensions to reduce over; None for all that the value reads and the target lacks.
+        attribute: the function attribute that chooses the function, or None.
+    """
+
+    function: Function
+    value: ScalarExpr
+    dims: tuple[str, ...] | None
+    attribute: str | None = None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ScalarOperand(ScalarExpr):
+    """The value of a scalar operand."""
+
+    operand: str
+    type_var: TypeVar
+
+    def __repr__(self) -> str:
+        return self.operand
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Const(ScalarExpr):
+    """A number. An `int` is of type i64 and a `float` of type f64 until it is cast."""
+
+    value: int | float
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Index(ScalarExpr):
+    """The position along a dimension of the iteration space, of type index."""
+
+    dim: str
+
+    def __repr__(self) -> str:
+        return f"index({self.dim})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Apply(ScalarExpr):
+    """A function applied to operands.
+
+    Attributes:
+        function: the function; for one given by an attribute, its default.
+        args: as many expressions as the function's kind takes.
+        type_var: the target type of a type function, else None.
+        attribute: the function attribute of the op that chooses the function at a call, or None.
+    """
+
+    function: Function
+    args: tuple[ScalarExpr, ...]
+    type_var: TypeVar | None = None
+    attribute: str | None = None
+
+    @property
+    def operands(self) -> tuple[ScalarExpr, ...]:
+        return self.args
+
+    def __repr__(self) -> str:
+        args = [str(self.type_var)] if self.type_var is not None else []
+        args += [repr(arg) for arg in self.args]
+        return f"{self.attribute or self.function.name}({', '.join(args)})"
+
+
+def type_of(expr: ScalarExpr) -> TypeVar | None:
+    """The type variable of an expression; None for bare constants and indices."""
+    if isinstance(expr, (Access, ScalarOperand)):
+        return expr.type_var
+    if isinstance(expr, Apply):
+        if expr.function.kind is FunctionKind.TYPE:
+            return expr.type_var
+        args = expr.args[1:] if expr.function.kind is FunctionKind.TERNARY else expr.args
+        return next((found for arg in args if (found := type_of(arg)) is not None), None)
+    return None
+
+
+def apply(
+    function: Function,
+    args: tuple[ScalarExpr | float, ...],
+    *,
+    type_var: TypeVar | None = None,
+    attribute: str | None = None,
+) -> Apply:
+    """`function(args)`, with Python numbers turned into constants of the other operands' type.
+
+    Raises:
+        DefinitionError: wrong number of operands, or an operand that is no scalar expression.
+    """
+    name = attribute or function.name
+    if len(args) != function.kind.arity:
+        raise DefinitionError(
+            f"{name} takes {function.kind.arity} operand(s), not {len(args)}",
+            where=caller_location(),
+        )
+    known = next(
+        (found for arg in args if isinstance(arg, ScalarExpr) and (found := type_of(arg))), None
+    )
+    return Apply(function, tuple(as_operand(arg, known, name) for arg in args), type_var, attribute)
+
+
+def _binary(name: str, lhs: ScalarExpr | float, rhs: ScalarExpr | float) -> Apply:
+    return apply(BINARY[name], (lhs, rhs))
+
+
+def as_operand(value: object, type_var: TypeVar | None, function: str) -> ScalarExpr:
+    """`value` as an operand of `function`; a Python number becomes a constant of the type."""
+    if isinstance(value, ScalarExpr):
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        constant = Const(value)
+        if type_var is None:
+            return constant
+        return Apply(TYPE["cast_signed"], (constant,), type_var)
+    raise DefinitionError(
+        f"{_describe(value)} is no operand of `{function}`",
+        where=caller_location(),
+        expected="an element of a tensor such as A[D.m, D.k], a scalar operand, a number, "
+        "const(...), index(...), or a function of these",
+        cure=_cure_for(value),
+    )
+
+
+def _describe(value: object) -> str:
+    if isinstance(value, AffineExpr):
+        return f"the index expression `{value}`"
+    return f"{value!r}"
+
+
+def _cure_for(value: object) -> str | None:
+    if isinstance(value, AffineExpr):
+        return "wrap it in index(D.x) to compute with the position along a dimension"
+    if hasattr(value, "__getitem__"):
+        return "index the tensor, as in A[D.m, D.k] (A[None] for one of rank 0)"
+    return None

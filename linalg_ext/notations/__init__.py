@@ -1,0 +1,1 @@
+"""The other ways to write an operation down."""

@@ -1,0 +1,178 @@
+"""Upstream's YAML op definitions (`LinalgOpConfig`), as `mlir-linalg-ods-yaml-gen` reads them.
+
+Source: upstream's `mlir-linalg-ods-yaml-gen.cpp` and `LinalgNamedStructuredOps.yaml`. One document
+an op; for a definition that upstream's OpDSL can hold, the text is the same, byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import yaml
+
+from linalg_ext.definition.functions import Function
+from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind
+from linalg_ext.definition.scalar import (
+    Access,
+    Apply,
+    Const,
+    Index,
+    ScalarExpr,
+    ScalarOperand,
+)
+from linalg_ext.errors import NotationError
+from linalg_ext.notations.constants import constant_text
+
+
+def to_yaml(*ops: object) -> str:
+    """The YAML documents of one or more definitions.
+
+    Args:
+        ops: `OpDefinition`s, or ops that have one as `.definition`.
+
+    Raises:
+        NotationError: the format cannot hold a definition; says what in it and why.
+    """
+    documents = [_document(_definition(op)) for op in ops]
+    return yaml.dump_all(documents, Dumper=_Dumper, sort_keys=False, explicit_start=True)
+
+
+class _Tagged(dict[str, Any]):
+    """A mapping with upstream's tag."""
+
+    def __init__(self, tag: str, entries: dict[str, Any]) -> None:
+        super().__init__(entries)
+        self.tag = tag
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes tagged mappings, and texts of several lines as blocks; never an alias."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
+def _represent_tagged(dumper: _Dumper, data: _Tagged) -> yaml.Node:
+    return dumper.represent_mapping(data.tag, data.items())
+
+
+def _represent_text(dumper: _Dumper, data: str) -> yaml.Node:
+    style = "|" if len(data.splitlines()) > 1 else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", data, style=style)
+
+
+_Dumper.add_representer(_Tagged, _represent_tagged)
+_Dumper.add_representer(str, _represent_text)
+
+
+def _definition(op: object) -> OpDefinition:
+    definition = getattr(op, "definition", op)
+    if not isinstance(definition, OpDefinition):
+        raise NotationError(
+            f"{op!r} is no op: it has no YAML",
+            expected="an op declared with @structured_op, or its definition",
+        )
+    return definition
+
+
+def _document(definition: OpDefinition) -> _Tagged:
+    _check(definition)
+    metadata: dict[str, Any] = {
+        "name": definition.name,
+        "cpp_class_name": definition.cpp_class_name,
+        "doc": definition.doc or None,
+    }
+    if definition.implements:
+        metadata["implements"] = [interface.cpp_name for interface in definition.implements]
+    if definition.defines:
+        metadata["defines"] = [method.name for method in definition.defines]
+    maps = [
+        str(definition.indexing_map(definition.accesses[o.name][0] if o.kind.is_tensor else ()))
+        for o in definition.operands
+        if not o.kind.is_attribute
+    ]
+    structured_op = {
+        "args": [_operand(definition, operand) for operand in definition.operands],
+        "indexing_maps": _Tagged("!LinalgIndexingMapsConfig", {"static_indexing_maps": maps}),
+        "iterator_types": [kind.value for kind in definition.iterator_types],
+        "assignments": [_assignment(definition, a) for a in definition.assignments],
+    }
+    return _Tagged(
+        "!LinalgOpConfig",
+        {
+            "metadata": _Tagged("!LinalgOpMetadata", metadata),
+            "structured_op": _Tagged("!LinalgStructuredOpConfig", structured_op),
+        },
+    )
+
+
+def _check(definition: OpDefinition) -> None:
+    for operand in definition.operands:
+        if operand.kind.is_tensor and len(definition.accesses[operand.name]) > 1:
+            uses = " and ".join(
+                f"{operand.name}[{', '.join(map(str, indices))}]"
+                for indices in definition.accesses[operand.name]
+            )
+            raise NotationError(
+                f"{definition.name} reads {operand.name} with two indexing maps, {uses}: "
+                "upstream's YAML holds one for each operand",
+                cure=f"declare {operand.name} as two operands, and give the same array twice",
+            )
+
+
+def _operand(definition: OpDefinition, operand: Operand) -> _Tagged:
+    entries: dict[str, Any] = {"name": operand.name, "kind": operand.kind.value}
+    if operand.type_var is not None:
+        entries["type_var"] = operand.type_var.name
+    if operand.kind.is_tensor:
+        entries["shape_map"] = str(definition.symbol_map(operand.shape))
+    if operand.kind is OperandKind.INDEX_ATTR:
+        entries["index_attr_map"] = str(definition.symbol_map(operand.shape))
+    if isinstance(operand.default, Function):
+        entries["default_fn"] = operand.default.name
+    elif operand.default:
+        entries["default_indices"] = list(operand.default)
+    return _Tagged("!LinalgOperandDefConfig", entries)
+
+
+def _assignment(definition: OpDefinition, assignment: Assignment) -> _Tagged:
+    return _Tagged(
+        "!ScalarAssign",
+        {
+            "arg": assignment.target.operand,
+            "value": _expression(definition, assignment.value),
+        },
+    )
+
+
+def _expression(definition: OpDefinition, expr: ScalarExpr) -> _Tagged:
+    entries: dict[str, Any]
+    match expr:
+        case Access(operand=name) | ScalarOperand(operand=name):
+            entries = {"scalar_arg": name}
+        case Const(value=value):
+            entries = {"scalar_const": constant_text(value)}
+        case Index(dim=dim):
+            entries = {"scalar_index": definition.dims.index(dim)}
+        case Apply():
+            function: dict[str, Any] = {"kind": expr.function.kind.value}
+            if expr.attribute is not None:
+                function["attr_name"] = expr.attribute
+            else:
+                function["fn_name"] = expr.function.name
+            if expr.type_var is not None:
+                function["type_var"] = expr.type_var.name
+            function["operands"] = [_expression(definition, arg) for arg in expr.args]
+            entries = {"scalar_fn": function}
+        case _:
+            raise NotationError(f"`{expr}` has no form in upstream's YAML")
+    return _Tagged("!ScalarExpression", entries)
+
+
+def iter_definitions(namespace: Iterable[object]) -> Iterable[OpDefinition]:
+    """The definitions of the ops among the values of a module, in order."""
+    for value in namespace:
+        definition = getattr(value, "definition", None)
+        if isinstance(definition, OpDefinition):
+            yield definition

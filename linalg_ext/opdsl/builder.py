@@ -1,0 +1,196 @@
+"""The op that is being defined: collects what the body of an op's function says."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar as PyTypeVar
+
+from linalg_ext.definition.affine import AffineDim, AffineExpr
+from linalg_ext.definition.checks import check, check_access
+from linalg_ext.definition.model import (
+    Assignment,
+    Interface,
+    OpDefinition,
+    Operand,
+    OperandKind,
+    OpMethod,
+    Reduction,
+)
+from linalg_ext.definition.scalar import (
+    Access,
+    Accumulation,
+    Apply,
+    ScalarExpr,
+    ScalarOperand,
+    as_operand,
+)
+from linalg_ext.definition.types import TypeVar
+from linalg_ext.errors import DefinitionError, SourceLocation, caller_location
+
+
+_T = PyTypeVar("_T")
+
+
+class OpBuilder:
+    """Collects operands, assignments and annotations; `finish` makes the checked definition.
+
+    Args:
+        location: the function that defines the op.
+        upstream: accept what upstream accepts of an output: more or fewer indices than sizes.
+    """
+
+    def __init__(self, location: SourceLocation | None, *, upstream: bool = False) -> None:
+        self.is_open = True
+        self._upstream = upstream
+        self.operands: list[Operand] = []
+        self.domain: list[str] = []
+        self.implements: list[Interface] = []
+        self.defines: list[OpMethod] = []
+        self._assignments: list[Assignment] = []
+        self._locations: dict[int, SourceLocation | None] = {}
+        self.location = location
+
+    def scalar(self, name: str, type_var: TypeVar) -> ScalarOperand:
+        """What the body sees of a scalar operand."""
+        return ScalarOperand(name, type_var)
+
+    def check_access(self, operand: Operand, indices: tuple[AffineExpr, ...]) -> None:
+        """Raise where indices and sizes do not match; `finish` sees to an upstream op's outputs."""
+        if not (self._upstream and operand.kind is OperandKind.OUTPUT_TENSOR):
+            check_access(operand, indices, caller_location())
+
+    def assign(self, target: Access, value: ScalarExpr | Accumulation | float) -> None:
+        """Record `target = value`, or `target += value`."""
+        reduction = None
+        if isinstance(value, Accumulation):
+            dims = value.dims
+            if dims is None:
+                dims = _read_dims(value.value, target)
+            reduction = Reduction(value.function, dims, value.attribute)
+            value = Apply(value.function, (target, value.value), attribute=value.attribute)
+        expr = as_operand(value, target.type_var, f"{target} = ...")
+        assignment = Assignment(target, expr, reduction)
+        self._locations[len(self._assignments)] = caller_location()
+        self._assignments.append(assignment)
+
+    def finish(self, name: str, cpp_class_name: str, doc: str) -> OpDefinition:
+        """The definition.
+
+        Raises:
+            DefinitionError: at the line that is wrong.
+        """
+        self.is_open = False
+        if not self._assignments:
+            raise DefinitionError(
+                f"{name} assigns nothing",
+                where=self.location,
+                cure="assign to an output, as in C[D.m, D.n] += A[D.m, D.k] * B[D.k, D.n]",
+            )
+        definition = OpDefinition(
+            name=name,
+            cpp_class_name=cpp_class_name,
+            doc=doc,
+            operands=tuple(self.operands),
+            dims=tuple(self.domain) or self._sorted_dims(),
+            assignments=tuple(self._assignments),
+            implements=tuple(self.implements),
+            defines=tuple(self.defines),
+        )
+        return check(definition, self._locate, output_ranks=not self._upstream)
+
+    def _locate(self, assignment: Assignment | None) -> SourceLocation | None:
+        for position, known in enumerate(self._assignments):
+            if known is assignment:
+                return self._locations[position]
+        return self.location
+
+    def _sorted_dims(self) -> tuple[str, ...]:
+        """Without domain(), the iteration space is in the order of the names, as upstream's."""
+        used = {
+            dim for operand in self.operands for d in operand.index_dims or () for dim in d.dims
+        }
+        for assignment in self._assignments:
+            used |= set(assignment.reduction.dims) if assignment.reduction else set()
+            for expr in (assignment.target, *assignment.value.walk()):
+                if isinstance(expr, Access):
+                    used |= {dim for index in expr.indices for dim in index.dims}
+        return tuple(sorted(used))
+
+
+def _read_dims(value: ScalarExpr, target: Access) -> tuple[str, ...]:
+    """Dimensions that a value reads and its target lacks, as they are met."""
+    written = {dim for index in target.indices for dim in index.dims}
+    return tuple(
+        dict.fromkeys(
+            dim
+            for expr in value.walk()
+            if isinstance(expr, Access)
+            for index in expr.indices
+            for dim in index.dims
+            if dim not in written
+        )
+    )
+
+
+_current = threading.local()
+
+
+@contextmanager
+def building(builder: OpBuilder) -> Iterator[OpBuilder]:
+    """Make a builder the one that `domain`, `implements` and `defines` speak to."""
+    if getattr(_current, "builder", None) is not None:
+        raise DefinitionError(
+            "an op is defined inside the definition of another", where=caller_location()
+        )
+    _current.builder = builder
+    try:
+        yield builder
+    finally:
+        _current.builder = None
+
+
+def _builder(user: str) -> OpBuilder:
+    builder = getattr(_current, "builder", None)
+    if not isinstance(builder, OpBuilder):
+        raise DefinitionError(
+            f"{user}() is called outside the definition of an op",
+            where=caller_location(),
+            cure="call it in the body of a function under @structured_op",
+        )
+    return builder
+
+
+def domain(*dims: AffineDim) -> None:
+    """Fix the order of the iteration space, outermost dimension first."""
+    builder = _builder("domain")
+    for dim in _all_of(dims, AffineDim, "domain", "dimensions, as in domain(D.m, D.n)"):
+        builder.domain.append(dim.name)
+
+
+def implements(*interfaces: Interface) -> None:
+    """Say which interfaces the op implements, for the generators."""
+    builder = _builder("implements")
+    builder.implements.extend(
+        _all_of(interfaces, Interface, "implements", "interfaces, as in ContractionOpInterface")
+    )
+
+
+def defines(*methods: OpMethod) -> None:
+    """Say which methods the op defines, for the generators."""
+    builder = _builder("defines")
+    builder.defines.extend(_all_of(methods, OpMethod, "defines", "methods, as in Canonicalizer"))
+
+
+def _all_of(values: Sequence[_T], kind: type[_T], user: str, expected: str) -> Sequence[_T]:
+    for value in values:
+        if not isinstance(value, kind):
+            raise DefinitionError(f"{user}({value!r})", where=caller_location(), expected=expected)
+    return values
+
+
+ContractionOpInterface = Interface("LinalgContractionOpInterface")
+ConvolutionOpInterface = Interface("LinalgConvolutionOpInterface")
+FillOpInterface = Interface("LinalgFillOpInterface")
+Canonicalizer = OpMethod("hasCanonicalizer")

@@ -1,0 +1,195 @@
+"""The functions that an op's body may apply, in upstream's namespaces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from linalg_ext.definition.affine import AffineDim
+from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY, Function, FunctionKind
+from linalg_ext.definition.scalar import (
+    Accumulation,
+    Apply,
+    Const,
+    Index,
+    ScalarExpr,
+    apply,
+    as_operand,
+)
+from linalg_ext.definition.types import TypeVar
+from linalg_ext.errors import DefinitionError, caller_location
+
+
+@dataclass(frozen=True, slots=True)
+class OpFunction:
+    """A function of an op's body: call it on expressions, or give it for a function attribute."""
+
+    function: Function
+
+    @property
+    def fn_name(self) -> str:
+        """Upstream's name of the function."""
+        return self.function.name
+
+    def __call__(self, *args: ScalarExpr | TypeVar | float) -> Apply:
+        """The function applied; a type function takes the target type variable first."""
+        values = args
+        type_var = None
+        if self.function.kind is FunctionKind.TYPE:
+            if not args or not isinstance(args[0], TypeVar):
+                raise DefinitionError(
+                    f"{self.function} got {args[0] if args else 'nothing'!r} for a target type",
+                    where=caller_location(),
+                    expected=f"TypeFn.{self.function}(U, expression), U a type variable",
+                )
+            type_var, values = args[0], args[1:]
+        return apply(self.function, values, type_var=type_var)  # type: ignore[arg-type]  # checked there
+
+    def __repr__(self) -> str:
+        return f"{self.function.kind.value.capitalize()}Fn.{self.function.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reducer:
+    """A reduction over given dimensions: call it on the expression to reduce."""
+
+    function: Function
+    dims: tuple[str, ...]
+    attribute: str | None = None
+
+    def __call__(self, *args: ScalarExpr | float) -> Accumulation:
+        """The reduction of an expression, to be assigned to an output."""
+        if len(args) != 1:
+            raise DefinitionError(
+                f"a reduction takes one expression, not {len(args)}", where=caller_location()
+            )
+        value = as_operand(args[0], None, f"reduction by {self.function}")
+        return Accumulation(self.function, value, self.dims, self.attribute)
+
+
+@dataclass(frozen=True, slots=True)
+class ReduceFunction:
+    """A function to reduce with: `ReduceFn.max_signed[D.kh, D.kw](...)`."""
+
+    function: Function
+
+    def __getitem__(self, dims: AffineDim | Sequence[AffineDim]) -> Reducer:
+        return Reducer(self.function, reduce_dims(dims))
+
+    def __repr__(self) -> str:
+        return f"ReduceFn.{self.function.name}"
+
+
+def reduce_dims(dims: AffineDim | Sequence[AffineDim]) -> tuple[str, ...]:
+    """The names of the dimensions in the brackets of a reduction."""
+    parts = (dims,) if isinstance(dims, AffineDim) else dims
+    if not isinstance(parts, Sequence):
+        parts = (dims,)  # type: ignore[assignment]  # refused below, by its own repr
+    for dim in parts:
+        if not isinstance(dim, AffineDim):
+            raise DefinitionError(
+                f"a reduction over {dim!r}",
+                where=caller_location(),
+                expected="dimensions, as in ReduceFn.add[D.k](...)",
+            )
+    return tuple(dim.name for dim in parts)
+
+
+class _Namespace:
+    """Functions by name; an unknown name lists the known ones."""
+
+    def __getattr__(self, name: str) -> OpFunction:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise _unknown(type(self).__name__.lstrip("_"), name, sorted(vars(type(self))))
+
+
+def _unknown(namespace: str, name: str, names: list[str]) -> AttributeError:
+    known = ", ".join(known for known in names if not known.startswith("_"))
+    return AttributeError(f"{namespace} has no function {name!r}; there are: {known}")
+
+
+class _UnaryFn(_Namespace):
+    """Functions of one operand."""
+
+    exp = OpFunction(UNARY["exp"])
+    log = OpFunction(UNARY["log"])
+    abs = OpFunction(UNARY["abs"])
+    ceil = OpFunction(UNARY["ceil"])
+    floor = OpFunction(UNARY["floor"])
+    negf = OpFunction(UNARY["negf"])
+    reciprocal = OpFunction(UNARY["reciprocal"])
+    round = OpFunction(UNARY["round"])
+    sqrt = OpFunction(UNARY["sqrt"])
+    rsqrt = OpFunction(UNARY["rsqrt"])
+    square = OpFunction(UNARY["square"])
+    tanh = OpFunction(UNARY["tanh"])
+    erf = OpFunction(UNARY["erf"])
+
+
+class _BinaryFn(_Namespace):
+    """Functions of two operands; integers are signless, so signedness is in the function."""
+
+    add = OpFunction(BINARY["add"])
+    sub = OpFunction(BINARY["sub"])
+    mul = OpFunction(BINARY["mul"])
+    div = OpFunction(BINARY["div"])
+    div_unsigned = OpFunction(BINARY["div_unsigned"])
+    max_signed = OpFunction(BINARY["max_signed"])
+    min_signed = OpFunction(BINARY["min_signed"])
+    max_unsigned = OpFunction(BINARY["max_unsigned"])
+    min_unsigned = OpFunction(BINARY["min_unsigned"])
+    powf = OpFunction(BINARY["powf"])
+
+
+class _TernaryFn(_Namespace):
+    """Functions of three operands."""
+
+    select = OpFunction(TERNARY["select"])
+
+
+class _TypeFn(_Namespace):
+    """Casts to a type variable; integers are signless, so signedness is in the cast."""
+
+    cast_signed = OpFunction(TYPE["cast_signed"])
+    cast_unsigned = OpFunction(TYPE["cast_unsigned"])
+
+
+class _ReduceFn(_Namespace):
+    """Functions to reduce with."""
+
+    add = ReduceFunction(BINARY["add"])
+    mul = ReduceFunction(BINARY["mul"])
+    max_signed = ReduceFunction(BINARY["max_signed"])
+    min_signed = ReduceFunction(BINARY["min_signed"])
+    max_unsigned = ReduceFunction(BINARY["max_unsigned"])
+    min_unsigned = ReduceFunction(BINARY["min_unsigned"])
+
+
+UnaryFn = _UnaryFn()
+BinaryFn = _BinaryFn()
+TernaryFn = _TernaryFn()
+TypeFn = _TypeFn()
+ReduceFn = _ReduceFn()
+
+
+def const(value: int | float) -> Const:
+    """A number: an `int` of type i64, a `float` of type f64, until it is cast."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise DefinitionError(
+            f"const({value!r}): not a number",
+            where=caller_location(),
+            expected="an int or a float",
+        )
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise DefinitionError(f"const({value}) does not fit in 64 bits", where=caller_location())
+    return Const(value)
+
+
+def index(dim: AffineDim) -> Index:
+    """The position along a dimension of the iteration space, of type index."""
+    if not isinstance(dim, AffineDim):
+        raise DefinitionError(
+            f"index({dim!r}): not a dimension", where=caller_location(), expected="index(D.m)"
+        )
+    return Index(dim.name)

@@ -1,0 +1,162 @@
+"""`structured_op`: the decorator that turns a function into an operation."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, overload
+
+from linalg_ext.definition.model import OpDefinition
+from linalg_ext.errors import DefinitionError, SourceLocation
+from linalg_ext.opdsl.builder import OpBuilder, building
+from linalg_ext.opdsl.calls import call
+from linalg_ext.opdsl.operands import OperandDef
+
+
+class StructuredOp:
+    """An operation declared in Python.
+
+    Call it on NumPy arrays to run it, on MLIR values (inside an insertion point, with `outs=[...]`)
+    to build IR, on traced values inside `jit` to record it.
+
+    Attributes:
+        definition: what the op is.
+    """
+
+    def __init__(self, definition: OpDefinition, function: Callable[..., object] | None = None):
+        self.definition = definition
+        self.__name__ = definition.name
+        self.__doc__ = definition.doc or None
+        if function is not None:
+            self.__module__ = function.__module__
+            self.__qualname__ = function.__qualname__
+            self.__wrapped__ = function
+
+    @property
+    def op_name(self) -> str:
+        """The op's name, without a dialect prefix."""
+        return self.definition.name
+
+    def __call__(self, *operands: Any, **keywords: Any) -> Any:
+        """Run, build or record the op.
+
+        Args:
+            operands: the inputs, in the order of the definition; keywords by their names work too.
+            keywords: attributes by their names, and, on arrays, `out=`, `init=`, `dtype=`; on MLIR
+                values, `outs=`, `emit_generic=`.
+
+        Returns:
+            On arrays, the result (a tuple where the op has several outputs); on values, the results
+            of the op that was built.
+
+        Raises:
+            ArgumentError: an operand, attribute or keyword does not fit the definition.
+        """
+        return call(self, operands, keywords)
+
+    def __repr__(self) -> str:
+        return f"<structured_op {self.definition}>"
+
+
+@overload
+def structured_op(function: Callable[..., object]) -> StructuredOp: ...
+@overload
+def structured_op(
+    *, op_name: str | None = None, op_class_name: str | None = None
+) -> Callable[[Callable[..., object]], StructuredOp]: ...
+def structured_op(
+    function: Callable[..., object] | None = None,
+    *,
+    op_name: str | None = None,
+    op_class_name: str | None = None,
+) -> StructuredOp | Callable[[Callable[..., object]], StructuredOp]:
+    """Declare an operation by a function whose parameters are its operands.
+
+    Source: upstream's OpDSL (`mlir.dialects.linalg.opdsl.lang`); a definition written for it works
+    when only its import line changes.
+
+    Args:
+        function: its defaults are `TensorDef(...)`, `ScalarDef(...)`, `IndexAttrDef(...)` or
+            function attributes, its docstring documents the op, its body assigns to the outputs.
+        op_name: the op's name, where it is not the function's.
+        op_class_name: the C++ class for generators, where it is not the name in camel case.
+
+    Raises:
+        DefinitionError: at the line that is wrong.
+
+    Example:
+        >>> @structured_op
+        ... def row_sum(A=TensorDef(T, S.M, S.N), C=TensorDef(T, S.M, output=True)):
+        ...     C[D.m] += A[D.m, D.n]
+        >>> row_sum(np.ones((2, 3)))
+        array([3., 3.])
+    """
+    return _decorator(function, op_name, op_class_name, upstream=False)
+
+
+def linalg_structured_op(
+    dsl_func: Callable[..., object] | None = None,
+    *,
+    op_name: str | None = None,
+    op_class_name: str | None = None,
+) -> Any:
+    """Upstream's name for the decorator, for definitions that were written for upstream.
+
+    The same as `structured_op`, but for one check: an output whose shape has not as many sizes as
+    it is indexed by, as in a few of upstream's own ops, is a warning and no error.
+    """
+    return _decorator(dsl_func, op_name, op_class_name, upstream=True)
+
+
+def _decorator(
+    function: Callable[..., object] | None,
+    op_name: str | None,
+    op_class_name: str | None,
+    *,
+    upstream: bool,
+) -> StructuredOp | Callable[[Callable[..., object]], StructuredOp]:
+    def decorate(function: Callable[..., object]) -> StructuredOp:
+        if not inspect.isfunction(function):
+            raise DefinitionError(
+                f"structured_op decorates a function, not {function!r}",
+                cure="write @structured_op above `def name(...)`",
+            )
+        return _define(function, op_name, op_class_name, upstream=upstream)
+
+    return decorate if function is None else decorate(function)
+
+
+def _define(
+    function: Callable[..., object],
+    op_name: str | None,
+    op_class_name: str | None,
+    *,
+    upstream: bool,
+) -> StructuredOp:
+    name = op_name or function.__name__
+    class_name = op_class_name or f"{''.join(part.title() for part in name.split('_'))}Op"
+    code = function.__code__
+    location = SourceLocation(code.co_filename, code.co_firstlineno, function.__name__)
+    builder = OpBuilder(location, upstream=upstream)
+    bound = _bind_parameters(function, builder)
+    with building(builder):
+        function(*bound)
+    return StructuredOp(builder.finish(name, class_name, inspect.getdoc(function) or ""), function)
+
+
+def _bind_parameters(function: Callable[..., object], builder: OpBuilder) -> list[object]:
+    bound = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        declaration = parameter.default
+        if not isinstance(declaration, OperandDef):
+            found = "nothing" if declaration is parameter.empty else repr(declaration)
+            raise DefinitionError(
+                f"parameter {name} of {function.__name__} declares no operand: its default is {found}",
+                where=builder.location,
+                expected=f"{name}=TensorDef(...), ScalarDef(...), IndexAttrDef(...), "
+                "UnaryFnAttrDef(...), BinaryFnAttrDef(...), TernaryFnAttrDef(...) or "
+                "TypeFnAttrDef(...)",
+            )
+        builder.operands.append(declaration.operand(name))
+        bound.append(declaration.bind(name, builder))
+    return bound

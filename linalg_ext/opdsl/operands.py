@@ -1,0 +1,266 @@
+"""Operand declarations: what stands as a default in the signature of an op's function."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NoReturn
+
+from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineSymbol
+from linalg_ext.definition.functions import Function, FunctionKind
+from linalg_ext.definition.model import Operand, OperandKind
+from linalg_ext.definition.scalar import Access, Accumulation, Apply, ScalarExpr, apply
+from linalg_ext.definition.types import TypeVar
+from linalg_ext.errors import DefinitionError, caller_location
+from linalg_ext.opdsl.functions import OpFunction, Reducer, reduce_dims
+
+if TYPE_CHECKING:
+    from linalg_ext.opdsl.builder import OpBuilder
+
+Subscript = AffineExpr | int | None | tuple[AffineExpr | int, ...]
+
+
+class OperandDef:
+    """Base of all operand declarations.
+
+    A declaration knows neither its name nor its op: the decorator makes a bound copy for each op,
+    so that one declaration may serve several.
+    """
+
+    _name: str = ""
+    _builder: OpBuilder | None = None
+
+    def operand(self, name: str) -> Operand:
+        """The operand that this declares, under a name."""
+        raise TypeError(f"{type(self).__name__} declares no operand")
+
+    def bind(self, name: str, builder: OpBuilder) -> object:
+        """What the op's function gets for this parameter."""
+        bound = copy.copy(self)
+        bound._name = name
+        bound._builder = builder
+        return bound
+
+    def _require_builder(self) -> OpBuilder:
+        if self._builder is None or not self._builder.is_open:
+            raise DefinitionError(
+                f"this {type(self).__name__} is used outside the definition of its op",
+                where=caller_location(),
+                cure="use it as a parameter's default under @structured_op, and index it in the body",
+            )
+        return self._builder
+
+
+class TensorDef(OperandDef):
+    """A tensor operand.
+
+    Args:
+        type_var: its element type.
+        shape: its sizes, over symbols; none for rank 0 (and, if all operands are, for an op that
+            applies element by element at any rank).
+        index_dims: the dimensions of a tensor whose shape alone matters.
+        output: whether it is written.
+    """
+
+    def __init__(
+        self,
+        type_var: TypeVar,
+        *shape: AffineExpr | int,
+        index_dims: Sequence[AffineDim] | None = None,
+        output: bool = False,
+    ) -> None:
+        self.type_var = _type_var(type_var, "TensorDef")
+        self.shape = tuple(_affine(size, "a size of a TensorDef") for size in shape)
+        self.index_dims = None if index_dims is None else tuple(index_dims)
+        self.output = output
+        for dim in self.index_dims or ():
+            if not isinstance(dim, AffineDim):
+                raise DefinitionError(
+                    f"{dim!r} is no dimension",
+                    where=caller_location(),
+                    expected="index_dims=[D.x, ...]",
+                )
+        if self.index_dims is not None and len(self.index_dims) != len(self.shape):
+            raise DefinitionError(
+                f"{len(self.index_dims)} index_dims for a shape of rank {len(self.shape)}",
+                where=caller_location(),
+                expected="one dimension for each size",
+            )
+
+    def operand(self, name: str) -> Operand:
+        kind = OperandKind.OUTPUT_TENSOR if self.output else OperandKind.INPUT_TENSOR
+        return Operand(name, kind, self.type_var, self.shape, self.index_dims)
+
+    def __getitem__(self, subscript: Subscript) -> Access:
+        builder = self._require_builder()
+        indices = _indices(subscript, self._name)
+        builder.check_access(self.operand(self._name), indices)
+        return Access(self._name, indices, self.type_var)
+
+    def __setitem__(self, subscript: Subscript, value: ScalarExpr | Accumulation | float) -> None:
+        self._require_builder().assign(self[subscript], value)
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError("a TensorDef is indexed by dimensions (A[D.m]), not iterated over")
+
+
+class ScalarDef(OperandDef, ScalarExpr):
+    """A scalar operand: the same value at every point of the iteration space."""
+
+    def __init__(self, type_var: TypeVar) -> None:
+        self.type_var = _type_var(type_var, "ScalarDef")
+
+    def operand(self, name: str) -> Operand:
+        return Operand(name, OperandKind.SCALAR, self.type_var)
+
+    def bind(self, name: str, builder: OpBuilder) -> object:
+        return builder.scalar(name, self.type_var)
+
+
+class IndexAttrDef(OperandDef):
+    """An index attribute: integers, fixed when the op is built, for use in shapes and indices.
+
+    Args:
+        symbols: the symbols that stand for the values.
+        default: their values where a call gives none.
+    """
+
+    def __init__(self, *symbols: AffineSymbol, default: Sequence[int]) -> None:
+        self.symbols = tuple(_affine(symbol, "an IndexAttrDef") for symbol in symbols)
+        self.default = tuple(default)
+        for symbol in self.symbols:
+            if not isinstance(symbol, AffineSymbol):
+                raise DefinitionError(
+                    f"IndexAttrDef binds `{symbol}`, which is no symbol",
+                    where=caller_location(),
+                    expected="symbols such as S.SH",
+                )
+        if any(not isinstance(value, int) or isinstance(value, bool) for value in self.default):
+            raise DefinitionError(
+                f"the default {list(default)} of an IndexAttrDef is not all integers",
+                where=caller_location(),
+            )
+        if len(self.symbols) != len(self.default):
+            raise DefinitionError(
+                f"IndexAttrDef has {len(self.symbols)} symbol(s) and {len(self.default)} "
+                "default value(s)",
+                where=caller_location(),
+                expected="one default for each symbol",
+            )
+
+    def operand(self, name: str) -> Operand:
+        return Operand(name, OperandKind.INDEX_ATTR, None, self.symbols, default=self.default)
+
+
+class _FunctionAttrDef(OperandDef):
+    """An attribute that chooses a function when the op is built."""
+
+    kind: FunctionKind
+    operand_kind: OperandKind
+
+    def __init__(self, default: OpFunction) -> None:
+        if not isinstance(default, OpFunction) or default.function.kind is not self.kind:
+            namespace = f"{self.kind.value.capitalize()}Fn"
+            raise DefinitionError(
+                f"{default!r} is no {self.kind.value} function",
+                where=caller_location(),
+                expected=f"{type(self).__name__}(default={namespace}.NAME)",
+            )
+        self.default = default.function
+
+    def operand(self, name: str) -> Operand:
+        return Operand(name, self.operand_kind, default=self.default)
+
+    def _apply(
+        self, args: tuple[ScalarExpr | float, ...], type_var: TypeVar | None = None
+    ) -> Apply:
+        self._require_builder()
+        return apply(self.default, args, type_var=type_var, attribute=self._name)
+
+
+class UnaryFnAttrDef(_FunctionAttrDef):
+    """An attribute that chooses a unary function."""
+
+    kind = FunctionKind.UNARY
+    operand_kind = OperandKind.UNARY_FN_ATTR
+
+    def __call__(self, *args: ScalarExpr | float) -> Apply:
+        """The chosen function of an expression."""
+        return self._apply(args)
+
+
+class BinaryFnAttrDef(_FunctionAttrDef):
+    """An attribute that chooses a binary function, to apply or to reduce with."""
+
+    kind = FunctionKind.BINARY
+    operand_kind = OperandKind.BINARY_FN_ATTR
+
+    def __call__(self, *args: ScalarExpr | float) -> Apply:
+        """The chosen function of two expressions."""
+        return self._apply(args)
+
+    def __getitem__(self, dims: AffineDim | Sequence[AffineDim]) -> Reducer:
+        """A reduction over dimensions by the chosen function."""
+        self._require_builder()
+        return Reducer(self.default, reduce_dims(dims), self._name)
+
+
+class TernaryFnAttrDef(_FunctionAttrDef):
+    """An attribute that chooses a ternary function."""
+
+    kind = FunctionKind.TERNARY
+    operand_kind = OperandKind.TERNARY_FN_ATTR
+
+    def __call__(self, *args: ScalarExpr | float) -> Apply:
+        """The chosen function of three expressions."""
+        return self._apply(args)
+
+
+class TypeFnAttrDef(_FunctionAttrDef):
+    """An attribute that chooses how values are cast."""
+
+    kind = FunctionKind.TYPE
+    operand_kind = OperandKind.TYPE_FN_ATTR
+
+    def __call__(self, type_var: TypeVar, *args: ScalarExpr | float) -> Apply:
+        """An expression cast to a type variable in the chosen way."""
+        return self._apply(args, _type_var(type_var, self._name))
+
+
+def _type_var(value: object, user: str) -> TypeVar:
+    if isinstance(value, TypeVar):
+        return value
+    raise DefinitionError(
+        f"{user} got {value!r} where a type variable belongs",
+        where=caller_location(),
+        expected="TV.T, one of T, U, V, or I32, I64, F32, F64",
+    )
+
+
+def _affine(value: object, user: str) -> AffineExpr:
+    if isinstance(value, AffineExpr):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return AffineConst(value)
+    raise DefinitionError(
+        f"{value!r} cannot be {user}",
+        where=caller_location(),
+        expected="symbols (S.M), integers, or sums and products of them",
+    )
+
+
+def _indices(subscript: Subscript, name: str) -> tuple[AffineExpr, ...]:
+    if subscript is None or subscript == (None,) or subscript == ():
+        return ()
+    parts = subscript if isinstance(subscript, tuple) else (subscript,)
+    indices = []
+    for part in parts:
+        if not isinstance(part, AffineExpr) and (not isinstance(part, int) or part is True):
+            raise DefinitionError(
+                f"{name}[{', '.join(map(repr, parts))}]: {part!r} is no index",
+                where=caller_location(),
+                expected="dimensions (D.m) and sums, products and quotients with symbols and "
+                "integers; [None] for rank 0",
+            )
+        indices.append(_affine(part, "an index"))
+    return tuple(indices)

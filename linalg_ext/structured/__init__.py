@@ -1,0 +1,1 @@
+"""Structured ops as live IR: definitions to ops and back."""

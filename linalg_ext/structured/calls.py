@@ -1,0 +1,164 @@
+"""An op called on MLIR values: checks, outputs made where none are given, the op built."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+from linalg_ext.bindings import ir
+from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
+from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
+from linalg_ext.errors import ArgumentError, ArityError, DTypeError
+from linalg_ext.opdsl.op import StructuredOp
+from linalg_ext.structured.generic import build_generic
+from linalg_ext.structured.named import build_named
+from linalg_ext.structured.operands import BoundOp, bind, predefined_types
+from linalg_ext.structured.outputs import make_outputs, number_constant
+
+
+def call_on_values(
+    op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]
+) -> ir.Value | ir.OpResultList | ir.Operation:
+    """Build an op at the current insertion point.
+
+    Args:
+        op: the op.
+        operands: its inputs: values, or ops with one result; Python numbers for scalars.
+        keywords: `outs`, its outputs, which tensors may go without; `emit_generic`, whether to
+            build `linalg.generic` even where upstream has a named op; inputs and attributes by name.
+
+    Returns:
+        Its result, the results where there are several, the op itself where it writes memrefs.
+
+    Raises:
+        ArgumentError: an operand or a keyword does not fit the definition.
+    """
+    definition = op.definition
+    _require_insertion_point(definition)
+    keywords = dict(keywords)
+    outs = keywords.pop("outs", None)
+    emit_generic = keywords.pop("emit_generic", False)
+    if not isinstance(emit_generic, bool):
+        raise ArgumentError(f"{definition.name}: emit_generic={emit_generic!r}", expected="a bool")
+    given = split_inputs(definition, operands, keywords)
+    attributes = resolve_attributes(definition, keywords)
+    outputs = None if outs is None else _outputs(definition, outs)
+    inputs = _inputs(definition, given, outputs or [])
+    if outputs is None:
+        outputs = make_outputs(definition, inputs, attributes)
+    return build(bind(definition, inputs, outputs, attributes), emit_generic=emit_generic)
+
+
+def build(
+    bound: BoundOp, *, emit_generic: bool = False
+) -> ir.Value | ir.OpResultList | ir.Operation:
+    """Build a bound op; see `call_on_values` for what it answers."""
+    operation = None if emit_generic else build_named(bound)
+    if operation is None:
+        operation = build_generic(bound)
+    results = operation.results
+    if len(results) == 0:
+        return operation
+    return results[0] if len(results) == 1 else results
+
+
+def split_inputs(
+    definition: OpDefinition, operands: Sequence[Any], keywords: dict[str, Any]
+) -> list[Any]:
+    """The inputs of a call in order, those given by name taken out of `keywords`.
+
+    Raises:
+        ArityError: too many or too few.
+    """
+    names = [operand.name for operand in definition.inputs]
+    if len(operands) > len(names):
+        raise ArityError(
+            f"{definition.name} got {len(operands)} inputs",
+            expected=f"{len(names)}: {', '.join(names)}",
+        )
+    given = list(operands)
+    for name in names[len(operands) :]:
+        if name not in keywords:
+            raise ArityError(
+                f"{definition.name} got no input {name}",
+                expected=f"{len(names)} input(s): {', '.join(names)}",
+            )
+        given.append(keywords.pop(name))
+    repeated = [name for name in names if name in keywords]
+    if repeated:
+        raise ArityError(f"{definition.name} got input {repeated[0]} twice")
+    return given
+
+
+def _require_insertion_point(definition: OpDefinition) -> None:
+    try:
+        ir.InsertionPoint.current  # noqa: B018  # raises where there is none
+    except ValueError:
+        raise ArgumentError(
+            f"{definition.name} is called on MLIR values outside an insertion point",
+            cure="build it inside `with ir.InsertionPoint(block):`",
+        ) from None
+
+
+def _outputs(definition: OpDefinition, outs: Any) -> list[ir.Value]:
+    if isinstance(outs, (ir.Value, ir.OpView, ir.Operation)):
+        outs = [outs]
+    if not isinstance(outs, (Sequence, ir.OpResultList)):
+        raise ArgumentError(
+            f"{definition.name}: outs={outs!r}",
+            expected=f"a list of {len(definition.outputs)} value(s)",
+        )
+    return [
+        _value(definition, f"output {position}", value) for position, value in enumerate(outs)
+    ]
+
+
+def _inputs(
+    definition: OpDefinition, given: Sequence[Any], outputs: Sequence[ir.Value]
+) -> list[ir.Value]:
+    values: list[ir.Value] = []
+    for operand, value in zip(definition.inputs, given, strict=True):
+        if operand.kind is OperandKind.SCALAR and isinstance(value, numbers.Number):
+            element = _scalar_type(definition, operand, given, outputs)
+            values.append(number_constant(value, element))  # type: ignore[arg-type]  # any number
+        else:
+            values.append(_value(definition, operand.name, value))
+    return values
+
+
+def _scalar_type(
+    definition: OpDefinition, scalar: Operand, given: Sequence[Any], outputs: Sequence[ir.Value]
+) -> ir.Type:
+    """The type that a Python number gets: that of another operand of its type variable."""
+    name = str(scalar.type_var)
+    if name in (predefined := predefined_types()):
+        return predefined[name]
+    known = [*zip(definition.inputs, given, strict=True)]
+    known += [*zip(definition.outputs, outputs, strict=False)]
+    for operand, value in known:
+        if str(operand.type_var) == name and isinstance(value, (ir.Value, ir.OpView, ir.Operation)):
+            kind = _value(definition, operand.name, value).type
+            return ir.ShapedType(kind).element_type if operand.kind.is_tensor else kind
+    raise DTypeError(
+        f"{definition.name}: the type of the number for {scalar.name} is not known",
+        cure="give it as an MLIR value, for example of arith.constant",
+    )
+
+
+def _value(definition: OpDefinition, name: str, value: Any) -> ir.Value:
+    if isinstance(value, ir.Value):
+        return value
+    if isinstance(value, (ir.OpView, ir.Operation)):
+        results = value.operation.results
+        if len(results) == 1:
+            return results[0]
+        raise ArityError(
+            f"{definition.name}: {name} is given as {value.operation.name}, "
+            f"which has {len(results)} results",
+            cure="give one of its results",
+        )
+    raise DTypeError(
+        f"{definition.name}: {name} is {value!r}",
+        expected="an MLIR value, as the other operands are",
+    )

@@ -1,0 +1,56 @@
+"""A definition as `linalg.generic`."""
+
+from __future__ import annotations
+
+from linalg_ext.bindings import ir, linalg
+from linalg_ext.definition.scalar import Access
+from linalg_ext.structured.operands import BoundOp, to_ir_map
+from linalg_ext.structured.payload import PayloadScope, emit_assignments
+
+
+def build_generic(bound: BoundOp) -> ir.Operation:
+    """Build the op at the current insertion point.
+
+    Raises:
+        DTypeError: a function has no meaning for the element type that it is applied to.
+    """
+    slots = bound.slots()
+    inputs = [value for operand, value, _, _ in slots if operand.kind.is_input]
+    iterators = [
+        ir.Attribute.parse(f"#linalg.iterator_type<{kind.value}>") for kind in bound.iterator_types
+    ]
+    generic = linalg.GenericOp(
+        result_tensors=bound.result_types,
+        inputs=inputs,
+        outputs=list(bound.outputs),
+        indexing_maps=ir.ArrayAttr.get(
+            [ir.AffineMapAttr.get(to_ir_map(map)) for _, _, _, map in slots]
+        ),
+        iterator_types=ir.ArrayAttr.get(iterators),
+    )
+    elements: dict[Access, ir.Value] = {}
+    scalars: dict[str, ir.Value] = {}
+    block = generic.regions[0].blocks.append(
+        *(bound.types[str(operand.type_var)] for operand, _, _, _ in slots)
+    )
+    for (operand, _, access, _), argument in zip(slots, block.arguments, strict=True):
+        if access is None:
+            scalars[operand.name] = argument
+        else:
+            elements[access] = argument
+    scope = PayloadScope(
+        bound.definition,
+        bound.types,
+        bound.unsigned,
+        bound.attributes.functions,
+        elements,
+        scalars,
+    )
+    try:
+        with ir.InsertionPoint(block):
+            linalg.YieldOp(emit_assignments(scope))
+    except Exception:
+        # Half an op must not stay behind in the user's function.
+        generic.operation.erase()
+        raise
+    return generic.operation

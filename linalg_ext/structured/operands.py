@@ -1,0 +1,248 @@
+"""The operands of one op in IR, matched with its definition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from linalg_ext.bindings import ir
+from linalg_ext.definition.affine import (
+    AffineBinary,
+    AffineConst,
+    AffineDim,
+    AffineExpr,
+    AffineKind,
+    AffineMap,
+)
+from linalg_ext.definition.attributes import CallAttributes
+from linalg_ext.definition.model import IteratorType, OpDefinition, Operand, OperandKind
+from linalg_ext.definition.scalar import Access
+from linalg_ext.errors import ArityError, DTypeError, ShapeError
+
+_PREDEFINED = {"I32": "i32", "I64": "i64", "F32": "f32", "F64": "f64"}
+
+
+def predefined_types() -> dict[str, ir.Type]:
+    """The IR types of the type variables that have a fixed meaning."""
+    return {name: ir.Type.parse(text) for name, text in _PREDEFINED.items()}
+
+
+@dataclass(frozen=True)
+class BoundOp:
+    """A definition with the values that it is built on.
+
+    Attributes:
+        definition: the op.
+        inputs: a value for each input of the definition.
+        outputs: a value for each output.
+        attributes: the attributes of the op.
+        types: the IR type of each type variable.
+        unsigned: type variables whose integers are unsigned.
+    """
+
+    definition: OpDefinition
+    inputs: tuple[ir.Value, ...]
+    outputs: tuple[ir.Value, ...]
+    attributes: CallAttributes
+    types: Mapping[str, ir.Type]
+    unsigned: frozenset[str] = frozenset()
+
+    @property
+    def result_types(self) -> list[ir.Type]:
+        """The types of the op's results: those of its tensor outputs."""
+        return [v.type for v in self.outputs if isinstance(v.type, ir.RankedTensorType)]
+
+    @property
+    def rank(self) -> int:
+        """The rank that a rank-polymorphic op is built at: that of its first output."""
+        return ir.ShapedType(self.outputs[0].type).rank
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """The iteration space; a rank-polymorphic op gets one of its output's rank."""
+        if self.definition.is_rank_polymorphic:
+            return tuple(f"d{axis}" for axis in range(self.rank))
+        return self.definition.dims
+
+    @property
+    def iterator_types(self) -> tuple[IteratorType, ...]:
+        """One for each dimension of the iteration space."""
+        if self.definition.is_rank_polymorphic:
+            return (IteratorType.PARALLEL,) * self.rank
+        return self.definition.iterator_types
+
+    def slots(self) -> list[tuple[Operand, ir.Value, Access | None, AffineMap]]:
+        """What a structured op lists: operand, value, access (None for scalars) and indexing map.
+
+        A tensor that is read through several index tuples is listed once for each of them.
+        """
+        slots: list[tuple[Operand, ir.Value, Access | None, AffineMap]] = []
+        for operand, value in zip(
+            (*self.definition.inputs, *self.definition.outputs),
+            (*self.inputs, *self.outputs),
+            strict=True,
+        ):
+            if operand.kind is OperandKind.SCALAR or operand.type_var is None:
+                slots.append((operand, value, None, self._map(())))
+                continue
+            for indices in self.definition.accesses[operand.name]:
+                access = Access(operand.name, indices, operand.type_var)
+                slots.append((operand, value, access, self._indexing_map(value, indices)))
+        return slots
+
+    def _indexing_map(self, value: ir.Value, indices: tuple[AffineExpr, ...]) -> AffineMap:
+        if self.definition.is_rank_polymorphic:
+            # Tensors of rank 0 are read at every point; the others are as the output.
+            rank = ir.ShapedType(value.type).rank
+            return self._map(tuple(AffineDim(dim) for dim in self.dims) if rank else ())
+        return self._map(indices)
+
+    def _map(self, indices: tuple[AffineExpr, ...]) -> AffineMap:
+        symbols = self.definition.symbols
+        full = AffineMap(self.dims, symbols, indices)
+        return full.substitute_symbols({**self._sizes(indices), **self.attributes.symbols})
+
+    def _sizes(self, indices: tuple[AffineExpr, ...]) -> dict[str, int]:
+        """Symbols that are sizes of shapes, as far as a map needs them and they are static."""
+        wanted = {symbol for index in indices for symbol in index.symbols}
+        sizes: dict[str, int] = dict.fromkeys(self.definition.symbols, 0)
+        for operand, value in zip(
+            (*self.definition.inputs, *self.definition.outputs),
+            (*self.inputs, *self.outputs),
+            strict=True,
+        ):
+            if operand.kind is OperandKind.SCALAR:
+                continue
+            shape = ir.ShapedType(value.type)
+            for axis, expr in enumerate(operand.shape):
+                name = str(expr)
+                if name in wanted and name not in self.attributes.symbols:
+                    if shape.is_dynamic_dim(axis):
+                        raise ShapeError(
+                            f"{self.definition.name} multiplies an index by the size {name} of "
+                            f"{operand.name}, which is dynamic",
+                            cure="give the operand a static shape",
+                        )
+                    sizes[name] = shape.get_dim_size(axis)
+        return sizes
+
+
+def bind(
+    definition: OpDefinition,
+    inputs: Sequence[ir.Value],
+    outputs: Sequence[ir.Value],
+    attributes: CallAttributes,
+    unsigned: frozenset[str] = frozenset(),
+) -> BoundOp:
+    """Match values with the operands of a definition.
+
+    Raises:
+        ArityError: too many or too few values.
+        DTypeError: two operands of one type variable differ in element type, or a value is neither
+            tensor nor memref where one is needed.
+        ShapeError: a rank is wrong.
+    """
+    _check_count(definition, "input", definition.inputs, inputs)
+    _check_count(definition, "output", definition.outputs, outputs)
+    types = predefined_types()
+    owner: dict[str, str] = dict.fromkeys(types, "its name")
+    for operand, value in zip(
+        (*definition.inputs, *definition.outputs), (*inputs, *outputs), strict=True
+    ):
+        element = _element_type(definition, operand, value)
+        name = str(operand.type_var)
+        if types.setdefault(name, element) != element:
+            raise DTypeError(
+                f"{definition.name}: {operand.name} is of {element}, but type variable {name} "
+                f"is {types[name]} by {owner[name]}",
+                cure=f"cast one of them, or give {operand.name} a type variable of its own",
+            )
+        owner.setdefault(name, operand.name)
+    if definition.is_rank_polymorphic:
+        _check_ranks(definition, inputs, outputs)
+    return BoundOp(definition, tuple(inputs), tuple(outputs), attributes, types, unsigned)
+
+
+def _check_ranks(
+    definition: OpDefinition, inputs: Sequence[ir.Value], outputs: Sequence[ir.Value]
+) -> None:
+    """An element-wise op takes tensors of its output's rank, or of rank 0."""
+    rank = ir.ShapedType(outputs[0].type).rank
+    tensors = [operand for operand in definition.inputs if operand.kind.is_tensor]
+    values = [v for o, v in zip(definition.inputs, inputs, strict=True) if o.kind.is_tensor]
+    for operand, value in zip(
+        (*tensors, *definition.outputs[1:]), (*values, *outputs[1:]), strict=True
+    ):
+        if ir.ShapedType(value.type).rank not in (rank, 0):
+            raise ShapeError(
+                f"{definition.name}: {operand.name} is of type {value.type}, but "
+                f"{definition.outputs[0].name} is of rank {rank}",
+                expected="operands of one shape, or of rank 0: nothing is broadcast unless said",
+            )
+
+
+def _check_count(
+    definition: OpDefinition, kind: str, operands: Sequence[Operand], values: Sequence[ir.Value]
+) -> None:
+    if len(operands) != len(values):
+        names = ", ".join(operand.name for operand in operands)
+        raise ArityError(
+            f"{definition.name} got {len(values)} {kind}(s)",
+            expected=f"{len(operands)}: {names}",
+        )
+
+
+def _element_type(definition: OpDefinition, operand: Operand, value: ir.Value) -> ir.Type:
+    if operand.kind is OperandKind.SCALAR:
+        return value.type
+    kind = value.type
+    if not isinstance(kind, (ir.RankedTensorType, ir.MemRefType)):
+        raise DTypeError(
+            f"{definition.name}: {operand.name} is of type {kind}",
+            expected="a ranked tensor or memref",
+        )
+    shape = ir.ShapedType(kind)
+    if definition.is_rank_polymorphic:
+        return shape.element_type
+    rank = len(definition.accesses[operand.name][0])
+    if shape.rank != rank:
+        raise ShapeError(
+            f"{definition.name}: {operand.name} is of rank {shape.rank}: {kind}",
+            expected=f"rank {rank}: {operand.name}({', '.join(map(str, operand.shape))})",
+        )
+    return shape.element_type
+
+
+def to_ir_map(map: AffineMap) -> ir.AffineMap:
+    """An affine map of MLIR; the map must be without symbols."""
+    positions = {AffineDim(name): position for position, name in enumerate(map.dims)}
+
+    def convert(expr: AffineExpr) -> ir.AffineExpr:
+        if isinstance(expr, AffineConst):
+            return ir.AffineConstantExpr.get(expr.value)
+        if isinstance(expr, AffineDim):
+            return ir.AffineDimExpr.get(positions[expr])
+        if isinstance(expr, AffineBinary):
+            return _BUILD[expr.kind].get(convert(expr.lhs), convert(expr.rhs))
+        raise ShapeError(f"the size that symbol {expr} stands for is not known")
+
+    return ir.AffineMap.get(len(map.dims), 0, [convert(result) for result in map.results])
+
+
+class _Build(dict[AffineKind, "type[ir.AffineExpr]"]):
+    """Upstream's expression classes, looked up when first needed: bindings load lazily."""
+
+    def __missing__(self, kind: AffineKind) -> type[ir.AffineExpr]:
+        self.update(
+            {
+                AffineKind.ADD: ir.AffineAddExpr,
+                AffineKind.MUL: ir.AffineMulExpr,
+                AffineKind.MOD: ir.AffineModExpr,
+                AffineKind.FLOORDIV: ir.AffineFloorDivExpr,
+                AffineKind.CEILDIV: ir.AffineCeilDivExpr,
+            }
+        )
+        return self[kind]
+
+
+_BUILD = _Build()

@@ -1,0 +1,62 @@
+"""Skips are accounted for: counted in the summary, failures where everything must be present."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Generator
+
+import pytest
+
+from resources import ABSENT, MACHINE
+
+REQUIRE_ALL = os.environ.get("LINALG_EXT_REQUIRE_ALL", "") not in ("", "0")
+"""Set where every tool and all data are installed: a skip for want of one is then a mistake."""
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn a test's skip into a failure where nothing may be absent."""
+    report = yield
+    if not hasattr(report, "wasxfail"):
+        _forbid(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """The same for a file that skips itself as a whole."""
+    report = yield
+    _forbid(report)
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many tests were skipped, by reason."""
+    counted = Counter(_reason(report) for report in terminalreporter.stats.get("skipped", ()))
+    if counted:
+        terminalreporter.section("skipped")
+        for reason, count in sorted(counted.items()):
+            terminalreporter.write_line(f"{count:4} {reason}")
+
+
+def _forbid(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if not (REQUIRE_ALL and report.outcome == "skipped"):
+        return
+    reason = _reason(report)
+    if reason.startswith(MACHINE):
+        return
+    report.outcome = "failed"
+    report.longrepr = (
+        f"skipped, but LINALG_EXT_REQUIRE_ALL is set: {reason}\n"
+        f"install what is absent (reason {ABSENT!r}), or run it on such a machine ({MACHINE!r})"
+    )
+
+
+def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
+    text = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
+    return text.removeprefix("Skipped: ")
