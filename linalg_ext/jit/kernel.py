@@ -240,9 +240,14 @@ class Kernel:
     def _report_failure(self, status: int) -> None:
         known = 0 < status <= len(self._assertions)
         message = self._assertions[status - 1] if known else f"status {status}"
+        notes: list[str] = []
+        if message.startswith(_CHECK_FAILED):
+            # Upstream's letter: a heading, the op, "^ what is wrong", "Location: ...".
+            lines = message.splitlines()[1:]
+            message = next((line[2:] for line in lines if line.startswith("^ ")), message)
+            notes = [line for line in lines if not line.startswith("^ ")]
         raise ExecutionError(
-            f"`{self.signature.name}` stopped: {message}",
-            where=caller_location(),
+            f"`{self.signature.name}` stopped: {message}", where=caller_location(), notes=notes
         )
 
     def _refuse_arity(self, count: int) -> None:
@@ -251,6 +256,9 @@ class Kernel:
             where=caller_location(),
             expected=str(self.signature),
         )
+
+
+_CHECK_FAILED = "ERROR: Runtime op verification failed"
 
 
 def _plan(parameter: Parameter) -> Argument:

@@ -140,11 +140,19 @@ def test_a_function_of_the_process():
 
 
 def test_stages(relu):
-    assert list(relu.stages) == ["module", "entry", "linalg", "buffers", "loops", "llvm"]
+    assert list(relu.stages) == [
+        "module",
+        "entry",
+        "checks",
+        "linalg",
+        "buffers",
+        "loops",
+        "llvm",
+    ]
     assert "linalg.map" in relu.as_text("module")
     assert "memref<1xi64>" in relu.as_text("entry")
     assert "llvm.func" in relu.as_text()
-    with pytest.raises(errors.ArgumentError, match="(?s)'vector'.*module, entry, linalg"):
+    with pytest.raises(errors.ArgumentError, match="(?s)'vector'.*module, entry, checks, linalg"):
         relu.as_text("vector")
 
 
