@@ -30,7 +30,7 @@ _CHECKS = (
 
 
 def compile(
-    module: ModuleLike,
+    module: ModuleLike | bytes,
     entry: str | None = None,
     *,
     trusted: bool = False,
@@ -45,8 +45,8 @@ def compile(
         y = kernel(x)
 
     Args:
-        module: MLIR text, a `Module`, or upstream's `ir.Module` (or its operation): linalg on
-            tensors or memrefs, with what stands around it. It is not changed.
+        module: MLIR text or bytecode, a `Module`, or upstream's `ir.Module` (or its operation):
+            linalg on tensors or memrefs, with what stands around it. It is not changed.
         entry: the function to call; not needed where only one is public. It may take and give
             ranked tensors, ranked memrefs and scalars.
         trusted: parse a text without the guard process. Some texts kill MLIR's parser, and with it

@@ -37,9 +37,8 @@ def from_python(value: Any, element: ElementType, argument: Argument) -> Array:
     try:
         array = np.asarray(value)
     except (ValueError, OverflowError) as error:
-        raise argument.error(
-            ShapeError, f"got a {type(value).__name__} that makes no array: {error}"
-        )
+        what = f"got a {type(value).__name__} that makes no array: {error}"
+        raise argument.error(ShapeError, what) from None
     if array.size == 0:
         return array.astype(element.dtype)
     kind = array.dtype.kind

@@ -23,7 +23,7 @@ def test_open_dimensions_must_agree() -> None:
         trusted=True,
     )
     np.testing.assert_array_equal(kernel(SHORT, SHORT), [2, 2, 2])
-    with pytest.raises(errors.ExecutionError, match="`add` stopped: dimension #0 of .* operand #1"):
+    with pytest.raises(errors.ExecutionError, match=r"`add` stopped: .* operand #1"):
         kernel(LONG, SHORT)
 
 
