@@ -125,7 +125,10 @@ class Kernel:
         if out is None:
             outs = [None] * len(self._slots)
         else:
-            inputs = [a if isinstance(a, np.ndarray) else p for a, p in zip(args, prepared)]  # noqa: B905
+            inputs = [
+                value if isinstance(value, np.ndarray) else array
+                for value, array in zip(args, prepared, strict=True)
+            ]
             outs = split_out(out, self._slots, inputs)
         results: list[Any] = [None] * len(self._slots)
         frame = self._layout.take()

@@ -152,6 +152,7 @@ def test_two_outs_may_not_overlap() -> None:
 
 
 BAD_SCALARS = {
+    "below any integer": ((0.0, 0, -(1 << 63) - 1, True), errors.DTypeError, "integer -92.*int64"),
     "float for int": ((0.0, 1.5, 0, True), errors.DTypeError, "argument 1 .i8. got a Python float"),
     "out of range": ((0.0, 256, 0, True), errors.DTypeError, "integer 256.*-128 to 127.*0 to 255"),
     "negative": ((0.0, -129, 0, True), errors.DTypeError, "integer -129"),

@@ -143,6 +143,21 @@ def test_a_function_of_the_process() -> None:
     assert compile(text, trusted=True)(9.0) == 3.0
 
 
+def test_arithmetic_that_the_compilers_own_library_does() -> None:
+    text = """
+    func.func @f(%a: i64, %b: i64) -> i64 {
+      %x = arith.extsi %a : i64 to i128
+      %y = arith.extsi %b : i64 to i128
+      %p = arith.muli %x, %x : i128
+      %q = arith.remsi %p, %y : i128
+      %z = arith.trunci %q : i128 to i64
+      return %z : i64
+    }
+    """
+    big = 1 << 62
+    assert compile(text, trusted=True)(big, 1_000_003) == big * big % 1_000_003
+
+
 def test_stages(relu: Kernel) -> None:
     assert list(relu.stages) == [
         "module",

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linalg_ext import errors
 from linalg_ext.runtime.buffers import take_over
 from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, FrameLayout
 from linalg_ext.runtime.descriptors import (
@@ -106,6 +107,12 @@ def test_memory_of_somebody_else_is_copied(allocated: int) -> None:
     assert not np.shares_memory(array, values)
     array = take_over(Descriptor(address, address, 0, (6,), (1,)), values.dtype, (), {address})
     np.testing.assert_array_equal(array, values)
+
+
+@pytest.mark.parametrize("sizes", [(-1,), (1 << 62,), (1 << 30, 1 << 30)])
+def test_impossible_shapes(sizes: tuple[int, ...]) -> None:
+    with pytest.raises(errors.ExecutionError, match="impossible shape"):
+        take_over(Descriptor(0, 0, 0, sizes, (1,) * len(sizes)), np.dtype(np.float32), (), ())
 
 
 def test_frames_point_into_themselves() -> None:

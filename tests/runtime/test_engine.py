@@ -10,7 +10,7 @@ import pytest
 
 from linalg_ext import errors
 from linalg_ext.bindings import ir
-from linalg_ext.runtime.disassembly import disassemble
+from linalg_ext.runtime.disassembly import disassemble, undefined_symbols
 from linalg_ext.runtime.engine import Engine
 from linalg_ext.runtime.symbols import declared_functions
 from resources import skip_machine
@@ -86,6 +86,11 @@ def test_object_code_is_shown_by_function() -> None:
     assert text.startswith("entry:\n")
     assert "; isatty" in text
     assert "_mlir_ciface_entry:" in disassemble(code)
+
+
+def test_undefined_symbols() -> None:
+    code = Engine(parsed(CALLS.format(name="isatty"))).object_code()
+    assert undefined_symbols(code) == ["isatty"]
 
 
 def test_object_code_without_that_function() -> None:
