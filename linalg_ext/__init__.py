@@ -30,6 +30,7 @@ _LAZY = {
 
 register("call on values", "linalg_ext.structured.calls:call_on_values")
 register("call on arrays", "linalg_ext.jit.op_calls:call_on_arrays")
+register("run a pipeline", "linalg_ext.rewriting.pipeline:run_pipeline")
 register("call on traced", "linalg_ext.jit.trace:call_on_traced")
 
 
