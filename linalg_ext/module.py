@@ -296,3 +296,7 @@ def _replace_contents(raw: mlir.Module, new: mlir.Module) -> None:
     _graveyards.setdefault(raw, []).append(grave)
     _copy_attributes(new, raw)
     _copy_ops(new, raw)
+
+
+parse = Module.parse
+"""`lx.parse(text)` is `Module.parse(text)`."""

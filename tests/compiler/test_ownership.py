@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from linalg_ext.jit import compile
+from linalg_ext.compiler import compile
 
 # Each returns one memref or two of four floats; %x is memory of the caller's.
 RETURNS = {

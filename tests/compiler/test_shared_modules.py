@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linalg_ext.jit import compile
+from linalg_ext.compiler import compile
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
 _SHARED = Path(os.environ.get("LINALG_EXT_SHARED", _CHECKOUT.parent / "shared"))
