@@ -91,9 +91,9 @@ def _transform(console: Console, out: Path) -> None:
     import linalg_ext as lx
     from linalg_ext import samples
 
-    sample = samples.load("causal_attention")
+    sample = samples.load("gemm_swish_clamp_tanh")
     console.print(
-        "a causal self-attention block, exported from PyTorch: "
+        "a fully connected layer with swish, clamp and tanh, exported from PyTorch: "
         f"{len(sample.text.splitlines())} lines of linalg on tensors"
     )
     module = lx.parse(sample.text)
@@ -105,10 +105,10 @@ def _transform(console: Console, out: Path) -> None:
     _table(console, ("op", "before", "after"), [
         (name, str(before[name]), str(after.get(name, 0))) for name in before
     ])
-    _keep(out / "attention_before.mlir", sample.text)
-    _keep(out / "attention_after.mlir", str(module))
+    _keep(out / "module_before.mlir", sample.text)
+    _keep(out / "module_after.mlir", str(module))
     kernel, compiling = _timed(lambda: lx.compile(module))
-    _keep(out / "attention_llvm.mlir", kernel.as_text("llvm"))
+    _keep(out / "module_llvm.mlir", kernel.as_text("llvm"))
     result, running = _timed(lambda: kernel(*sample.inputs))
     _check(console, result, sample.outputs[0], 1e-3, "PyTorch's own output")
     console.print(
@@ -195,7 +195,7 @@ def _table(console: Console, heads: tuple[str, ...], rows: list[tuple[str, ...]]
 def _show(console: Console, text: str, language: str) -> None:
     from rich.syntax import Syntax
 
-    console.print(Syntax(inspect.cleandoc(text), language, theme="ansi_dark", word_wrap=True))
+    console.print(Syntax(text, language, theme="ansi_dark", word_wrap=True))
 
 
 def _keep(path: Path, text: str) -> None:
