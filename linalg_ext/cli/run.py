@@ -15,7 +15,7 @@ from linalg_ext.errors import ArgumentError
 if TYPE_CHECKING:
     import numpy as np
 
-    from linalg_ext.jit import Kernel
+    from linalg_ext.compiler import Kernel
 
     Array = np.ndarray[Any, Any]
 
@@ -57,7 +57,7 @@ def run(
     The arguments are the arrays in0, in1, ... (or arr_0, arr_1, ...) of the input file; where no
     name tells a position, all its arrays in their order. Without --outputs the results are shown.
     """
-    from linalg_ext.jit import compile
+    from linalg_ext.compiler import compile
 
     arguments = _load(inputs) if inputs is not None else []
     kernel = compile(

@@ -39,13 +39,16 @@ _KINDS = {
 }
 
 
-def resolve_attributes(definition: OpDefinition, given: Mapping[str, object]) -> CallAttributes:
+def resolve_attributes(
+    definition: OpDefinition, given: Mapping[str, object], *, also: tuple[str, ...] = ()
+) -> CallAttributes:
     """Check the attributes given in a call and fill in the defaults.
 
     Args:
         definition: the op.
         given: values by name: integers (or one integer for all) for an index attribute; a function
             or its name for a function attribute.
+        also: other keywords that the call takes, for the error message.
 
     Raises:
         ArityError: the op has no attribute of that name.
@@ -54,7 +57,7 @@ def resolve_attributes(definition: OpDefinition, given: Mapping[str, object]) ->
     names = [operand.name for operand in definition.attributes]
     for name in given:
         if name not in names:
-            raise unknown_keyword(definition, name, names)
+            raise _unknown_keyword(definition, name, [*names, *also])
     symbols: dict[str, int] = {}
     functions: dict[str, Function] = {}
     changed: dict[str, tuple[int, ...]] = {}
@@ -74,7 +77,7 @@ def resolve_attributes(definition: OpDefinition, given: Mapping[str, object]) ->
     return CallAttributes(symbols, functions, changed)
 
 
-def unknown_keyword(definition: OpDefinition, name: str, known: list[str]) -> ArityError:
+def _unknown_keyword(definition: OpDefinition, name: str, known: list[str]) -> ArityError:
     """The error for a keyword that an op does not take."""
     near = difflib.get_close_matches(name, known, 1)
     return ArityError(

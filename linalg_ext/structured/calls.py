@@ -42,7 +42,7 @@ def call_on_values(
     if not isinstance(emit_generic, bool):
         raise ArgumentError(f"{definition.name}: emit_generic={emit_generic!r}", expected="a bool")
     given = split_inputs(definition, operands, keywords)
-    attributes = resolve_attributes(definition, keywords)
+    attributes = resolve_attributes(definition, keywords, also=("outs", "emit_generic"))
     outputs = None if outs is None else _outputs(definition, outs)
     inputs = _inputs(definition, given, outputs or [])
     if outputs is None:
@@ -109,9 +109,7 @@ def _outputs(definition: OpDefinition, outs: Any) -> list[ir.Value]:
             f"{definition.name}: outs={outs!r}",
             expected=f"a list of {len(definition.outputs)} value(s)",
         )
-    return [
-        _value(definition, f"output {position}", value) for position, value in enumerate(outs)
-    ]
+    return [_value(definition, f"output {position}", value) for position, value in enumerate(outs)]
 
 
 def _inputs(

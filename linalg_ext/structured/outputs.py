@@ -11,7 +11,7 @@ from linalg_ext.definition.neutral import neutral_element
 from linalg_ext.definition.shapes import check_shapes, infer_extents, output_shape
 from linalg_ext.definition.types import PREDEFINED
 from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
-from linalg_ext.runtime.dtypes import by_mlir
+from linalg_ext.runtime.dtypes import DType, by_mlir
 from linalg_ext.structured.operands import predefined_types
 
 
@@ -93,7 +93,9 @@ def make_outputs(
         )
     shapes = _output_shapes(definition, tensors, attributes)
     return [
-        _make(definition.assignment_to(output.name), shape, _element(definition, output, types))
+        initial_tensor(
+            definition.assignment_to(output.name), shape, _element(definition, output, types)
+        )
         for output, shape in zip(definition.outputs, shapes, strict=True)
     ]
 
@@ -137,9 +139,24 @@ def _element(definition: OpDefinition, output: object, types: Mapping[str, ir.Ty
     )
 
 
-def _make(
-    assignment: Assignment, shape: Sequence[RuntimeSize | int], element: ir.Type
+def initial_tensor(
+    assignment: Assignment,
+    shape: Sequence[RuntimeSize | int],
+    element: ir.Type,
+    dtype: DType | None = None,
 ) -> ir.Value:
+    """A tensor for an output: the neutral element where it accumulates, empty elsewhere.
+
+    Args:
+        assignment: what is written to it.
+        shape: its sizes.
+        element: its element type.
+        dtype: the dtype of the array that it stands for, which says whether integers are unsigned.
+
+    Raises:
+        ArgumentError: the op reads what the output was before, and it is not a reduction.
+        DTypeError: the reduction has no neutral element for the type.
+    """
     sizes = [size.value if isinstance(size, RuntimeSize) else size for size in shape]
     empty = tensor.EmptyOp(sizes, element).result
     if not assignment.reads_target:
@@ -147,18 +164,16 @@ def _make(
     if assignment.reduction is None:
         raise ArgumentError(
             f"`{assignment}` reads what {assignment.target.operand} was before the op",
-            cure="give it as outs=[...]",
+            cure="give that: init= for arrays, outs= for IR values",
         )
-    return linalg.fill(neutral_constant(assignment.reduction.function.name, element), outs=[empty])
-
-
-def neutral_constant(function: str, element: ir.Type) -> ir.Value:
-    """A constant that holds the neutral element of a reduction."""
-    known = by_mlir(str(element))
-    if known is None:
-        raise DTypeError(f"no neutral element of {function} is known for {element}")
-    value = neutral_element(function, known.dtype)
-    return number_constant(value.item() if hasattr(value, "item") else value, element)
+    function = assignment.reduction.function.name
+    if dtype is None:
+        known = by_mlir(str(element))
+        if known is None:
+            raise DTypeError(f"no neutral element of {function} is known for {element}")
+        dtype = known.dtype
+    value = number_constant(neutral_element(function, dtype).item(), element)
+    return linalg.fill(value, outs=[empty])
 
 
 def number_constant(value: complex, element: ir.Type) -> ir.Value:
@@ -167,7 +182,10 @@ def number_constant(value: complex, element: ir.Type) -> ir.Value:
         from linalg_ext.bindings import complex as complex_dialect
 
         part = element.element_type
-        parts = [ir.FloatAttr.get(part, complex(value).real), ir.FloatAttr.get(part, complex(value).imag)]
+        parts = [
+            ir.FloatAttr.get(part, complex(value).real),
+            ir.FloatAttr.get(part, complex(value).imag),
+        ]
         return complex_dialect.ConstantOp(element, ir.ArrayAttr.get(parts)).result
     if isinstance(element, ir.FloatType):
         return arith.ConstantOp(element, ir.FloatAttr.get(element, float(value.real))).result

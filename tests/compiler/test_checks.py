@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from linalg_ext import errors
-from linalg_ext.jit import compile
+from linalg_ext.compiler import compile
 
 LONG = np.ones(1 << 24, np.float32)
 SHORT = np.ones(3, np.float32)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from linalg_ext import errors
-from linalg_ext.jit import compile
+from linalg_ext.compiler import compile
 from linalg_ext.runtime.dtypes import ELEMENT_TYPES
 
 BY_NAME = {element.mlir: element for element in ELEMENT_TYPES}

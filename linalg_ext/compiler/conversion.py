@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from linalg_ext.compiler.argument import Argument, Array
 from linalg_ext.errors import DTypeError, ShapeError
-from linalg_ext.jit.argument import Argument, Array
 from linalg_ext.runtime.dtypes import DType, ElementType, integer_range
 
 PYTHON_NUMBERS = (bool, int, float, complex)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linalg_ext.jit import compile
+from linalg_ext.compiler import compile
 
 # Each returns one memref or two of four floats; %x is memory of the caller's.
 RETURNS = {

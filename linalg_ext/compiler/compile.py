@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from linalg_ext.bindings import ir
+from linalg_ext.compiler.effects import written_arguments
+from linalg_ext.compiler.entry import find_entry, wrap_entry
+from linalg_ext.compiler.kernel import Kernel, Stage
+from linalg_ext.compiler.signature import read_signature
+from linalg_ext.compiler.source import own_copy
 from linalg_ext.errors import ArgumentError
-from linalg_ext.jit.effects import written_arguments
-from linalg_ext.jit.entry import find_entry, wrap_entry
-from linalg_ext.jit.kernel import Kernel, Stage
-from linalg_ext.jit.signature import read_signature
-from linalg_ext.jit.source import own_copy
 from linalg_ext.module import ModuleLike
 from linalg_ext.rewriting import run_pipeline
 from linalg_ext.runtime.engine import Engine

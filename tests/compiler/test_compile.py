@@ -14,7 +14,7 @@ import pytest
 
 from linalg_ext import errors
 from linalg_ext.bindings import ir
-from linalg_ext.jit import Kernel, compile
+from linalg_ext.compiler import Kernel, compile
 from linalg_ext.module import Module
 
 RELU = """
@@ -244,7 +244,7 @@ def test_the_call_releases_the_gil() -> None:
 def test_kernels_die_quietly_at_exit() -> None:
     code = f"""
 import numpy as np
-from linalg_ext.jit import compile
+from linalg_ext.compiler import compile
 kernel = compile('''{RELU}''', trusted=True)
 result = kernel(np.zeros(8, np.float32))
 open_kernel = compile('''func.func @f(%a: tensor<?xf32>) -> tensor<?xf32> {{

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from linalg_ext import errors
-from linalg_ext.jit import Kernel, compile
+from linalg_ext.compiler import Kernel, compile
 
 ADD = """
 func.func @add(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>) -> tensor<2x3xf32> {

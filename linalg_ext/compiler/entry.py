@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import arith, bufferization, func, ir, memref, tensor
+from linalg_ext.compiler.signature import ArrayType, ScalarType, Signature, ValueType
 from linalg_ext.errors import SignatureError
-from linalg_ext.jit.signature import ArrayType, ScalarType, Signature, ValueType
 
 PREFIX = "lx."
 """Put before every symbol that a module defines.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from linalg_ext import errors
-from linalg_ext.jit import compile
+from linalg_ext.compiler import compile
 
 UNSUPPORTED = {
     "tensor<*xf32>": "has no rank",

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linalg_ext import errors
-from linalg_ext.jit import compile
+from linalg_ext.compiler import compile
 
 _doublers: dict[int, Any] = {}
 

@@ -11,6 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from linalg_ext.compiler.argument import Argument
+from linalg_ext.compiler.arrays import ArrayArgument, StridedArgument
+from linalg_ext.compiler.entry import Entry
+from linalg_ext.compiler.overlap import share_memory
+from linalg_ext.compiler.results import ResultSlot, split_out
+from linalg_ext.compiler.scalars import ScalarArgument
+from linalg_ext.compiler.signature import ArrayType, Parameter, Signature
 from linalg_ext.errors import (
     AliasingError,
     ArgumentError,
@@ -18,13 +25,6 @@ from linalg_ext.errors import (
     ExecutionError,
     caller_location,
 )
-from linalg_ext.jit.argument import Argument
-from linalg_ext.jit.arrays import ArrayArgument, StridedArgument
-from linalg_ext.jit.entry import Entry
-from linalg_ext.jit.overlap import share_memory
-from linalg_ext.jit.results import ResultSlot, split_out
-from linalg_ext.jit.scalars import ScalarArgument
-from linalg_ext.jit.signature import ArrayType, Parameter, Signature
 from linalg_ext.runtime.buffers import take_over
 from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayout
 from linalg_ext.runtime.descriptors import Descriptor, word_count
