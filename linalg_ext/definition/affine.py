@@ -241,6 +241,12 @@ def _product_parts(expr: AffineExpr) -> tuple[AffineExpr, int]:
 
 
 def _add(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
+    simpler = _simplified_sum(lhs, rhs)
+    return simpler if simpler is not None else AffineBinary(AffineKind.ADD, lhs, rhs)
+
+
+def _simplified_sum(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr | None:
+    """`lhs + rhs` in a simpler or more canonical form; None where it has that already."""
     left, right = constant_value(lhs), constant_value(rhs)
     if left is not None and right is not None:
         return AffineConst(left + right)
@@ -249,17 +255,23 @@ def _add(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
         return _add(rhs, lhs)
     if right == 0:
         return lhs
-    if isinstance(lhs, AffineBinary) and lhs.kind is AffineKind.ADD:
-        constant = constant_value(lhs.rhs)
-        if constant is not None:
-            if right is not None:
-                return _add(lhs.lhs, AffineConst(constant + right))
-            return _add(_add(lhs.lhs, rhs), lhs.rhs)
+    terms = _terms(lhs)
+    constant = constant_value(terms[1]) if terms else None
+    if terms and constant is not None and right is not None:
+        return _add(terms[0], AffineConst(constant + right))
     (left_base, left_factor), (right_base, right_factor) = _product_parts(lhs), _product_parts(rhs)
     if left_base == right_base:
         return _mul(left_base, AffineConst(left_factor + right_factor))
-    remainder = _as_remainder(lhs, rhs)
-    return remainder if remainder is not None else AffineBinary(AffineKind.ADD, lhs, rhs)
+    if terms and constant is not None:
+        return _add(_add(terms[0], rhs), terms[1])
+    return _with_quotient(lhs, rhs)
+
+
+def _terms(expr: AffineExpr) -> tuple[AffineExpr, AffineExpr] | None:
+    """The two sides of a sum."""
+    if isinstance(expr, AffineBinary) and expr.kind is AffineKind.ADD:
+        return expr.lhs, expr.rhs
+    return None
 
 
 def _misplaced(lhs: AffineExpr, rhs: AffineExpr) -> bool:
@@ -271,18 +283,27 @@ def _misplaced(lhs: AffineExpr, rhs: AffineExpr) -> bool:
     return False
 
 
-def _as_remainder(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr | None:
-    """`x + (x floordiv q) * -q` is `x mod q`."""
-    quotient, factor = _product_parts(rhs)
-    if (
-        factor < 0
-        and isinstance(quotient, AffineBinary)
-        and quotient.kind is AffineKind.FLOORDIV
-        and quotient.lhs == lhs
-        and quotient.rhs == AffineConst(-factor)
-    ):
+def _with_quotient(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr | None:
+    """A sum with `rhs = (x floordiv q) * c`: `x + (x floordiv q) * -q` is `x mod q`."""
+    if not (isinstance(rhs, AffineBinary) and rhs.kind is AffineKind.MUL):
+        return None
+    quotient, factor = rhs.lhs, rhs.rhs
+    if factor == AffineConst(-1) and isinstance(quotient, AffineBinary):
+        # The factor may be a symbol: ((x floordiv q) * q) * -1.
+        if quotient.kind is AffineKind.MUL and _is_quotient(quotient.lhs, lhs, quotient.rhs):
+            return _mod(lhs, quotient.rhs)
+    if not (isinstance(quotient, AffineBinary) and quotient.kind is AffineKind.FLOORDIV):
+        return None
+    if _mul(factor, AffineConst(-1)) == quotient.rhs and lhs == quotient.lhs:
         return _mod(lhs, quotient.rhs)
-    return None
+    terms = _terms(lhs)
+    simpler = _simplified_sum(terms[1], rhs) if terms else None
+    return _add(terms[0], simpler) if terms and simpler is not None else None
+
+
+def _is_quotient(expr: AffineExpr, dividend: AffineExpr, divisor: AffineExpr) -> bool:
+    """Whether an expression is `dividend floordiv divisor`."""
+    return expr == AffineBinary(AffineKind.FLOORDIV, dividend, divisor)
 
 
 def _mul(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
