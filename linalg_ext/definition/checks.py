@@ -118,7 +118,8 @@ def _check_dims(definition: OpDefinition, where: SourceLocation | str | None) ->
     unknown = sorted(used - set(definition.dims))
     if unknown:
         raise DefinitionError(
-            f"dimension {', '.join(unknown)} is used but is not in domain({_dims(definition.dims)})",
+            f"dimension {', '.join(unknown)} is used but is not in "
+            f"domain({_dims(definition.dims)})",
             where=where,
             cure="add it to domain(), or drop the call: the order is then that of the names",
         )
@@ -164,13 +165,14 @@ def _check_assignment(
     _check_target(target, where)
     _check_coverage(definition, assignment, where)
     for expr in assignment.value.walk():
-        if isinstance(expr, Access) and expr.operand == target.operand:
-            if expr.indices != target.indices:
-                raise DefinitionError(
-                    f"output {target.operand} is written as `{target}` and read as `{expr}`",
-                    where=where,
-                    cure="an output is read with the indices that it is written with",
-                )
+        if not isinstance(expr, Access) or expr.operand != target.operand:
+            continue
+        if expr.indices != target.indices:
+            raise DefinitionError(
+                f"output {target.operand} is written as `{target}` and read as `{expr}`",
+                where=where,
+                cure="an output is read with the indices that it is written with",
+            )
 
 
 def check_access(

@@ -77,7 +77,7 @@ class Access(ScalarExpr):
     indices: tuple[AffineExpr, ...]
     type_var: TypeVar
 
-    def __iadd__(self, value: ScalarExpr | float) -> Accumulation:  # type: ignore[misc]
+    def __iadd__(self, value: ScalarExpr | float) -> Accumulation:  # type: ignore[override]
         # `C[m] += x` is C[m].__iadd__(x), then C.__setitem__(m, ...): an accumulation, not a sum.
         return Accumulation(BINARY["add"], as_operand(value, self.type_var, "+="), None)
 
@@ -151,6 +151,7 @@ class Apply(ScalarExpr):
 
     @property
     def operands(self) -> tuple[ScalarExpr, ...]:
+        """The arguments."""
         return self.args
 
     def __repr__(self) -> str:

@@ -29,7 +29,6 @@ from linalg_ext.definition.scalar import (
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import DefinitionError, SourceLocation, caller_location
 
-
 _T = PyTypeVar("_T")
 
 

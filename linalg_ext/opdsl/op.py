@@ -151,7 +151,8 @@ def _bind_parameters(function: Callable[..., object], builder: OpBuilder) -> lis
         if not isinstance(declaration, OperandDef):
             found = "nothing" if declaration is parameter.empty else repr(declaration)
             raise DefinitionError(
-                f"parameter {name} of {function.__name__} declares no operand: its default is {found}",
+                f"parameter {name} of {function.__name__} declares no operand: "
+                f"its default is {found}",
                 where=builder.location,
                 expected=f"{name}=TensorDef(...), ScalarDef(...), IndexAttrDef(...), "
                 "UnaryFnAttrDef(...), BinaryFnAttrDef(...), TernaryFnAttrDef(...) or "

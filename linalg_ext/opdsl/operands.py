@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineSymbol
-from linalg_ext.definition.functions import Function, FunctionKind
+from linalg_ext.definition.functions import FunctionKind
 from linalg_ext.definition.model import Operand, OperandKind
 from linalg_ext.definition.scalar import Access, Accumulation, Apply, ScalarExpr, apply
 from linalg_ext.definition.types import TypeVar
@@ -46,7 +46,8 @@ class OperandDef:
             raise DefinitionError(
                 f"this {type(self).__name__} is used outside the definition of its op",
                 where=caller_location(),
-                cure="use it as a parameter's default under @structured_op, and index it in the body",
+                cure="use it as a parameter's default under @structured_op, "
+                "and index it in the body",
             )
         return self._builder
 
@@ -250,9 +251,9 @@ def _affine(value: object, user: str) -> AffineExpr:
 
 
 def _indices(subscript: Subscript, name: str) -> tuple[AffineExpr, ...]:
-    if subscript is None or subscript == (None,) or subscript == ():
-        return ()
     parts = subscript if isinstance(subscript, tuple) else (subscript,)
+    if parts in ((), (None,)):
+        return ()
     indices = []
     for part in parts:
         if not isinstance(part, AffineExpr) and (not isinstance(part, int) or part is True):

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
+from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError
 from linalg_ext.opdsl.op import StructuredOp
+from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.generic import build_generic
 from linalg_ext.structured.named import build_named
 from linalg_ext.structured.operands import BoundOp, bind, predefined_types
-from linalg_ext.structured.outputs import make_outputs, number_constant
+from linalg_ext.structured.outputs import make_outputs
 
 
 def call_on_values(
@@ -26,7 +27,8 @@ def call_on_values(
         op: the op.
         operands: its inputs: values, or ops with one result; Python numbers for scalars.
         keywords: `outs`, its outputs, which tensors may go without; `emit_generic`, whether to
-            build `linalg.generic` even where upstream has a named op; inputs and attributes by name.
+            build `linalg.generic` even where upstream has a named op; inputs and attributes by
+            name.
 
     Returns:
         Its result, the results where there are several, the op itself where it writes memrefs.
@@ -109,9 +111,7 @@ def _outputs(definition: OpDefinition, outs: Any) -> list[ir.Value]:
             f"{definition.name}: outs={outs!r}",
             expected=f"a list of {len(definition.outputs)} value(s)",
         )
-    return [
-        _value(definition, f"output {position}", value) for position, value in enumerate(outs)
-    ]
+    return [_value(definition, f"output {position}", value) for position, value in enumerate(outs)]
 
 
 def _inputs(

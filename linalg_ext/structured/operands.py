@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import (
@@ -223,16 +224,17 @@ def to_ir_map(map: AffineMap) -> ir.AffineMap:
         if isinstance(expr, AffineDim):
             return ir.AffineDimExpr.get(positions[expr])
         if isinstance(expr, AffineBinary):
-            return _BUILD[expr.kind].get(convert(expr.lhs), convert(expr.rhs))
+            built: ir.AffineExpr = _BUILD[expr.kind].get(convert(expr.lhs), convert(expr.rhs))
+            return built
         raise ShapeError(f"the size that symbol {expr} stands for is not known")
 
     return ir.AffineMap.get(len(map.dims), 0, [convert(result) for result in map.results])
 
 
-class _Build(dict[AffineKind, "type[ir.AffineExpr]"]):
+class _Build(dict[AffineKind, Any]):
     """Upstream's expression classes, looked up when first needed: bindings load lazily."""
 
-    def __missing__(self, kind: AffineKind) -> type[ir.AffineExpr]:
+    def __missing__(self, kind: AffineKind) -> Any:
         self.update(
             {
                 AffineKind.ADD: ir.AffineAddExpr,
