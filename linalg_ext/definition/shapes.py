@@ -24,7 +24,7 @@ from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import ShapeError
 
 Size = Any
-"""An `int`, or a value with the arithmetic of one and `clamped()`: itself, or 0 if it is negative."""
+"""An `int`, or a value with the arithmetic of one and `clamped()`: itself, 0 if it is negative."""
 
 
 def infer_extents(
