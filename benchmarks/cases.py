@@ -51,7 +51,6 @@ def _distance() -> tuple[Work, Work]:
     return lambda: op(x, y), lambda: ((x[:, None] - y[None]) ** 2).sum(-1)
 
 
-
 def _compile() -> tuple[Work, Work]:
     sample = lx.samples.load("gemm_swish_clamp_tanh")
     return lambda: lx.compile(sample.text), lambda: lx.parse(sample.text)

@@ -191,7 +191,10 @@ def test_only_the_door_names_a_provider_of_the_bindings() -> None:
         ("linalg_ext.opdsl", "from linalg_ext import jit"),
         ("linalg_ext.opdsl.language", "from ..structured import emit"),
         ("linalg_ext.runtime.engine", "import linalg_ext.compiler.kernel"),
-        ("linalg_ext.structured", "import importlib\nimportlib.import_module('linalg_ext.compiler')"),
+        (
+            "linalg_ext.structured",
+            "import importlib\nimportlib.import_module('linalg_ext.compiler')",
+        ),
         ("linalg_ext.compiler", "if TYPE_CHECKING:\n    from linalg_ext.cli import main"),
         ("linalg_ext.transforms.tile", "import linalg_ext as lx"),
         ("linalg_ext.transforms.tile", "from linalg_ext import compile"),

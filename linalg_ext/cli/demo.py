@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def demo(
-    out: Annotated[
-        Path, typer.Option("--out", help="Folder for what the demo makes.")
-    ] = Path("demo-out"),
+    out: Annotated[Path, typer.Option("--out", help="Folder for what the demo makes.")] = Path(
+        "demo-out"
+    ),
 ) -> None:
     """Define an op, rewrite a real module, run a fused function; each checked against NumPy."""
     from rich.console import Console
@@ -102,9 +102,11 @@ def _transform(console: Console, out: Path) -> None:
     console.print(f"[bold]pipeline[/] {pipeline}")
     _, spent = _timed(lambda: module.run(pipeline))
     after = _counts(str(module))
-    _table(console, ("op", "before", "after"), [
-        (name, str(before[name]), str(after.get(name, 0))) for name in before
-    ])
+    _table(
+        console,
+        ("op", "before", "after"),
+        [(name, str(before[name]), str(after.get(name, 0))) for name in before],
+    )
     _keep(out / "module_before.mlir", sample.text)
     _keep(out / "module_after.mlir", str(module))
     kernel, compiling = _timed(lambda: lx.compile(module))
@@ -142,9 +144,7 @@ def _run(console: Console, out: Path) -> None:
     result, running = _timed(lambda: kernel(x, w, b))
     expected, numpy_time = _timed(lambda: np.tanh(x @ w + b) * np.float32(0.5) + np.float32(0.5))
     _check(console, result, expected, 1e-4)
-    console.print(
-        f"compiled in {_ms(compiling)}, one call {_ms(running)}; NumPy {_ms(numpy_time)}"
-    )
+    console.print(f"compiled in {_ms(compiling)}, one call {_ms(running)}; NumPy {_ms(numpy_time)}")
 
 
 _ACTS: dict[str, Callable[[Console, Path], None]] = {

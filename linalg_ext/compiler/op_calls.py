@@ -157,6 +157,7 @@ def _build_function(call: _Call) -> None:
                 definition.assignment_to(output.name),
                 call.shapes[output.name],
                 elements[str(output.type_var)],
+                call.attributes,
                 call.dtypes[str(output.type_var)],
             )
             for output in definition.outputs

@@ -18,7 +18,8 @@ from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.structured.calls import build, split_inputs
 from linalg_ext.structured.operands import bind
-from linalg_ext.structured.outputs import initial_tensor, number_constant
+from linalg_ext.structured.constants import number_constant
+from linalg_ext.structured.outputs import initial_tensor
 
 Operand = "Traced | np.ndarray[Any, Any] | float"
 
@@ -110,17 +111,13 @@ class Traced:
         return self.shape[0]
 
     def __iter__(self) -> NoReturn:
-        raise ArgumentError(
-            "a traced value cannot be iterated over", where=caller_location()
-        )
+        raise ArgumentError("a traced value cannot be iterated over", where=caller_location())
 
     def __repr__(self) -> str:
         return f"Traced({self.dtype}{list(self.shape)})"
 
 
-def call_on_traced(
-    op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]
-) -> Any:
+def call_on_traced(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Record a call of an op: its operands as on arrays, its result a traced value.
 
     Args:
@@ -175,7 +172,7 @@ def call_on_traced(
         else:
             assignment = definition.assignment_to(output.name)
             shape = shapes[output.name]
-            outputs.append(initial_tensor(assignment, shape, element_type(wanted), wanted))
+            outputs.append(initial_tensor(assignment, shape, element_type(wanted), attributes, wanted))
     built = build(bind(definition, values, outputs, attributes, unsigned_type_vars(dtypes)))
     results = [built] if isinstance(built, ir.Value) else list(built)
     traced = tuple(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from linalg_ext.definition.functions import FUNCTIONS, Function, FunctionKind
+from linalg_ext.definition.functions import FUNCTIONS, REDUCTIONS, Function, FunctionKind
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.errors import ArgumentError, ArityError
 
@@ -89,9 +90,8 @@ def _unknown_keyword(definition: OpDefinition, name: str, known: list[str]) -> A
 
 def _indices(definition: OpDefinition, operand: Operand, value: object) -> tuple[int, ...]:
     values = [value] * operand.rank if _is_int(value) else value
-    is_sequence = hasattr(values, "__iter__") and not isinstance(values, str)
-    numbers = tuple(values) if is_sequence else ()  # type: ignore[arg-type]  # checked on the left
-    if not is_sequence or len(numbers) != operand.rank or not all(map(_is_int, numbers)):
+    numbers: tuple[Any, ...] = tuple(values) if isinstance(values, Iterable) else ()
+    if len(numbers) != operand.rank or not all(map(_is_int, numbers)):
         raise ArgumentError(
             f"{definition.name}: attribute {operand.name} cannot be {value!r}",
             expected=f"{operand.rank} integer(s) for ({', '.join(map(str, operand.shape))}), "
@@ -111,13 +111,17 @@ def _is_int(value: object) -> bool:
 
 def _function(definition: OpDefinition, operand: Operand, value: object) -> Function:
     table = FUNCTIONS[_KINDS[operand.kind]]
+    reduces = any(
+        a.reduction and a.reduction.attribute == operand.name for a in definition.assignments
+    )
+    allowed = {function.name: function for function in REDUCTIONS} if reduces else table
     function = getattr(value, "function", value)
-    if isinstance(function, str) and function in table:
-        return table[function]
-    if isinstance(function, Function) and table.get(function.name) == function:
-        return function
-    kind = _KINDS[operand.kind].value
+    name = function.name if isinstance(function, Function) else function
+    found = allowed.get(name) if isinstance(name, str) else None
+    if found is not None and function in (name, found):
+        return found
+    kind = "reduction" if reduces else _KINDS[operand.kind].value
     raise ArgumentError(
         f"{definition.name}: attribute {operand.name} cannot be {value!r}",
-        expected=f"a {kind} function: {', '.join(table)}",
+        expected=f"a {kind} function: {', '.join(allowed)}",
     )
