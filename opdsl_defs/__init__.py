@@ -1,7 +1,7 @@
 """The op library, written in OpDSL, one family a file. Import as `linalg_ext.opdsl_defs`.
 
-Public as `linalg_ext.ops`: `linalg_ext.ops.matmul`; `help(linalg_ext.ops.matmul)` shows its formula,
-its shapes and its element types. A family is imported when one of its ops is asked for. Beside
+Public as `linalg_ext.ops`: `linalg_ext.ops.matmul`; `help(linalg_ext.ops.matmul)` shows its
+formula, its shapes and its element types. A family is imported when one of its ops is asked for. Beside
 each file stands the YAML that it gives; `make yaml` writes it anew.
 
 An op goes into the file of its family and into `__all__` there. A new family is a file, whose name
@@ -82,7 +82,9 @@ def _unknown(name: str) -> str:
     from difflib import get_close_matches
 
     known = sorted(_index())
-    parts = [op for op in known if len(name) > 2 and name in op]
+    # `max_pool` finds `pooling_nhwc_max`: each of its words is a part of that name.
+    words = [word for word in name.lower().split("_") if len(word) > 2]
+    parts = [op for op in known if words and all(word in op for word in words)]
     near = list(dict.fromkeys([*get_close_matches(name, known, n=3, cutoff=0.7), *parts]))[:5]
     if near:
         return f"there is no op {name!r}; did you mean {' or '.join(near)}?"
