@@ -18,7 +18,7 @@ STUBS := .typings/.stamp
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint types bench clean
+.PHONY: help demo test lint types bench yaml clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -38,6 +38,11 @@ types: $(STUBS) ## check types, strictly
 
 bench: $(DEV) ## measure the library beside its peers
 	$(BIN)/python -m benchmarks
+
+yaml: $(CORE) ## write the YAML of the op library anew, beside its files
+	@for file in linalg_ext/opdsl_defs/[a-z]*.py; do \
+		$(BIN)/linalg-ext yaml $$file -o $${file%.py}.yaml || exit 1; \
+	done
 
 clean: ## remove everything that these targets made
 	rm -rf $(VENV) .typings .hypothesis .pytest_cache .mypy_cache .ruff_cache \

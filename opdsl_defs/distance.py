@@ -1,0 +1,150 @@
+"""Distances and similarities: of two vectors, and of each row of A to each row of B.
+
+The last two are the second step of the way by a matrix product, which is quicker for long rows: G
+is `matmul_transpose_b(A, B)`, the squared norms are `row_sum_of_squares` of A and of B.
+"""
+
+from linalg_ext.opdsl import (
+    T1,
+    T2,
+    BinaryFn,
+    D,
+    ReduceFn,
+    S,
+    TensorDef,
+    TypeFn,
+    U,
+    UnaryFn,
+    domain,
+    structured_op,
+)
+
+__all__ = [
+    "cosine_similarity_from_products",
+    "pairwise_chebyshev_distance",
+    "pairwise_manhattan_distance",
+    "pairwise_squared_euclidean_distance",
+    "squared_euclidean_distance",
+    "squared_euclidean_distance_from_products",
+]
+
+
+def _difference(x, y):
+    return TypeFn.cast_signed(U, x) - TypeFn.cast_signed(U, y)
+
+
+def _absolute_difference(x, y):
+    """|x - y|; the function `abs` is for floats alone."""
+    return BinaryFn.max_signed(_difference(x, y), _difference(y, x))
+
+
+@structured_op
+def squared_euclidean_distance(
+    A=TensorDef(T1, S.K),
+    B=TensorDef(T2, S.K),
+    O=TensorDef(U, output=True),
+):
+    """Squared Euclidean distance of two vectors, added to the scalar O.
+
+        O += sum over k of (A[k] - B[k]) ** 2
+
+    Shapes: A (K), B (K), O ().
+    Dtypes: any numbers; A and B are cast to that of O, as signed, before the difference.
+    Source: this library; SciPy's `scipy.spatial.distance.sqeuclidean`.
+    """
+    O[None] += _difference(A[D.k], B[D.k]) * _difference(A[D.k], B[D.k])
+
+
+@structured_op
+def pairwise_squared_euclidean_distance(
+    A=TensorDef(T1, S.M, S.K),
+    B=TensorDef(T2, S.N, S.K),
+    O=TensorDef(U, S.M, S.N, output=True),
+):
+    """Squared Euclidean distance of each row of A to each row of B, added to O.
+
+        O[m, n] += sum over k of (A[m, k] - B[n, k]) ** 2
+
+    Shapes: A (M, K), B (N, K), O (M, N).
+    Dtypes: any numbers; A and B are cast to that of O, as signed, before the difference.
+    Source: this library; SciPy's `scipy.spatial.distance.cdist`, metric sqeuclidean.
+    """
+    domain(D.m, D.n, D.k)
+    O[D.m, D.n] += _difference(A[D.m, D.k], B[D.n, D.k]) * _difference(A[D.m, D.k], B[D.n, D.k])
+
+
+@structured_op
+def pairwise_manhattan_distance(
+    A=TensorDef(T1, S.M, S.K),
+    B=TensorDef(T2, S.N, S.K),
+    O=TensorDef(U, S.M, S.N, output=True),
+):
+    """Manhattan distance of each row of A to each row of B, added to O.
+
+        O[m, n] += sum over k of |A[m, k] - B[n, k]|
+
+    Shapes: A (M, K), B (N, K), O (M, N).
+    Dtypes: floats and signed integers; A and B are cast to that of O before the difference.
+    Source: this library; SciPy's `scipy.spatial.distance.cdist`, metric cityblock.
+    """
+    domain(D.m, D.n, D.k)
+    O[D.m, D.n] += _absolute_difference(A[D.m, D.k], B[D.n, D.k])
+
+
+@structured_op
+def pairwise_chebyshev_distance(
+    A=TensorDef(T1, S.M, S.K),
+    B=TensorDef(T2, S.N, S.K),
+    O=TensorDef(U, S.M, S.N, output=True),
+):
+    """Chebyshev distance of each row of A to each row of B.
+
+        O[m, n] = the maximum of O[m, n] and, over k, |A[m, k] - B[n, k]|
+
+    Shapes: A (M, K), B (N, K), O (M, N).
+    Dtypes: floats and signed integers; A and B are cast to that of O before the difference.
+    Source: this library; SciPy's `scipy.spatial.distance.cdist`, metric chebyshev.
+    """
+    domain(D.m, D.n, D.k)
+    O[D.m, D.n] = ReduceFn.max_signed[D.k](_absolute_difference(A[D.m, D.k], B[D.n, D.k]))
+
+
+@structured_op
+def squared_euclidean_distance_from_products(
+    G=TensorDef(T1, S.M, S.N),
+    a=TensorDef(T1, S.M),
+    b=TensorDef(T1, S.N),
+    O=TensorDef(T1, S.M, S.N, output=True),
+):
+    """Squared Euclidean distances from inner products and squared norms.
+
+        O[m, n] = max(a[m] + b[n] - 2 * G[m, n], 0)
+
+    Quicker than `pairwise_squared_euclidean_distance` and less exact for rows that are near to
+    each other: digits cancel.
+
+    Shapes: G (M, N) the products of rows, a (M) and b (N) their squared norms, O (M, N).
+    Dtypes: floats and signed integers; all alike.
+    Source: this library; scikit-learn's `euclidean_distances`.
+    """
+    domain(D.m, D.n)
+    O[D.m, D.n] = BinaryFn.max_signed(a[D.m] + b[D.n] - 2 * G[D.m, D.n], 0)
+
+
+@structured_op
+def cosine_similarity_from_products(
+    G=TensorDef(T1, S.M, S.N),
+    a=TensorDef(T1, S.M),
+    b=TensorDef(T1, S.N),
+    O=TensorDef(T1, S.M, S.N, output=True),
+):
+    """Cosines of the angles between rows, from inner products and squared norms.
+
+        O[m, n] = G[m, n] / (sqrt(a[m]) * sqrt(b[n]))
+
+    Shapes: G (M, N) the products of rows, a (M) and b (N) their squared norms, O (M, N).
+    Dtypes: any float; all alike. A row of zeros gives NaN.
+    Source: this library; scikit-learn's `cosine_similarity`, which gives 0 for a row of zeros.
+    """
+    domain(D.m, D.n)
+    O[D.m, D.n] = G[D.m, D.n] / (UnaryFn.sqrt(a[D.m]) * UnaryFn.sqrt(b[D.n]))

@@ -1,0 +1,237 @@
+"""Pieces of softmax and of layer, RMS and batch normalization, on the rows of a matrix.
+
+Each reduction and each element-wise step is an op, so that a compiler may fuse them:
+
+    softmax     row_max -> softmax_exponentials -> row_sum -> softmax_normalize
+    layer norm  row_sum / N -> row_sum_of_squared_deviations / N -> layer_normalize
+    RMS norm    row_sum_of_squares / N -> rms_normalize
+
+(row_max, row_sum and row_sum_of_squares are in reduction.py.)
+"""
+
+from linalg_ext.opdsl import (
+    T1,
+    D,
+    S,
+    ScalarDef,
+    TensorDef,
+    TypeFn,
+    U,
+    UnaryFn,
+    domain,
+    structured_op,
+)
+
+__all__ = [
+    "batch_normalize_nchw",
+    "batch_normalize_nhwc",
+    "bias_add",
+    "layer_normalize",
+    "log_softmax_normalize",
+    "rms_normalize",
+    "row_sum_of_exponentials",
+    "row_sum_of_squared_deviations",
+    "softmax_exponentials",
+    "softmax_normalize",
+]
+
+
+@structured_op
+def bias_add(
+    X=TensorDef(T1, S.M, S.N),
+    bias=TensorDef(T1, S.N),
+    O=TensorDef(T1, S.M, S.N, output=True),
+):
+    """A vector added to each row of a matrix.
+
+        O[m, n] = X[m, n] + bias[n]
+
+    Shapes: X (M, N), bias (N), O (M, N).
+    Dtypes: any numbers; all alike.
+    Source: this library; TensorFlow's `tf.nn.bias_add`.
+    """
+    domain(D.m, D.n)
+    O[D.m, D.n] = X[D.m, D.n] + bias[D.n]
+
+
+@structured_op
+def softmax_exponentials(
+    X=TensorDef(T1, S.M, S.N),
+    maximum=TensorDef(T1, S.M),
+    O=TensorDef(T1, S.M, S.N, output=True),
+):
+    """Exponentials of each row, less its largest element.
+
+        O[m, n] = exp(X[m, n] - maximum[m])
+
+    Shapes: X (M, N), maximum (M), O (M, N).
+    Dtypes: any float; all alike. A row of -inf alone gives NaN.
+    Source: this library; the first step of a softmax that cannot overflow.
+    """
+    domain(D.m, D.n)
+    O[D.m, D.n] = UnaryFn.exp(X[D.m, D.n] - maximum[D.m])
+
+
+@structured_op
+def row_sum_of_exponentials(
+    X=TensorDef(T1, S.M, S.N),
+    maximum=TensorDef(T1, S.M),
+    O=TensorDef(U, S.M, output=True),
+):
+    """Sum of the exponentials of each row, less its largest element, added to O.
+
+        O[m] += sum over n of exp(X[m, n] - maximum[m])
+
+    Shapes: X (M, N), maximum (M), O (M).
+    Dtypes: any floats; the exponential is in that of X, the sum in that of O.
+    Source: this library; the sum of a softmax, whose logarithm serves `log_softmax_normalize`.
+    """
+    domain(D.m, D.n)
+    O[D.m] += TypeFn.cast_signed(U, UnaryFn.exp(X[D.m, D.n] - maximum[D.m]))
+
+
+@structured_op
+def softmax_normalize(
+    E=TensorDef(T1, S.M, S.N),
+    total=TensorDef(T1, S.M),
+    O=TensorDef(T1, S.M, S.N, output=True),
+):
+    """Each row divided by a number, as the last step of a softmax.
+
+        O[m, n] = E[m, n] / total[m]
+
+    Shapes: E (M, N) the exponentials, total (M) their sums, O (M, N).
+    Dtypes: any float; all alike.
+    Source: this library; SciPy's `scipy.special.softmax`, axis 1.
+    """
+    domain(D.m, D.n)
+    O[D.m, D.n] = E[D.m, D.n] / total[D.m]
+
+
+@structured_op
+def log_softmax_normalize(
+    X=TensorDef(T1, S.M, S.N),
+    maximum=TensorDef(T1, S.M),
+    total=TensorDef(T1, S.M),
+    O=TensorDef(T1, S.M, S.N, output=True),
+):
+    """Logarithm of the softmax of each row, from its largest element and its sum.
+
+        O[m, n] = X[m, n] - maximum[m] - log(total[m])
+
+    Shapes: X (M, N), maximum (M), total (M) as `row_sum_of_exponentials` gives it, O (M, N).
+    Dtypes: any float; all alike.
+    Source: this library; SciPy's `scipy.special.log_softmax`, axis 1.
+    """
+    domain(D.m, D.n)
+    O[D.m, D.n] = X[D.m, D.n] - maximum[D.m] - UnaryFn.log(total[D.m])
+
+
+@structured_op
+def row_sum_of_squared_deviations(
+    X=TensorDef(T1, S.M, S.N),
+    mean=TensorDef(U, S.M),
+    O=TensorDef(U, S.M, output=True),
+):
+    """Sum of the squared distances of each row's elements to its mean, added to O.
+
+        O[m] += sum over n of (X[m, n] - mean[m]) ** 2
+
+    Shapes: X (M, N), mean (M), O (M); divided by N, O is the variance.
+    Dtypes: any numbers; X is cast to that of mean and O, as signed, before the difference.
+    Source: this library; NumPy's `numpy.var`, axis 1, times N.
+    """
+    domain(D.m, D.n)
+    deviation = TypeFn.cast_signed(U, X[D.m, D.n]) - mean[D.m]
+    O[D.m] += deviation * deviation
+
+
+@structured_op
+def layer_normalize(
+    X=TensorDef(T1, S.M, S.N),
+    mean=TensorDef(T1, S.M),
+    variance=TensorDef(T1, S.M),
+    weight=TensorDef(T1, S.N),
+    bias=TensorDef(T1, S.N),
+    epsilon=ScalarDef(T1),
+    O=TensorDef(T1, S.M, S.N, output=True),
+):
+    """Layer normalization of each row, from its mean and its variance.
+
+        O[m, n] = (X[m, n] - mean[m]) / sqrt(variance[m] + epsilon) * weight[n] + bias[n]
+
+    Shapes: X and O (M, N), mean and variance (M), weight and bias (N), epsilon a scalar.
+    Dtypes: any float; all alike.
+    Source: this library; Ba et al., arXiv 1607.06450.
+    """
+    domain(D.m, D.n)
+    scale = UnaryFn.rsqrt(variance[D.m] + epsilon)
+    O[D.m, D.n] = (X[D.m, D.n] - mean[D.m]) * scale * weight[D.n] + bias[D.n]
+
+
+@structured_op
+def rms_normalize(
+    X=TensorDef(T1, S.M, S.N),
+    mean_square=TensorDef(T1, S.M),
+    weight=TensorDef(T1, S.N),
+    epsilon=ScalarDef(T1),
+    O=TensorDef(T1, S.M, S.N, output=True),
+):
+    """Root-mean-square normalization of each row, from the mean of its squares.
+
+        O[m, n] = X[m, n] / sqrt(mean_square[m] + epsilon) * weight[n]
+
+    Shapes: X and O (M, N), mean_square (M), weight (N), epsilon a scalar.
+    Dtypes: any float; all alike.
+    Source: this library; Zhang and Sennrich, NeurIPS 2019.
+    """
+    domain(D.m, D.n)
+    O[D.m, D.n] = X[D.m, D.n] * UnaryFn.rsqrt(mean_square[D.m] + epsilon) * weight[D.n]
+
+
+@structured_op
+def batch_normalize_nchw(
+    X=TensorDef(T1, S.N, S.C, S.H, S.W),
+    mean=TensorDef(T1, S.C),
+    variance=TensorDef(T1, S.C),
+    weight=TensorDef(T1, S.C),
+    bias=TensorDef(T1, S.C),
+    epsilon=ScalarDef(T1),
+    O=TensorDef(T1, S.N, S.C, S.H, S.W, output=True),
+):
+    """Batch normalization of images, channels first, from known means and variances.
+
+        O[n, c, h, w] = (X[n, c, h, w] - mean[c]) / sqrt(variance[c] + epsilon) * weight[c]
+            + bias[c]
+
+    Shapes: X and O (N, C, H, W), epsilon a scalar, the rest (C).
+    Dtypes: any float; all alike.
+    Source: this library; Ioffe and Szegedy, ICML 2015, as at inference.
+    """
+    domain(D.n, D.c, D.h, D.w)
+    scale = UnaryFn.rsqrt(variance[D.c] + epsilon)
+    O[D.n, D.c, D.h, D.w] = (X[D.n, D.c, D.h, D.w] - mean[D.c]) * scale * weight[D.c] + bias[D.c]
+
+
+@structured_op
+def batch_normalize_nhwc(
+    X=TensorDef(T1, S.N, S.H, S.W, S.C),
+    mean=TensorDef(T1, S.C),
+    variance=TensorDef(T1, S.C),
+    weight=TensorDef(T1, S.C),
+    bias=TensorDef(T1, S.C),
+    epsilon=ScalarDef(T1),
+    O=TensorDef(T1, S.N, S.H, S.W, S.C, output=True),
+):
+    """Batch normalization of images, channels last, from known means and variances.
+
+        O[n, h, w, c] = (X[n, h, w, c] - mean[c]) / sqrt(variance[c] + epsilon) * weight[c]
+            + bias[c]
+
+    Shapes: X and O (N, H, W, C), epsilon a scalar, the rest (C).
+    Dtypes: any float; all alike.
+    Source: this library; Ioffe and Szegedy, ICML 2015, as at inference.
+    """
+    domain(D.n, D.h, D.w, D.c)
+    scale = UnaryFn.rsqrt(variance[D.c] + epsilon)
+    O[D.n, D.h, D.w, D.c] = (X[D.n, D.h, D.w, D.c] - mean[D.c]) * scale * weight[D.c] + bias[D.c]

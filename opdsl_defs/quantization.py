@@ -1,0 +1,107 @@
+"""Quantized matrix products, and the way to quantized numbers and back.
+
+A quantized number q of zero point z and scale s stands for (q - z) * s.
+"""
+
+from linalg_ext.opdsl import (
+    I32,
+    T1,
+    T2,
+    BinaryFn,
+    D,
+    S,
+    ScalarDef,
+    TensorDef,
+    TypeFn,
+    U,
+    UnaryFn,
+    domain,
+    structured_op,
+)
+
+__all__ = ["dequantize", "quantize", "quantized_batch_matmul", "quantized_matmul"]
+
+
+@structured_op
+def quantized_matmul(
+    A=TensorDef(T1, S.M, S.K),
+    B=TensorDef(T2, S.K, S.N),
+    AZp=ScalarDef(I32),
+    BZp=ScalarDef(I32),
+    C=TensorDef(U, S.M, S.N, output=True),
+):
+    """Product of two quantized matrices, added to C.
+
+        C[m, n] += sum over k of (A[m, k] - AZp) * (B[k, n] - BZp)
+
+    Shapes: A (M, K), B (K, N), C (M, N); the zero points AZp and BZp are scalars.
+    Dtypes: any numbers, zero points int32; all are cast to that of C before the difference.
+    Source: upstream's `linalg.quantized_matmul`.
+    """
+    domain(D.m, D.n, D.k)
+    C[D.m, D.n] += (TypeFn.cast_signed(U, A[D.m, D.k]) - TypeFn.cast_signed(U, AZp)) * (
+        TypeFn.cast_signed(U, B[D.k, D.n]) - TypeFn.cast_signed(U, BZp)
+    )
+
+
+@structured_op
+def quantized_batch_matmul(
+    A=TensorDef(T1, S.Batch, S.M, S.K),
+    B=TensorDef(T2, S.Batch, S.K, S.N),
+    AZp=ScalarDef(I32),
+    BZp=ScalarDef(I32),
+    C=TensorDef(U, S.Batch, S.M, S.N, output=True),
+):
+    """Product of each pair of quantized matrices in a batch, added to C.
+
+        C[b, m, n] += sum over k of (A[b, m, k] - AZp) * (B[b, k, n] - BZp)
+
+    Shapes: A (Batch, M, K), B (Batch, K, N), C (Batch, M, N); AZp and BZp are scalars.
+    Dtypes: any numbers, zero points int32; all are cast to that of C before the difference.
+    Source: upstream's `linalg.quantized_batch_matmul`.
+    """
+    domain(D.b, D.m, D.n, D.k)
+    C[D.b, D.m, D.n] += (TypeFn.cast_signed(U, A[D.b, D.m, D.k]) - TypeFn.cast_signed(U, AZp)) * (
+        TypeFn.cast_signed(U, B[D.b, D.k, D.n]) - TypeFn.cast_signed(U, BZp)
+    )
+
+
+@structured_op
+def quantize(
+    I=TensorDef(T1),
+    scale=ScalarDef(T1),
+    zero_point=ScalarDef(T1),
+    low=ScalarDef(T1),
+    high=ScalarDef(T1),
+    O=TensorDef(U, output=True),
+):
+    """Each float as a quantized integer, limited to an interval.
+
+        O = clip(round(I / scale) + zero_point, low, high)
+
+    Halves are rounded away from zero. Give the limits of the type of O for low and high.
+
+    Shapes: I and O any, alike; the rest scalars.
+    Dtypes: I and the scalars a float, alike; O a signed integer type.
+    Source: this library; ONNX's `QuantizeLinear`, which rounds halves to even.
+    """
+    rounded = UnaryFn.round(I[None] / scale) + zero_point
+    O[None] = TypeFn.cast_signed(U, BinaryFn.min_signed(BinaryFn.max_signed(rounded, low), high))
+
+
+@structured_op
+def dequantize(
+    I=TensorDef(T1),
+    scale=ScalarDef(U),
+    zero_point=ScalarDef(I32),
+    O=TensorDef(U, output=True),
+):
+    """The floats that quantized integers stand for.
+
+        O = (I - zero_point) * scale
+
+    Shapes: I and O any, alike; scale and zero_point scalars.
+    Dtypes: I a signed integer type, zero_point int32; scale and O a float, alike.
+    Source: this library; ONNX's `DequantizeLinear`.
+    """
+    O[None] = (TypeFn.cast_signed(U, I[None]) - TypeFn.cast_signed(U, zero_point)) * scale
