@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import sys
 import threading
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from linalg_ext.compiler import compile
+from resources import skip_machine
 
 # Each returns one memref or two of four floats; %x is memory of the caller's.
 RETURNS = {
@@ -146,7 +148,9 @@ def test_the_kernel_outlives_the_module() -> None:
     np.testing.assert_array_equal(y, [2, 2, 2, 2])
 
 
-def resident() -> Any:
+def resident() -> int:
+    if not sys.platform.startswith("linux"):
+        skip_machine("Linux, to tell the memory in use")
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * 4096
 
@@ -181,7 +185,7 @@ def test_two_thousand_small_calls_do_not_leak() -> None:
 
     libc = ctypes.CDLL(None)
     if not hasattr(libc, "mallinfo2"):
-        pytest.skip("no malloc statistics here")
+        skip_machine("a C library with malloc statistics")
     libc.mallinfo2.restype = MallInfo
     kernel = compile(OPEN.replace("<4xf32>", "<100xf32>"), trusted=True)
     x = np.zeros(100, np.float32)
