@@ -47,7 +47,7 @@ def _matmul(size: int) -> tuple[Work, Work]:
 
 def _distance() -> tuple[Work, Work]:
     x, y = _random(256, 32), _random(192, 32)
-    op = lx.ops.pairwise_squared_distance
+    op = lx.ops.pairwise_squared_euclidean_distance
     return lambda: op(x, y), lambda: ((x[:, None] - y[None]) ** 2).sum(-1)
 
 

@@ -151,6 +151,8 @@ def _is_upward(found: Import) -> bool:
         return False  # another package; or the package root, which offers every room
     if found.room == found.imported_room:
         return False
+    if not found.imported_room:
+        return found.room != "cli"  # the top of the house uses the public names
     own, other = _tier(found.room), _tier(found.imported_room)
     if own is None or other is None or other > own:
         return True

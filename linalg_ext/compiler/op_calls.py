@@ -15,14 +15,14 @@ from linalg_ext.context import new_context
 from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
 from linalg_ext.definition.model import OpDefinition, OperandKind
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError, ShapeError
-from linalg_ext.compiler.compile import compile
+from linalg_ext.compiler.compilation import compile
 from linalg_ext.compiler.kernel import Kernel
 from linalg_ext.compiler.op_dtypes import resolve_dtypes, unsigned_type_vars
 from linalg_ext.compiler.op_shapes import Shape, resolve_shapes
 from linalg_ext.compiler.overlap import share_memory
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.runtime.dtypes import DType, by_dtype
-from linalg_ext.structured.calls import build, split_inputs
+from linalg_ext.structured.calls import build, results_of, split_inputs
 from linalg_ext.structured.operands import bind
 from linalg_ext.structured.outputs import initial_tensor
 
@@ -127,7 +127,7 @@ def _compile(call: _Call) -> Kernel:
         with ir.InsertionPoint(module.body):
             _build_function(call)
         results = [call.dtypes[str(output.type_var)] for output in definition.outputs]
-        return compile(module, definition.name, trusted=True, result_dtypes=results)
+        return compile(module, definition.name, trusted=True, checked=False, result_dtypes=results)
 
 
 def _build_function(call: _Call) -> None:
@@ -163,8 +163,7 @@ def _build_function(call: _Call) -> None:
             for output in definition.outputs
         ]
         bound = bind(definition, inputs, outputs, call.attributes, unsigned_type_vars(call.dtypes))
-        built = build(bound)
-        func.ReturnOp([built] if isinstance(built, ir.Value) else list(built))
+        func.ReturnOp(results_of(build(bound)))
 
 
 def _per_output(definition: OpDefinition, keyword: str, value: Any) -> dict[str, Any]:
@@ -185,7 +184,7 @@ def _dtype(definition: OpDefinition, value: Any) -> DType | None:
     if value is None:
         return None
     try:
-        dtype = np.dtype(value)
+        dtype: DType = np.dtype(value)
         by_dtype(dtype)
     except (TypeError, DTypeError) as error:
         raise DTypeError(

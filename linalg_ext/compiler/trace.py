@@ -12,7 +12,7 @@ import numpy as np
 from linalg_ext.bindings import func, ir
 from linalg_ext.context import new_context
 from linalg_ext.errors import ArgumentError, SourceLocation, caller_location
-from linalg_ext.compiler.compile import compile
+from linalg_ext.compiler.compilation import compile
 from linalg_ext.compiler.kernel import Kernel
 from linalg_ext.compiler.op_shapes import Shape
 from linalg_ext.compiler.traced import Traced, as_traced, element_type
@@ -28,6 +28,9 @@ class JitFunction:
     Call it as the function itself, on arrays; `out=` says where the result goes. `lower` gives the
     traced module, `lower(...).compile()` the kernel.
     """
+
+    __name__: str
+    __wrapped__: Callable[..., Any]
 
     def __init__(self, function: Callable[..., Any]) -> None:
         functools.update_wrapper(self, function)
@@ -62,7 +65,7 @@ class JitFunction:
         return tuple((array.shape, array.dtype) for array in arrays)
 
     def __repr__(self) -> str:
-        return f"<jit {self.__name__}, {len(self._kernels)} kernel(s)>"  # type: ignore[attr-defined]  # by update_wrapper
+        return f"<jit {self.__name__}, {len(self._kernels)} kernel(s)>"
 
 
 class Lowered:
@@ -84,7 +87,9 @@ class Lowered:
 
     def compile(self) -> Kernel:
         """The kernel for this machine."""
-        return compile(self.module, self.name, trusted=True, result_dtypes=self._dtypes)
+        return compile(
+            self.module, self.name, trusted=True, checked=False, result_dtypes=self._dtypes
+        )
 
     def __repr__(self) -> str:
         return f"<Lowered {self.name}>\n{self.as_text()}"

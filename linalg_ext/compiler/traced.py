@@ -16,7 +16,7 @@ from linalg_ext.compiler.op_dtypes import resolve_dtypes, unsigned_type_vars
 from linalg_ext.compiler.op_shapes import Shape, resolve_shapes
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.runtime.dtypes import DType, by_dtype
-from linalg_ext.structured.calls import build, split_inputs
+from linalg_ext.structured.calls import build, results_of, split_inputs
 from linalg_ext.structured.operands import bind
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.outputs import initial_tensor
@@ -173,8 +173,8 @@ def call_on_traced(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[s
             assignment = definition.assignment_to(output.name)
             shape = shapes[output.name]
             outputs.append(initial_tensor(assignment, shape, element_type(wanted), attributes, wanted))
-    built = build(bind(definition, values, outputs, attributes, unsigned_type_vars(dtypes)))
-    results = [built] if isinstance(built, ir.Value) else list(built)
+    bound = bind(definition, values, outputs, attributes, unsigned_type_vars(dtypes))
+    results = results_of(build(bound))
     traced = tuple(
         Traced(result, dtypes[str(output.type_var)])
         for result, output in zip(results, definition.outputs, strict=True)

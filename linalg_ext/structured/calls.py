@@ -71,6 +71,13 @@ def build(
     return results[0] if len(results) == 1 else results
 
 
+def results_of(built: ir.Value | ir.OpResultList | ir.Operation) -> list[ir.Value]:
+    """What `build` answered, as a list of results."""
+    if isinstance(built, ir.Value):
+        return [built]
+    return list(built.results if isinstance(built, ir.Operation) else built)
+
+
 def split_inputs(
     definition: OpDefinition, operands: Sequence[Any], keywords: dict[str, Any]
 ) -> list[Any]:
