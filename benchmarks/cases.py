@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 import linalg_ext as lx
-
 from benchmarks.timing import Work
 
 
@@ -51,16 +50,10 @@ def _distance() -> tuple[Work, Work]:
     return lambda: op(x, y), lambda: ((x[:, None] - y[None]) ** 2).sum(-1)
 
 
-def _compile() -> tuple[Work, Work]:
-    sample = lx.samples.load("gemm_swish_clamp_tanh")
-    return lambda: lx.compile(sample.text), lambda: lx.parse(sample.text)
-
-
 CASES = (
     Case("call: add, 4 elements, out=", "np.add", _call),
     Case("element-wise chain, 1M f32", "NumPy", _chain),
     Case("matmul 64, f32", "NumPy", lambda: _matmul(64)),
     Case("matmul 256, f32", "NumPy", lambda: _matmul(256)),
     Case("pairwise distance 256 x 192 x 32", "NumPy", _distance),
-    Case("compile a module from PyTorch", "parsing it", _compile),
 )

@@ -1,5 +1,6 @@
 """Products beyond the matrix product: outer, Kronecker, of three factors, in semirings."""
 
+from linalg_ext.definition.scalar import ScalarExpr
 from linalg_ext.opdsl import (
     T1,
     T2,
@@ -28,7 +29,7 @@ __all__ = [
 
 
 def _product(*factors):
-    result = TypeFn.cast_signed(U, factors[0])
+    result: ScalarExpr = TypeFn.cast_signed(U, factors[0])
     for factor in factors[1:]:
         result = result * TypeFn.cast_signed(U, factor)
     return result

@@ -45,12 +45,12 @@ def resolve_dtypes(
     for operands in (tensors, scalars):
         for name, group in _by_type_var(operands).items():
             if name not in dtypes:
-                dtypes[name] = _common(definition, [inputs[o.name] for o in group])
+                dtypes[name] = common_dtype(definition.name, [inputs[o.name] for o in group])
     for output in definition.outputs:
         name = str(output.type_var)
         if name not in dtypes:
             deciding = [inputs[o.name] for o in (tensors or scalars)]
-            dtypes[name] = _common(definition, deciding)
+            dtypes[name] = common_dtype(definition.name, deciding)
     for name, found in dtypes.items():
         try:
             by_dtype(found)
@@ -81,11 +81,14 @@ def _names(operands: Sequence[Operand]) -> list[str]:
     return [operand.name for operand in operands]
 
 
-def _common(definition: OpDefinition, values: Sequence[Any]) -> DType:
+def common_dtype(op: str, values: Sequence[Any]) -> DType:
+    """The dtype in which arrays, dtypes and Python numbers meet, by NumPy's rules.
+
+    Raises:
+        DTypeError: they have none.
+    """
     if not values:
-        raise DTypeError(
-            f"{definition.name}: no input decides the dtype of its output", cure="give dtype="
-        )
+        raise DTypeError(f"{op}: no input decides the dtype of its output", cure="give dtype=")
     try:
         return np.result_type(*values)
     except TypeError as error:
@@ -93,7 +96,7 @@ def _common(definition: OpDefinition, values: Sequence[Any]) -> DType:
             str(getattr(value, "dtype", type(value).__name__)) for value in values
         )
         raise DTypeError(
-            f"{definition.name}: {dtypes} have no common dtype",
+            f"{op}: {dtypes} have no common dtype",
             cure="convert them with array.astype(...), or give dtype=",
             notes=[str(error)],
         ) from None

@@ -9,16 +9,16 @@ import numpy as np
 
 from linalg_ext import opdsl_defs as ops
 from linalg_ext.bindings import arith, ir, linalg, tensor
+from linalg_ext.compiler.op_dtypes import common_dtype, resolve_dtypes, unsigned_type_vars
+from linalg_ext.compiler.op_shapes import Shape, resolve_shapes
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.model import OpDefinition, OperandKind
 from linalg_ext.errors import ArgumentError, DTypeError, ShapeError, caller_location
-from linalg_ext.compiler.op_dtypes import resolve_dtypes, unsigned_type_vars
-from linalg_ext.compiler.op_shapes import Shape, resolve_shapes
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.structured.calls import build, results_of, split_inputs
-from linalg_ext.structured.operands import bind
 from linalg_ext.structured.constants import number_constant
+from linalg_ext.structured.operands import bind
 from linalg_ext.structured.outputs import initial_tensor
 
 Operand = "Traced | np.ndarray[Any, Any] | float"
@@ -79,7 +79,7 @@ class Traced:
         return _operator(ops.div, *_as_inexact(other, self))
 
     def __neg__(self) -> Traced:
-        return call_on_traced(ops.negf, (self,), {})
+        return _one(ops.negf, self)
 
     def __matmul__(self, other: Any) -> Traced:
         if self.ndim != 2 or np.ndim(other) != 2:
@@ -89,7 +89,7 @@ class Traced:
                 expected="two matrices",
                 cure="use the op for these ranks: lx.ops.matvec, vecmat, dot, batch_matmul",
             )
-        return call_on_traced(ops.matmul, (self, other), {})
+        return _one(ops.matmul, self, other)
 
     def __bool__(self) -> NoReturn:
         raise ArgumentError(
@@ -172,7 +172,9 @@ def call_on_traced(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[s
         else:
             assignment = definition.assignment_to(output.name)
             shape = shapes[output.name]
-            outputs.append(initial_tensor(assignment, shape, element_type(wanted), attributes, wanted))
+            outputs.append(
+                initial_tensor(assignment, shape, element_type(wanted), attributes, wanted)
+            )
     bound = bind(definition, values, outputs, attributes, unsigned_type_vars(dtypes))
     results = results_of(build(bound))
     traced = tuple(
@@ -203,14 +205,19 @@ def as_traced(value: Any, dtype: DType | None = None) -> Traced:
             where=caller_location(),
             cure="pass it as an argument of the function",
         )
-    elements = ir.DenseElementsAttr.get(np.ascontiguousarray(array), type=kind)
+    elements = ir.DenseElementsAttr.get(memoryview(np.ascontiguousarray(array)), type=kind)
     return Traced(arith.ConstantOp(kind, elements).result, array.dtype)
+
+
+def _one(op: StructuredOp, *operands: Any, **keywords: Any) -> Traced:
+    """Record an op that has one output."""
+    result: Traced = call_on_traced(op, operands, keywords)
+    return result
 
 
 def _operator(op: StructuredOp, lhs: Any, rhs: Any) -> Traced:
     """An operator by NumPy's rules: a common dtype, and shapes broadcast to a common one."""
-    deciding = [v.dtype if isinstance(v, Traced) else v for v in (lhs, rhs)]
-    dtype = np.result_type(*deciding)
+    dtype = _common(op.op_name, lhs, rhs)
     sides = [_cast(as_traced(value, dtype), dtype) for value in (lhs, rhs)]
     try:
         shape = np.broadcast_shapes(*(side.shape for side in sides))
@@ -220,13 +227,16 @@ def _operator(op: StructuredOp, lhs: Any, rhs: Any) -> Traced:
             where=caller_location(),
             expected="shapes that broadcast together as NumPy's do",
         ) from None
-    return call_on_traced(op, tuple(_broadcast(side, shape) for side in sides), {})  # type: ignore[no-any-return]
+    return _one(op, *(_broadcast(side, shape) for side in sides))
+
+
+def _common(op: str, *values: Any) -> DType:
+    return common_dtype(op, [v.dtype if isinstance(v, Traced) else v for v in values])
 
 
 def _as_inexact(lhs: Any, rhs: Any) -> tuple[Any, Any]:
     """True division: integers become floats first."""
-    deciding = [v.dtype if isinstance(v, Traced) else v for v in (lhs, rhs)]
-    dtype = np.result_type(*deciding)
+    dtype = _common("division", lhs, rhs)
     if by_dtype(dtype).kind in ("float", "complex"):
         return lhs, rhs
     double = np.dtype(np.float64)
@@ -236,7 +246,7 @@ def _as_inexact(lhs: Any, rhs: Any) -> tuple[Any, Any]:
 def _cast(value: Traced, dtype: DType) -> Traced:
     if value.dtype == dtype:
         return value
-    return call_on_traced(ops.copy, (value,), {"dtype": dtype})  # type: ignore[no-any-return]
+    return _one(ops.copy, value, dtype=dtype)
 
 
 def _broadcast(value: Traced, shape: Sequence[int]) -> Traced:
@@ -258,8 +268,9 @@ def _broadcast(value: Traced, shape: Sequence[int]) -> Traced:
         source = tensor.CollapseShapeOp(dropped, source, groups).result
     added = [axis for axis in range(len(shape)) if axis - offset not in kept]
     empty = tensor.EmptyOp(list(shape), element).result
-    result = linalg.broadcast(source, outs=[empty], dimensions=added)
-    return Traced(result if isinstance(result, ir.Value) else result.results[0], value.dtype)
+    broadcast = linalg.BroadcastOp([empty.type], source, empty, added)
+    linalg.fill_builtin_region(broadcast.operation)
+    return Traced(broadcast.results[0], value.dtype)
 
 
 def _initial_values(definition: OpDefinition, init: Any) -> dict[str, Traced]:

@@ -175,7 +175,7 @@ def _selector(on: Roots | None, pass_name: str) -> tuple[Callable[[str], bool], 
     if isinstance(on, Iterable):
         names = frozenset(_name(root, pass_name) for root in on)
         return names.__contains__, names
-    if callable(on):
+    if callable(on) and not isinstance(on, type):
         return on, frozenset()
     raise ArgumentError(
         f"{pass_name} cannot match on {on!r}",

@@ -26,7 +26,9 @@ def fold_transposes(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
     operation = op.operation
     if "indexing_maps" not in operation.attributes:
         return False
-    maps = [ir.AffineMapAttr(attr).value for attr in ir.ArrayAttr(operation.attributes["indexing_maps"])]
+    maps = [
+        ir.AffineMapAttr(attr).value for attr in ir.ArrayAttr(operation.attributes["indexing_maps"])
+    ]
     changed = False
     for index in range(len(operation.operands) - _output_count(operation)):
         transpose = operation.operands[index].owner

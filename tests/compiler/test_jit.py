@@ -1,0 +1,186 @@
+"""Functions of ops, traced and compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linalg_ext as lx
+from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
+from linalg_ext.opdsl import D, S, ScalarDef, T, TensorDef, structured_op
+
+Array = np.ndarray[Any, Any]
+
+
+def random(*shape: int, dtype: Any = np.float32) -> Array:
+    return np.random.default_rng(5).standard_normal(shape).astype(dtype)
+
+
+def check(function: Any, *arrays: Array, rtol: float = 1e-5) -> None:
+    """The jitted function equals the same function in NumPy."""
+    np.testing.assert_allclose(
+        lx.jit(function)(*arrays), function(*arrays), rtol=rtol, atol=rtol, strict=True
+    )
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a, b: a + b,
+        lambda a, b: a - b * 2,
+        lambda a, b: 1 / (a * a + 1) - b,
+        lambda a, b: -a / 3,
+        lambda a, b: 2 - a + 3 * b,
+    ],
+)
+def test_operators_are_numpys(function: Any) -> None:
+    check(function, random(3, 4), random(3, 4))
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ((3, 4), (4,)),
+        ((3, 1), (1, 4)),
+        ((2, 3, 4), (3, 1)),
+        ((), (2, 2)),
+        ((1, 1), (2, 3)),
+        ((5,), (1,)),
+    ],
+)
+def test_operators_broadcast(left: tuple[int, ...], right: tuple[int, ...]) -> None:
+    check(lambda a, b: a * b + a, random(*left), random(*right))
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [(np.int8, np.int32), (np.float32, np.float64), (np.uint8, np.int8), (np.int32, np.float32)],
+)
+def test_operators_follow_numpys_dtypes(left: Any, right: Any) -> None:
+    a = np.arange(6).reshape(2, 3).astype(left)
+    check(lambda a, b: a * b + 1, a, np.full((2, 3), 3, right))
+    check(lambda a, b: a / b, a, np.full((2, 3), 3, right))
+
+
+def test_a_layer_is_one_fused_kernel() -> None:
+    def layer(x: Any, w: Any, b: Any) -> Any:
+        return lx.ops.tanh(x @ w + b) * 0.5
+
+    x, w, b = random(6, 5), random(5, 3), random(3)
+    kernel = lx.jit(layer).lower(x, w, b).compile()
+    np.testing.assert_allclose(kernel(x, w, b), np.tanh(x @ w + b) * 0.5, rtol=1e-5)
+    # The zero that the matmul starts from, the matmul, and all that is element-wise in one.
+    assert kernel.as_text("linalg").count("linalg.generic") == 3
+
+
+def test_ops_of_the_user_are_recorded() -> None:
+    @structured_op
+    def scaled(a=ScalarDef(T), X=TensorDef(T, S.N), C=TensorDef(T, S.N, output=True)):
+        C[D.n] = a * X[D.n]
+
+    x = random(4)
+    np.testing.assert_array_equal(lx.jit(lambda v: scaled(3.0, v) + 1)(x), 3 * x + 1)
+    total = lx.jit(lambda v, s: scaled(s, v))
+    np.testing.assert_array_equal(total(x, np.array(2, np.float32)), 2 * x)
+
+
+def test_arrays_from_outside_become_constants() -> None:
+    weights = random(4, 2)
+    x = random(3, 4)
+    layer = lx.jit(lambda v: v @ weights)
+    np.testing.assert_allclose(layer(x), x @ weights, rtol=1e-5)
+    assert "arith.constant dense" in layer.lower(x).as_text()
+
+
+def test_init_inside_a_trace() -> None:
+    a, b, c = random(2, 3), random(3, 2), random(2, 2)
+    traced = lx.jit(lambda a, b, c: lx.ops.matmul(a, b, init=c))
+    np.testing.assert_allclose(traced(a, b, c), c + a @ b, rtol=1e-6)
+
+
+def test_several_results_and_out() -> None:
+    a, b = random(3), random(3)
+    both = lx.jit(lambda a, b: (a + b, a * b))
+    total, product = both(a, b)
+    np.testing.assert_array_equal(total, a + b)
+    np.testing.assert_array_equal(product, a * b)
+    out = (np.empty(3, np.float32), np.empty(3, np.float32))
+    both(a, b, out=out)
+    np.testing.assert_array_equal(out[1], a * b)
+
+
+def test_a_result_may_be_an_input_or_a_constant() -> None:
+    a = random(3)
+    same, one = lx.jit(lambda a: (a, 1.5))(a)
+    np.testing.assert_array_equal(same, a)
+    assert not np.shares_memory(same, a)
+    assert one == 1.5
+
+
+def test_one_kernel_for_each_set_of_shapes() -> None:
+    traces = []
+
+    @lx.jit
+    def function(a: Any) -> Any:
+        traces.append(a.shape)
+        return a + a
+
+    for shape in ((2,), (2,), (3,), (2,)):
+        function(random(*shape))
+    assert traces == [(2,), (3,)]
+    assert repr(function) == "<jit function, 2 kernel(s)>"
+
+
+def test_the_ir_points_at_the_function() -> None:
+    def somewhere(a: Any) -> Any:
+        return a + a
+
+    lowered = lx.jit(somewhere).lower(random(2))
+    text = lowered.module.ir.operation.get_asm(enable_debug_info=True)
+    assert f'test_jit.py":{somewhere.__code__.co_firstlineno}:' in text
+
+
+def _branch(a: Any) -> Any:
+    return a if a else -a
+
+
+@pytest.mark.parametrize(
+    ("function", "kind", "message"),
+    [
+        (_branch, ArgumentError, r"truth of a traced value(.|\n)*select"),
+        (lambda a: np.asarray(a), ArgumentError, r"cannot become a NumPy array(.|\n)*lx\.ops"),
+        (lambda a: a + random(7), ShapeError, r"shapes \(2, 3\) and \(7,\)"),
+        (lambda a: a @ a, ShapeError, "dimension k is 3"),
+        (lambda a: a @ random(3, 2, 2), ShapeError, r"ranks 2 and 3(.|\n)*batch_matmul"),
+        (lambda a: lx.ops.exp(a, out=random(2, 3)), ArgumentError, "out= inside a traced"),
+        (lambda a: "text", ArgumentError, "returns 'text' under jit"),
+        (lambda a: None, ArgumentError, "returns None under jit"),
+        (lambda a: a + np.array(["x"]), DTypeError, "dtype <U32 has no element type"),
+        (lambda a: list(a), ArgumentError, "cannot be iterated over"),
+    ],
+)
+def test_what_cannot_be_traced_is_refused(
+    function: Any, kind: type[Exception], message: str
+) -> None:
+    with pytest.raises(kind, match=message):
+        lx.jit(function)(random(2, 3))
+
+
+def test_an_argument_must_be_an_array_that_mlir_knows() -> None:
+    with pytest.raises(DTypeError, match="dtype object"):
+        lx.jit(lambda a: a)(np.array([None]))
+
+
+def test_only_a_function_can_be_traced() -> None:
+    with pytest.raises(ArgumentError, match="jit got 3"):
+        lx.jit(3)  # type: ignore[arg-type]
+
+
+def test_an_exception_of_the_function_passes_through() -> None:
+    def broken(a: Any) -> Any:
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        lx.jit(broken)(random(2))

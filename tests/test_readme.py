@@ -1,0 +1,103 @@
+"""Every snippet of the README runs, in order, as a reader would type it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from linalg_ext.cli import COMMANDS, main
+from resources import REPOSITORY
+
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SNIPPETS = [(match[1], match[2]) for match in FENCE.finditer(README)]
+PYTHON = [text for language, text in SNIPPETS if language == "python"]
+CONSOLE = [
+    line.removeprefix("$ ").partition(" #")[0].strip()
+    for language, text in SNIPPETS
+    if language == "console"
+    for line in text.splitlines()
+]
+
+
+def test_the_snippets_are_of_known_languages() -> None:
+    assert {language for language, _ in SNIPPETS} == {"python", "console", "text"}
+    assert len(PYTHON) >= 4
+
+
+def test_the_python_snippets_run(tmp_path: Path) -> None:
+    """In one process, one after the other: from a file, so that errors have lines."""
+    program = tmp_path / "readme.py"
+    program.write_text("\n".join(PYTHON), encoding="utf-8")
+    result = subprocess.run(
+        [sys.executable, "-W", "error", program], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert result.returncode == 0, result.stderr
+    assert "!LinalgOpConfig" in result.stdout
+    assert "linalg-ext-double-by-adding" in result.stdout
+    assert "kernel layer(" in result.stdout
+
+
+def test_the_error_message_of_the_readme_is_what_a_user_sees(tmp_path: Path) -> None:
+    (shown,) = [text for language, text in SNIPPETS if language == "text"]
+    program = tmp_path / "kernels.py"
+    head = "from linalg_ext.opdsl import *\n" + "\n" * 7
+    program.write_text(
+        head
+        + "@structured_op\ndef row_sum(\n"
+        + "    A=TensorDef(T, S.M, S.N), C=TensorDef(T, S.M, output=True)):\n"
+        + "    C[D.m] = A[D.m, D.n]\n"
+    )
+    result = subprocess.run(
+        [sys.executable, program.name], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert result.stderr.endswith(shown), result.stderr
+
+
+def test_the_make_targets_exist() -> None:
+    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    for command in CONSOLE:
+        if command.startswith("make "):
+            assert re.search(rf"^{command.split()[1]}:", makefile, re.MULTILINE), command
+
+
+@pytest.mark.parametrize("command", [c for c in CONSOLE if c.startswith("linalg-ext ")])
+def test_the_commands_run(
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("FILE.mlir").write_text(
+        "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {\n  return %x : tensor<4xf32>\n}\n"
+    )
+    Path("FILE.py").write_text(
+        "from linalg_ext.opdsl import *\n\n@structured_op\n"
+        "def copy_(A=TensorDef(T), O=TensorDef(T, output=True)):\n"
+        '    """Copies."""\n    O[None] = A[None]\n'
+    )
+    np.savez("x.npz", in0=np.arange(4, dtype=np.float32))
+    assert main(shlex.split(command)[1:]) == 0, capsys.readouterr().err
+    if " run " in command:
+        with np.load("y.npz") as results:
+            np.testing.assert_array_equal(results[results.files[0]], np.arange(4))
+
+
+def test_every_command_is_in_the_readme() -> None:
+    assert {command.split()[1] for command in CONSOLE if command.startswith("linalg-ext ")} == set(
+        COMMANDS
+    )
+
+
+def test_the_folders_of_the_readme_exist() -> None:
+    for row in re.findall(r"^\| (`.*?) \|", README, re.MULTILINE):
+        for name in re.findall(r"`([\w./]+)`", row):
+            candidates = [REPOSITORY / name, REPOSITORY / "linalg_ext" / name]
+            assert any(path.exists() for path in candidates), name
