@@ -14,23 +14,48 @@ if TYPE_CHECKING:
     # What `_LAZY` says at run time, for type checkers and editors.
     from linalg_ext import errors as errors
     from linalg_ext import opdsl_defs as ops
+    from linalg_ext import samples as samples
     from linalg_ext import transforms as transforms
+    from linalg_ext.compiler import Kernel, compile, jit
+    from linalg_ext.module import Module, parse
+    from linalg_ext.notations import to_yaml
+    from linalg_ext.opdsl import structured_op
 
     __version__: str
 
-__all__ = ["errors", "ops", "transforms"]
+__all__ = [
+    "Kernel",
+    "Module",
+    "compile",
+    "errors",
+    "jit",
+    "ops",
+    "parse",
+    "samples",
+    "structured_op",
+    "to_yaml",
+    "transforms",
+]
 
 _LAZY = {
+    "Kernel": "linalg_ext.compiler:Kernel",
+    "Module": "linalg_ext.module:Module",
+    "compile": "linalg_ext.compiler:compile",
     "errors": "linalg_ext.errors",
+    "jit": "linalg_ext.compiler:jit",
     "ops": "linalg_ext.opdsl_defs",
+    "parse": "linalg_ext.module:parse",
+    "samples": "linalg_ext.samples",
+    "structured_op": "linalg_ext.opdsl:structured_op",
+    "to_yaml": "linalg_ext.notations:to_yaml",
     "transforms": "linalg_ext.transforms",
 }
 """Each public name and where it lives: `package.module`, or `package.module:attribute`."""
 
-
 register("call on values", "linalg_ext.structured.calls:call_on_values")
-register("call on arrays", "linalg_ext.jit.op_calls:call_on_arrays")
-register("call on traced", "linalg_ext.jit.trace:call_on_traced")
+register("call on arrays", "linalg_ext.compiler.op_calls:call_on_arrays")
+register("run a pipeline", "linalg_ext.rewriting.pipeline:run_pipeline")
+register("call on traced", "linalg_ext.compiler.traced:call_on_traced")
 
 
 def _public(name: str) -> Any:

@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from linalg_ext import dispatch
 from linalg_ext.bindings import ir as mlir
 from linalg_ext.context import new_context
 from linalg_ext.diagnostics import Diagnostic, collected, joined, of_error
@@ -172,7 +173,7 @@ class Module:
             PipelineError: it cannot be read, or one of its passes failed; this module is as before.
             CrashError: one of upstream's passes died; this module is as before.
         """
-        from linalg_ext.rewriting.pipeline import run_pipeline
+        run_pipeline = dispatch.handler("run a pipeline")
 
         run_pipeline(self, pipeline, trusted=trusted, on_stage=on_stage)
         return self
@@ -295,3 +296,7 @@ def _replace_contents(raw: mlir.Module, new: mlir.Module) -> None:
     _graveyards.setdefault(raw, []).append(grave)
     _copy_attributes(new, raw)
     _copy_ops(new, raw)
+
+
+parse = Module.parse
+"""`lx.parse(text)` is `Module.parse(text)`."""

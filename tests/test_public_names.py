@@ -55,7 +55,7 @@ def test_no_room_hides_a_public_name() -> None:
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("transform", "did you mean transforms?"), ("zzz", "has no attribute 'zzz'; it has errors, ")],
+    [("transform", "did you mean transforms?"), ("zzz", "has no attribute 'zzz'; it has Kernel, Module, ")],
 )
 def test_an_unknown_name_lists_near_ones(name: str, message: str) -> None:
     with pytest.raises(AttributeError, match=re.escape(message)):

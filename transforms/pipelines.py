@@ -30,11 +30,15 @@ _NARROW = ",".join(narrow_type_names())
 
 _LINALG = (
     "linalg-ext-refuse-recursion",
+    # Before anything folds: upstream takes x / x for 1, whatever x is.
+    "linalg-ext-guard-integer-division",
+    "linalg-ext-decompose-structured-ops",
+    "linalg-ext-lower-gather-scatter",
+    "convert-elementwise-to-linalg",
     "func.func(lift-cf-to-scf)",
     "inline",
     "canonicalize",
     "cse",
-    "convert-elementwise-to-linalg",
     "linalg-generalize-named-ops",
     "linalg-fuse-elementwise-ops",
     "canonicalize",
@@ -44,6 +48,9 @@ _BUFFERS = (
     "eliminate-empty-tensors",
     "one-shot-bufferize{bufferize-function-boundaries=true"
     " function-boundary-type-conversion=identity-layout-map allow-return-allocs-from-loops=true}",
+    # A masked region may hold one operation alone; the next passes put constants there.
+    "func.func(lower-vector-multi-reduction)",
+    "func.func(lower-vector-mask)",
     "linalg-ext-move-large-allocas-to-heap",
     "linalg-ext-drop-deallocations",
     "buffer-deallocation-pipeline",

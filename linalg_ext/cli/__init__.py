@@ -13,7 +13,7 @@ from typing import Any
 import typer
 from typer.main import get_command
 
-COMMANDS = ("opt", "yaml")
+COMMANDS = ("demo", "opt", "run", "yaml")
 """The commands, in the order of the help."""
 
 FAILURE = 1

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from math import gcd
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from linalg_ext.errors import DefinitionError, caller_location
 
@@ -66,11 +66,20 @@ class AffineExpr:
     def __floordiv__(self, other: AffineExpr | int) -> AffineExpr:
         return _divide(AffineKind.FLOORDIV, self, _operand(other))
 
+    def __rfloordiv__(self, other: int) -> AffineExpr:
+        return _divide(AffineKind.FLOORDIV, _operand(other), self)
+
     def __truediv__(self, other: AffineExpr | int) -> AffineExpr:
         return _divide(AffineKind.CEILDIV, self, _operand(other))
 
+    def __rtruediv__(self, other: int) -> AffineExpr:
+        return _divide(AffineKind.CEILDIV, _operand(other), self)
+
     def __mod__(self, other: AffineExpr | int) -> AffineExpr:
         return _mod(self, _operand(other))
+
+    def __rmod__(self, other: int) -> AffineExpr:
+        return _mod(_operand(other), self)
 
     @property
     def is_symbolic(self) -> bool:
@@ -113,7 +122,8 @@ class AffineExpr:
         if not isinstance(self, AffineBinary):
             return values[self]
         lhs, rhs = self.lhs.evaluate(values), self.rhs.evaluate(values)
-        return _EVALUATE[self.kind](lhs, rhs)  # type: ignore[no-any-return]
+        value: T | int = _EVALUATE[self.kind](lhs, rhs)
+        return value
 
     def __str__(self) -> str:
         return _render(self, tight=False)
@@ -241,6 +251,12 @@ def _product_parts(expr: AffineExpr) -> tuple[AffineExpr, int]:
 
 
 def _add(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
+    simpler = _simplified_sum(lhs, rhs)
+    return simpler if simpler is not None else AffineBinary(AffineKind.ADD, lhs, rhs)
+
+
+def _simplified_sum(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr | None:
+    """`lhs + rhs` in a simpler or more canonical form; None where it has that already."""
     left, right = constant_value(lhs), constant_value(rhs)
     if left is not None and right is not None:
         return AffineConst(left + right)
@@ -249,17 +265,23 @@ def _add(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
         return _add(rhs, lhs)
     if right == 0:
         return lhs
-    if isinstance(lhs, AffineBinary) and lhs.kind is AffineKind.ADD:
-        constant = constant_value(lhs.rhs)
-        if constant is not None:
-            if right is not None:
-                return _add(lhs.lhs, AffineConst(constant + right))
-            return _add(_add(lhs.lhs, rhs), lhs.rhs)
+    terms = _terms(lhs)
+    constant = constant_value(terms[1]) if terms else None
+    if terms and constant is not None and right is not None:
+        return _add(terms[0], AffineConst(constant + right))
     (left_base, left_factor), (right_base, right_factor) = _product_parts(lhs), _product_parts(rhs)
     if left_base == right_base:
         return _mul(left_base, AffineConst(left_factor + right_factor))
-    remainder = _as_remainder(lhs, rhs)
-    return remainder if remainder is not None else AffineBinary(AffineKind.ADD, lhs, rhs)
+    if terms and constant is not None:
+        return _add(_add(terms[0], rhs), terms[1])
+    return _with_quotient(lhs, rhs)
+
+
+def _terms(expr: AffineExpr) -> tuple[AffineExpr, AffineExpr] | None:
+    """The two sides of a sum."""
+    if isinstance(expr, AffineBinary) and expr.kind is AffineKind.ADD:
+        return expr.lhs, expr.rhs
+    return None
 
 
 def _misplaced(lhs: AffineExpr, rhs: AffineExpr) -> bool:
@@ -271,18 +293,29 @@ def _misplaced(lhs: AffineExpr, rhs: AffineExpr) -> bool:
     return False
 
 
-def _as_remainder(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr | None:
-    """`x + (x floordiv q) * -q` is `x mod q`."""
-    quotient, factor = _product_parts(rhs)
-    if (
-        factor < 0
-        and isinstance(quotient, AffineBinary)
-        and quotient.kind is AffineKind.FLOORDIV
-        and quotient.lhs == lhs
-        and quotient.rhs == AffineConst(-factor)
-    ):
+def _with_quotient(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr | None:
+    """A sum with `rhs = (x floordiv q) * c`: `x + (x floordiv q) * -q` is `x mod q`."""
+    if not (isinstance(rhs, AffineBinary) and rhs.kind is AffineKind.MUL):
+        return None
+    quotient, factor = rhs.lhs, rhs.rhs
+    if not isinstance(quotient, AffineBinary):
+        return None
+    if quotient.kind is AffineKind.MUL and factor == AffineConst(-1):
+        # A factor that is a symbol: ((x floordiv q) * q) * -1.
+        is_remainder = _is_quotient(quotient.lhs, lhs, quotient.rhs)
+        return _mod(lhs, quotient.rhs) if is_remainder else None
+    if quotient.kind is not AffineKind.FLOORDIV:
+        return None
+    if _mul(factor, AffineConst(-1)) == quotient.rhs and lhs == quotient.lhs:
         return _mod(lhs, quotient.rhs)
-    return None
+    terms = _terms(lhs)
+    simpler = _simplified_sum(terms[1], rhs) if terms else None
+    return _add(terms[0], simpler) if terms and simpler is not None else None
+
+
+def _is_quotient(expr: AffineExpr, dividend: AffineExpr, divisor: AffineExpr) -> bool:
+    """Whether an expression is `dividend floordiv divisor`."""
+    return expr == AffineBinary(AffineKind.FLOORDIV, dividend, divisor)
 
 
 def _mul(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
@@ -337,9 +370,9 @@ def _divide(kind: AffineKind, lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
     base, factor = _product_parts(lhs)
     if factor != 1 and factor % right == 0:
         return _mul(base, AffineConst(factor // right))
-    if isinstance(lhs, AffineBinary) and lhs.kind is AffineKind.ADD and kind is AffineKind.FLOORDIV:
-        if _known_divisor(lhs.lhs) % right == 0 or _known_divisor(lhs.rhs) % right == 0:
-            return _add(_divide(kind, lhs.lhs, rhs), _divide(kind, lhs.rhs, rhs))
+    terms = _terms(lhs) if kind is AffineKind.FLOORDIV else None
+    if terms and any(_known_divisor(term) % right == 0 for term in terms):
+        return _add(_divide(kind, terms[0], rhs), _divide(kind, terms[1], rhs))
     return AffineBinary(kind, lhs, rhs)
 
 
@@ -354,11 +387,11 @@ def _mod(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
         return AffineConst(left % right)
     if _known_divisor(lhs) % right == 0:
         return AffineConst(0)
-    if isinstance(lhs, AffineBinary) and lhs.kind is AffineKind.ADD:
-        if _known_divisor(lhs.lhs) % right == 0:
-            return _mod(lhs.rhs, rhs)
-        if _known_divisor(lhs.rhs) % right == 0:
-            return _mod(lhs.lhs, rhs)
+    if terms := _terms(lhs):
+        if _known_divisor(terms[0]) % right == 0:
+            return _mod(terms[1], rhs)
+        if _known_divisor(terms[1]) % right == 0:
+            return _mod(terms[0], rhs)
     if isinstance(lhs, AffineBinary) and lhs.kind is AffineKind.MOD:
         inner = constant_value(lhs.rhs)
         if inner is not None and inner % right == 0:
@@ -388,7 +421,7 @@ _BUILD: dict[AffineKind, Callable[[AffineExpr, AffineExpr], AffineExpr]] = {
     AffineKind.CEILDIV: lambda lhs, rhs: _divide(AffineKind.CEILDIV, lhs, rhs),
 }
 
-_EVALUATE: dict[AffineKind, Callable[..., object]] = {
+_EVALUATE: dict[AffineKind, Callable[..., Any]] = {
     AffineKind.ADD: lambda lhs, rhs: lhs + rhs,
     AffineKind.MUL: lambda lhs, rhs: lhs * rhs,
     AffineKind.MOD: lambda lhs, rhs: lhs % rhs,

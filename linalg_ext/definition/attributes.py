@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from linalg_ext.definition.functions import FUNCTIONS, Function, FunctionKind
+from linalg_ext.definition.functions import FUNCTIONS, REDUCTIONS, Function, FunctionKind
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.errors import ArgumentError, ArityError
 
@@ -39,13 +40,16 @@ _KINDS = {
 }
 
 
-def resolve_attributes(definition: OpDefinition, given: Mapping[str, object]) -> CallAttributes:
+def resolve_attributes(
+    definition: OpDefinition, given: Mapping[str, object], *, also: tuple[str, ...] = ()
+) -> CallAttributes:
     """Check the attributes given in a call and fill in the defaults.
 
     Args:
         definition: the op.
         given: values by name: integers (or one integer for all) for an index attribute; a function
             or its name for a function attribute.
+        also: other keywords that the call takes, for the error message.
 
     Raises:
         ArityError: the op has no attribute of that name.
@@ -54,7 +58,7 @@ def resolve_attributes(definition: OpDefinition, given: Mapping[str, object]) ->
     names = [operand.name for operand in definition.attributes]
     for name in given:
         if name not in names:
-            raise unknown_keyword(definition, name, names)
+            raise _unknown_keyword(definition, name, [*names, *also])
     symbols: dict[str, int] = {}
     functions: dict[str, Function] = {}
     changed: dict[str, tuple[int, ...]] = {}
@@ -74,7 +78,7 @@ def resolve_attributes(definition: OpDefinition, given: Mapping[str, object]) ->
     return CallAttributes(symbols, functions, changed)
 
 
-def unknown_keyword(definition: OpDefinition, name: str, known: list[str]) -> ArityError:
+def _unknown_keyword(definition: OpDefinition, name: str, known: list[str]) -> ArityError:
     """The error for a keyword that an op does not take."""
     near = difflib.get_close_matches(name, known, 1)
     return ArityError(
@@ -86,9 +90,8 @@ def unknown_keyword(definition: OpDefinition, name: str, known: list[str]) -> Ar
 
 def _indices(definition: OpDefinition, operand: Operand, value: object) -> tuple[int, ...]:
     values = [value] * operand.rank if _is_int(value) else value
-    is_sequence = hasattr(values, "__iter__") and not isinstance(values, str)
-    numbers = tuple(values) if is_sequence else ()  # type: ignore[arg-type]  # checked on the left
-    if not is_sequence or len(numbers) != operand.rank or not all(map(_is_int, numbers)):
+    numbers: tuple[Any, ...] = tuple(values) if isinstance(values, Iterable) else ()
+    if len(numbers) != operand.rank or not all(map(_is_int, numbers)):
         raise ArgumentError(
             f"{definition.name}: attribute {operand.name} cannot be {value!r}",
             expected=f"{operand.rank} integer(s) for ({', '.join(map(str, operand.shape))}), "
@@ -108,13 +111,17 @@ def _is_int(value: object) -> bool:
 
 def _function(definition: OpDefinition, operand: Operand, value: object) -> Function:
     table = FUNCTIONS[_KINDS[operand.kind]]
+    reduces = any(
+        a.reduction and a.reduction.attribute == operand.name for a in definition.assignments
+    )
+    allowed = {function.name: function for function in REDUCTIONS} if reduces else table
     function = getattr(value, "function", value)
-    if isinstance(function, str) and function in table:
-        return table[function]
-    if isinstance(function, Function) and table.get(function.name) == function:
-        return function
-    kind = _KINDS[operand.kind].value
+    name = function.name if isinstance(function, Function) else function
+    found = allowed.get(name) if isinstance(name, str) else None
+    if found is not None and function in (name, found):
+        return found
+    kind = "reduction" if reduces else _KINDS[operand.kind].value
     raise ArgumentError(
         f"{definition.name}: attribute {operand.name} cannot be {value!r}",
-        expected=f"a {kind} function: {', '.join(table)}",
+        expected=f"a {kind} function: {', '.join(allowed)}",
     )

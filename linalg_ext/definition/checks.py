@@ -15,8 +15,8 @@ from linalg_ext.errors import DefinitionError, SourceLocation
 
 _T = TypeVar("_T")
 
-Locate = Callable[[Assignment | None], SourceLocation | str | None]
-"""Where an assignment was written; for None, where the op was."""
+Locate = Callable[[Assignment | Operand | None], SourceLocation | str | None]
+"""Where an assignment was written, or an operand declared; for None, where the op was."""
 
 RESERVED_ATTRIBUTES = frozenset(
     {
@@ -35,7 +35,7 @@ RESERVED_ATTRIBUTES = frozenset(
 
 def check(
     definition: OpDefinition,
-    locate: Locate = lambda assignment: None,
+    locate: Locate = lambda part: None,
     *,
     output_ranks: bool = True,
 ) -> OpDefinition:
@@ -43,28 +43,29 @@ def check(
 
     Args:
         definition: what to check.
-        locate: tells where an assignment was written.
+        locate: tells where a part of it was written.
         output_ranks: whether an output that is indexed more or less often than it has sizes is an
             error; else it is a warning.
 
     Raises:
         DefinitionError: with the place that `locate` gives.
     """
-    _check_operands(definition, locate(None))
+    _check_operands(definition, locate)
     _check_dims(definition, locate(None))
     for assignment in definition.assignments:
         _check_assignment(definition, assignment, locate(assignment), output_ranks)
     _check_outputs(definition, locate)
-    _check_uses(definition, locate(None))
+    _check_uses(definition, locate)
     return definition
 
 
-def _check_operands(definition: OpDefinition, where: SourceLocation | str | None) -> None:
+def _check_operands(definition: OpDefinition, locate: Locate) -> None:
     for name in _repeated(operand.name for operand in definition.operands):
-        raise DefinitionError(f"operand {name} is declared twice", where=where)
+        raise DefinitionError(f"operand {name} is declared twice", where=locate(None))
     stages = {True: "an input", False: "an output or attribute"}
     seen = 0
     for operand in definition.operands:
+        where = locate(operand)
         stage = _stage(operand)
         if stage < seen:
             raise DefinitionError(
@@ -87,20 +88,20 @@ def _check_operands(definition: OpDefinition, where: SourceLocation | str | None
                     where=where,
                     cure="shapes are over symbols (S.M); dimensions (D.m) belong in indices",
                 )
-    bound = [
-        symbol
-        for operand in definition.attributes
-        for expr in operand.shape
-        for symbol in expr.symbols
-    ]
-    for symbol in _repeated(bound):
-        raise DefinitionError(
-            f"symbol {symbol} is bound by two index attributes, or twice by one", where=where
-        )
+    owner: dict[str, Operand] = {}
+    for operand in definition.attributes:
+        for symbol in (symbol for expr in operand.shape for symbol in expr.symbols):
+            if symbol in owner:
+                raise DefinitionError(
+                    f"symbol {symbol} is bound twice, by {owner[symbol].name} and {operand.name}",
+                    where=locate(operand),
+                    cure="give each value of an index attribute a symbol of its own",
+                )
+            owner[symbol] = operand
     if not definition.outputs:
         raise DefinitionError(
             f"{definition.name} has no output",
-            where=where,
+            where=locate(None),
             cure="declare one with TensorDef(..., output=True)",
         )
 
@@ -118,7 +119,8 @@ def _check_dims(definition: OpDefinition, where: SourceLocation | str | None) ->
     unknown = sorted(used - set(definition.dims))
     if unknown:
         raise DefinitionError(
-            f"dimension {', '.join(unknown)} is used but is not in domain({_dims(definition.dims)})",
+            f"dimension {', '.join(unknown)} is used but is not in "
+            f"domain({_dims(definition.dims)})",
             where=where,
             cure="add it to domain(), or drop the call: the order is then that of the names",
         )
@@ -164,13 +166,14 @@ def _check_assignment(
     _check_target(target, where)
     _check_coverage(definition, assignment, where)
     for expr in assignment.value.walk():
-        if isinstance(expr, Access) and expr.operand == target.operand:
-            if expr.indices != target.indices:
-                raise DefinitionError(
-                    f"output {target.operand} is written as `{target}` and read as `{expr}`",
-                    where=where,
-                    cure="an output is read with the indices that it is written with",
-                )
+        if not isinstance(expr, Access) or expr.operand != target.operand:
+            continue
+        if expr.indices != target.indices:
+            raise DefinitionError(
+                f"output {target.operand} is written as `{target}` and read as `{expr}`",
+                where=where,
+                cure="an output is read with the indices that it is written with",
+            )
 
 
 def check_access(
@@ -286,13 +289,14 @@ def _check_outputs(definition: OpDefinition, locate: Locate) -> None:
     if missing:
         raise DefinitionError(
             f"output {', '.join(missing)} is never assigned",
-            where=locate(None),
+            where=locate(definition.operand(missing[0])),
             cure=f"add `{missing[0]}[...] = ...` to {definition.name}",
         )
 
 
-def _check_uses(definition: OpDefinition, where: SourceLocation | str | None) -> None:
+def _check_uses(definition: OpDefinition, locate: Locate) -> None:
     for operand in definition.operands:
+        where = locate(operand)
         if operand.kind.is_tensor and not definition.accesses[operand.name]:
             raise DefinitionError(
                 f"input {operand.name} is never used",

@@ -36,7 +36,7 @@ def neutral_element(function: str, dtype: np.dtype[Any]) -> Any:
 
 def _extreme(dtype: np.dtype[Any], *, largest: bool, unsigned: bool) -> Any:
     try:
-        limits: Any = ml_dtypes.iinfo(dtype)
+        limits: Any = ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
     except ValueError:
         return _extreme_float(dtype, largest=largest)
     if unsigned and limits.min < 0:
@@ -49,5 +49,5 @@ def _extreme_float(dtype: np.dtype[Any], *, largest: bool) -> Any:
     infinity = np.array(np.inf if largest else -np.inf).astype(dtype)
     if np.isinf(infinity.astype(np.float64)):
         return infinity[()]
-    limits = ml_dtypes.finfo(dtype)
+    limits: Any = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
     return limits.max if largest else limits.min

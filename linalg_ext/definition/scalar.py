@@ -14,6 +14,17 @@ from linalg_ext.definition.functions import BINARY, TYPE, UNARY, Function, Funct
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import DefinitionError, caller_location
 
+_NO_COMPARISON = (
+    "use BinaryFn.max_signed or min_signed, or give the condition as an operand of booleans to "
+    "TernaryFn.select"
+)
+
+
+def _refuse_operator(symbol: str, cure: str) -> NoReturn:
+    raise DefinitionError(
+        f"elements have no operator `{symbol}`", where=caller_location(), cure=cure
+    )
+
 
 class ScalarExpr:
     """A scalar expression; `+ - * /` and unary minus build larger ones.
@@ -50,6 +61,33 @@ class ScalarExpr:
     def __neg__(self) -> ScalarExpr:
         return Apply(UNARY["negf"], (self,))
 
+    def __pow__(self, other: object) -> NoReturn:
+        _refuse_operator("**", "write BinaryFn.powf(x, y), or UnaryFn.square(x)")
+
+    def __mod__(self, other: object) -> NoReturn:
+        _refuse_operator("%", "there is no remainder: use x - y * (x / y) on integers")
+
+    def __floordiv__(self, other: object) -> NoReturn:
+        _refuse_operator("//", "write x / y: on integers it rounds towards zero")
+
+    def __matmul__(self, other: object) -> NoReturn:
+        _refuse_operator("@", "write the product of elements, as in C[D.m] += A[D.m, D.k] * B[D.k]")
+
+    def __abs__(self) -> NoReturn:
+        _refuse_operator("abs", "write UnaryFn.abs(x)")
+
+    def __lt__(self, other: object) -> NoReturn:
+        _refuse_operator("<", _NO_COMPARISON)
+
+    def __gt__(self, other: object) -> NoReturn:
+        _refuse_operator(">", _NO_COMPARISON)
+
+    def __le__(self, other: object) -> NoReturn:
+        _refuse_operator("<=", _NO_COMPARISON)
+
+    def __ge__(self, other: object) -> NoReturn:
+        _refuse_operator(">=", _NO_COMPARISON)
+
     def __bool__(self) -> NoReturn:
         raise DefinitionError(
             f"the truth of `{self}` is not known when the operation is declared",
@@ -77,7 +115,7 @@ class Access(ScalarExpr):
     indices: tuple[AffineExpr, ...]
     type_var: TypeVar
 
-    def __iadd__(self, value: ScalarExpr | float) -> Accumulation:  # type: ignore[misc]
+    def __iadd__(self, value: ScalarExpr | float) -> Accumulation:  # type: ignore[override]
         # `C[m] += x` is C[m].__iadd__(x), then C.__setitem__(m, ...): an accumulation, not a sum.
         return Accumulation(BINARY["add"], as_operand(value, self.type_var, "+="), None)
 
@@ -100,6 +138,21 @@ class Accumulation:
     value: ScalarExpr
     dims: tuple[str, ...] | None
     attribute: str | None = None
+
+    def __add__(self, other: object) -> NoReturn:
+        self._refuse()
+
+    __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __add__
+
+    def __neg__(self) -> NoReturn:
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise DefinitionError(
+            f"a reduction by {self.function} is used inside a larger expression",
+            where=caller_location(),
+            cure="assign it to an output by itself; compute on the result in an op of its own",
+        )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -151,6 +204,7 @@ class Apply(ScalarExpr):
 
     @property
     def operands(self) -> tuple[ScalarExpr, ...]:
+        """The arguments."""
         return self.args
 
     def __repr__(self) -> str:
@@ -220,10 +274,16 @@ def as_operand(value: object, type_var: TypeVar | None, function: str) -> Scalar
 def _describe(value: object) -> str:
     if isinstance(value, AffineExpr):
         return f"the index expression `{value}`"
+    if isinstance(value, Accumulation):
+        return f"a reduction by {value.function}"
     return f"{value!r}"
 
 
 def _cure_for(value: object) -> str | None:
+    if isinstance(value, bool):
+        return "for a number write 1 or 0; `==` compares expressions while the op is declared"
+    if isinstance(value, Accumulation):
+        return "assign it to an output by itself; compute on the result in an op of its own"
     if isinstance(value, AffineExpr):
         return "wrap it in index(D.x) to compute with the position along a dimension"
     if hasattr(value, "__getitem__"):

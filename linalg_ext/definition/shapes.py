@@ -9,6 +9,7 @@ which is the usual size of a convolution's output without padding.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.definition.affine import (
@@ -23,37 +24,38 @@ from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import ShapeError
 
 Size = Any
-"""An `int`, or any value with the arithmetic of one (a size that is known at run time only)."""
+"""An `int`, or a value with the arithmetic of one and `clamped()`: itself, 0 if it is negative."""
 
 
 def infer_extents(
     definition: OpDefinition,
-    shapes: Mapping[str, Sequence[Size]],
+    shapes: Mapping[str, Sequence[Size | None]],
     symbols: Mapping[str, int],
 ) -> dict[str, Size]:
     """The size of each dimension of the iteration space that the shapes determine.
 
     Args:
         definition: the op.
-        shapes: sizes of the operands that are known, by name.
+        shapes: sizes of the operands that are known, by name; None for a size that is not.
         symbols: values of the symbols that index attributes bind.
+
+    Raises:
+        ShapeError: an operand is too small for a single position of a sum (a kernel larger than
+            what it slides over).
     """
-    known: dict[AffineExpr, AffineExpr | int] = _symbol_values(definition, shapes, symbols)
-    terms = [
-        (expr.substitute(known), size)
-        for name, shape in shapes.items()
-        for indices in definition.accesses[name]
-        for expr, size in zip(indices, shape, strict=True)
-    ]
+    terms = _index_terms(definition, shapes, symbols)
     extents: dict[str, Size] = {}
-    for expr, size in terms:
-        if isinstance(expr, AffineDim):
-            extents.setdefault(expr.name, size)
+    for term in terms:
+        if isinstance(term.expr, AffineDim):
+            known = extents.get(term.expr.name)
+            # A number is worth more than a size that is known at run time only.
+            if known is None or (isinstance(term.size, int) and not isinstance(known, int)):
+                extents[term.expr.name] = term.size
     progress = True
     while progress:
         progress = False
-        for expr, size in terms:
-            solved = _solve(expr, size, extents)
+        for term in terms:
+            solved = _solve(definition, term, extents)
             if solved is not None:
                 extents[solved[0]] = solved[1]
                 progress = True
@@ -82,32 +84,55 @@ def output_shape(
 
 def check_shapes(
     definition: OpDefinition,
-    shapes: Mapping[str, Sequence[int]],
+    shapes: Mapping[str, Sequence[Size | None]],
     symbols: Mapping[str, int],
-    extents: Mapping[str, int],
+    extents: Mapping[str, Size],
 ) -> None:
     """Raise unless every index that the op reaches lies inside its operand.
+
+    Sizes that are no `int` are not looked at.
 
     Raises:
         ShapeError: naming the operands, the dimension and the sizes.
     """
-    known = _symbol_values(definition, shapes, symbols)
+    extents = {dim: extent for dim, extent in extents.items() if isinstance(extent, int)}
     owner: dict[str, str] = {}
+    for term in _index_terms(definition, shapes, symbols):
+        if not isinstance(term.size, int):
+            continue
+        if isinstance(term.expr, AffineDim):
+            dim = term.expr.name
+            if extents[dim] != term.size:
+                raise ShapeError(
+                    f"{definition.name}: dimension {dim} is {extents[dim]} "
+                    f"for {owner.get(dim, 'another operand')}, "
+                    f"but {term.operand} has size {term.size} along axis {term.axis}",
+                    expected=f"equal sizes: {_describe(definition)}",
+                )
+            owner.setdefault(dim, f"{term.operand} (axis {term.axis})")
+        elif all(extents.get(dim, 0) > 0 for dim in term.expr.dims):
+            _check_reach(definition, term, extents)
+    _check_equal_symbols(definition, shapes)
+
+
+def _check_equal_symbols(
+    definition: OpDefinition, shapes: Mapping[str, Sequence[Size | None]]
+) -> None:
+    """A symbol that is written for two sizes says that they are equal."""
+    known: dict[AffineExpr, tuple[int, str]] = {}
     for name, shape in shapes.items():
-        for indices in definition.accesses[name]:
-            for axis, (index, size) in enumerate(zip(indices, shape, strict=True)):
-                expr = index.substitute(known)
-                place = f"{name} has size {size} along axis {axis}"
-                if isinstance(expr, AffineDim):
-                    if extents[expr.name] != size:
-                        raise ShapeError(
-                            f"{definition.name}: dimension {expr.name} is {extents[expr.name]} "
-                            f"for {owner.get(expr.name, 'another operand')}, but {place}",
-                            expected=f"equal sizes: {_describe(definition)}",
-                        )
-                    owner.setdefault(expr.name, f"{name} (axis {axis})")
-                elif all(extents[dim] > 0 for dim in expr.dims):
-                    _check_reach(definition, name, axis, index, size, expr, extents)
+        for axis, (expr, size) in enumerate(
+            zip(definition.operand(name).shape, shape, strict=False)
+        ):
+            if not isinstance(expr, AffineSymbol) or not isinstance(size, int):
+                continue
+            first, place = known.setdefault(expr, (size, f"{name} (axis {axis})"))
+            if first != size:
+                raise ShapeError(
+                    f"{definition.name}: {expr} is {first} for {place}, "
+                    f"but {name} has size {size} along axis {axis}",
+                    expected=f"equal sizes: {_describe(definition)}",
+                )
 
 
 def check_rank(definition: OpDefinition, name: str, rank: int) -> None:
@@ -120,21 +145,40 @@ def check_rank(definition: OpDefinition, name: str, rank: int) -> None:
         )
 
 
-def _check_reach(
+@dataclass(frozen=True)
+class _IndexTerm:
+    """One index of an access, its symbols replaced by numbers, and the size it must stay below."""
+
+    expr: AffineExpr
+    size: Size
+    operand: str
+    axis: int
+    written: AffineExpr
+
+
+def _index_terms(
     definition: OpDefinition,
-    name: str,
-    axis: int,
-    index: AffineExpr,
-    size: int,
-    expr: AffineExpr,
-    extents: Mapping[str, int],
-) -> None:
-    low, high = _bounds(expr, extents)
-    if low < 0 or high >= size:
-        reach = f"{low}" if low < 0 else f"{high}"
+    shapes: Mapping[str, Sequence[Size | None]],
+    symbols: Mapping[str, int],
+) -> list[_IndexTerm]:
+    known = _symbol_values(definition, shapes, symbols)
+    return [
+        _IndexTerm(index.substitute(known), size, name, axis, index)
+        for name, shape in shapes.items()
+        for indices in definition.accesses[name]
+        for axis, (index, size) in enumerate(zip(indices, shape, strict=True))
+        if size is not None
+    ]
+
+
+def _check_reach(definition: OpDefinition, term: _IndexTerm, extents: Mapping[str, int]) -> None:
+    if term.expr.symbols:
+        return
+    low, high = _bounds(term.expr, extents)
+    if low < 0 or high >= term.size:
         raise ShapeError(
-            f"{definition.name}: `{index}` reaches index {reach} of {name}, which has size {size} "
-            f"along axis {axis}",
+            f"{definition.name}: `{term.written}` reaches index {low if low < 0 else high} "
+            f"of {term.operand}, which has size {term.size} along axis {term.axis}",
             expected=_describe(definition),
         )
 
@@ -152,7 +196,9 @@ def _name(index: AffineExpr) -> str:
 
 
 def _symbol_values(
-    definition: OpDefinition, shapes: Mapping[str, Sequence[Size]], symbols: Mapping[str, int]
+    definition: OpDefinition,
+    shapes: Mapping[str, Sequence[Size | None]],
+    symbols: Mapping[str, int],
 ) -> dict[AffineExpr, AffineExpr | int]:
     values: dict[AffineExpr, AffineExpr | int] = {}
     for name, shape in shapes.items():
@@ -185,21 +231,29 @@ def _linear(expr: AffineExpr) -> tuple[dict[str, int], int] | None:
     return None
 
 
-def _solve(expr: AffineExpr, size: Size, extents: Mapping[str, Size]) -> tuple[str, Size] | None:
+def _solve(
+    definition: OpDefinition, term: _IndexTerm, extents: Mapping[str, Size]
+) -> tuple[str, Size] | None:
     """The one unknown dimension of a sum, and the largest size it may have."""
-    linear = _linear(expr)
+    linear = _linear(term.expr)
     if linear is None:
         return None
     factors, constant = linear
     unknown = [dim for dim in factors if dim not in extents]
     if len(unknown) != 1 or any(factor <= 0 for factor in factors.values()):
         return None
-    room = size - 1 - constant
+    room = term.size - 1 - constant
     for dim, factor in factors.items():
         if dim in extents:
             room = room - (extents[dim] - 1) * factor
+    if isinstance(room, int) and room < 0 < term.size:
+        raise ShapeError(
+            f"{definition.name}: `{term.written}` needs {term.size - room} elements of "
+            f"{term.operand}, which has size {term.size} along axis {term.axis}",
+            expected=_describe(definition),
+        )
     extent = room // factors[unknown[0]] + 1
-    return unknown[0], max(extent, 0) if isinstance(extent, int) else extent
+    return unknown[0], max(extent, 0) if isinstance(extent, int) else extent.clamped()
 
 
 def _bounds(expr: AffineExpr, extents: Mapping[str, int]) -> tuple[int, int]:
@@ -231,4 +285,4 @@ def _bounds(expr: AffineExpr, extents: Mapping[str, int]) -> tuple[int, int]:
         case AffineKind.CEILDIV:
             return -(-low // divisor), -(-high // divisor)
         case AffineKind.MOD:
-            return (low, high) if 0 <= low and high < divisor else (0, divisor - 1)
+            return (low, high) if low >= 0 and high < divisor else (0, divisor - 1)

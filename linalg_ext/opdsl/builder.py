@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import linecache
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from types import CodeType
 from typing import TypeVar as PyTypeVar
 
 from linalg_ext.definition.affine import AffineDim, AffineExpr
@@ -29,7 +31,6 @@ from linalg_ext.definition.scalar import (
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import DefinitionError, SourceLocation, caller_location
 
-
 _T = PyTypeVar("_T")
 
 
@@ -37,11 +38,12 @@ class OpBuilder:
     """Collects operands, assignments and annotations; `finish` makes the checked definition.
 
     Args:
-        location: the function that defines the op.
+        code: the function that defines the op.
         upstream: accept what upstream accepts of an output: more or fewer indices than sizes.
     """
 
-    def __init__(self, location: SourceLocation | None, *, upstream: bool = False) -> None:
+    def __init__(self, code: CodeType, *, upstream: bool = False) -> None:
+        self._code = code
         self.is_open = True
         self._upstream = upstream
         self.operands: list[Operand] = []
@@ -49,8 +51,23 @@ class OpBuilder:
         self.implements: list[Interface] = []
         self.defines: list[OpMethod] = []
         self._assignments: list[Assignment] = []
-        self._locations: dict[int, SourceLocation | None] = {}
-        self.location = location
+        self._assigned_at: list[SourceLocation | None] = []
+        self._declared_at: dict[str, SourceLocation | None] = {}
+
+    @property
+    def location(self) -> SourceLocation:
+        """The line of `def`: looked for when an error needs it."""
+        first = line = self._code.co_firstlineno
+        while text := linecache.getline(self._code.co_filename, line):
+            if text.lstrip().startswith(("def ", "async def ")):
+                return SourceLocation(self._code.co_filename, line, self._code.co_name)
+            line += 1
+        return SourceLocation(self._code.co_filename, first, self._code.co_name)
+
+    def declare(self, operand: Operand, location: SourceLocation | None) -> None:
+        """Add an operand, declared at a line."""
+        self.operands.append(operand)
+        self._declared_at[operand.name] = location
 
     def scalar(self, name: str, type_var: TypeVar) -> ScalarOperand:
         """What the body sees of a scalar operand."""
@@ -72,7 +89,7 @@ class OpBuilder:
             value = Apply(value.function, (target, value.value), attribute=value.attribute)
         expr = as_operand(value, target.type_var, f"{target} = ...")
         assignment = Assignment(target, expr, reduction)
-        self._locations[len(self._assignments)] = caller_location()
+        self._assigned_at.append(caller_location())
         self._assignments.append(assignment)
 
     def finish(self, name: str, cpp_class_name: str, doc: str) -> OpDefinition:
@@ -100,10 +117,12 @@ class OpBuilder:
         )
         return check(definition, self._locate, output_ranks=not self._upstream)
 
-    def _locate(self, assignment: Assignment | None) -> SourceLocation | None:
-        for position, known in enumerate(self._assignments):
-            if known is assignment:
-                return self._locations[position]
+    def _locate(self, part: Assignment | Operand | None) -> SourceLocation | None:
+        if isinstance(part, Operand):
+            return self._declared_at[part.name]
+        for assignment, location in zip(self._assignments, self._assigned_at, strict=True):
+            if assignment is part:
+                return location
         return self.location
 
     def _sorted_dims(self) -> tuple[str, ...]:

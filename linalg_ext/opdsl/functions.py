@@ -84,7 +84,7 @@ def reduce_dims(dims: AffineDim | Sequence[AffineDim]) -> tuple[str, ...]:
     """The names of the dimensions in the brackets of a reduction."""
     parts = (dims,) if isinstance(dims, AffineDim) else dims
     if not isinstance(parts, Sequence):
-        parts = (dims,)  # type: ignore[assignment]  # refused below, by its own repr
+        parts = (dims,)  # refused below, by its own repr
     for dim in parts:
         if not isinstance(dim, AffineDim):
             raise DefinitionError(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, overload
 
 from linalg_ext.definition.model import OpDefinition
-from linalg_ext.errors import DefinitionError, SourceLocation
+from linalg_ext.errors import DefinitionError
 from linalg_ext.opdsl.builder import OpBuilder, building
 from linalg_ext.opdsl.calls import call
 from linalg_ext.opdsl.operands import OperandDef
@@ -135,9 +135,7 @@ def _define(
 ) -> StructuredOp:
     name = op_name or function.__name__
     class_name = op_class_name or f"{''.join(part.title() for part in name.split('_'))}Op"
-    code = function.__code__
-    location = SourceLocation(code.co_filename, code.co_firstlineno, function.__name__)
-    builder = OpBuilder(location, upstream=upstream)
+    builder = OpBuilder(function.__code__, upstream=upstream)
     bound = _bind_parameters(function, builder)
     with building(builder):
         function(*bound)
@@ -151,12 +149,13 @@ def _bind_parameters(function: Callable[..., object], builder: OpBuilder) -> lis
         if not isinstance(declaration, OperandDef):
             found = "nothing" if declaration is parameter.empty else repr(declaration)
             raise DefinitionError(
-                f"parameter {name} of {function.__name__} declares no operand: its default is {found}",
+                f"parameter {name} of {function.__name__} declares no operand: "
+                f"its default is {found}",
                 where=builder.location,
                 expected=f"{name}=TensorDef(...), ScalarDef(...), IndexAttrDef(...), "
                 "UnaryFnAttrDef(...), BinaryFnAttrDef(...), TernaryFnAttrDef(...) or "
                 "TypeFnAttrDef(...)",
             )
-        builder.operands.append(declaration.operand(name))
+        builder.declare(declaration.operand(name), declaration.location)
         bound.append(declaration.bind(name, builder))
     return bound

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineSymbol
-from linalg_ext.definition.functions import Function, FunctionKind
+from linalg_ext.definition.functions import REDUCTIONS, FunctionKind
 from linalg_ext.definition.model import Operand, OperandKind
 from linalg_ext.definition.scalar import Access, Accumulation, Apply, ScalarExpr, apply
 from linalg_ext.definition.types import TypeVar
@@ -30,6 +30,9 @@ class OperandDef:
     _name: str = ""
     _builder: OpBuilder | None = None
 
+    def __init__(self) -> None:
+        self.location = caller_location()
+
     def operand(self, name: str) -> Operand:
         """The operand that this declares, under a name."""
         raise TypeError(f"{type(self).__name__} declares no operand")
@@ -46,12 +49,33 @@ class OperandDef:
             raise DefinitionError(
                 f"this {type(self).__name__} is used outside the definition of its op",
                 where=caller_location(),
-                cure="use it as a parameter's default under @structured_op, and index it in the body",
+                cure="use it as a parameter's default under @structured_op, "
+                "and index it in the body",
             )
         return self._builder
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__} {self._name}".rstrip()
 
-class TensorDef(OperandDef):
+
+class _NoElement(OperandDef):
+    """An operand that is no number itself: says so where somebody computes with it."""
+
+    _instead: str
+
+    def _refuse(self, *operands: object) -> NoReturn:
+        raise DefinitionError(
+            f"{self!r} is used as if it were a number",
+            where=caller_location(),
+            cure=self._instead.format(self._name),
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
+    __truediv__ = __rtruediv__ = __floordiv__ = __mod__ = __pow__ = __matmul__ = _refuse
+    __neg__ = __abs__ = __lt__ = __gt__ = __le__ = __ge__ = __bool__ = _refuse
+
+
+class TensorDef(_NoElement):
     """A tensor operand.
 
     Args:
@@ -62,6 +86,8 @@ class TensorDef(OperandDef):
         output: whether it is written.
     """
 
+    _instead = "index it, as in {0}[D.m, D.k], or {0}[None] for a tensor of rank 0"
+
     def __init__(
         self,
         type_var: TypeVar,
@@ -69,6 +95,7 @@ class TensorDef(OperandDef):
         index_dims: Sequence[AffineDim] | None = None,
         output: bool = False,
     ) -> None:
+        super().__init__()
         self.type_var = _type_var(type_var, "TensorDef")
         self.shape = tuple(_affine(size, "a size of a TensorDef") for size in shape)
         self.index_dims = None if index_dims is None else tuple(index_dims)
@@ -88,6 +115,7 @@ class TensorDef(OperandDef):
             )
 
     def operand(self, name: str) -> Operand:
+        """A tensor operand, input or output."""
         kind = OperandKind.OUTPUT_TENSOR if self.output else OperandKind.INPUT_TENSOR
         return Operand(name, kind, self.type_var, self.shape, self.index_dims)
 
@@ -108,16 +136,19 @@ class ScalarDef(OperandDef, ScalarExpr):
     """A scalar operand: the same value at every point of the iteration space."""
 
     def __init__(self, type_var: TypeVar) -> None:
+        super().__init__()
         self.type_var = _type_var(type_var, "ScalarDef")
 
     def operand(self, name: str) -> Operand:
+        """A scalar operand."""
         return Operand(name, OperandKind.SCALAR, self.type_var)
 
     def bind(self, name: str, builder: OpBuilder) -> object:
+        """The expression that stands for its value."""
         return builder.scalar(name, self.type_var)
 
 
-class IndexAttrDef(OperandDef):
+class IndexAttrDef(_NoElement):
     """An index attribute: integers, fixed when the op is built, for use in shapes and indices.
 
     Args:
@@ -125,8 +156,17 @@ class IndexAttrDef(OperandDef):
         default: their values where a call gives none.
     """
 
+    _instead = "write the symbols that it binds, as in D.oh * S.SH"
+
     def __init__(self, *symbols: AffineSymbol, default: Sequence[int]) -> None:
+        super().__init__()
         self.symbols = tuple(_affine(symbol, "an IndexAttrDef") for symbol in symbols)
+        if not isinstance(default, Sequence) or isinstance(default, str):
+            raise DefinitionError(
+                f"the default of an IndexAttrDef is {default!r}",
+                where=caller_location(),
+                expected="a list of integers, one for each symbol: default=[1, 1]",
+            )
         self.default = tuple(default)
         for symbol in self.symbols:
             if not isinstance(symbol, AffineSymbol):
@@ -149,16 +189,19 @@ class IndexAttrDef(OperandDef):
             )
 
     def operand(self, name: str) -> Operand:
+        """An index attribute."""
         return Operand(name, OperandKind.INDEX_ATTR, None, self.symbols, default=self.default)
 
 
-class _FunctionAttrDef(OperandDef):
+class _FunctionAttrDef(_NoElement):
     """An attribute that chooses a function when the op is built."""
 
     kind: FunctionKind
     operand_kind: OperandKind
+    _instead = "call it on elements, as in {0}(A[D.m])"
 
     def __init__(self, default: OpFunction) -> None:
+        super().__init__()
         if not isinstance(default, OpFunction) or default.function.kind is not self.kind:
             namespace = f"{self.kind.value.capitalize()}Fn"
             raise DefinitionError(
@@ -169,6 +212,7 @@ class _FunctionAttrDef(OperandDef):
         self.default = default.function
 
     def operand(self, name: str) -> Operand:
+        """A function attribute."""
         return Operand(name, self.operand_kind, default=self.default)
 
     def _apply(
@@ -202,6 +246,12 @@ class BinaryFnAttrDef(_FunctionAttrDef):
     def __getitem__(self, dims: AffineDim | Sequence[AffineDim]) -> Reducer:
         """A reduction over dimensions by the chosen function."""
         self._require_builder()
+        if self.default not in REDUCTIONS:
+            raise DefinitionError(
+                f"{self!r} reduces, but its default {self.default} is no reduction",
+                where=caller_location(),
+                expected=f"one of {', '.join(map(str, REDUCTIONS))}",
+            )
         return Reducer(self.default, reduce_dims(dims), self._name)
 
 
@@ -250,9 +300,9 @@ def _affine(value: object, user: str) -> AffineExpr:
 
 
 def _indices(subscript: Subscript, name: str) -> tuple[AffineExpr, ...]:
-    if subscript is None or subscript == (None,) or subscript == ():
-        return ()
     parts = subscript if isinstance(subscript, tuple) else (subscript,)
+    if parts in ((), (None,)):
+        return ()
     indices = []
     for part in parts:
         if not isinstance(part, AffineExpr) and (not isinstance(part, int) or part is True):

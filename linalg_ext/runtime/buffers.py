@@ -9,7 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from linalg_ext.errors import ExecutionError
 from linalg_ext.runtime.descriptors import NOT_ALLOCATED, Descriptor
+
+_ADDRESS_SPACE = 1 << 56
+"""More bytes than any machine of today can address."""
 
 _libc = ctypes.CDLL(None)
 _free = _libc.free
@@ -50,12 +54,20 @@ def take_over(
         dtype: of one scalar.
         inner: the shape of one element where that is a vector.
         borrowed: allocated pointers that are not ours to free.
+
+    Raises:
+        ExecutionError: no memory can have that shape.
     """
     allocated = descriptor.allocated
     is_ours = allocated not in (0, NOT_ALLOCATED) and allocated not in borrowed
     shape = (*descriptor.sizes, *inner)
     itemsize = dtype.itemsize * math.prod(inner)
     nbytes = dtype.itemsize * math.prod(shape)
+    if not 0 <= nbytes < _ADDRESS_SPACE:
+        raise ExecutionError(
+            f"the code returned an array of the impossible shape {shape}",
+            cure="a dimension that it computes is negative, or overflows",
+        )
     if is_ours and nbytes and descriptor.is_contiguous:
         start = descriptor.aligned + descriptor.offset * itemsize
         memory = np.asarray(_Allocation(allocated, start, nbytes))

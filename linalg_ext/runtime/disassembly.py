@@ -19,17 +19,10 @@ def disassemble(code: bytes, symbol: str | None = None) -> str:
     Raises:
         LinalgExtError: not an ELF object of one of these machines, or no such function in it.
     """
-    # Neither is needed to compile or to run.
+    # Not needed to compile or to run.
     import capstone  # type: ignore[import-untyped]
-    from elftools.common.exceptions import ELFError
-    from elftools.elf.elffile import ELFFile
 
-    try:
-        elf = ELFFile(io.BytesIO(code))
-    except ELFError as error:
-        raise LinalgExtError(
-            f"the object code cannot be read: {error}", expected="an ELF object"
-        ) from error
+    elf = _opened(code)
     machines = {
         "EM_X86_64": (capstone.CS_ARCH_X86, capstone.CS_MODE_64),
         "EM_AARCH64": (capstone.CS_ARCH_ARM64, capstone.CS_MODE_ARM),
@@ -51,6 +44,29 @@ def disassemble(code: bytes, symbol: str | None = None) -> str:
         "\n".join([f"{name}:", *_instructions(decoder, body, start, relocations)])
         for name, body, start, relocations in chosen
     )
+
+
+def undefined_symbols(code: bytes) -> list[str]:
+    """The functions that an ELF object calls and does not define.
+
+    Raises:
+        LinalgExtError: not an ELF object.
+    """
+    table = _opened(code).get_section_by_name(".symtab")
+    symbols = table.iter_symbols() if table is not None else ()
+    return [symbol.name for symbol in symbols if symbol["st_shndx"] == "SHN_UNDEF" and symbol.name]
+
+
+def _opened(code: bytes) -> Any:
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+
+    try:
+        return ELFFile(io.BytesIO(code))
+    except ELFError as error:
+        raise LinalgExtError(
+            f"the object code cannot be read: {error}", expected="an ELF object"
+        ) from error
 
 
 def _functions(elf: Any) -> Iterator[tuple[str, bytes, int, dict[int, str]]]:

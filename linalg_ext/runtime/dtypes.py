@@ -157,6 +157,8 @@ def cure_for(dtype: DType) -> str | None:
         return "pass one field at a time: array['field']"
     if dtype.kind == "O":
         return "convert it with array.astype(np.float64), or the numeric dtype that is meant"
+    if dtype.type is np.void:
+        return "if its bytes are such values, say so with array.view(dtype)"
     if dtype.kind in "mM":
         return "pass the count behind it: array.view(np.int64)"
     if dtype == np.dtype(np.longdouble):

@@ -15,6 +15,7 @@ from linalg_ext.bindings import execution_engine, ir
 from linalg_ext.diagnostics import collected
 from linalg_ext.errors import IRError, UnresolvedSymbolError
 from linalg_ext.runtime import symbols
+from linalg_ext.runtime.disassembly import undefined_symbols
 
 PackedFunction = Callable[[int], None]
 """Takes the address of a packed argument table; runs without the GIL."""
@@ -42,8 +43,9 @@ class Engine:
         """
         self.opt_level = opt_level
         self.libraries = tuple(str(library) for library in libraries)
-        handles = symbols.load_libraries(self.libraries)
-        symbols.check_declarations(module, handles)
+        symbols.load_compiler_runtime()
+        self._handles = symbols.load_libraries(self.libraries)
+        symbols.check_declarations(module, self._handles)
         with collected(module.context) as emitted:
             try:
                 self._engine = execution_engine.ExecutionEngine(
@@ -66,9 +68,12 @@ class Engine:
         """
         address = self._engine.raw_lookup(f"_mlir_ciface_{name}")
         if not address:
+            # A call that LLVM itself put in: no declaration in the module told of it.
+            missing = symbols.missing_of(undefined_symbols(self.object_code()), self._handles)
             raise UnresolvedSymbolError(
-                f"the code of `{name}` could not be linked",
-                cure="pass the library that has the missing function as libraries=[...]",
+                f"the code of `{name}` calls {', '.join(missing) or 'a function'}, "
+                "which nothing provides",
+                cure="pass the library that has it as libraries=[...]",
             )
         return _PROTOTYPE(address)
 

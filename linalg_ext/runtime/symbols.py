@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
-from collections.abc import Iterator, Sequence
+import functools
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import UnresolvedSymbolError
@@ -28,6 +31,18 @@ def load_libraries(paths: Sequence[str]) -> list[ctypes.CDLL]:
     return handles
 
 
+@functools.cache
+def load_compiler_runtime() -> None:
+    """Make the compiler's own helper functions visible, 128-bit arithmetic for example.
+
+    LLVM calls them without a declaration in the module. Their library is mapped in every process
+    that runs C++, but its symbols are not always in the global scope.
+    """
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            ctypes.CDLL("libgcc_s.so.1", mode=ctypes.RTLD_GLOBAL)
+
+
 def declared_functions(module: ir.Module) -> Iterator[str]:
     """The functions that a module in the LLVM dialect declares, and does not define.
 
@@ -47,12 +62,7 @@ def check_declarations(module: ir.Module, libraries: Sequence[ctypes.CDLL]) -> N
     Raises:
         UnresolvedSymbolError: naming all that are nowhere.
     """
-    places = [ctypes.CDLL(None), *libraries]
-    missing = [
-        name
-        for name in declared_functions(module)
-        if not any(_provides(place, name) for place in places)
-    ]
+    missing = missing_of(declared_functions(module), libraries)
     if missing:
         names = ", ".join(f"`{name}`" for name in missing)
         raise UnresolvedSymbolError(
@@ -60,6 +70,12 @@ def check_declarations(module: ir.Module, libraries: Sequence[ctypes.CDLL]) -> N
             "neither defined in it nor found in this process",
             cure="define it in the module, or pass the library that has it as libraries=[...]",
         )
+
+
+def missing_of(names: Iterable[str], libraries: Sequence[ctypes.CDLL]) -> list[str]:
+    """Those of `names` that are neither in this process nor in `libraries`."""
+    places = [ctypes.CDLL(None), *libraries]
+    return [name for name in names if not any(_provides(place, name) for place in places)]
 
 
 def _provides(library: ctypes.CDLL, name: str) -> bool:

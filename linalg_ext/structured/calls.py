@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from linalg_ext.bindings import ir
-from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
+from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError
 from linalg_ext.opdsl.op import StructuredOp
+from linalg_ext.structured.atomic import all_or_nothing
+from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.generic import build_generic
 from linalg_ext.structured.named import build_named
 from linalg_ext.structured.operands import BoundOp, bind, predefined_types
-from linalg_ext.structured.outputs import make_outputs, number_constant
+from linalg_ext.structured.outputs import make_outputs
 
 
 def call_on_values(
@@ -26,7 +29,8 @@ def call_on_values(
         op: the op.
         operands: its inputs: values, or ops with one result; Python numbers for scalars.
         keywords: `outs`, its outputs, which tensors may go without; `emit_generic`, whether to
-            build `linalg.generic` even where upstream has a named op; inputs and attributes by name.
+            build `linalg.generic` even where upstream has a named op; inputs and attributes by
+            name.
 
     Returns:
         Its result, the results where there are several, the op itself where it writes memrefs.
@@ -42,12 +46,16 @@ def call_on_values(
     if not isinstance(emit_generic, bool):
         raise ArgumentError(f"{definition.name}: emit_generic={emit_generic!r}", expected="a bool")
     given = split_inputs(definition, operands, keywords)
-    attributes = resolve_attributes(definition, keywords)
+    attributes = resolve_attributes(definition, keywords, also=("outs", "emit_generic"))
     outputs = None if outs is None else _outputs(definition, outs)
-    inputs = _inputs(definition, given, outputs or [])
-    if outputs is None:
-        outputs = make_outputs(definition, inputs, attributes)
-    return build(bind(definition, inputs, outputs, attributes), emit_generic=emit_generic)
+    if outputs is not None and not any(_is_number(value) for value in given):
+        inputs = _inputs(definition, given, outputs)
+        return build(bind(definition, inputs, outputs, attributes), emit_generic=emit_generic)
+    with all_or_nothing():
+        inputs = _inputs(definition, given, outputs or [])
+        if outputs is None:
+            outputs = make_outputs(definition, inputs, attributes)
+        return build(bind(definition, inputs, outputs, attributes), emit_generic=emit_generic)
 
 
 def build(
@@ -61,6 +69,13 @@ def build(
     if len(results) == 0:
         return operation
     return results[0] if len(results) == 1 else results
+
+
+def results_of(built: ir.Value | ir.OpResultList | ir.Operation) -> list[ir.Value]:
+    """What `build` answered, as a list of results."""
+    if isinstance(built, ir.Value):
+        return [built]
+    return list(built.results if isinstance(built, ir.Operation) else built)
 
 
 def split_inputs(
@@ -109,9 +124,7 @@ def _outputs(definition: OpDefinition, outs: Any) -> list[ir.Value]:
             f"{definition.name}: outs={outs!r}",
             expected=f"a list of {len(definition.outputs)} value(s)",
         )
-    return [
-        _value(definition, f"output {position}", value) for position, value in enumerate(outs)
-    ]
+    return [_value(definition, f"output {position}", value) for position, value in enumerate(outs)]
 
 
 def _inputs(
@@ -119,12 +132,18 @@ def _inputs(
 ) -> list[ir.Value]:
     values: list[ir.Value] = []
     for operand, value in zip(definition.inputs, given, strict=True):
-        if operand.kind is OperandKind.SCALAR and isinstance(value, numbers.Number):
+        if operand.kind is OperandKind.SCALAR and _is_number(value):
             element = _scalar_type(definition, operand, given, outputs)
-            values.append(number_constant(value, element))  # type: ignore[arg-type]  # any number
+            number = value.item() if isinstance(value, np.generic) else value
+            values.append(number_constant(number, element))
         else:
             values.append(_value(definition, operand.name, value))
     return values
+
+
+def _is_number(value: object) -> bool:
+    number = value.item() if isinstance(value, np.generic) else value
+    return isinstance(number, (int, float, complex))
 
 
 def _scalar_type(

@@ -1,10 +1,18 @@
-"""Casts between element types, and the families that element types fall into."""
+"""Casts between element types."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from linalg_ext.bindings import arith, complex, ir
+from linalg_ext.structured.constants import (
+    float_constant,
+    integer_constant,
+    is_bool,
+    is_complex,
+    is_float,
+    is_integer,
+)
 
 
 @dataclass(frozen=True)
@@ -13,26 +21,6 @@ class Scalar:
 
     value: ir.Value
     unsigned: bool = False
-
-
-def is_float(element: ir.Type) -> bool:
-    """Any floating-point type, the 8-bit ones included."""
-    return isinstance(element, ir.FloatType)
-
-
-def is_integer(element: ir.Type) -> bool:
-    """Any integer type of a width, or index."""
-    return isinstance(element, (ir.IntegerType, ir.IndexType))
-
-
-def is_bool(element: ir.Type) -> bool:
-    """The type i1."""
-    return isinstance(element, ir.IntegerType) and element.width == 1
-
-
-def is_complex(element: ir.Type) -> bool:
-    """Any complex type."""
-    return isinstance(element, ir.ComplexType)
 
 
 def cast(x: Scalar, target: ir.Type, *, to_unsigned: bool, read_unsigned: bool) -> Scalar:
@@ -96,16 +84,16 @@ def _to_integer(
 def _not_zero(value: ir.Value) -> ir.Value:
     source = value.type
     if is_float(source):
-        zero = arith.ConstantOp(source, ir.FloatAttr.get(source, 0.0)).result
+        zero = float_constant(source, 0.0)
         return arith.CmpFOp(arith.CmpFPredicate.UNE, value, zero).result
-    zero = arith.ConstantOp(source, ir.IntegerAttr.get(source, 0)).result
+    zero = integer_constant(source, 0)
     return arith.CmpIOp(arith.CmpIPredicate.ne, value, zero).result
 
 
 def _to_complex(x: Scalar, target: ir.Type, unsigned: bool) -> ir.Value:
     part = ir.ComplexType(target).element_type
     real = x.value if x.value.type == part else _to_float(x.value, part, unsigned)
-    zero = arith.ConstantOp(part, ir.FloatAttr.get(part, 0.0)).result
+    zero = float_constant(part, 0.0)
     return complex.CreateOp(target, real, zero).result
 
 

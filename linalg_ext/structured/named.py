@@ -7,9 +7,8 @@ attributes beside the generic form, and its indexing maps, iterator types and bo
 
 from __future__ import annotations
 
+from collections.abc import Sequence, Set
 from typing import Any
-
-import numpy as np
 
 from linalg_ext.bindings import func, ir, linalg
 from linalg_ext.definition.functions import UNARY
@@ -75,14 +74,13 @@ def _upstream_can_build(bound: BoundOp, generic: ir.Operation) -> bool:
     computing = functions - {"cast_signed", "cast_unsigned"}
     types = [argument.type for argument in generic.regions[0].blocks[0].arguments]
     for element in types:
+        allowed: Set[str] = frozenset()
         if isinstance(element, ir.FloatType):
             allowed = computing - _ON_INTEGERS_ALONE
         elif isinstance(element, ir.ComplexType):
             allowed = _ON_COMPLEX
         elif isinstance(element, ir.IntegerType):
             allowed = _ON_BOOLEANS if element.width == 1 else computing - _ON_FLOATS_ALONE
-        else:
-            allowed = frozenset()
         if not computing <= allowed and not (element == types[0] and "select" in computing):
             return False
     return True
@@ -109,7 +107,7 @@ def _on_scratch_block(bound: BoundOp) -> tuple[ir.Block, BoundOp]:
 def _build(bound: BoundOp, op_class: Any) -> ir.Operation:
     op = op_class(bound.result_types, list(bound.inputs), list(bound.outputs))
     for name, values in bound.attributes.given.items():
-        op.operation.attributes[name] = ir.DenseElementsAttr.get(np.array(values, np.int64))
+        op.operation.attributes[name] = _index_vector(values)
     for operand in bound.definition.attributes:
         if operand.kind is OperandKind.INDEX_ATTR:
             continue
@@ -120,6 +118,12 @@ def _build(bound: BoundOp, op_class: Any) -> ir.Operation:
         )
     linalg.fill_builtin_region(op.operation)
     return op.operation  # type: ignore[no-any-return]
+
+
+def _index_vector(values: Sequence[int]) -> ir.Attribute:
+    integer = ir.IntegerType.get_signless(64)
+    vector = ir.RankedTensorType.get([len(values)], integer)
+    return ir.DenseElementsAttr.get([ir.IntegerAttr.get(integer, v) for v in values], vector)
 
 
 def _fingerprint(op: ir.Operation) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import (
@@ -17,6 +18,7 @@ from linalg_ext.definition.affine import (
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.model import IteratorType, OpDefinition, Operand, OperandKind
 from linalg_ext.definition.scalar import Access
+from linalg_ext.definition.shapes import check_shapes, infer_extents
 from linalg_ext.errors import ArityError, DTypeError, ShapeError
 
 _PREDEFINED = {"I32": "i32", "I64": "i64", "F32": "f32", "F64": "f64"}
@@ -105,7 +107,7 @@ class BoundOp:
     def _sizes(self, indices: tuple[AffineExpr, ...]) -> dict[str, int]:
         """Symbols that are sizes of shapes, as far as a map needs them and they are static."""
         wanted = {symbol for index in indices for symbol in index.symbols}
-        sizes: dict[str, int] = dict.fromkeys(self.definition.symbols, 0)
+        sizes: dict[str, int] = {}
         for operand, value in zip(
             (*self.definition.inputs, *self.definition.outputs),
             (*self.inputs, *self.outputs),
@@ -124,7 +126,16 @@ class BoundOp:
                             cure="give the operand a static shape",
                         )
                     sizes[name] = shape.get_dim_size(axis)
-        return sizes
+        unknown = sorted(wanted - sizes.keys() - self.attributes.symbols.keys())
+        if unknown:
+            raise ShapeError(
+                f"{self.definition.name} multiplies an index by {unknown[0]}, which is the size of "
+                "no operand by itself",
+                cure=f"give some operand a dimension of size S.{unknown[0]}, or bind it with "
+                f"IndexAttrDef(S.{unknown[0]}, default=[1])",
+            )
+        # The others occur in no index; a map of MLIR is then without symbols.
+        return {**dict.fromkeys(self.definition.symbols, 0), **sizes}
 
 
 def bind(
@@ -158,26 +169,67 @@ def bind(
                 cure=f"cast one of them, or give {operand.name} a type variable of its own",
             )
         owner.setdefault(name, operand.name)
+    _check_semantics(definition, inputs, outputs)
     if definition.is_rank_polymorphic:
         _check_ranks(definition, inputs, outputs)
+    else:
+        _check_static_shapes(definition, (*inputs, *outputs), attributes)
     return BoundOp(definition, tuple(inputs), tuple(outputs), attributes, types, unsigned)
+
+
+def _check_semantics(
+    definition: OpDefinition, inputs: Sequence[ir.Value], outputs: Sequence[ir.Value]
+) -> None:
+    """An op works on tensors or on memrefs, not on both."""
+    tensors = [isinstance(v.type, ir.RankedTensorType) for v in (*inputs, *outputs)]
+    memrefs = [isinstance(v.type, ir.MemRefType) for v in (*inputs, *outputs)]
+    if any(tensors) and any(memrefs):
+        raise DTypeError(
+            f"{definition.name} got {', '.join(str(v.type) for v in (*inputs, *outputs))}",
+            expected="tensors alone, or memrefs alone",
+            cure="turn one into the other with bufferization.to_tensor or to_buffer",
+        )
+
+
+def _check_static_shapes(
+    definition: OpDefinition, values: Sequence[ir.Value], attributes: CallAttributes
+) -> None:
+    operands = zip((*definition.inputs, *definition.outputs), values, strict=True)
+    shapes = {o.name: static_sizes(value) for o, value in operands if o.kind.is_tensor}
+    extents = infer_extents(definition, shapes, attributes.symbols)
+    check_shapes(definition, shapes, attributes.symbols, extents)
+
+
+def static_sizes(value: ir.Value) -> list[int | None]:
+    """The sizes of a tensor or memref, None for a dynamic one."""
+    shape = ir.ShapedType(value.type)
+    return [
+        None if shape.is_dynamic_dim(axis) else shape.get_dim_size(axis)
+        for axis in range(shape.rank)
+    ]
 
 
 def _check_ranks(
     definition: OpDefinition, inputs: Sequence[ir.Value], outputs: Sequence[ir.Value]
 ) -> None:
-    """An element-wise op takes tensors of its output's rank, or of rank 0."""
-    rank = ir.ShapedType(outputs[0].type).rank
-    tensors = [operand for operand in definition.inputs if operand.kind.is_tensor]
-    values = [v for o, v in zip(definition.inputs, inputs, strict=True) if o.kind.is_tensor]
+    """An element-wise op takes tensors of its output's shape, or of rank 0."""
+    shape = static_sizes(outputs[0])
     for operand, value in zip(
-        (*tensors, *definition.outputs[1:]), (*values, *outputs[1:]), strict=True
+        (*definition.inputs, *definition.outputs), (*inputs, *outputs), strict=True
     ):
-        if ir.ShapedType(value.type).rank not in (rank, 0):
+        if operand.kind is OperandKind.SCALAR:
+            continue
+        other = static_sizes(value)
+        if operand.kind.is_input and not other:
+            continue
+        if len(other) != len(shape) or any(
+            None not in (x, y) and x != y for x, y in zip(shape, other, strict=True)
+        ):
             raise ShapeError(
                 f"{definition.name}: {operand.name} is of type {value.type}, but "
-                f"{definition.outputs[0].name} is of rank {rank}",
-                expected="operands of one shape, or of rank 0: nothing is broadcast unless said",
+                f"{definition.outputs[0].name} is of type {outputs[0].type}",
+                expected="operands of one shape, or inputs of rank 0: nothing is broadcast "
+                "unless said",
             )
 
 
@@ -193,9 +245,15 @@ def _check_count(
 
 
 def _element_type(definition: OpDefinition, operand: Operand, value: ir.Value) -> ir.Type:
-    if operand.kind is OperandKind.SCALAR:
-        return value.type
     kind = value.type
+    if operand.kind is OperandKind.SCALAR:
+        if isinstance(kind, ir.ShapedType):
+            raise DTypeError(
+                f"{definition.name}: scalar {operand.name} is of type {kind}",
+                expected="a value of an element type, such as f32, or a Python number",
+                cure="take its element with tensor.extract or memref.load",
+            )
+        return kind
     if not isinstance(kind, (ir.RankedTensorType, ir.MemRefType)):
         raise DTypeError(
             f"{definition.name}: {operand.name} is of type {kind}",
@@ -223,16 +281,17 @@ def to_ir_map(map: AffineMap) -> ir.AffineMap:
         if isinstance(expr, AffineDim):
             return ir.AffineDimExpr.get(positions[expr])
         if isinstance(expr, AffineBinary):
-            return _BUILD[expr.kind].get(convert(expr.lhs), convert(expr.rhs))
+            built: ir.AffineExpr = _BUILD[expr.kind].get(convert(expr.lhs), convert(expr.rhs))
+            return built
         raise ShapeError(f"the size that symbol {expr} stands for is not known")
 
     return ir.AffineMap.get(len(map.dims), 0, [convert(result) for result in map.results])
 
 
-class _Build(dict[AffineKind, "type[ir.AffineExpr]"]):
+class _Build(dict[AffineKind, Any]):
     """Upstream's expression classes, looked up when first needed: bindings load lazily."""
 
-    def __missing__(self, kind: AffineKind) -> type[ir.AffineExpr]:
+    def __missing__(self, kind: AffineKind) -> Any:
         self.update(
             {
                 AffineKind.ADD: ir.AffineAddExpr,

@@ -11,7 +11,8 @@ from linalg_ext.definition.neutral import neutral_element
 from linalg_ext.definition.shapes import check_shapes, infer_extents, output_shape
 from linalg_ext.definition.types import PREDEFINED
 from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
-from linalg_ext.runtime.dtypes import by_mlir
+from linalg_ext.runtime.dtypes import DType, by_mlir
+from linalg_ext.structured.constants import integer_constant, number_constant
 from linalg_ext.structured.operands import predefined_types
 
 
@@ -36,12 +37,15 @@ class RuntimeSize:
     def __floordiv__(self, other: int) -> RuntimeSize:
         return RuntimeSize(arith.FloorDivSIOp(self.value, _index(other)).result)
 
+    def clamped(self) -> RuntimeSize:
+        """This size, or 0 where it is negative."""
+        return RuntimeSize(arith.MaxSIOp(self.value, _index(0)).result)
+
 
 def _index(size: RuntimeSize | int) -> ir.Value:
     if isinstance(size, RuntimeSize):
         return size.value
-    index = ir.IndexType.get()
-    return arith.ConstantOp(index, ir.IntegerAttr.get(index, size)).result
+    return integer_constant(ir.IndexType.get(), size)
 
 
 def sizes_of(value: ir.Value) -> list[RuntimeSize | int]:
@@ -93,7 +97,12 @@ def make_outputs(
         )
     shapes = _output_shapes(definition, tensors, attributes)
     return [
-        _make(definition.assignment_to(output.name), shape, _element(definition, output, types))
+        initial_tensor(
+            definition.assignment_to(output.name),
+            shape,
+            _element(definition, output, types),
+            attributes,
+        )
         for output, shape in zip(definition.outputs, shapes, strict=True)
     ]
 
@@ -112,10 +121,7 @@ def _output_shapes(
         return [tuple(ranked[0])] * len(definition.outputs)
     extents = infer_extents(definition, shapes, attributes.symbols)
     outputs = [output_shape(definition, o.name, extents) for o in definition.outputs]
-    sizes = [size for shape in shapes.values() for size in shape]
-    if all(isinstance(size, int) for size in sizes):
-        static = {o.name: s for o, s in zip(definition.outputs, outputs, strict=True)}
-        check_shapes(definition, {**shapes, **static}, attributes.symbols, extents)
+    check_shapes(definition, shapes, attributes.symbols, extents)
     return outputs
 
 
@@ -137,9 +143,26 @@ def _element(definition: OpDefinition, output: object, types: Mapping[str, ir.Ty
     )
 
 
-def _make(
-    assignment: Assignment, shape: Sequence[RuntimeSize | int], element: ir.Type
+def initial_tensor(
+    assignment: Assignment,
+    shape: Sequence[RuntimeSize | int],
+    element: ir.Type,
+    attributes: CallAttributes,
+    dtype: DType | None = None,
 ) -> ir.Value:
+    """A tensor for an output: the neutral element where it accumulates, empty elsewhere.
+
+    Args:
+        assignment: what is written to it.
+        shape: its sizes.
+        element: its element type.
+        attributes: the attributes of the call; one of them may choose the reduction.
+        dtype: the dtype of the array that it stands for, which says whether integers are unsigned.
+
+    Raises:
+        ArgumentError: the op reads what the output was before, and it is not a reduction.
+        DTypeError: the reduction has no neutral element for the type.
+    """
     sizes = [size.value if isinstance(size, RuntimeSize) else size for size in shape]
     empty = tensor.EmptyOp(sizes, element).result
     if not assignment.reads_target:
@@ -147,30 +170,15 @@ def _make(
     if assignment.reduction is None:
         raise ArgumentError(
             f"`{assignment}` reads what {assignment.target.operand} was before the op",
-            cure="give it as outs=[...]",
+            cure="give that: init= for arrays, outs= for IR values",
         )
-    return linalg.fill(neutral_constant(assignment.reduction.function.name, element), outs=[empty])
-
-
-def neutral_constant(function: str, element: ir.Type) -> ir.Value:
-    """A constant that holds the neutral element of a reduction."""
-    known = by_mlir(str(element))
-    if known is None:
-        raise DTypeError(f"no neutral element of {function} is known for {element}")
-    value = neutral_element(function, known.dtype)
-    return number_constant(value.item() if hasattr(value, "item") else value, element)
-
-
-def number_constant(value: complex, element: ir.Type) -> ir.Value:
-    """A constant of an element type from a Python number."""
-    if isinstance(element, ir.ComplexType):
-        from linalg_ext.bindings import complex as complex_dialect
-
-        part = element.element_type
-        parts = [ir.FloatAttr.get(part, complex(value).real), ir.FloatAttr.get(part, complex(value).imag)]
-        return complex_dialect.ConstantOp(element, ir.ArrayAttr.get(parts)).result
-    if isinstance(element, ir.FloatType):
-        return arith.ConstantOp(element, ir.FloatAttr.get(element, float(value.real))).result
-    if isinstance(element, ir.IntegerType) and element.width == 1:
-        return arith.ConstantOp(element, ir.IntegerAttr.get(element, int(bool(value)))).result
-    return arith.ConstantOp(element, ir.IntegerAttr.get(element, int(value.real))).result
+    chosen = assignment.reduction.attribute
+    function = attributes.functions[chosen] if chosen else assignment.reduction.function
+    if dtype is None:
+        known = by_mlir(str(element))
+        if known is None:
+            raise DTypeError(f"no neutral element of {function} is known for {element}")
+        dtype = known.dtype
+    neutral = number_constant(neutral_element(function.name, dtype).item(), element)
+    filled: ir.Value = linalg.fill(neutral, outs=[empty])
+    return filled

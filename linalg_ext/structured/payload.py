@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import ModuleType
 
 from linalg_ext.bindings import arith, complex, ir, linalg, math
 from linalg_ext.definition.functions import Function, FunctionKind
@@ -22,7 +23,16 @@ from linalg_ext.definition.scalar import (
     ScalarOperand,
 )
 from linalg_ext.errors import DTypeError
-from linalg_ext.structured.casts import Scalar, cast, is_bool, is_complex, is_float, is_integer
+from linalg_ext.structured.casts import Scalar, cast
+from linalg_ext.structured.constants import (
+    float_constant,
+    integer_constant,
+    is_bool,
+    is_complex,
+    is_float,
+    is_integer,
+    number_constant,
+)
 
 
 @dataclass(frozen=True)
@@ -88,10 +98,8 @@ def _emit(expr: ScalarExpr, scope: PayloadScope) -> Scalar:
 
 def _constant(value: int | float) -> ir.Value:
     if isinstance(value, int):
-        integer = ir.IntegerType.get_signless(64)
-        return arith.ConstantOp(integer, ir.IntegerAttr.get(integer, value)).result
-    double = ir.F64Type.get()
-    return arith.ConstantOp(double, ir.FloatAttr.get(double, value)).result
+        return integer_constant(ir.IntegerType.get_signless(64), value)
+    return float_constant(ir.F64Type.get(), value)
 
 
 def _emit_function(expr: Apply, scope: PayloadScope) -> Scalar:
@@ -133,14 +141,7 @@ _Op = Callable[..., ir.OpView]
 
 def _one(*args: Scalar) -> ir.Value:
     """The number 1 of the type of the first operand."""
-    element = args[0].value.type
-    if is_complex(element):
-        part = ir.ComplexType(element).element_type
-        parts = ir.ArrayAttr.get([ir.FloatAttr.get(part, 1.0), ir.FloatAttr.get(part, 0.0)])
-        return complex.ConstantOp(element, parts).result
-    if is_float(element):
-        return arith.ConstantOp(element, ir.FloatAttr.get(element, 1.0)).result
-    return arith.ConstantOp(element, ir.IntegerAttr.get(element, 1)).result
+    return number_constant(1, args[0].value.type)
 
 
 def _unary(
@@ -173,7 +174,7 @@ def _binary(
 
     def emit(x: Scalar, y: Scalar) -> ir.Value | None:
         element = x.value.type
-        dialect = arith
+        dialect: ModuleType = arith
         if is_float(element):
             name = floating
             dialect = math if name == "PowFOp" else arith
@@ -191,7 +192,7 @@ def _binary(
 def _negate(x: Scalar) -> ir.Value | None:
     element = x.value.type
     if is_integer(element) and not is_bool(element):
-        zero = arith.ConstantOp(element, ir.IntegerAttr.get(element, 0)).result
+        zero = integer_constant(element, 0)
         return arith.SubIOp(zero, x.value).result
     return _unary(floating="NegFOp", complex_="NegOp")(x)
 

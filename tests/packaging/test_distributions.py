@@ -18,8 +18,8 @@ from resources import REPOSITORY, project_files
 # One worker builds for all of these tests.
 pytestmark = pytest.mark.xdist_group("distributions")
 
-COMMANDS = ("--help",)
-"""What the installed command is run with, outside the checkout; `demo` too once there is one."""
+COMMANDS = ("--help", "demo")
+"""What the installed command is run with, outside the checkout."""
 
 LINKED = ("linalg_ext/transforms/__init__.py", "linalg_ext/opdsl_defs/__init__.py")
 
@@ -141,12 +141,6 @@ def test_the_installed_wheel_is_what_runs(environment: Path) -> None:
 @pytest.mark.parametrize("argument", COMMANDS)
 def test_the_command_runs_outside_the_checkout(environment: Path, argument: str) -> None:
     assert run(environment / "bin" / "linalg-ext", argument, cwd=environment.parent)
-
-
-def test_the_demo_is_run_if_there_is_one(environment: Path) -> None:
-    listed = run(environment / "bin" / "linalg-ext", "--help", cwd=environment.parent)
-    assert "Usage: linalg-ext" in listed
-    assert (" demo " in listed) == ("demo" in COMMANDS)
 
 
 def test_nothing_called_transforms_is_importable(environment: Path) -> None:

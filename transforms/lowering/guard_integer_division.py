@@ -22,13 +22,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from linalg_ext.bindings import arith, ir
+from linalg_ext.bindings import arith, ir, linalg, tensor
 from linalg_ext.rewriting import Report, module_pass
 
 from ._elementwise import Integers
 from ._walk import operations, replace_op
 
 NAME = "linalg-ext-guard-integer-division"
+
+GUARDED = "linalg_ext.guarded"
+"""Unit attribute of a division that has its guard."""
 
 _SIGNED = ("divsi", "remsi", "floordivsi", "ceildivsi")
 _UNSIGNED = ("divui", "remui", "ceildivui")
@@ -49,8 +52,11 @@ def guard_integer_division(module: ir.Operation) -> Report:
     """Give integer division by zero, and its overflow, NumPy's answers."""
     report = Report(NAME)
     for op in operations(module, _NAMES):
+        if isinstance(op.results[0].type, ir.RankedTensorType):
+            _scalarize(op)
+    for op in operations(module, _NAMES):
         name = _OF_INDEX.get(op.name, op.name)
-        safe = _is_safe(op.operands[1])
+        safe = GUARDED in op.attributes or _is_safe(op.operands[1])
         report.matched[op.name] += 1
         if safe and name == op.name:
             continue
@@ -59,6 +65,31 @@ def guard_integer_division(module: ir.Operation) -> Report:
             quotient = (_divide if safe else _guarded)(name, *op.operands)
         replace_op(op, quotient)
     return report
+
+
+def _scalarize(op: Any) -> None:
+    """Put a division of tensors into a `linalg.generic`, where it divides scalars."""
+    type_ = op.results[0].type
+    with op.location, ir.InsertionPoint(op):
+        sizes = [
+            tensor.dim(op.operands[0], arith.constant(ir.IndexType.get(), at))
+            if type_.is_dynamic_dim(at)
+            else type_.get_dim_size(at)
+            for at in range(type_.rank)
+        ]
+        identity = ir.AffineMapAttr.get(ir.AffineMap.get_identity(type_.rank))
+        parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
+        generic = linalg.GenericOp(
+            [type_],
+            list(op.operands),
+            [tensor.empty(sizes, type_.element_type)],
+            ir.ArrayAttr.get([identity] * 3),
+            ir.ArrayAttr.get([parallel] * type_.rank),
+        )
+        body = generic.regions[0].blocks.append(*[type_.element_type] * 3)
+        with ir.InsertionPoint(body):
+            linalg.YieldOp([_divide(op.name, *list(body.arguments)[:2])])
+    replace_op(op, generic.results[0])
 
 
 def _guarded(name: str, a: Any, b: Any) -> Any:
@@ -76,6 +107,7 @@ def _guarded(name: str, a: Any, b: Any) -> Any:
         bad = arith.ori(zero, wraps)
     # Any remainder by 1 is 0, and the least integer over 1 is itself: both as wanted.
     quotient = _divide(name, a, integers.select(bad, 1, b))
+    quotient.owner.attributes[GUARDED] = ir.UnitAttr.get()
     return quotient if "rem" in name else integers.select(zero, 0, quotient)
 
 

@@ -38,7 +38,7 @@ def move_large_allocas_to_heap(module: ir.Operation) -> Report:
         if _fits(alloca):
             continue
         report.changed[alloca.name] += 1
-        attributes = {item.name: item.attr for item in alloca.attributes}
+        attributes = {name: alloca.attributes[name] for name in alloca.attributes}
         with alloca.location, ir.InsertionPoint(alloca):
             alloc = ir.Operation.create(
                 "memref.alloc",

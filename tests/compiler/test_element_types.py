@@ -1,17 +1,21 @@
 """Every element type, end to end: identity, arithmetic, scalars, `out=`."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
 
 from linalg_ext import errors
-from linalg_ext.jit import compile
+from linalg_ext.compiler import compile
 from linalg_ext.runtime.dtypes import ELEMENT_TYPES
 
 BY_NAME = {element.mlir: element for element in ELEMENT_TYPES}
 
 
-def sample(element, dtype, shape=(3, 4)):
+def sample(element: Any, dtype: Any, shape: tuple[int, ...] = (3, 4)) -> Any:
     """Values that each dtype holds exactly, negative ones included."""
     count = int(np.prod(shape))
     if element.kind == "bool":
@@ -30,7 +34,7 @@ def sample(element, dtype, shape=(3, 4)):
 CASES = [(e.mlir, str(d)) for e in ELEMENT_TYPES for d in e.dtypes]
 
 
-def identity(element):
+def identity(element: Any) -> Any:
     return compile(
         f"""
         func.func @identity(%a: tensor<?x4x{element}>, %s: {element})
@@ -44,10 +48,10 @@ def identity(element):
 
 
 @pytest.fixture(scope="module")
-def identities():
+def identities() -> Any:
     made = {}
 
-    def get(element):
+    def get(element: Any) -> Any:
         if element.mlir not in made:
             made[element.mlir] = identity(element)
         return made[element.mlir]
@@ -56,7 +60,7 @@ def identities():
 
 
 @pytest.mark.parametrize(("name", "dtype"), CASES)
-def test_values_go_through_unchanged(identities, name, dtype):
+def test_values_go_through_unchanged(identities: Any, name: str, dtype: Any) -> None:
     element = BY_NAME[name]
     dtype = next(d for d in element.dtypes if str(d) == dtype)
     kernel = identities(element)
@@ -84,7 +88,7 @@ ADDABLE = [
 
 
 @pytest.mark.parametrize(("name", "dtype"), ADDABLE)
-def test_addition_is_numpys(name, dtype):
+def test_addition_is_numpys(name: str, dtype: Any) -> None:
     element = BY_NAME[name]
     dtype = next(d for d in element.dtypes if str(d) == dtype)
     op = {"float": "arith.addf", "complex": "complex.add"}.get(element.kind, "arith.addi")
@@ -114,7 +118,7 @@ def test_addition_is_numpys(name, dtype):
     np.testing.assert_array_equal(result.astype(np.complex128), expected.astype(np.complex128))
 
 
-def test_a_bool_array_made_of_raw_bytes_is_read_as_numpy_reads_it():
+def test_a_bool_array_made_of_raw_bytes_is_read_as_numpy_reads_it() -> None:
     kernel = compile(
         """
         func.func @f(%a: tensor<4xi1>, %b: tensor<4xi1>) -> tensor<4xi1> {
@@ -129,7 +133,7 @@ def test_a_bool_array_made_of_raw_bytes_is_read_as_numpy_reads_it():
     assert kernel(a, np.ones(4, np.bool_)).tobytes() == b"\1\1\0\1"
 
 
-def test_four_bit_integers_written_in_place():
+def test_four_bit_integers_written_in_place() -> None:
     kernel = compile(
         """
         func.func @negate(%m: memref<4xi4>) {
@@ -150,7 +154,7 @@ def test_four_bit_integers_written_in_place():
     assert memory.astype(int).tolist() == [-7, -1, 0, 5]
 
 
-def test_vectors_are_trailing_dimensions():
+def test_vectors_are_trailing_dimensions() -> None:
     kernel = compile(
         """
         func.func @scale(%a: memref<?xvector<4xf32>>, %s: f32) -> memref<?xvector<4xf32>> {

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from linalg_ext.compiler.argument import Argument, Array
 from linalg_ext.errors import DTypeError, ShapeError
-from linalg_ext.jit.argument import Argument, Array
 from linalg_ext.runtime.dtypes import DType, ElementType, integer_range
 
 PYTHON_NUMBERS = (bool, int, float, complex)
@@ -34,17 +34,18 @@ def from_python(value: Any, element: ElementType, argument: Argument) -> Array:
         ShapeError: a ragged list.
         DTypeError: numbers that the element type cannot hold.
     """
+    if isinstance(value, int) and not isinstance(value, bool) and element.kind != "bool":
+        return _from_int(value, element, argument)
     try:
         array = np.asarray(value)
     except (ValueError, OverflowError) as error:
-        raise argument.error(
-            ShapeError, f"got a {type(value).__name__} that makes no array: {error}"
-        )
+        what = f"got a {type(value).__name__} that makes no array: {error}"
+        raise argument.error(ShapeError, what) from None
     if array.size == 0:
         return array.astype(element.dtype)
     kind = array.dtype.kind
     if kind not in _ACCEPTED[element.kind]:
-        shown = f"a Python {_PYTHON_NAMES[kind]}" if kind in _PYTHON_NAMES else str(array.dtype)
+        shown = f"a Python {_PYTHON_NAMES[kind]}" if kind in _PYTHON_NAMES else _other(array)
         raise argument.error(
             DTypeError,
             f"got {shown}" + (" in a list" if isinstance(value, list | tuple) else ""),
@@ -52,13 +53,28 @@ def from_python(value: Any, element: ElementType, argument: Argument) -> Array:
             cure=f"convert it first, with numpy.asarray(value).astype({str(element.dtype)!r})",
         )
     if element.kind in ("integer", "index") and kind != "b":
-        return array.astype(_wide_enough(array, element, argument))
+        low, high = int(array.min()), int(array.max())
+        return array.astype(_wide_enough(low, high, element, argument))
     with np.errstate(over="ignore"):
         return array.astype(element.dtype)
 
 
-def _wide_enough(array: Array, element: ElementType, argument: Argument) -> DType:
-    low, high = int(array.min()), int(array.max())
+def _from_int(value: int, element: ElementType, argument: Argument) -> Array:
+    if element.kind in ("integer", "index"):
+        return np.array(value, _wide_enough(value, value, element, argument))
+    try:
+        number = float(value)
+    except OverflowError:
+        number = float("inf") if value > 0 else float("-inf")
+    with np.errstate(over="ignore"):
+        return np.array(number).astype(element.dtype)
+
+
+def _other(array: Array) -> str:
+    return "other objects than numbers" if array.dtype.kind == "O" else f"{array.dtype} values"
+
+
+def _wide_enough(low: int, high: int, element: ElementType, argument: Argument) -> DType:
     for dtype in element.dtypes:
         least, most = integer_range(dtype)
         if least <= low and high <= most:
@@ -70,7 +86,7 @@ def _wide_enough(array: Array, element: ElementType, argument: Argument) -> DTyp
     ]
     raise argument.error(
         DTypeError,
-        f"got the integer {high if high > 0 else low}, which it cannot hold"
+        f"got the integer {high}, which it cannot hold"
         if low == high
         else f"got integers from {low} to {high}, which it cannot hold",
         expected=" or ".join(ranges),

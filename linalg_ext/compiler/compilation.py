@@ -9,22 +9,32 @@ from pathlib import Path
 import numpy as np
 
 from linalg_ext.bindings import ir
+from linalg_ext.compiler.effects import written_arguments
+from linalg_ext.compiler.entry import find_entry, wrap_entry
+from linalg_ext.compiler.kernel import Kernel, Stage
+from linalg_ext.compiler.signature import read_signature
+from linalg_ext.compiler.source import own_copy
 from linalg_ext.errors import ArgumentError
-from linalg_ext.jit.effects import written_arguments
-from linalg_ext.jit.entry import find_entry, wrap_entry
-from linalg_ext.jit.kernel import Kernel, Stage
-from linalg_ext.jit.signature import read_signature
-from linalg_ext.jit.source import own_copy
 from linalg_ext.module import ModuleLike
+from linalg_ext.rewriting import run_pipeline
 from linalg_ext.runtime.engine import Engine
 from linalg_ext.transforms.pipelines import lower_to_llvm, stage_text
 
+_CHECKS = (
+    # Before anything folds: upstream takes x / x for 1, whatever x is.
+    "linalg-ext-guard-integer-division,"
+    # Ops on whole tensors have no checks; the same as structured ops have.
+    "convert-elementwise-to-linalg,"
+    "generate-runtime-verification"
+)
+
 
 def compile(
-    module: ModuleLike,
+    module: ModuleLike | bytes,
     entry: str | None = None,
     *,
     trusted: bool = False,
+    checked: bool = True,
     opt_level: int | None = None,
     libraries: Sequence[str | Path] = (),
     result_dtypes: Sequence[np.typing.DTypeLike | None] | None = None,
@@ -35,12 +45,16 @@ def compile(
         y = kernel(x)
 
     Args:
-        module: MLIR text, a `Module`, or upstream's `ir.Module` (or its operation): linalg on
-            tensors or memrefs, with what stands around it. It is not changed.
+        module: MLIR text or bytecode, a `Module`, or upstream's `ir.Module` (or its operation):
+            linalg on tensors or memrefs, with what stands around it. It is not changed.
         entry: the function to call; not needed where only one is public. It may take and give
             ranked tensors, ranked memrefs and scalars.
         trusted: parse a text without the guard process. Some texts kill MLIR's parser, and with it
             this process: only for text that MLIR itself has printed.
+        checked: have the code itself check what only the run can tell: that open dimensions agree,
+            and that indices and slices are in bounds. A failed check is an `ExecutionError`;
+            without the checks it is a wrong number or the end of the process. Checks of whole
+            tensors cost nothing to speak of; those of single loads are in the loops.
         opt_level: LLVM's, 0 to 3; None chooses by the size of the code.
         libraries: shared libraries that have the functions which the module only declares.
         result_dtypes: for each result the dtype to hand it back as, or None for the usual one.
@@ -58,19 +72,22 @@ def compile(
         libraries = [libraries]
     clock = _Clock()
     own = own_copy(module, trusted=trusted)
-    work = own.ir
-    stages = [_stage("module", stage_text(work), work, clock)]
-    with work.context:
-        function = find_entry(work, entry)
+    stages = [_stage("module", own.ir, clock)]
+    with own.context:
+        function = find_entry(own.ir, entry)
         signature = read_signature(
             function, written=written_arguments(function), result_dtypes=result_dtypes
         )
-        wrapped = wrap_entry(work, function, signature)
-        own.verify(after="its entry was wrapped")
-        stages.append(_stage("entry", stage_text(work), work, clock))
-        info = lower_to_llvm(
-            work, on_stage=lambda name, text: stages.append(_stage(name, text, work, clock))
-        )
+        wrapped = wrap_entry(own.ir, function, signature)
+    own.verify(after="its entry was wrapped")
+    stages.append(_stage("entry", own.ir, clock))
+    if checked:
+        run_pipeline(own, _CHECKS, trusted=True)
+        stages.append(_stage("checks", own.ir, clock))
+    work = own.ir
+    info = lower_to_llvm(
+        work, on_stage=lambda name, text: stages.append(_stage(name, work, clock, text))
+    )
     level = info.suggested_opt_level if opt_level is None else opt_level
     engine = Engine(work, opt_level=level, libraries=libraries)
     # Looking the entry up is what makes LLVM generate the code.
@@ -97,8 +114,9 @@ class _Clock:
         return passed
 
 
-def _stage(name: str, text: str, module: ir.Module, clock: _Clock) -> Stage:
-    return Stage(name, text, _count_operations(module), clock.lap())
+def _stage(name: str, module: ir.Module, clock: _Clock, text: str | None = None) -> Stage:
+    shown = stage_text(module) if text is None else text
+    return Stage(name, shown, _count_operations(module), clock.lap())
 
 
 def _count_operations(module: ir.Module) -> int:

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import arith, bufferization, func, ir, memref, tensor
+from linalg_ext.compiler.signature import ArrayType, ScalarType, Signature, ValueType
 from linalg_ext.errors import SignatureError
-from linalg_ext.jit.signature import ArrayType, ScalarType, Signature, ValueType
 
 PREFIX = "lx."
 """Put before every symbol that a module defines.
@@ -138,19 +138,23 @@ def _is_private(op: Any) -> bool:
 
 def _hide_symbols(module: ir.Module) -> None:
     """Rename what the module defines, make it private, and take its own C interface away."""
-    for op in module.body.operations:
-        operation = op.operation
-        if "sym_name" not in operation.attributes:
-            continue
-        if operation.name == "func.func":
-            if not len(operation.regions[0].blocks):
-                continue
-            if "llvm.emit_c_interface" in operation.attributes:
-                del operation.attributes["llvm.emit_c_interface"]
-        name = ir.StringAttr(operation.attributes["sym_name"]).value
+    defined = {
+        ir.StringAttr(op.operation.attributes["sym_name"]).value: op.operation
+        for op in module.body.operations
+        if "sym_name" in op.operation.attributes and not _is_declaration(op.operation)
+    }
+    # The longest first: `lx.f` is out of the way when `f` takes its name.
+    for name in sorted(defined, key=len, reverse=True):
+        operation = defined[name]
         ir.SymbolTable.replace_all_symbol_uses(name, PREFIX + name, module.operation)
         ir.SymbolTable.set_symbol_name(operation, PREFIX + name)
         operation.attributes["sym_visibility"] = ir.StringAttr.get("private", module.context)
+        if "llvm.emit_c_interface" in operation.attributes:
+            del operation.attributes["llvm.emit_c_interface"]
+
+
+def _is_declaration(operation: ir.Operation) -> bool:
+    return operation.name in ("func.func", "llvm.func") and not len(operation.regions[0].blocks)
 
 
 def _argument_type(type_: ir.Type, *, force: bool = False) -> ir.Type:

@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from linalg_ext.compiler.argument import Argument, Array, shape_text
+from linalg_ext.compiler.overlap import overlaps_itself, share_memory
+from linalg_ext.compiler.signature import ArrayType, Result, ScalarType
 from linalg_ext.errors import (
     AliasingError,
     ArgumentError,
@@ -15,9 +18,6 @@ from linalg_ext.errors import (
     ShapeError,
     caller_location,
 )
-from linalg_ext.jit.argument import Argument, Array, shape_text
-from linalg_ext.jit.overlap import overlaps_itself, share_memory
-from linalg_ext.jit.signature import ArrayType, Result, ScalarType
 from linalg_ext.runtime import dtypes
 from linalg_ext.runtime.call_frame import Frame, FrameLayout
 from linalg_ext.runtime.descriptors import address_of, contiguous_strides

@@ -102,7 +102,8 @@ def _written_by_callee(
 ) -> frozenset[int]:
     callee = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
     if callee not in known:
-        for op in function.parent.regions[0].blocks[0].operations:
+        module: Any = function.parent
+        for op in module.regions[0].blocks[0].operations:
             attributes = op.operation.attributes
             if (
                 op.operation.name == "func.func"

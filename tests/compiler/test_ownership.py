@@ -1,13 +1,18 @@
 """Who owns returned memory: every array handed back outlives all else, and nothing leaks."""
 
+from __future__ import annotations
+
 import ctypes
 import gc
+import sys
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
 
-from linalg_ext.jit import compile
+from linalg_ext.compiler import compile
+from resources import skip_machine
 
 # Each returns one memref or two of four floats; %x is memory of the caller's.
 RETURNS = {
@@ -65,7 +70,7 @@ RETURNS = {
 }
 
 
-def returning(name):
+def returning(name: str) -> Any:
     body, expected = RETURNS[name]
     text = f"""
     memref.global constant @g : memref<4xf32> = dense<[4.0, 5.0, 6.0, 7.0]>
@@ -77,7 +82,7 @@ def returning(name):
 
 
 @pytest.mark.parametrize("name", RETURNS)
-def test_returned_memory_comes_out_right_and_is_the_callers(name):
+def test_returned_memory_comes_out_right_and_is_the_callers(name: str) -> None:
     kernel, expected = returning(name)
     x = np.arange(4, dtype=np.float32)
     first, second = kernel(x)
@@ -90,7 +95,7 @@ def test_returned_memory_comes_out_right_and_is_the_callers(name):
     np.testing.assert_array_equal(again, expected)
 
 
-def test_a_returned_view_with_strides():
+def test_a_returned_view_with_strides() -> None:
     kernel = compile(
         """
         func.func @f() -> memref<2x3xf32, strided<[1, 2], offset: 1>> {
@@ -119,7 +124,7 @@ func.func @f(%a: tensor<?xf32>) -> (tensor<?xf32>, tensor<4xf32>) {
 """
 
 
-def test_results_outlive_the_kernel():
+def test_results_outlive_the_kernel() -> None:
     kernel = compile(OPEN, trusted=True)
     y, z = kernel(np.ones(4, np.float32))
     part = y[1:3]
@@ -129,7 +134,7 @@ def test_results_outlive_the_kernel():
     np.testing.assert_array_equal(z, [2, 2, 2, 2])
 
 
-def test_the_kernel_outlives_the_module():
+def test_the_kernel_outlives_the_module() -> None:
     from linalg_ext.bindings import ir
 
     with ir.Context() as context:
@@ -143,13 +148,15 @@ def test_the_kernel_outlives_the_module():
     np.testing.assert_array_equal(y, [2, 2, 2, 2])
 
 
-def resident():
+def resident() -> int:
+    if not sys.platform.startswith("linux"):
+        skip_machine("Linux, to tell the memory in use")
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * 4096
 
 
 @pytest.mark.parametrize("name", ["open shape", *(name for name in RETURNS if name != "stack")])
-def test_nothing_leaks(name):
+def test_nothing_leaks(name: str) -> None:
     """Two megabytes a call: one in a hundred calls lost would show."""
     size = 1 << 18
     if name == "open shape":
@@ -172,18 +179,18 @@ def test_nothing_leaks(name):
     assert resident() - before < 40 << 20
 
 
-def test_two_thousand_small_calls_do_not_leak():
+def test_two_thousand_small_calls_do_not_leak() -> None:
     class MallInfo(ctypes.Structure):
         _fields_ = [(f"field{index}", ctypes.c_size_t) for index in range(10)]
 
     libc = ctypes.CDLL(None)
     if not hasattr(libc, "mallinfo2"):
-        pytest.skip("no malloc statistics here")
+        skip_machine("a C library with malloc statistics")
     libc.mallinfo2.restype = MallInfo
     kernel = compile(OPEN.replace("<4xf32>", "<100xf32>"), trusted=True)
     x = np.zeros(100, np.float32)
 
-    def in_use():
+    def in_use() -> Any:
         gc.collect()
         return libc.mallinfo2().field7
 
@@ -195,11 +202,11 @@ def test_two_thousand_small_calls_do_not_leak():
     assert in_use() - before < 100_000  # one lost result a call would be 800,000
 
 
-def test_eight_threads_call_one_kernel():
+def test_eight_threads_call_one_kernel() -> None:
     kernel = compile(OPEN, trusted=True)
     failures = []
 
-    def work(seed):
+    def work(seed: int) -> None:
         x = np.full(4, seed, np.float32)
         out = np.zeros(4, np.float32)
         for call in range(200):
@@ -215,10 +222,10 @@ def test_eight_threads_call_one_kernel():
     assert not failures
 
 
-def test_threads_compile_at_once():
-    kernels = [None] * 4
+def test_threads_compile_at_once() -> None:
+    kernels: list[Any] = [None] * 4
 
-    def work(index):
+    def work(index: int) -> None:
         kernels[index] = compile(OPEN, trusted=True)
 
     threads = [threading.Thread(target=work, args=(index,)) for index in range(4)]

@@ -14,7 +14,7 @@ from linalg_ext.module import Module, ModuleLike
 _SUFFIXES = (".mlir", ".mlirbc")
 
 
-def own_copy(source: ModuleLike, *, trusted: bool) -> Module:
+def own_copy(source: ModuleLike | bytes, *, trusted: bool) -> Module:
     """The module of `source`, parsed or copied; `source` itself is never changed.
 
     Args:

@@ -1,10 +1,12 @@
 """What an entry may look like, and what is said where it may not."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 
 from linalg_ext import errors
-from linalg_ext.jit import compile
+from linalg_ext.compiler import compile
 
 UNSUPPORTED = {
     "tensor<*xf32>": "has no rank",
@@ -28,14 +30,14 @@ UNSUPPORTED = {
 
 
 @pytest.mark.parametrize("type_", UNSUPPORTED)
-def test_unsupported_arguments_are_named(type_):
+def test_unsupported_arguments_are_named(type_: str) -> None:
     text = f"func.func @f(%ok: f32, %arg: {type_}) {{ return }}"
     with pytest.raises(errors.SignatureError, match="argument 1 of `f` has type") as caught:
         compile(text, trusted=True)
     assert UNSUPPORTED[type_] in str(caught.value)
 
 
-def test_unsupported_results_are_named():
+def test_unsupported_results_are_named() -> None:
     text = "func.func @f(%arg: vector<4xf32>) -> vector<4xf32> { return %arg : vector<4xf32> }"
     with pytest.raises(errors.SignatureError, match="argument 0 of `f`"):
         compile(text, trusted=True)
@@ -53,13 +55,13 @@ func.func @two() -> i32 { %0 = arith.constant 2 : i32  return %0 : i32 }
 """
 
 
-def test_one_of_several_functions_must_be_named():
+def test_one_of_several_functions_must_be_named() -> None:
     with pytest.raises(errors.SignatureError, match=r"(?s)several functions.*`one`, `two`"):
         compile(TWO, trusted=True)
     assert compile(TWO, "two", trusted=True)() == 2
 
 
-def test_an_entry_that_is_not_there():
+def test_an_entry_that_is_not_there() -> None:
     with pytest.raises(errors.SignatureError, match=r"(?s)no function `three`.*`one`, `two`"):
         compile(TWO, entry="three", trusted=True)
     with pytest.raises(errors.SignatureError, match="no function to call"):
@@ -68,7 +70,7 @@ def test_an_entry_that_is_not_there():
         compile("func.func private @only_declared()", trusted=True)
 
 
-def test_private_helpers_do_not_count():
+def test_private_helpers_do_not_count() -> None:
     text = """
     func.func private @helper(%x: i32) -> i32 { return %x : i32 }
     func.func @main(%x: i32) -> i32 {
@@ -79,7 +81,7 @@ def test_private_helpers_do_not_count():
     assert compile(text, trusted=True)(5) == 5
 
 
-def test_functions_named_as_the_c_library_names_its_own():
+def test_functions_named_as_the_c_library_names_its_own() -> None:
     text = """
     memref.global @expf : memref<2xf32> = dense<[1.0, 2.0]>
     func.func @exp(%x: tensor<2xf64>) -> tensor<2xf64> {
@@ -101,14 +103,34 @@ def test_functions_named_as_the_c_library_names_its_own():
     np.testing.assert_allclose(z, np.exp(x + np.array([1, 2])), rtol=1e-6)
 
 
-def test_a_function_with_its_own_c_interface():
+def test_functions_named_as_ours_are() -> None:
+    text = """
+    func.func @f(%x: i32) -> i32 { return %x : i32 }
+    func.func @lx.f(%x: i32) -> i32 {
+      %0 = call @f(%x) : (i32) -> i32
+      %1 = arith.addi %0, %0 : i32
+      return %1 : i32
+    }
+    func.func @lx_entry_f(%x: i32) -> i32 {
+      %0 = call @lx.f(%x) : (i32) -> i32
+      return %0 : i32
+    }
+    """
+    assert compile(text, "f", trusted=True)(3) == 3
+    assert compile(text, "lx.f", trusted=True)(3) == 6
+    assert compile(text, "lx_entry_f", trusted=True)(3) == 6
+    named = 'func.func @"a b/\u00e9"(%x: i32) -> i32 { return %x : i32 }'
+    assert compile(named, trusted=True)(3) == 3
+
+
+def test_a_function_with_its_own_c_interface() -> None:
     text = """
     func.func @f(%x: f32) -> f32 attributes {llvm.emit_c_interface} { return %x : f32 }
     """
     assert compile(text, trusted=True)(2.0) == 2.0
 
 
-def test_result_dtypes():
+def test_result_dtypes() -> None:
     text = "func.func @f(%a: tensor<2xi8>) -> tensor<2xi8> { return %a : tensor<2xi8> }"
     x = np.array([-1, 1], np.int8)
     assert compile(text, trusted=True)(x).dtype == np.int8
@@ -120,12 +142,12 @@ def test_result_dtypes():
     with pytest.raises(errors.SignatureError, match="2 entries, `f` has 1 result"):
         compile(text, trusted=True, result_dtypes=[None, None])
     with pytest.raises(errors.SignatureError, match="result_dtypes"):
-        compile(text, trusted=True, result_dtypes=np.uint8)
+        compile(text, trusted=True, result_dtypes=np.uint8)  # type: ignore[arg-type]
     with pytest.raises(errors.SignatureError, match="result 0 of `f`"):
         compile(text, trusted=True, result_dtypes=["no dtype"])
 
 
-def test_mixed_arguments_and_results_in_order():
+def test_mixed_arguments_and_results_in_order() -> None:
     text = """
     func.func @f(%a: tensor<?xf32>, %s: f32, %m: memref<2xf32>)
         -> (i64, tensor<?xf32>, memref<2xf32>, tensor<2xf32>, tensor<f32>) {

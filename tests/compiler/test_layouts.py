@@ -1,17 +1,21 @@
 """Ranks, strides, sizes of zero, alignment: an array is read rightly or refused."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linalg_ext import errors
-from linalg_ext.jit import compile
+from linalg_ext.compiler import compile
 
-_doublers = {}
+_doublers: dict[int, Any] = {}
 
 
-def doubler(rank):
+def doubler(rank: int) -> Any:
     """A kernel that adds a tensor of `rank`, all dimensions open, to itself."""
     if rank not in _doublers:
         type_ = "tensor<" + "?x" * rank + "f32>"
@@ -36,13 +40,13 @@ def doubler(rank):
     return _doublers[rank]
 
 
-def field_view(shape):
+def field_view(shape: Any) -> Any:
     records = np.zeros(shape, dtype=[("tag", "u1"), ("value", "f4")])
     records["value"] = np.arange(np.prod(shape)).reshape(shape)
     return records["value"]
 
 
-ARRAYS = {
+ARRAYS: dict[str, Any] = {
     "contiguous": lambda: np.arange(24, dtype=np.float32).reshape(4, 6),
     "Fortran": lambda: np.asfortranarray(np.arange(24, dtype=np.float32).reshape(4, 6)),
     "negative": lambda: np.arange(24, dtype=np.float32).reshape(4, 6)[::-1, ::-2],
@@ -66,7 +70,7 @@ ARRAYS = {
 
 @pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
 @pytest.mark.parametrize("name", ARRAYS)
-def test_tensors_may_lie_in_any_way(name):
+def test_tensors_may_lie_in_any_way(name: str) -> None:
     a = ARRAYS[name]()
     result = doubler(2)(a)
     assert type(result) is np.ndarray
@@ -74,7 +78,7 @@ def test_tensors_may_lie_in_any_way(name):
 
 
 @pytest.mark.parametrize("rank", range(10))
-def test_ranks(rank):
+def test_ranks(rank: int) -> None:
     shape = tuple(1 + axis % 3 for axis in range(rank))
     a = np.arange(np.prod(shape, dtype=int), dtype=np.float32).reshape(shape)
     np.testing.assert_array_equal(doubler(rank)(a), a * 2)
@@ -83,7 +87,7 @@ def test_ranks(rank):
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
-def test_random_views(data):
+def test_random_views(data: Any) -> None:
     rank = data.draw(st.integers(0, 4))
     shape = data.draw(st.lists(st.integers(0, 5), min_size=rank, max_size=rank))
     a = np.arange(np.prod(shape, dtype=int), dtype=np.float32).reshape(shape)
@@ -105,7 +109,7 @@ func.func @negate(%m: memref<{type}>) {{
 """
 
 
-def test_strided_memory_is_written_where_it_lies():
+def test_strided_memory_is_written_where_it_lies() -> None:
     kernel = compile(NEGATE.format(type="?x?xf32, strided<[?, ?], offset: ?>"), trusted=True)
     for view in (np.s_[:, :], np.s_[::-1, ::-2], np.s_[1:, 3:], np.s_[2:2, :], np.s_[:1, ::5]):
         memory = np.arange(24, dtype=np.float32).reshape(4, 6)
@@ -127,7 +131,7 @@ def test_strided_memory_is_written_where_it_lies():
         kernel(np.lib.stride_tricks.as_strided(np.zeros(6, np.float32), (2, 3), (4, 4)))
 
 
-def test_a_static_layout_is_checked():
+def test_a_static_layout_is_checked() -> None:
     kernel = compile(NEGATE.format(type="4xf32, strided<[2], offset: 1>"), trusted=True)
     memory = np.arange(9, dtype=np.float32)
     kernel(memory[1::2])
@@ -139,7 +143,7 @@ def test_a_static_layout_is_checked():
             kernel(wrong)
 
 
-def test_a_static_layout_that_is_only_read_takes_no_other_array_either():
+def test_a_static_layout_that_is_only_read_takes_no_other_array_either() -> None:
     kernel = compile(
         """
         func.func @first(%m: memref<2xf32, strided<[2], offset: 1>>) -> f32 {
@@ -156,7 +160,7 @@ def test_a_static_layout_that_is_only_read_takes_no_other_array_either():
         kernel(memory[:2])
 
 
-def test_a_memref_that_is_only_read_may_lie_in_any_way():
+def test_a_memref_that_is_only_read_may_lie_in_any_way() -> None:
     kernel = compile(
         """
         func.func @sum(%m: memref<4x6xf32>, %s: memref<?x?xf32, strided<[?, ?]>>) -> f32 {
@@ -187,7 +191,7 @@ def test_a_memref_that_is_only_read_may_lie_in_any_way():
             assert kernel(a, a) == np.sum(np.asarray(a) ** 2, dtype=np.float32)
 
 
-def test_out_may_lie_in_any_way():
+def test_out_may_lie_in_any_way() -> None:
     kernel = compile(
         """
         func.func @twice(%a: tensor<4x6xf32>) -> tensor<4x6xf32> {
@@ -211,7 +215,7 @@ def test_out_may_lie_in_any_way():
         np.testing.assert_array_equal(out, 2 * a)
 
 
-def test_out_of_an_open_shape():
+def test_out_of_an_open_shape() -> None:
     a = np.ones((2, 3), np.float32)
     out = np.zeros((2, 3), np.float32)
     assert doubler(2)(a, out=out) is out

@@ -11,6 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from linalg_ext.compiler.argument import Argument
+from linalg_ext.compiler.arrays import ArrayArgument, StridedArgument
+from linalg_ext.compiler.entry import Entry
+from linalg_ext.compiler.overlap import share_memory
+from linalg_ext.compiler.results import ResultSlot, split_out
+from linalg_ext.compiler.scalars import ScalarArgument
+from linalg_ext.compiler.signature import ArrayType, Parameter, Signature
 from linalg_ext.errors import (
     AliasingError,
     ArgumentError,
@@ -18,13 +25,6 @@ from linalg_ext.errors import (
     ExecutionError,
     caller_location,
 )
-from linalg_ext.jit.argument import Argument
-from linalg_ext.jit.arrays import ArrayArgument, StridedArgument
-from linalg_ext.jit.entry import Entry
-from linalg_ext.jit.overlap import share_memory
-from linalg_ext.jit.results import ResultSlot, split_out
-from linalg_ext.jit.scalars import ScalarArgument
-from linalg_ext.jit.signature import ArrayType, Parameter, Signature
 from linalg_ext.runtime.buffers import take_over
 from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayout
 from linalg_ext.runtime.descriptors import Descriptor, word_count
@@ -125,7 +125,10 @@ class Kernel:
         if out is None:
             outs = [None] * len(self._slots)
         else:
-            inputs = [a if isinstance(a, np.ndarray) else p for a, p in zip(args, prepared)]  # noqa: B905
+            inputs = [
+                value if isinstance(value, np.ndarray) else array
+                for value, array in zip(args, prepared, strict=True)
+            ]
             outs = split_out(out, self._slots, inputs)
         results: list[Any] = [None] * len(self._slots)
         frame = self._layout.take()
@@ -240,9 +243,14 @@ class Kernel:
     def _report_failure(self, status: int) -> None:
         known = 0 < status <= len(self._assertions)
         message = self._assertions[status - 1] if known else f"status {status}"
+        notes: list[str] = []
+        if message.startswith(_CHECK_FAILED):
+            # Upstream's letter: a heading, the op, "^ what is wrong", "Location: ...".
+            lines = message.splitlines()[1:]
+            message = next((line[2:] for line in lines if line.startswith("^ ")), message)
+            notes = [line for line in lines if not line.startswith("^ ")]
         raise ExecutionError(
-            f"`{self.signature.name}` stopped: {message}",
-            where=caller_location(),
+            f"`{self.signature.name}` stopped: {message}", where=caller_location(), notes=notes
         )
 
     def _refuse_arity(self, count: int) -> None:
@@ -251,6 +259,9 @@ class Kernel:
             where=caller_location(),
             expected=str(self.signature),
         )
+
+
+_CHECK_FAILED = "ERROR: Runtime op verification failed"
 
 
 def _plan(parameter: Parameter) -> Argument:

@@ -1,0 +1,1 @@
+"""The project beside its peers: `python -m benchmarks`."""

@@ -1,0 +1,47 @@
+"""Run the benchmarks: each case and its peer in turn, in one process, medians of the ratios.
+
+    python -m benchmarks            # all cases
+    python -m benchmarks matmul     # those whose name contains a word
+
+A time is what a user pays for one call on arrays that exist: checks, allocation of the result and
+all. Compilation is a case of its own. Ratios above 1 mean that we are quicker.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.cases import CASES
+from benchmarks.timing import compare
+
+
+def main(words: list[str]) -> int:
+    """Run the cases that were asked for and print a table."""
+    cases = [case for case in CASES if not words or any(word in case.name for word in words)]
+    console = Console()
+    if not cases:
+        console.print(f"no case contains {' or '.join(words)}")
+        return 2
+    table = Table("case", "peer", "ours", "peer's", "peer / ours", box=None)
+    for case in cases:
+        ours, theirs = case.make()
+        result = compare(ours, theirs)
+        table.add_row(
+            case.name,
+            case.peer,
+            f"{1e6 * result.ours:.1f} us",
+            f"{1e6 * result.theirs:.1f} us",
+            f"{result.ratio:.2f}",
+        )
+    console.print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores")
+    console.print(table)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,48 @@
+"""Two callables timed in turn, so that what disturbs the machine disturbs both."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Work = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Seconds of one call, the median over rounds, and the median of the rounds' ratios."""
+
+    ours: float
+    theirs: float
+    ratio: float
+
+
+def compare(ours: Work, theirs: Work, *, seconds: float = 1.0) -> Comparison:
+    """Time two callables in alternate rounds of some milliseconds each."""
+    ours()
+    theirs()
+    calls = [_calls_for(work) for work in (ours, theirs)]
+    rounds: list[tuple[float, float]] = []
+    end = time.perf_counter() + seconds
+    while len(rounds) < 5 or time.perf_counter() < end:
+        rounds.append((_one_round(ours, calls[0]), _one_round(theirs, calls[1])))
+    return Comparison(
+        statistics.median(mine for mine, _ in rounds),
+        statistics.median(other for _, other in rounds),
+        statistics.median(other / mine for mine, other in rounds),
+    )
+
+
+def _calls_for(work: Work) -> int:
+    started = time.perf_counter()
+    work()
+    return max(1, int(0.005 / max(time.perf_counter() - started, 1e-7)))
+
+
+def _one_round(work: Work, calls: int) -> float:
+    started = time.perf_counter()
+    for _ in range(calls):
+        work()
+    return (time.perf_counter() - started) / calls

@@ -1,0 +1,202 @@
+"""`linalg-ext demo`: three acts, one for each kind of user, on real input."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def demo(
+    out: Annotated[Path, typer.Option("--out", help="Folder for what the demo makes.")] = Path(
+        "demo-out"
+    ),
+) -> None:
+    """Define an op, rewrite a real module, run a fused function; each checked against NumPy."""
+    from rich.console import Console
+
+    started = time.perf_counter()
+    console = Console(highlight=False)
+    out.mkdir(parents=True, exist_ok=True)
+    for number, (title, act) in enumerate(_ACTS.items(), 1):
+        console.rule(f"[bold cyan]{number}. {title}")
+        act(console, out)
+        console.print()
+    names = ", ".join(sorted(path.name for path in out.iterdir()))
+    console.print(f"[bold green]done[/] in {time.perf_counter() - started:.1f} s")
+    console.print(f"left in {out}/: {names}", soft_wrap=True)
+
+
+def _define(console: Console, out: Path) -> None:
+    """Act 1: an op that upstream does not have, declared, written down and run."""
+    import numpy as np
+
+    import linalg_ext as lx
+    from linalg_ext.bindings import func, ir
+    from linalg_ext.context import new_context
+    from linalg_ext.opdsl import D, S, T, TensorDef, UnaryFn, structured_op
+
+    @structured_op
+    def squared_distance(
+        X=TensorDef(T, S.M, S.K),
+        Y=TensorDef(T, S.N, S.K),
+        C=TensorDef(T, S.M, S.N, output=True),
+    ):
+        """Squared Euclidean distance of every row of X to every row of Y."""
+        C[D.m, D.n] += UnaryFn.square(X[D.m, D.k] - Y[D.n, D.k])
+
+    _show(console, inspect.getsource(squared_distance.__wrapped__), "python")
+    yaml = lx.to_yaml(squared_distance)
+    _keep(out / "squared_distance.yaml", yaml)
+    console.print("[bold]its YAML[/], as upstream's mlir-linalg-ods-yaml-gen reads it, ends in")
+    _show(console, "\n".join(yaml.splitlines()[-15:]), "yaml")
+
+    with new_context(), ir.Location.unknown():
+        module = ir.Module.create()
+        f32 = ir.F32Type.get()
+        types = [ir.RankedTensorType.get(shape, f32) for shape in ([64, 16], [48, 16])]
+        with ir.InsertionPoint(module.body):
+
+            @func.FuncOp.from_py_func(*types, name="distances")
+            def _(x: ir.Value, y: ir.Value) -> ir.Value:
+                return squared_distance(x, y)
+
+        text = str(module)
+    _keep(out / "squared_distance.mlir", text)
+    console.print("[bold]its IR[/], called on MLIR values")
+    _show(console, text, "llvm")
+
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((256, 32), dtype=np.float32)
+    y = rng.standard_normal((192, 32), dtype=np.float32)
+    result, first = _timed(lambda: squared_distance(x, y))
+    result, again = _timed(lambda: squared_distance(x, y))
+    expected, numpy_time = _timed(lambda: ((x[:, None] - y[None]) ** 2).sum(-1))
+    _check(console, result, expected, 1e-4)
+    console.print(
+        f"first call {_ms(first)} (compiled), then {_ms(again)}; "
+        f"NumPy with broadcasting {_ms(numpy_time)}"
+    )
+
+
+def _transform(console: Console, out: Path) -> None:
+    """Act 2: a module that PyTorch exported, rewritten by passes of ours and upstream's, run."""
+    import linalg_ext as lx
+    from linalg_ext import samples
+
+    sample = samples.load("gemm_swish_clamp_tanh")
+    console.print(
+        "a fully connected layer with swish, clamp and tanh, exported from PyTorch: "
+        f"{len(sample.text.splitlines())} lines of linalg on tensors"
+    )
+    module = lx.parse(sample.text)
+    before = _counts(str(module))
+    pipeline = "linalg-ext-fold-transposes,linalg-fuse-elementwise-ops,canonicalize,cse"
+    console.print(f"[bold]pipeline[/] {pipeline}")
+    _, spent = _timed(lambda: module.run(pipeline))
+    after = _counts(str(module))
+    _table(
+        console,
+        ("op", "before", "after"),
+        [(name, str(before[name]), str(after.get(name, 0))) for name in before],
+    )
+    _keep(out / "module_before.mlir", sample.text)
+    _keep(out / "module_after.mlir", str(module))
+    kernel, compiling = _timed(lambda: lx.compile(module))
+    _keep(out / "module_llvm.mlir", kernel.as_text("llvm"))
+    result, running = _timed(lambda: kernel(*sample.inputs))
+    _check(console, result, sample.outputs[0], 1e-3, "PyTorch's own output")
+    console.print(
+        f"rewritten in {_ms(spent)}, compiled in {_ms(compiling)}, one call {_ms(running)}"
+    )
+
+
+def _run(console: Console, out: Path) -> None:
+    """Act 3: a function of several ops, traced, fused, compiled and run on arrays."""
+    import numpy as np
+
+    import linalg_ext as lx
+
+    @lx.jit
+    def layer(x, w, b):
+        return lx.ops.tanh(x @ w + b) * 0.5 + 0.5
+
+    _show(console, inspect.getsource(layer.__wrapped__), "python")
+    rng = np.random.default_rng(0)
+    shapes = ((128, 256), (256, 64), (64,))
+    x, w, b = (rng.standard_normal(shape, dtype=np.float32) for shape in shapes)
+    lowered = layer.lower(x, w, b)
+    kernel, compiling = _timed(lowered.compile)
+    _keep(out / "layer.mlir", lowered.as_text())
+    _keep(out / "layer_fused.mlir", kernel.as_text("linalg"))
+    _keep(out / "layer.s", kernel.asm())
+    console.print(repr(kernel), style="dim")
+    traced = sum(_counts(lowered.as_text()).values())
+    fused = sum(_counts(kernel.as_text("linalg")).values())
+    console.print(f"{traced} linalg ops as traced, {fused} after fusion")
+    result, running = _timed(lambda: kernel(x, w, b))
+    expected, numpy_time = _timed(lambda: np.tanh(x @ w + b) * np.float32(0.5) + np.float32(0.5))
+    _check(console, result, expected, 1e-4)
+    console.print(f"compiled in {_ms(compiling)}, one call {_ms(running)}; NumPy {_ms(numpy_time)}")
+
+
+_ACTS: dict[str, Callable[[Console, Path], None]] = {
+    "Define an op that upstream does not have": _define,
+    "Rewrite a module that PyTorch exported": _transform,
+    "Run a function of several ops as one kernel": _run,
+}
+
+
+def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    started = time.perf_counter()
+    result = work()
+    return result, time.perf_counter() - started
+
+
+def _ms(seconds: float) -> str:
+    return f"{1e3 * seconds:.2f} ms"
+
+
+def _check(
+    console: Console, result: Any, expected: Any, tolerance: float, what: str = "NumPy"
+) -> None:
+    import numpy as np
+
+    np.testing.assert_allclose(result, expected, rtol=tolerance, atol=tolerance)
+    error = float(np.max(np.abs(result - expected)))
+    console.print(f"[green]equal to {what}[/]: largest difference {error:.1e}")
+
+
+def _counts(text: str) -> dict[str, int]:
+    """How often each linalg op occurs in a module's text."""
+    import re
+    from collections import Counter
+
+    found = re.findall(r"\blinalg\.(?!yield|index|iterator)\w+", text)
+    return dict(sorted(Counter(found).items()))
+
+
+def _table(console: Console, heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    from rich.table import Table
+
+    table = Table(*heads, box=None)
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+def _show(console: Console, text: str, language: str) -> None:
+    from rich.syntax import Syntax
+
+    console.print(Syntax(text, language, theme="ansi_dark", word_wrap=True))
+
+
+def _keep(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")

@@ -1,0 +1,144 @@
+"""`linalg-ext run`: compile a module and run one of its functions on arrays from a file."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from linalg_ext.errors import ArgumentError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from linalg_ext.compiler import Kernel
+
+    Array = np.ndarray[Any, Any]
+
+_STDIN = "-"
+
+_NUMBERED = re.compile(r"(?:in|arr_|arg|input)_?(\d+)")
+"""Names that tell the position of an argument; `arr_0` is what numpy.savez calls the first."""
+
+
+def run(
+    file: Annotated[str, typer.Argument(help="An .mlir file, or - for standard input.")],
+    entry: Annotated[
+        str | None, typer.Option("--entry", "-e", help="The function; not needed if there is one.")
+    ] = None,
+    inputs: Annotated[
+        Path | None, typer.Option("--inputs", "-i", help="An .npz (or .npy) file of arguments.")
+    ] = None,
+    outputs: Annotated[
+        Path | None, typer.Option("--outputs", "-o", help="The .npz file for out0, out1, ...")
+    ] = None,
+    libraries: Annotated[
+        list[str] | None, typer.Option("--library", "-l", help="A shared library it calls.")
+    ] = None,
+    opt_level: Annotated[
+        int | None, typer.Option("-O", min=0, max=3, help="LLVM's optimization level.")
+    ] = None,
+    unchecked: Annotated[
+        bool, typer.Option("--unchecked", help="Leave out the checks of shapes and bounds.")
+    ] = False,
+    trusted: Annotated[
+        bool, typer.Option("--trusted", help="Parse in this process: quicker, but it may crash.")
+    ] = False,
+    assembly: Annotated[
+        bool, typer.Option("--asm", help="Show the machine code of the function.")
+    ] = False,
+) -> None:
+    """Compile a module and run a function of it.
+
+    The arguments are the arrays in0, in1, ... (or arr_0, arr_1, ...) of the input file; where no
+    name tells a position, all its arrays in their order. Without --outputs the results are shown.
+    """
+    from linalg_ext.compiler import compile
+
+    arguments = _load(inputs) if inputs is not None else []
+    kernel = compile(
+        _read(file),
+        entry,
+        trusted=trusted,
+        checked=not unchecked,
+        opt_level=opt_level,
+        libraries=libraries or (),
+    )
+    typer.echo(repr(kernel), err=True)
+    if assembly:
+        typer.echo(kernel.asm())
+    arguments = _typed(arguments, kernel)
+    start = time.perf_counter()
+    results = kernel(*arguments)
+    typer.echo(f"ran       in {1e3 * (time.perf_counter() - start):.3g} ms", err=True)
+    if results is None:
+        # A function without results writes to its arguments.
+        results = tuple(
+            a for a, p in zip(arguments, kernel.signature.parameters, strict=True) if p.is_written
+        )
+    _hand_out(results if isinstance(results, tuple) else (results,), outputs)
+
+
+def _read(file: str) -> str | bytes:
+    data = sys.stdin.buffer.read() if file == _STDIN else Path(file).read_bytes()
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data  # bytecode
+
+
+def _load(path: Path) -> list[Array]:
+    """The arrays of an .npz or .npy file, in the order of the arguments."""
+    import zipfile
+
+    import numpy as np
+
+    try:
+        # An open file: NumPy leaves one that it opened itself open where it cannot read it.
+        with path.open("rb") as file:
+            loaded = np.load(file, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                return [loaded]
+            arrays = {name: loaded[name] for name in loaded.files}
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise ArgumentError(
+            f"{path} cannot be read: {error}",
+            expected="a file that numpy.savez or numpy.save wrote, without Python objects",
+        ) from error
+    numbered = {name: match for name in arrays if (match := _NUMBERED.fullmatch(name))}
+    if not numbered:
+        return list(arrays.values())
+    return [arrays[name] for name in sorted(numbered, key=lambda name: int(numbered[name][1]))]
+
+
+def _typed(arguments: list[Array], kernel: Kernel) -> list[Array]:
+    """Give arrays back the dtypes that NumPy's file format forgets: bf16, the f8 and i4 types."""
+    typed = []
+    for position, array in enumerate(arguments):
+        if array.dtype.kind == "V" and array.dtype.names is None:
+            parameters = kernel.signature.parameters
+            wanted = parameters[position].type.element if position < len(parameters) else None
+            if wanted is not None and wanted.storage == array.dtype.itemsize:
+                array = array.view(wanted.dtype)
+        typed.append(array)
+    return typed
+
+
+def _hand_out(results: tuple[Any, ...], path: Path | None) -> None:
+    import numpy as np
+
+    named: dict[str, Any] = {
+        f"out{index}": np.asarray(result) for index, result in enumerate(results)
+    }
+    if path is not None:
+        # An open file: given a name, savez would append .npz where it is missing.
+        with path.open("wb") as file:
+            np.savez(file, **named)
+        return
+    for name, array in named.items():
+        shape = "x".join(map(str, array.shape)) or "scalar"
+        typer.echo(f"{name}: {array.dtype} {shape}\n{np.array2string(array, threshold=64)}")

@@ -1,0 +1,7 @@
+"""From a module to a kernel that is called on NumPy arrays."""
+
+from linalg_ext.compiler.compilation import compile
+from linalg_ext.compiler.kernel import Kernel
+from linalg_ext.compiler.trace import jit
+
+__all__ = ["Kernel", "compile", "jit"]

@@ -1,0 +1,264 @@
+"""An op called on arrays: compiled once for each combination of dtypes and shapes, then run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from linalg_ext.bindings import func, ir
+from linalg_ext.context import new_context
+from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
+from linalg_ext.definition.model import OpDefinition, OperandKind
+from linalg_ext.errors import ArgumentError, ArityError, DTypeError, ShapeError
+from linalg_ext.compiler.compilation import compile
+from linalg_ext.compiler.kernel import Kernel
+from linalg_ext.compiler.op_dtypes import resolve_dtypes, unsigned_type_vars
+from linalg_ext.compiler.op_shapes import Shape, resolve_shapes
+from linalg_ext.compiler.overlap import share_memory
+from linalg_ext.opdsl.op import StructuredOp
+from linalg_ext.runtime.dtypes import DType, by_dtype
+from linalg_ext.structured.calls import build, results_of, split_inputs
+from linalg_ext.structured.operands import bind
+from linalg_ext.structured.outputs import initial_tensor
+
+Array = np.ndarray[Any, DType]
+
+
+def call_on_arrays(
+    op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]
+) -> Array | tuple[Array, ...]:
+    """Run an op on arrays.
+
+    Args:
+        op: the op.
+        operands: its inputs: arrays (or what `numpy.asarray` takes), numbers for scalars.
+        keywords: `out`, where the results go (overwritten); `init`, what an accumulating op starts
+            from instead of its neutral element; `dtype`, the dtype of the outputs; inputs and
+            attributes by name.
+
+    Returns:
+        The result, a tuple of them where the op has several outputs.
+
+    Raises:
+        ArgumentError: of the kind that tells what is wrong, before anything ran.
+    """
+    definition = op.definition
+    keywords = dict(keywords)
+    out = _per_output(definition, "out", keywords.pop("out", None))
+    init = _per_output(definition, "init", keywords.pop("init", None))
+    dtype = _dtype(definition, keywords.pop("dtype", None))
+    given = split_inputs(definition, operands, keywords)
+    attributes = resolve_attributes(definition, keywords, also=("out", "init", "dtype"))
+    inputs = {
+        operand.name: _scalar(definition, operand.name, value)
+        if operand.kind is OperandKind.SCALAR
+        else _array(definition, operand.name, value)
+        for operand, value in zip(definition.inputs, given, strict=True)
+    }
+    inits = {name: _array(definition, name, value) for name, value in init.items()}
+    outs = {name: _out(definition, name, value) for name, value in out.items()}
+    known = {name: array.dtype for name, array in {**inits, **outs}.items()}
+    dtypes = resolve_dtypes(definition, inputs, known, dtype)
+    tensors = [o for o in definition.inputs if o.kind is OperandKind.INPUT_TENSOR]
+    known_shapes = {name: array.shape for name, array in {**inits, **outs}.items()}
+    shapes = resolve_shapes(
+        definition, {o.name: inputs[o.name].shape for o in tensors}, known_shapes, attributes
+    )
+    kernel = _kernel(op, _Call(definition, dtypes, shapes, attributes, frozenset(inits)))
+    arguments = [
+        _converted(inputs[operand.name], dtypes[str(operand.type_var)])
+        for operand in definition.inputs
+    ]
+    arguments += [
+        _converted(inits[output.name], dtypes[str(output.type_var)])
+        for output in definition.outputs
+        if output.name in inits
+    ]
+    if not outs:
+        return kernel(*arguments)  # type: ignore[no-any-return]  # arrays, by the kernel's signature
+    return _run_into(definition, kernel, arguments, outs)
+
+
+@dataclass(frozen=True)
+class _Call:
+    """What a kernel for an op is compiled for."""
+
+    definition: OpDefinition
+    dtypes: Mapping[str, DType]
+    shapes: Mapping[str, Shape]
+    attributes: CallAttributes
+    initialized: frozenset[str]
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        return (
+            tuple(self.dtypes.items()),
+            tuple(self.shapes.items()),
+            self.attributes.key,
+            self.initialized,
+        )
+
+
+_kernels: WeakKeyDictionary[StructuredOp, dict[tuple[object, ...], Kernel]] = WeakKeyDictionary()
+_compiling = threading.RLock()
+
+
+def _kernel(op: StructuredOp, call: _Call) -> Kernel:
+    known = _kernels.get(op)
+    kernel = known.get(call.key) if known is not None else None
+    if kernel is None:
+        with _compiling:
+            kernels = _kernels.setdefault(op, {})
+            kernel = kernels.get(call.key)
+            if kernel is None:
+                kernel = kernels[call.key] = _compile(call)
+    return kernel
+
+
+def _compile(call: _Call) -> Kernel:
+    definition = call.definition
+    with new_context(), ir.Location.name(definition.name):
+        module = ir.Module.create()
+        with ir.InsertionPoint(module.body):
+            _build_function(call)
+        results = [call.dtypes[str(output.type_var)] for output in definition.outputs]
+        return compile(module, definition.name, trusted=True, checked=False, result_dtypes=results)
+
+
+def _build_function(call: _Call) -> None:
+    """A function of the op: its inputs and the initial values that were given, its results."""
+    definition = call.definition
+    elements = {name: ir.Type.parse(by_dtype(d).mlir) for name, d in call.dtypes.items()}
+    initialized = [o for o in definition.outputs if o.name in call.initialized]
+    types = [
+        elements[str(operand.type_var)]
+        if operand.kind is OperandKind.SCALAR
+        else ir.RankedTensorType.get(call.shapes[operand.name], elements[str(operand.type_var)])
+        for operand in (*definition.inputs, *initialized)
+    ]
+    results = [
+        ir.RankedTensorType.get(call.shapes[output.name], elements[str(output.type_var)])
+        for output in definition.outputs
+    ]
+    function = func.FuncOp(definition.name, (types, results))
+    with ir.InsertionPoint(function.add_entry_block()):
+        arguments = list(function.arguments)
+        inputs = arguments[: len(definition.inputs)]
+        given = dict(zip(initialized, arguments[len(inputs) :], strict=True))
+        outputs = [
+            given[output]
+            if output in given
+            else initial_tensor(
+                definition.assignment_to(output.name),
+                call.shapes[output.name],
+                elements[str(output.type_var)],
+                call.attributes,
+                call.dtypes[str(output.type_var)],
+            )
+            for output in definition.outputs
+        ]
+        bound = bind(definition, inputs, outputs, call.attributes, unsigned_type_vars(call.dtypes))
+        func.ReturnOp(results_of(build(bound)))
+
+
+def _per_output(definition: OpDefinition, keyword: str, value: Any) -> dict[str, Any]:
+    """`out=` or `init=` by the name of the output; a tuple has one, or None, for each output."""
+    if value is None:
+        return {}
+    names = [output.name for output in definition.outputs]
+    values = value if isinstance(value, tuple) else (value,)
+    if len(values) != len(names):
+        raise ArityError(
+            f"{definition.name}: {keyword}= has {len(values)} array(s)",
+            expected=f"{len(names)}: for {', '.join(names)}",
+        )
+    return {name: array for name, array in zip(names, values, strict=True) if array is not None}
+
+
+def _dtype(definition: OpDefinition, value: Any) -> DType | None:
+    if value is None:
+        return None
+    try:
+        dtype: DType = np.dtype(value)
+        by_dtype(dtype)
+    except (TypeError, DTypeError) as error:
+        raise DTypeError(
+            f"{definition.name}: dtype={value!r} is no dtype that MLIR knows", notes=[str(error)]
+        ) from None
+    return dtype
+
+
+def _array(definition: OpDefinition, name: str, value: Any) -> Array:
+    if isinstance(value, np.ma.MaskedArray):
+        raise ArgumentError(
+            f"{definition.name}: {name} is a masked array, and compiled code knows no mask",
+            cure="fill it first: array.filled(value)",
+        )
+    try:
+        array = np.asarray(value)
+        by_dtype(array.dtype)
+    except DTypeError as error:
+        raise DTypeError(f"{definition.name}: {name}: {error}") from None
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"{definition.name}: {name} is no array", notes=[str(error)]) from None
+    return array
+
+
+def _scalar(definition: OpDefinition, name: str, value: Any) -> Any:
+    """A number as it is given: Python's take part in dtypes as weakly as in NumPy."""
+    if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
+        return value
+    array = _array(definition, name, value)
+    if array.ndim:
+        raise ShapeError(
+            f"{definition.name}: {name} is a scalar, but an array of shape {array.shape} is given",
+            expected="a number",
+        )
+    return array[()]
+
+
+def _out(definition: OpDefinition, name: str, value: Any) -> Array:
+    if not isinstance(value, np.ndarray) or isinstance(value, np.ma.MaskedArray):
+        raise ArgumentError(
+            f"{definition.name}: out= for {name} is a {type(value).__name__}",
+            expected="a NumPy array, which is overwritten",
+        )
+    return _array(definition, name, value)
+
+
+def _converted(value: Any, dtype: DType) -> Any:
+    """An array of the dtype that its type variable has; the same array where it has it already."""
+    return value.astype(dtype) if isinstance(value, np.ndarray) and value.dtype != dtype else value
+
+
+def _run_into(
+    definition: OpDefinition, kernel: Kernel, arguments: Sequence[Any], outs: Mapping[str, Array]
+) -> Array | tuple[Array, ...]:
+    """Run with the results written to `outs`.
+
+    An element-wise op may write over one of its inputs: each element is read before it is written,
+    whatever the loops look like, for the result is computed aside and then copied.
+    """
+    inputs = [value for value in arguments if isinstance(value, np.ndarray)]
+    shared = any(share_memory(out, array) for out in outs.values() for array in inputs)
+    order = [outs.get(output.name) for output in definition.outputs]
+    if not (shared and _is_elementwise(definition)):
+        return kernel(*arguments, out=order[0] if len(order) == 1 else tuple(order))  # type: ignore[no-any-return]
+    results = kernel(*arguments)
+    results = results if isinstance(results, tuple) else (results,)
+    for index, (out, result) in enumerate(zip(order, results, strict=True)):
+        if out is not None:
+            np.copyto(out, result)
+    final = tuple(r if out is None else out for out, r in zip(order, results, strict=True))
+    return final[0] if len(final) == 1 else final
+
+
+def _is_elementwise(definition: OpDefinition) -> bool:
+    """Whether an element of an output depends on the same element of each input alone."""
+    indices = {access for accesses in definition.accesses.values() for access in accesses}
+    return len(indices - {()}) <= 1 and not definition.reduction_dims

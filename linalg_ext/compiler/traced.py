@@ -1,0 +1,295 @@
+"""Values that a tracer records: what a function under `jit` gets in the place of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from linalg_ext import opdsl_defs as ops
+from linalg_ext.bindings import arith, ir, linalg, tensor
+from linalg_ext.definition.attributes import resolve_attributes
+from linalg_ext.definition.model import OpDefinition, OperandKind
+from linalg_ext.errors import ArgumentError, DTypeError, ShapeError, caller_location
+from linalg_ext.compiler.op_dtypes import resolve_dtypes, unsigned_type_vars
+from linalg_ext.compiler.op_shapes import Shape, resolve_shapes
+from linalg_ext.opdsl.op import StructuredOp
+from linalg_ext.runtime.dtypes import DType, by_dtype
+from linalg_ext.structured.calls import build, results_of, split_inputs
+from linalg_ext.structured.operands import bind
+from linalg_ext.structured.constants import number_constant
+from linalg_ext.structured.outputs import initial_tensor
+
+Operand = "Traced | np.ndarray[Any, Any] | float"
+
+
+class Traced:
+    """An array of the traced function: a tensor in the IR that is being built.
+
+    Operators follow NumPy's rules of dtypes and broadcasting; broadcasts are recorded as such. Ops
+    of `lx.ops` and of the user take traced values as they take arrays.
+
+    Attributes:
+        value: the tensor.
+        dtype: its dtype, which knows whether integers are unsigned.
+    """
+
+    __linalg_ext_traced__ = True
+    __array_ufunc__ = None  # NumPy's operators leave `array + traced` to us
+    __hash__ = None  # type: ignore[assignment]  # equality is an element-wise question
+
+    def __init__(self, value: ir.Value, dtype: DType) -> None:
+        self.value = value
+        self.dtype = dtype
+
+    @property
+    def shape(self) -> Shape:
+        """The sizes; all of them are known."""
+        shape = ir.ShapedType(self.value.type)
+        return tuple(shape.get_dim_size(axis) for axis in range(shape.rank))
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return ir.ShapedType(self.value.type).rank
+
+    def __add__(self, other: Any) -> Traced:
+        return _operator(ops.add, self, other)
+
+    def __radd__(self, other: Any) -> Traced:
+        return _operator(ops.add, other, self)
+
+    def __sub__(self, other: Any) -> Traced:
+        return _operator(ops.sub, self, other)
+
+    def __rsub__(self, other: Any) -> Traced:
+        return _operator(ops.sub, other, self)
+
+    def __mul__(self, other: Any) -> Traced:
+        return _operator(ops.mul, self, other)
+
+    def __rmul__(self, other: Any) -> Traced:
+        return _operator(ops.mul, other, self)
+
+    def __truediv__(self, other: Any) -> Traced:
+        return _operator(ops.div, *_as_inexact(self, other))
+
+    def __rtruediv__(self, other: Any) -> Traced:
+        return _operator(ops.div, *_as_inexact(other, self))
+
+    def __neg__(self) -> Traced:
+        return call_on_traced(ops.negf, (self,), {})
+
+    def __matmul__(self, other: Any) -> Traced:
+        if self.ndim != 2 or np.ndim(other) != 2:
+            raise ShapeError(
+                f"`@` of ranks {self.ndim} and {np.ndim(other)}",
+                where=caller_location(),
+                expected="two matrices",
+                cure="use the op for these ranks: lx.ops.matvec, vecmat, dot, batch_matmul",
+            )
+        return call_on_traced(ops.matmul, (self, other), {})
+
+    def __bool__(self) -> NoReturn:
+        raise ArgumentError(
+            "the truth of a traced value is not known while the function is traced",
+            where=caller_location(),
+            cure="compute with lx.ops.select instead of branching on values",
+        )
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        raise ArgumentError(
+            "a traced value has no numbers: it cannot become a NumPy array",
+            where=caller_location(),
+            cure="use lx.ops, the operators + - * / @, or an op of your own inside the function",
+        )
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a traced value of rank 0")
+        return self.shape[0]
+
+    def __iter__(self) -> NoReturn:
+        raise ArgumentError("a traced value cannot be iterated over", where=caller_location())
+
+    def __repr__(self) -> str:
+        return f"Traced({self.dtype}{list(self.shape)})"
+
+
+def call_on_traced(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """Record a call of an op: its operands as on arrays, its result a traced value.
+
+    Args:
+        op: the op.
+        operands: traced values, arrays (which become constants), numbers for scalars.
+        keywords: `init`, `dtype`, inputs and attributes by name.
+
+    Raises:
+        ArgumentError: as on arrays; `out=` has no meaning here.
+    """
+    definition = op.definition
+    keywords = dict(keywords)
+    if "out" in keywords:
+        raise ArgumentError(
+            f"{definition.name}: out= inside a traced function",
+            where=caller_location(),
+            cure="give out= to the compiled function",
+        )
+    dtype, init = keywords.pop("dtype", None), keywords.pop("init", None)
+    given = split_inputs(definition, operands, keywords)
+    attributes = resolve_attributes(definition, keywords, also=("init", "dtype"))
+    inputs = {
+        o.name: value if _is_number(value) else as_traced(value)
+        for o, value in zip(definition.inputs, given, strict=True)
+    }
+    inits = _initial_values(definition, init)
+    known = {name: value.dtype for name, value in inits.items()}
+    deciding = {n: v.dtype if isinstance(v, Traced) else v for n, v in inputs.items()}
+    dtypes = resolve_dtypes(definition, deciding, known, dtype)
+    tensors = {
+        o.name: as_traced(inputs[o.name], dtypes[str(o.type_var)])
+        for o in definition.inputs
+        if o.kind is OperandKind.INPUT_TENSOR
+    }
+    shapes = resolve_shapes(
+        definition,
+        {name: value.shape for name, value in tensors.items()},
+        {name: value.shape for name, value in inits.items()},
+        attributes,
+    )
+    values = [
+        _cast(tensors[o.name], dtypes[str(o.type_var)]).value
+        if o.name in tensors
+        else _scalar(definition, o.name, inputs[o.name], dtypes[str(o.type_var)])
+        for o in definition.inputs
+    ]
+    outputs = []
+    for output in definition.outputs:
+        wanted = dtypes[str(output.type_var)]
+        if output.name in inits:
+            outputs.append(_cast(inits[output.name], wanted).value)
+        else:
+            assignment = definition.assignment_to(output.name)
+            shape = shapes[output.name]
+            outputs.append(initial_tensor(assignment, shape, element_type(wanted), attributes, wanted))
+    bound = bind(definition, values, outputs, attributes, unsigned_type_vars(dtypes))
+    results = results_of(build(bound))
+    traced = tuple(
+        Traced(result, dtypes[str(output.type_var)])
+        for result, output in zip(results, definition.outputs, strict=True)
+    )
+    return traced[0] if len(traced) == 1 else traced
+
+
+def element_type(dtype: DType) -> ir.Type:
+    """The element type of MLIR for a dtype."""
+    return ir.Type.parse(by_dtype(dtype).mlir)
+
+
+def as_traced(value: Any, dtype: DType | None = None) -> Traced:
+    """A traced value as it is; an array or a number as a constant of the function."""
+    if isinstance(value, Traced):
+        return value
+    array = np.asarray(value, dtype if _is_number(value) else None)
+    element = element_type(array.dtype)
+    kind = ir.RankedTensorType.get(array.shape, element)
+    if array.ndim == 0:
+        scalar = number_constant(array.item(), element)
+        return Traced(tensor.FromElementsOp(kind, [scalar]).result, array.dtype)
+    if by_dtype(array.dtype).width % 8:
+        raise DTypeError(
+            f"an array of {array.dtype} cannot be a constant of a traced function",
+            where=caller_location(),
+            cure="pass it as an argument of the function",
+        )
+    elements = ir.DenseElementsAttr.get(np.ascontiguousarray(array), type=kind)
+    return Traced(arith.ConstantOp(kind, elements).result, array.dtype)
+
+
+def _operator(op: StructuredOp, lhs: Any, rhs: Any) -> Traced:
+    """An operator by NumPy's rules: a common dtype, and shapes broadcast to a common one."""
+    deciding = [v.dtype if isinstance(v, Traced) else v for v in (lhs, rhs)]
+    dtype = np.result_type(*deciding)
+    sides = [_cast(as_traced(value, dtype), dtype) for value in (lhs, rhs)]
+    try:
+        shape = np.broadcast_shapes(*(side.shape for side in sides))
+    except ValueError:
+        raise ShapeError(
+            f"{op.op_name} of shapes {sides[0].shape} and {sides[1].shape}",
+            where=caller_location(),
+            expected="shapes that broadcast together as NumPy's do",
+        ) from None
+    return call_on_traced(op, tuple(_broadcast(side, shape) for side in sides), {})  # type: ignore[no-any-return]
+
+
+def _as_inexact(lhs: Any, rhs: Any) -> tuple[Any, Any]:
+    """True division: integers become floats first."""
+    deciding = [v.dtype if isinstance(v, Traced) else v for v in (lhs, rhs)]
+    dtype = np.result_type(*deciding)
+    if by_dtype(dtype).kind in ("float", "complex"):
+        return lhs, rhs
+    double = np.dtype(np.float64)
+    return _cast(as_traced(lhs), double), _cast(as_traced(rhs), double)
+
+
+def _cast(value: Traced, dtype: DType) -> Traced:
+    if value.dtype == dtype:
+        return value
+    return call_on_traced(ops.copy, (value,), {"dtype": dtype})  # type: ignore[no-any-return]
+
+
+def _broadcast(value: Traced, shape: Sequence[int]) -> Traced:
+    """`linalg.broadcast` to a shape; size-1 dimensions are dropped first. Rank 0 stays as it is."""
+    if value.shape == tuple(shape) or not value.shape:
+        return value
+    offset = len(shape) - value.ndim
+    kept = [axis for axis, size in enumerate(value.shape) if size == shape[offset + axis]]
+    element = ir.ShapedType(value.value.type).element_type
+    source = value.value
+    if len(kept) < value.ndim:
+        groups: list[list[int]] = [[] for _ in kept]
+        group = 0
+        for axis in range(value.ndim):
+            if groups:
+                groups[min(group, len(groups) - 1)].append(axis)
+            group += axis in kept
+        dropped = ir.RankedTensorType.get([value.shape[axis] for axis in kept], element)
+        source = tensor.CollapseShapeOp(dropped, source, groups).result
+    added = [axis for axis in range(len(shape)) if axis - offset not in kept]
+    empty = tensor.EmptyOp(list(shape), element).result
+    result = linalg.broadcast(source, outs=[empty], dimensions=added)
+    return Traced(result if isinstance(result, ir.Value) else result.results[0], value.dtype)
+
+
+def _initial_values(definition: OpDefinition, init: Any) -> dict[str, Traced]:
+    if init is None:
+        return {}
+    values = init if isinstance(init, tuple) else (init,)
+    if len(values) != len(definition.outputs):
+        raise ArgumentError(
+            f"{definition.name}: init= has {len(values)} value(s)",
+            where=caller_location(),
+            expected=f"{len(definition.outputs)}",
+        )
+    return {
+        output.name: as_traced(value)
+        for output, value in zip(definition.outputs, values, strict=True)
+        if value is not None
+    }
+
+
+def _scalar(definition: OpDefinition, name: str, value: Any, dtype: DType) -> ir.Value:
+    if isinstance(value, Traced):
+        if value.ndim:
+            raise ShapeError(
+                f"{definition.name}: {name} is a scalar, but a traced value of shape "
+                f"{value.shape} is given",
+                where=caller_location(),
+            )
+        return tensor.ExtractOp(_cast(value, dtype).value, []).result
+    return number_constant(value, element_type(dtype))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic)

@@ -1,0 +1,83 @@
+"""Constants of any element type, and the families that element types fall into."""
+
+from __future__ import annotations
+
+import builtins
+import math
+
+from linalg_ext.bindings import arith, complex, ir
+from linalg_ext.errors import DTypeError
+
+_INDEX_BITS = 64
+
+
+def is_float(element: ir.Type) -> bool:
+    """Any floating-point type, the 8-bit ones included."""
+    return isinstance(element, ir.FloatType)
+
+
+def is_integer(element: ir.Type) -> bool:
+    """Any integer type of a width, or index."""
+    return isinstance(element, (ir.IntegerType, ir.IndexType))
+
+
+def is_bool(element: ir.Type) -> bool:
+    """The type i1."""
+    return isinstance(element, ir.IntegerType) and element.width == 1
+
+
+def is_complex(element: ir.Type) -> bool:
+    """Any complex type."""
+    return isinstance(element, ir.ComplexType)
+
+
+def integer_constant(element: ir.Type, value: int) -> ir.Value:
+    """`arith.constant` of an integer type or index, which must hold the value."""
+    return _result(arith.ConstantOp(element, value))
+
+
+def float_constant(element: ir.Type, value: float) -> ir.Value:
+    """`arith.constant` of a floating-point type, rounded to it."""
+    return _result(arith.ConstantOp(element, float(value)))
+
+
+def number_constant(value: builtins.complex, element: ir.Type) -> ir.Value:
+    """A constant of an element type from a Python or NumPy number.
+
+    Raises:
+        DTypeError: the type cannot hold the number: a fraction or a too large number for an
+            integer, an imaginary part for a real type.
+    """
+    number = _checked(value, element)
+    if is_complex(element):
+        part = ir.ComplexType(element).element_type
+        parts = [ir.FloatAttr.get(part, x) for x in (number.real, number.imag)]
+        return _result(complex.ConstantOp(element, ir.ArrayAttr.get(parts)))
+    if is_float(element):
+        return float_constant(element, number.real)
+    return integer_constant(element, int(number.real))
+
+
+def _result(op: ir.OpView) -> ir.Value:
+    return op.operation.results[0]
+
+
+def _checked(value: builtins.complex, element: ir.Type) -> builtins.complex:
+    if is_integer(element):
+        return _checked_integer(value, element)
+    number = builtins.complex(value)
+    if number.imag and not is_complex(element):
+        raise DTypeError(f"{value!r} has an imaginary part, which {element} cannot hold")
+    return number
+
+
+def _checked_integer(value: builtins.complex, element: ir.Type) -> int:
+    number = value if isinstance(value, int) else builtins.complex(value)
+    if number.imag or not math.isfinite(number.real) or int(number.real) != number.real:
+        raise DTypeError(f"{value!r} is no integer: {element} cannot hold it")
+    whole = value if isinstance(value, int) else int(number.real)
+    width = ir.IntegerType(element).width if isinstance(element, ir.IntegerType) else _INDEX_BITS
+    # Integers of MLIR have no sign: what fits with one or without one is taken.
+    if not -(2 ** (width - 1)) <= whole < 2**width:
+        raise DTypeError(f"{value!r} does not fit in {element}")
+    return whole

@@ -1,0 +1,140 @@
+"""Lower `tensor.gather` and `tensor.scatter`, which upstream cannot bufferize.
+
+before:
+    %r = tensor.gather %a[%i] gather_dims([0]) : (tensor<4x5xf32>, tensor<3x1xindex>) -> tensor<3x5xf32>
+after:
+    %e = tensor.empty() : tensor<3x5xf32>
+    %r = linalg.generic {parallel, parallel} outs(%e : tensor<3x5xf32>) {
+    ^bb0(%out: f32):
+      %b = linalg.index 0
+      %d = linalg.index 1
+      %c = tensor.extract %i[%b, %c0] : tensor<3x1xindex>
+      %v = tensor.extract %a[%c, %d] : tensor<4x5xf32>
+      linalg.yield %v : f32
+    }
+
+A scatter becomes loops (scf.for) over the elements of its source that insert one each: the rows
+that the coordinates name are disjoint (`unique`), but nothing says so to a structured op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from linalg_ext.bindings import arith, ir, linalg, scf, tensor
+from linalg_ext.rewriting import Report, module_pass
+
+from ._walk import operations, replace_op
+
+NAME = "linalg-ext-lower-gather-scatter"
+
+
+@module_pass(NAME)
+def lower_gather_scatter(module: ir.Operation) -> Report:
+    """Lower tensor.gather to linalg.generic, tensor.scatter to loops."""
+    report = Report(NAME)
+    for op in operations(module, {"tensor.gather", "tensor.scatter"}):
+        report.matched[op.name] += 1
+        report.changed[op.name] += 1
+        with op.location, ir.InsertionPoint(op):
+            result = _gather(op) if op.name == "tensor.gather" else _scatter(op)
+        replace_op(op, result)
+    return report
+
+
+def _gather(op: Any) -> Any:
+    source, indices = op.operands
+    type_ = op.results[0].type
+    dims = list(ir.DenseI64ArrayAttr(op.attributes["gather_dims"]))
+    batch = indices.type.rank - 1
+    kept = _slice_positions(source.type.rank, dims, type_.rank - batch)
+    sizes = [
+        tensor.dim(indices, _index(at))
+        if at < batch
+        else tensor.dim(source, _index(kept[at - batch]))
+        for at in range(type_.rank)
+        if type_.is_dynamic_dim(at)
+    ]
+    shape = [_size(type_, at) for at in range(type_.rank)]
+    dynamic = iter(sizes)
+    empty = tensor.empty(
+        [next(dynamic) if one is None else one for one in shape], type_.element_type
+    )
+    identity = ir.AffineMapAttr.get(ir.AffineMap.get_identity(type_.rank))
+    parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
+    generic = linalg.GenericOp(
+        [type_],
+        [],
+        [empty],
+        ir.ArrayAttr.get([identity]),
+        ir.ArrayAttr.get([parallel] * type_.rank),
+    )
+    body = generic.regions[0].blocks.append(type_.element_type)
+    with ir.InsertionPoint(body):
+        at = [linalg.IndexOp(dim).result for dim in range(type_.rank)]
+        where = _coordinates(indices, dims, kept, at, source.type.rank)
+        linalg.YieldOp([tensor.extract(source, where)])
+    return generic.results[0]
+
+
+def _scatter(op: Any) -> Any:
+    source, target, indices = op.operands
+    dims = list(ir.DenseI64ArrayAttr(op.attributes["scatter_dims"]))
+    batch = indices.type.rank - 1
+    rank = target.type.rank
+    kept = _slice_positions(rank, dims, source.type.rank - batch)
+
+    def insert(at: Sequence[Any], into: Any) -> Any:
+        where = _coordinates(indices, dims, kept, at, rank)
+        return tensor.insert(tensor.extract(source, at), into, where)
+
+    bounds = [tensor.dim(source, _index(at)) for at in range(source.type.rank)]
+    return _nest(bounds, target, [], insert)
+
+
+def _nest(
+    bounds: Sequence[Any],
+    carried: Any,
+    at: Sequence[Any],
+    body: Callable[[Sequence[Any], Any], Any],
+) -> Any:
+    """Loops from 0 to each bound around `body(indices, carried)`, which gives what is carried on."""
+    if len(at) == len(bounds):
+        return body(at, carried)
+    loop = scf.ForOp(_index(0), bounds[len(at)], _index(1), [carried])
+    with ir.InsertionPoint(loop.body):
+        inner = loop.inner_iter_args[0]
+        scf.YieldOp([_nest(bounds, inner, [*at, loop.induction_variable], body)])
+    return loop.results[0]
+
+
+def _slice_positions(rank: int, dims: Sequence[int], slice_rank: int) -> list[int]:
+    """For each dimension of a slice, the dimension of the whole that it is."""
+    if slice_rank == rank:
+        return list(range(rank))  # the indexed dimensions stay, with size 1
+    return [dim for dim in range(rank) if dim not in dims]
+
+
+def _coordinates(
+    indices: Any, dims: Sequence[int], kept: Sequence[int], at: Sequence[Any], rank: int
+) -> list[Any]:
+    """Where the element at `at` of the gathered (or scattered) tensor stands in the whole."""
+    batch = list(at[: indices.type.rank - 1])
+    where: list[Any] = [None] * rank
+    for dim, index in zip(kept, at[len(batch) :], strict=True):
+        where[dim] = index
+    for position, dim in enumerate(dims):
+        coordinate = tensor.extract(indices, [*batch, _index(position)])
+        if not isinstance(coordinate.type, ir.IndexType):
+            coordinate = arith.index_cast(ir.IndexType.get(), coordinate)
+        where[dim] = coordinate
+    return where
+
+
+def _size(type_: Any, at: int) -> int | None:
+    return None if type_.is_dynamic_dim(at) else type_.get_dim_size(at)
+
+
+def _index(value: int) -> Any:
+    return arith.constant(ir.IndexType.get(), value)

@@ -1,0 +1,1 @@
+"""Rewrites of structured ops, one a file."""
