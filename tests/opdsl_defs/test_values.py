@@ -185,3 +185,9 @@ def test_the_cast_attribute_chooses_how_integers_are_read() -> None:
         for cast, expected in (("cast_signed", [[-1, 2]]), ("cast_unsigned", [[255, 2]])):
             actual = reference(OPS[name], inputs, np.zeros((1, 2), np.int32), {"cast": cast})
             np.testing.assert_array_equal(actual, expected)
+
+
+@pytest.mark.parametrize("offset", [-2, 0, 1])
+def test_tri_at_an_offset(offset: int) -> None:
+    result = reference(OPS["tri"], [np.array(offset)], np.zeros((4, 5)))
+    np.testing.assert_array_equal(result, np.tri(4, 5, offset))
