@@ -1,7 +1,7 @@
 """Activation functions: one tensor, element by element, at any rank.
 
-Each computes in the type of its operand. Those that are named for floats refuse integers by the
-functions that they apply (exp, erf, tanh).
+Each computes in the type of its operand. Those for floats alone refuse integers by the functions
+that they apply (exp, erf, tanh, reciprocal).
 """
 
 from linalg_ext.opdsl import T1, BinaryFn, ScalarDef, TensorDef, UnaryFn, structured_op
@@ -182,4 +182,4 @@ def softsign(I=TensorDef(T1), O=TensorDef(T1, output=True)):
     Dtypes: any float; I and O alike. An infinite element gives NaN.
     Source: this library; PyTorch's `torch.nn.Softsign`.
     """
-    O[None] = I[None] / (1 + UnaryFn.abs(I[None]))
+    O[None] = I[None] * UnaryFn.reciprocal(1 + UnaryFn.abs(I[None]))

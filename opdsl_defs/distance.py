@@ -34,7 +34,7 @@ def _difference(x, y):
 
 
 def _absolute_difference(x, y):
-    """|x - y|; the function `abs` is for floats alone."""
+    """|x - y|; upstream's `abs` is for floats alone."""
     return BinaryFn.max_signed(_difference(x, y), _difference(y, x))
 
 

@@ -1,6 +1,5 @@
 """Products beyond the matrix product: outer, Kronecker, of three factors, in semirings."""
 
-from linalg_ext.definition.scalar import ScalarExpr
 from linalg_ext.opdsl import (
     T1,
     T2,
@@ -28,11 +27,10 @@ __all__ = [
 ]
 
 
-def _product(*factors):
-    result: ScalarExpr = TypeFn.cast_signed(U, factors[0])
-    for factor in factors[1:]:
-        result = result * TypeFn.cast_signed(U, factor)
-    return result
+def _product(x, y, z=None):
+    """The product of two or three factors in the type of the output."""
+    result = TypeFn.cast_signed(U, x) * TypeFn.cast_signed(U, y)
+    return result if z is None else result * TypeFn.cast_signed(U, z)
 
 
 @structured_op

@@ -30,7 +30,7 @@ __all__ = [
 
 
 def _absolute(x):
-    """|x| in the type of the output; the function `abs` is for floats alone."""
+    """|x| in the type of the output; upstream's `abs` is for floats alone."""
     return BinaryFn.max_signed(TypeFn.cast_signed(U, x), 0 - TypeFn.cast_signed(U, x))
 
 

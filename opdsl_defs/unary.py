@@ -106,7 +106,7 @@ def abs(I=TensorDef(T1), O=TensorDef(T1, output=True)):
         O = |I|
 
     Shapes: any; I and O alike.
-    Dtypes: any float; I and O alike.
+    Dtypes: any float; I and O alike. Integers too, as signed, but not in upstream's op.
     Source: upstream's `linalg.abs`.
     """
     O[None] = UnaryFn.abs(I[None])
@@ -145,7 +145,7 @@ def negf(I=TensorDef(T1), O=TensorDef(T1, output=True)):
         O = -I
 
     Shapes: any; I and O alike.
-    Dtypes: any float; I and O alike.
+    Dtypes: any float; I and O alike. Integers too, as signed, but not in upstream's op.
     Source: upstream's `linalg.negf`.
     """
     O[None] = UnaryFn.negf(I[None])
@@ -210,7 +210,7 @@ def square(I=TensorDef(T1), O=TensorDef(T1, output=True)):
         O = I * I
 
     Shapes: any; I and O alike.
-    Dtypes: any float; I and O alike.
+    Dtypes: any float; I and O alike. Integers too, as signed, but not in upstream's op.
     Source: upstream's `linalg.square`.
     """
     O[None] = UnaryFn.square(I[None])

@@ -41,13 +41,15 @@ def yaml(
     from linalg_ext.notations.yaml import to_yaml
 
     namespace, module = _execute(file)
-    ops = _defined(namespace, module)
-    chosen = _chosen(names, ops, _all_ops(namespace), file) if names else list(ops.values())
+    everything = _all_ops(namespace)
+    # What the file imports from elsewhere is left out, unless it is asked for by name.
+    defined = [op for op in everything if op.__module__ == module]
+    chosen = _chosen(names, everything, file) if names else defined
     if not chosen:
         raise ArgumentError(
             f"{file} defines no op",
             expected="functions under @structured_op (or @linalg_structured_op)",
-            cure=f"{_others(namespace)}begin the file with `{_IMPORT}`",
+            cure=f"{_imported(everything)}begin the file with `{_IMPORT}`",
         )
     documents = []
     for op in chosen:
@@ -72,12 +74,22 @@ def _execute(file: Path) -> tuple[Mapping[str, Any], str]:
     with _first_on_path(root), contextlib.redirect_stdout(sys.stderr):
         try:
             if "." in name:
-                return vars(importlib.import_module(name)), name
+                return _import(name, file), name
             return runpy.run_path(str(file), run_name=_RUN_NAME), _RUN_NAME
         except LinalgExtError:
             raise  # names the user's line already
         except (Exception, SystemExit) as error:
             raise _cannot_run(error, file) from error
+
+
+def _import(name: str, file: Path) -> Mapping[str, Any]:
+    module = importlib.import_module(name)
+    if module.__file__ is None or not file.samefile(module.__file__):
+        raise ArgumentError(
+            f"{file} cannot be imported as {name}: that name is taken by {module.__file__}",
+            cure="rename the package, or run from the environment that the file belongs to",
+        )
+    return vars(module)
 
 
 def _source(file: Path) -> str:
@@ -189,27 +201,16 @@ def _is_of_language(name: str | None) -> bool:
     return name in opdsl.__all__
 
 
-def _all_ops(namespace: Mapping[str, Any]) -> dict[str, StructuredOp]:
-    """The ops among a module's globals, by the names of the ops, each once, in order."""
+def _all_ops(namespace: Mapping[str, Any]) -> list[StructuredOp]:
+    """The ops among a module's globals, each once, in order."""
     from linalg_ext.opdsl import StructuredOp
 
-    found: dict[str, StructuredOp] = {}
-    for value in namespace.values():
-        if isinstance(value, StructuredOp) and value not in found.values():
-            found[value.op_name] = value
-    return found
+    values = [value for value in namespace.values() if isinstance(value, StructuredOp)]
+    return list({id(op): op for op in values}.values())
 
 
-def _defined(namespace: Mapping[str, Any], module: str) -> dict[str, StructuredOp]:
-    """The ops that the module defines itself."""
-    ops = _all_ops(namespace)
-    return {name: op for name, op in ops.items() if op.__module__ == module}
-
-
-def _chosen(
-    names: list[str], ops: dict[str, StructuredOp], everything: dict[str, StructuredOp], file: Path
-) -> list[StructuredOp]:
-    known = {**everything, **ops}
+def _chosen(names: list[str], everything: list[StructuredOp], file: Path) -> list[StructuredOp]:
+    known = [op.op_name for op in everything]
     for name in names:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=3)
@@ -218,14 +219,12 @@ def _chosen(
                 expected=f"one of {', '.join(known)}" if known else None,
                 cure=f"did you mean {' or '.join(near)}?" if near else None,
             )
-    return [known[name] for name in names]
+    return [op for name in names for op in everything if op.op_name == name]
 
 
-def _others(namespace: Mapping[str, Any]) -> str:
-    imported = ", ".join(_all_ops(namespace))
-    if imported:
-        return f"it imports {imported}: choose with --op; or "
-    return ""
+def _imported(ops: list[StructuredOp]) -> str:
+    names = ", ".join(op.op_name for op in ops[:5])
+    return f"it imports {names}: choose one with --op, or " if names else ""
 
 
 def _place_of(op: StructuredOp) -> SourceLocation | None:
