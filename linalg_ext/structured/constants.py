@@ -33,12 +33,12 @@ def is_complex(element: ir.Type) -> bool:
 
 def integer_constant(element: ir.Type, value: int) -> ir.Value:
     """`arith.constant` of an integer type or index, which must hold the value."""
-    return _result(arith.ConstantOp(ir.IntegerAttr.get(element, value)))
+    return _result(arith.ConstantOp(element, value))
 
 
 def float_constant(element: ir.Type, value: float) -> ir.Value:
     """`arith.constant` of a floating-point type, rounded to it."""
-    return _result(arith.ConstantOp(ir.FloatAttr.get(element, value)))
+    return _result(arith.ConstantOp(element, float(value)))
 
 
 def number_constant(value: builtins.complex, element: ir.Type) -> ir.Value:
