@@ -14,7 +14,9 @@ from resources import upstream_tool
 
 NAMES = list(core_ops())
 
-FLOATS_ONLY = frozenset("exp log ceil floor reciprocal round sqrt rsqrt tanh erf powf".split())
+FLOATS_ONLY = frozenset(
+    ["exp", "log", "ceil", "floor", "reciprocal", "round", "sqrt", "rsqrt", "tanh", "erf", "powf"]
+)
 INTEGERS_ONLY = frozenset(["div_unsigned"])
 DTYPES = (np.float32, np.int32)
 FORMS = [
