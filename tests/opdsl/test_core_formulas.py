@@ -118,8 +118,9 @@ def _view(
 ) -> tuple[Array, str]:
     """Every window of an image, and its axes: those inside a window last, in capitals."""
     spatial = [axis for axis in axes if axis in SPATIAL]
-    spans = [(size - 1) * dilation + 1 for size in sizes]
-    windows = sliding_window_view(image, spans, axis=[axes.index(axis) for axis in spatial])
+    spans = tuple((size - 1) * dilation + 1 for size in sizes)
+    where = tuple(axes.index(axis) for axis in spatial)
+    windows = sliding_window_view(image, spans, axis=where)
     steps = tuple(slice(None, None, stride) if axis in SPATIAL else slice(None) for axis in axes)
     inside = (slice(None, None, dilation),) * len(sizes)
     return windows[(*steps, *inside)], axes + "".join(spatial).upper()

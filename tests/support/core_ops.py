@@ -115,7 +115,7 @@ def problem(
     """Small random operands for an op, of one dtype unless `dtypes` names others."""
     definition = op.definition
     attributes = attributes or {}
-    bound = {"I32": np.dtype(np.int32), "I64": np.dtype(np.int64)}
+    bound: dict[str, np.dtype[Any]] = {"I32": np.dtype(np.int32), "I64": np.dtype(np.int64)}
     bound |= {"F32": np.dtype(np.float32), "F64": np.dtype(np.float64)}
     for type_var in definition.type_vars:
         bound.setdefault(type_var.name, np.dtype((dtypes or {}).get(type_var.name, dtype)))
