@@ -92,6 +92,10 @@ class DefinitionError(LinalgExtError, ValueError):
     """An operation was declared wrongly."""
 
 
+class UnknownFunctionError(DefinitionError, AttributeError):
+    """A namespace of functions (`UnaryFn`, ...) has none of that name."""
+
+
 class NotationError(LinalgExtError, ValueError):
     """A text in one of the notations (YAML, ...) cannot be read or written."""
 

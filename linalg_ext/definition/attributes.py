@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from linalg_ext.definition.functions import FUNCTIONS, REDUCTIONS, Function, FunctionKind
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.errors import ArgumentError, ArityError
@@ -106,7 +108,7 @@ def _indices(definition: OpDefinition, operand: Operand, value: object) -> tuple
 
 
 def _is_int(value: object) -> bool:
-    return hasattr(value, "__index__") and not isinstance(value, bool)
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def _function(definition: OpDefinition, operand: Operand, value: object) -> Function:

@@ -213,7 +213,8 @@ def _check_symbols(
                     f"symbol {symbol} in `{access}` is never bound",
                     where=where,
                     expected=f"one of {', '.join(definition.symbols) or 'none: there are none'}",
-                    cure="use it in a shape, or bind it with IndexAttrDef(S.X, default=[1])",
+                    cure="use it in a shape, or bind it with "
+                    f"IndexAttrDef(S.{symbol}, default=[1])",
                 )
 
 
@@ -254,7 +255,10 @@ def _check_coverage(
     reduced = set(assignment.reduction.dims) if assignment.reduction else set()
     for dim in sorted(reduced & target):
         raise DefinitionError(
-            f"dimension {dim} is reduced, but `{assignment.target}` is indexed by it", where=where
+            f"dimension {dim} is reduced, but `{assignment.target}` is indexed by it",
+            where=where,
+            cure=f"remove D.{dim} from the dimensions to reduce, or from the indices of "
+            f"{assignment.target.operand}",
         )
     lost = [dim for dim in definition.dims if dim not in target | reduced]
     if not lost:
@@ -295,6 +299,14 @@ def _check_outputs(definition: OpDefinition, locate: Locate) -> None:
 
 
 def _check_uses(definition: OpDefinition, locate: Locate) -> None:
+    applied = definition.applied_attributes
+    used = {
+        symbol
+        for accesses in definition.accesses.values()
+        for indices in accesses
+        for expr in indices
+        for symbol in expr.symbols
+    }
     for operand in definition.operands:
         where = locate(operand)
         if operand.kind.is_tensor and not definition.accesses[operand.name]:
@@ -307,6 +319,23 @@ def _check_uses(definition: OpDefinition, locate: Locate) -> None:
         if operand.kind is OperandKind.SCALAR and operand.name not in definition.scalar_reads:
             raise DefinitionError(
                 f"scalar {operand.name} is never used", where=where, cure="remove it"
+            )
+        if operand.kind.is_function_attribute and operand.name not in applied:
+            raise DefinitionError(
+                f"function attribute {operand.name} is never applied",
+                where=where,
+                cure=f"apply it, as in {operand.name}(A[D.m]), or remove it",
+            )
+        unused = (
+            []
+            if operand.kind is not OperandKind.INDEX_ATTR
+            else [symbol for expr in operand.shape for symbol in expr.symbols if symbol not in used]
+        )
+        if unused:
+            raise DefinitionError(
+                f"symbol {unused[0]} of {operand.name} occurs in no index",
+                where=where,
+                cure=f"use it, as in A[D.m * S.{unused[0]}], or remove it",
             )
         if operand.index_dims is not None:
             check_access(operand, operand.index_dims, where)

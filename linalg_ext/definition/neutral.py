@@ -23,7 +23,10 @@ def neutral_element(function: str, dtype: np.dtype[Any]) -> Any:
     """
     dtype = np.dtype(dtype)
     if function == "add":
-        return dtype.type(0)
+        zero = dtype.type(0)
+        if zero != 0:
+            raise DTypeError(f"{dtype} has no zero to add to", cure="give init=")
+        return zero
     if function == "mul":
         return dtype.type(1)
     if dtype.kind == "c" or function.partition("_")[0] not in ("max", "min"):

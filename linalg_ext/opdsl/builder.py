@@ -156,13 +156,19 @@ def _read_dims(value: ScalarExpr, target: Access) -> tuple[str, ...]:
 _current = threading.local()
 
 
+def refuse_nesting() -> None:
+    """Raise inside the definition of an op."""
+    if getattr(_current, "builder", None) is not None:
+        raise DefinitionError(
+            "an op is defined inside the definition of another",
+            where=caller_location(),
+            cure="define them one after the other",
+        )
+
+
 @contextmanager
 def building(builder: OpBuilder) -> Iterator[OpBuilder]:
     """Make a builder the one that `domain`, `implements` and `defines` speak to."""
-    if getattr(_current, "builder", None) is not None:
-        raise DefinitionError(
-            "an op is defined inside the definition of another", where=caller_location()
-        )
     _current.builder = builder
     try:
         yield builder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ from linalg_ext.definition.scalar import (
     as_operand,
 )
 from linalg_ext.definition.types import TypeVar
-from linalg_ext.errors import DefinitionError, caller_location
+from linalg_ext.errors import DefinitionError, UnknownFunctionError, caller_location
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +105,15 @@ class _Namespace:
         raise _unknown(type(self).__name__.lstrip("_"), name, sorted(vars(type(self))))
 
 
-def _unknown(namespace: str, name: str, names: list[str]) -> AttributeError:
-    known = ", ".join(known for known in names if not known.startswith("_"))
-    return AttributeError(f"{namespace} has no function {name!r}; there are: {known}")
+def _unknown(namespace: str, name: str, names: list[str]) -> UnknownFunctionError:
+    known = [known for known in names if not known.startswith("_")]
+    near = difflib.get_close_matches(name, known, 1)
+    return UnknownFunctionError(
+        f"{namespace} has no function {name!r}",
+        where=caller_location(),
+        expected=f"one of {', '.join(known)}",
+        cure=f"did you mean {namespace}.{near[0]}?" if near else None,
+    )
 
 
 class _UnaryFn(_Namespace):

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, overload
 
 from linalg_ext.definition.model import OpDefinition
-from linalg_ext.errors import DefinitionError
-from linalg_ext.opdsl.builder import OpBuilder, building
+from linalg_ext.errors import DefinitionError, caller_location
+from linalg_ext.opdsl.builder import OpBuilder, building, refuse_nesting
 from linalg_ext.opdsl.calls import call
 from linalg_ext.opdsl.operands import OperandDef
 
@@ -119,6 +119,7 @@ def _decorator(
         if not inspect.isfunction(function):
             raise DefinitionError(
                 f"structured_op decorates a function, not {function!r}",
+                where=caller_location(),
                 cure="write @structured_op above `def name(...)`",
             )
         return _define(function, op_name, op_class_name, upstream=upstream)
@@ -135,6 +136,7 @@ def _define(
 ) -> StructuredOp:
     name = op_name or function.__name__
     class_name = op_class_name or f"{''.join(part.title() for part in name.split('_'))}Op"
+    refuse_nesting()
     builder = OpBuilder(function.__code__, upstream=upstream)
     bound = _bind_parameters(function, builder)
     with building(builder):

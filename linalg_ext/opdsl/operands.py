@@ -180,6 +180,12 @@ class IndexAttrDef(_NoElement):
                 f"the default {list(default)} of an IndexAttrDef is not all integers",
                 where=caller_location(),
             )
+        if any(value < 1 for value in self.default):
+            raise DefinitionError(
+                f"the default {list(default)} of an IndexAttrDef is not positive",
+                where=caller_location(),
+                expected="integers of 1 or more, as strides and dilations are",
+            )
         if len(self.symbols) != len(self.default):
             raise DefinitionError(
                 f"IndexAttrDef has {len(self.symbols)} symbol(s) and {len(self.default)} "

@@ -1,0 +1,643 @@
+"""Wrong definitions: one error, at the user's line, that says what is wrong and how to mend it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+
+import pytest
+
+from linalg_ext.errors import DefinitionError, SourceLocation
+from linalg_ext.opdsl import (
+    TV,
+    BinaryFn,
+    BinaryFnAttrDef,
+    ContractionOpInterface,
+    D,
+    IndexAttrDef,
+    ReduceFn,
+    S,
+    ScalarDef,
+    T,
+    TensorDef,
+    TernaryFn,
+    TernaryFnAttrDef,
+    TypeFn,
+    TypeFnAttrDef,
+    U,
+    UnaryFn,
+    UnaryFnAttrDef,
+    const,
+    defines,
+    domain,
+    implements,
+    index,
+    linalg_structured_op,
+    structured_op,
+)
+
+# ruff: noqa: B008  # an operand is declared by a call as a default
+# mypy: ignore-errors
+# They are wrong on purpose, and a type checker says so of many.
+
+CASES: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {}
+
+
+def wrong(*words: str) -> Callable[[Callable[[], object]], Callable[[], object]]:
+    """A function that declares an op wrongly, marked by `# here`, and words of its error."""
+
+    def register(function: Callable[[], object]) -> Callable[[], object]:
+        CASES[function.__name__] = (function, words)
+        return function
+
+    return register
+
+
+def _marked_line(function: Callable[[], object]) -> int:
+    lines, first = inspect.getsourcelines(function)
+    (marked,) = [first + i for i, line in enumerate(lines) if "# here" in line]
+    return marked
+
+
+@wrong("dimension k", "not in domain(D.m, D.n)", "add it to domain()")
+def dimension_not_in_domain():
+    @structured_op
+    def op(  # here
+        A=TensorDef(T, S.M, S.K), C=TensorDef(T, S.M, S.N, output=True)
+    ):
+        domain(D.m, D.n)
+        C[D.m, D.n] += A[D.m, D.k]
+
+
+@wrong("dimension z", "in domain()", "nothing is indexed", "remove it")
+def unused_dimension_in_domain():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):  # here
+        domain(D.m, D.z)
+        C[D.m] = A[D.m]
+
+
+@wrong("domain()", "dimension m twice")
+def dimension_twice_in_domain():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):  # here
+        domain(D.m, D.m)
+        C[D.m] = A[D.m]
+
+
+@wrong("domain(", "expected dimensions, as in domain(D.m, D.n)")
+def symbol_in_domain():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
+        domain(S.M)  # here
+        C[D.m] = A[D.m]
+
+
+@wrong("symbol SW", "never bound", "IndexAttrDef(S.SW")
+def symbol_never_bound():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.OW, output=True)):
+        C[D.ow] = A[D.ow * S.SW]  # here
+
+
+@wrong("A[m]", "1 index", "rank 2", "T(M, N)")
+def rank_of_an_input():
+    @structured_op
+    def op(A=TensorDef(T, S.M, S.N), C=TensorDef(T, S.M, output=True)):
+        C[D.m] += A[D.m]  # here
+
+
+@wrong("C[m, n]", "2 index", "rank 1", "T(M)")
+def rank_of_an_output():
+    @structured_op
+    def op(A=TensorDef(T, S.M, S.N), C=TensorDef(T, S.M, output=True)):
+        C[D.m, D.n] = A[D.m, D.n]  # here
+
+
+@wrong("A[None]", "0 index", "rank 1", "[None] for rank 0")
+def no_index_for_a_vector():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, output=True)):
+        C[None] = A[None]  # here
+
+
+@wrong("drops dimension n", "C[m] += ...", "give C the dimension n")
+def reduction_without_a_function():
+    @structured_op
+    def op(A=TensorDef(T, S.M, S.N), C=TensorDef(T, S.M, output=True)):
+        C[D.m] = A[D.m, D.n]  # here
+
+
+@wrong("output C", "written as `C[m, n]`", "read as `C[n, m]`")
+def output_read_by_another_map():
+    @structured_op
+    def op(A=TensorDef(T, S.M, S.M), C=TensorDef(T, S.M, S.M, output=True)):
+        C[D.m, D.n] = A[D.m, D.n] * C[D.n, D.m]  # here
+
+
+@wrong("type variable V", "no operand's type", "F32, F64, I32, I64, T, U")
+def type_variable_of_no_operand():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(U, S.M, output=True)):
+        C[D.m] = TypeFn.cast_signed(TV.V, A[D.m])  # here
+
+
+@wrong("symbol SW", "bound twice, by strides and dilations", "a symbol of its own")
+def symbol_bound_twice():
+    @structured_op
+    def op(
+        A=TensorDef(T, S.M),
+        C=TensorDef(T, S.OW, output=True),
+        strides=IndexAttrDef(S.SW, default=[1]),
+        dilations=IndexAttrDef(S.SW, default=[1]),  # here
+    ):
+        C[D.ow] = A[D.ow * S.SW]
+
+
+@wrong("`A[m]` is assigned", "A is an input", "assign to C")
+def assignment_to_an_input():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
+        A[D.m] = C[D.m]  # here
+
+
+@wrong("op assigns nothing", "assign to an output")
+def no_assignment():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):  # here
+        A[D.m]
+
+
+@wrong("op assigns nothing")
+def accumulating_a_copy():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):  # here
+        element = C[D.m]
+        element += A[D.m]
+
+
+@wrong("output E is never assigned", "add `E[...] = ...` to op")
+def output_never_assigned():
+    @structured_op
+    def op(
+        A=TensorDef(T, S.M),
+        C=TensorDef(T, S.M, output=True),
+        E=TensorDef(T, S.M, output=True),  # here
+    ):
+        C[D.m] = A[D.m]
+
+
+@wrong("output C is assigned twice", "combine")
+def output_assigned_twice():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
+        C[D.m] = A[D.m]
+        C[D.m] = A[D.m] * A[D.m]  # here
+
+
+@wrong("input B is never used", "remove it", "index_dims=[D.x, ...]")
+def unused_input():
+    @structured_op
+    def op(
+        A=TensorDef(T, S.M),
+        B=TensorDef(T, S.M),  # here
+        C=TensorDef(T, S.M, output=True),
+    ):
+        C[D.m] = A[D.m]
+
+
+@wrong("scalar x is never used", "remove it")
+def unused_scalar():
+    @structured_op
+    def op(
+        A=TensorDef(T, S.M),
+        x=ScalarDef(T),  # here
+        C=TensorDef(T, S.M, output=True),
+    ):
+        C[D.m] = A[D.m]
+
+
+@wrong("function attribute fn is never applied", "remove it")
+def unused_function_attribute():
+    @structured_op
+    def op(
+        A=TensorDef(T, S.M),
+        C=TensorDef(T, S.M, output=True),
+        fn=UnaryFnAttrDef(default=UnaryFn.exp),  # here
+    ):
+        C[D.m] = A[D.m]
+
+
+@wrong("symbol SW", "occurs in no index", "remove it")
+def unused_index_attribute():
+    @structured_op
+    def op(
+        A=TensorDef(T, S.M),
+        C=TensorDef(T, S.M, output=True),
+        strides=IndexAttrDef(S.SW, default=[1]),  # here
+    ):
+        C[D.m] = A[D.m]
+
+
+@wrong("parameter B of op declares no operand", "default is nothing", "B=TensorDef(...)")
+def parameter_without_a_default():
+    @structured_op
+    def op(B, C=TensorDef(T, S.M, output=True)):  # here
+        C[D.m] = B[D.m]
+
+
+@wrong("parameter n of op declares no operand", "default is 3", "n=TensorDef(...)")
+def parameter_with_another_default():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True), n=3):  # here
+        C[D.m] = A[D.m] * n
+
+
+@wrong("operand A, an input", "inputs first, then outputs, then attributes")
+def input_after_an_output():
+    @structured_op
+    def op(
+        C=TensorDef(T, S.M, output=True),
+        A=TensorDef(T, S.M),  # here
+    ):
+        C[D.m] = A[D.m]
+
+
+@wrong("op has no output", "output=True")
+def no_output():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M)):  # here
+        C[D.m] = A[D.m]
+
+
+@wrong("(m) * (n)", "multiplies two dimensions", "affine", "by a symbol")
+def product_of_dimensions():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, S.N, output=True)):
+        C[D.m, D.n] = A[D.m * D.n]  # here
+
+
+@wrong("divides by a dimension", "affine")
+def quotient_of_dimensions():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, S.N, output=True)):
+        C[D.m, D.n] = A[8 // D.n]  # here
+
+
+@wrong("floordiv 0", "divisor must be positive")
+def division_by_zero():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
+        C[D.m] = A[D.m // 0]  # here
+
+
+@wrong("1.5 is no index", "dimensions (D.m)", "[None] for rank 0")
+def float_index():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
+        C[D.m] = A[1.5]  # here
+
+
+@wrong("0.5 cannot stand in an index", "an integer")
+def float_in_an_index():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
+        C[D.m] = A[D.m * 0.5]  # here
+
+
+@wrong("slice(None, None, None) is no index")
+def slice_index():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
+        C[D.m] = A[:]  # here
+
+
+@wrong("TensorDef B is no index")
+def tensor_as_an_index():
+    @structured_op
+    def op(A=TensorDef(T, S.M), B=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
+        C[D.m] = A[B]  # here
+
+
+@wrong("shape of A uses dimension m", "symbols (S.M)", "belong in indices")
+def dimension_in_a_shape():
+    @structured_op
+    def op(
+        A=TensorDef(T, D.m),  # here
+        C=TensorDef(T, S.M, output=True),
+    ):
+        C[D.m] = A[D.m]
+
+
+@wrong("'M' cannot be a size of a TensorDef", "symbols (S.M)")
+def string_in_a_shape():
+    TensorDef(T, "M")  # here
+
+
+@wrong("TensorDef got", "float", "a type variable belongs", "TV.T")
+def python_type_for_a_type_variable():
+    TensorDef(float, S.M)  # here
+
+
+@wrong("TensorDef A is used as if it were a number", "A[D.m, D.k]")
+def missing_index():
+    @structured_op
+    def op(A=TensorDef(T, S.M), B=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
+        C[D.m] = A + B  # here
+
+
+@wrong("TensorDef B is no operand of `add`", "index the tensor")
+def missing_second_index():
+    @structured_op
+    def op(A=TensorDef(T, S.M), B=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
+        C[D.m] = A[D.m] + B  # here
+
+
+@wrong("IndexAttrDef strides", "cannot stand in an index")
+def attribute_in_an_index():
+    @structured_op
+    def op(
+        A=TensorDef(T, S.M),
+        C=TensorDef(T, S.M, output=True),
+        strides=IndexAttrDef(S.SW, default=[1]),
+    ):
+        C[D.m] = A[D.m * strides]  # here
+
+
+@wrong("the truth of `A[m]` is not known", "TernaryFn.select")
+def condition():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
+        C[D.m] = A[D.m] if A[D.m] else 0  # here
+
+
+@wrong("no operator `>`", "max_signed", "TernaryFn.select")
+def comparison():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
+        C[D.m] = TernaryFn.select(A[D.m] > 0, A[D.m], 0)  # here
+
+
+@wrong("no operator `**`", "BinaryFn.powf")
+def power():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
+        C[D.m] = A[D.m] ** 2  # here
+
+
+@wrong("the index expression `m` is no operand", "index(D.x)")
+def dimension_as_a_number():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
+        C[D.m] = A[D.m] + D.m  # here
+
+
+@wrong("exp takes 1 operand(s), not 2")
+def wrong_number_of_operands():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
+        C[D.m] = UnaryFn.exp(A[D.m], A[D.m])  # here
+
+
+@wrong("UnaryFn has no function 'sin'", "tanh")
+def unknown_function():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
+        C[D.m] = UnaryFn.sin(A[D.m])  # here
+
+
+@wrong("BinaryFn.add is no unary function", "UnaryFnAttrDef(default=UnaryFn.NAME)")
+def function_of_another_kind():
+    UnaryFnAttrDef(default=BinaryFn.add)  # here
+
+
+@wrong("'add' is no binary function", "BinaryFn.NAME")
+def function_by_name():
+    BinaryFnAttrDef(default="add")  # here
+
+
+@wrong("BinaryFnAttrDef fn reduces", "sub is no reduction", "add, mul, max_signed")
+def reduction_by_a_difference():
+    @structured_op
+    def op(
+        A=TensorDef(T, S.M),
+        C=TensorDef(T, output=True),
+        fn=BinaryFnAttrDef(default=BinaryFn.sub),
+    ):
+        C[None] = fn[D.m](A[D.m])  # here
+
+
+@wrong("ReduceFn has no function 'sub'", "max_signed")
+def unknown_reduction():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, output=True)):
+        C[None] = ReduceFn.sub[D.m](A[D.m])  # here
+
+
+@wrong("cast_signed got A[m] for a target type", "TypeFn.cast_signed(U, expression)")
+def cast_without_a_target():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(U, S.M, output=True)):
+        C[D.m] = TypeFn.cast_signed(A[D.m])  # here
+
+
+@wrong("defined inside the definition of another")
+def nested_definition():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
+        @structured_op  # here
+        def inner(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
+            C[D.m] = A[D.m]
+
+        C[D.m] = A[D.m]
+
+
+@wrong("domain() is called outside", "under @structured_op")
+def domain_outside():
+    domain(D.m)  # here
+
+
+@wrong("implements() is called outside", "under @structured_op")
+def implements_outside():
+    implements(ContractionOpInterface)  # here
+
+
+@wrong("defines('hasCanonicalizer')", "methods, as in Canonicalizer")
+def method_by_name():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
+        defines("hasCanonicalizer")  # here
+        C[D.m] = A[D.m]
+
+
+@wrong("TensorDef is used outside the definition", "parameter's default")
+def tensor_outside():
+    A = TensorDef(T, S.M)
+    A[D.m]  # here
+
+
+@wrong("TensorDef is used outside the definition")
+def tensor_after_its_definition():
+    kept = []
+
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
+        kept.append(A)
+        C[D.m] = A[D.m]
+
+    kept[0][D.m]  # here
+
+
+@wrong("`C[m + 1]` writes through", "plain dimension", "to the indices that are read")
+def arithmetic_in_the_target():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
+        C[D.m + 1] = A[D.m]  # here
+
+
+@wrong("`C[m, m]` uses dimension m twice", "diagonal")
+def diagonal_target():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, S.M, output=True)):
+        C[D.m, D.m] = A[D.m]  # here
+
+
+@wrong("dimension m is reduced", "`C[m]` is indexed by it", "remove D.m")
+def reducing_a_written_dimension():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
+        C[D.m] = ReduceFn.add[D.m](A[D.m])  # here
+
+
+@wrong("a reduction over 'm'", "ReduceFn.add[D.k]")
+def reducing_a_name():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, output=True)):
+        C[None] = ReduceFn.add["m"](A[D.m])  # here
+
+
+@wrong("a reduction by add", "inside a larger expression", "an op of its own")
+def arithmetic_on_a_reduction():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, output=True)):
+        C[None] = ReduceFn.add[D.m](A[D.m]) * 2  # here
+
+
+@wrong("does not say what becomes of dimension n", "ReduceFn.add[D.n]")
+def outputs_of_different_ranks():
+    @structured_op
+    def op(
+        A=TensorDef(T, S.M, S.N),
+        B=TensorDef(T, S.M),
+        C=TensorDef(T, S.M, S.N, output=True),
+        E=TensorDef(T, S.M, output=True),
+    ):
+        C[D.m, D.n] = A[D.m, D.n]
+        E[D.m] = B[D.m]  # here
+
+
+@wrong("attribute indexing_maps", "rename it")
+def reserved_attribute():
+    @structured_op
+    def op(
+        A=TensorDef(T, S.M),
+        C=TensorDef(T, S.M, output=True),
+        indexing_maps=TypeFnAttrDef(default=TypeFn.cast_signed),  # here
+    ):
+        C[D.m] = indexing_maps(T, A[D.m])
+
+
+@wrong("index(z)", "no dimension of the iteration space", "D.m")
+def index_of_an_unknown_dimension():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
+        C[D.m] = A[D.m] * TypeFn.cast_signed(T, index(D.z))  # here
+
+
+@wrong("index(S.M)", "index(D.m)")
+def index_of_a_symbol():
+    index(S.M)  # here
+
+
+@wrong("const('1')", "an int or a float")
+def constant_of_a_string():
+    const("1")  # here
+
+
+@wrong("const(9223372036854775808)", "64 bits")
+def constant_too_large():
+    const(2**63)  # here
+
+
+@wrong("2 symbol(s) and 1 default value(s)", "one default for each symbol")
+def too_few_defaults():
+    IndexAttrDef(S.SH, S.SW, default=[1])  # here
+
+
+@wrong("default of an IndexAttrDef is 1", "default=[1, 1]")
+def default_that_is_no_list():
+    IndexAttrDef(S.SH, default=1)  # here
+
+
+@wrong("default [0]", "1 or more")
+def default_that_is_not_positive():
+    IndexAttrDef(S.SH, default=[0])  # here
+
+
+@wrong("1 index_dims for a shape of rank 2", "one dimension for each size")
+def too_few_index_dims():
+    TensorDef(T, S.KH, S.KW, index_dims=[D.kh])  # here
+
+
+@wrong("TernaryFnAttrDef fn is used as if it were a number", "call it on elements")
+def function_attribute_as_a_number():
+    @structured_op
+    def op(
+        A=TensorDef(T, S.M),
+        C=TensorDef(T, S.M, output=True),
+        fn=TernaryFnAttrDef(default=TernaryFn.select),
+    ):
+        C[D.m] = fn * A[D.m]  # here
+
+
+@wrong("decorates a function, not", "write @structured_op above `def name(...)`")
+def decorated_class():
+    structured_op(int)  # here
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_wrong_definition(name: str) -> None:
+    function, words = CASES[name]
+    with pytest.raises(DefinitionError) as raised:
+        function()
+    error = raised.value
+    for word in words:
+        assert word in str(error), str(error)
+    assert isinstance(error.where, SourceLocation), str(error)
+    assert (error.where.file, error.where.line) == (__file__, _marked_line(function)), str(error)
+
+
+def test_there_are_many() -> None:
+    assert len(CASES) > 60
+
+
+def test_an_upstream_op_may_index_an_output_more_often_than_it_has_sizes() -> None:
+    def outer(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
+        C[D.m, D.n] = A[D.m] * TypeFn.cast_signed(T, index(D.n))
+
+    with pytest.warns(UserWarning, match="its shape is taken from the indices"):
+        op = linalg_structured_op(outer)
+    assert op.definition.dims == ("m", "n")
+    with pytest.raises(DefinitionError, match="rank 1"):
+        structured_op(outer)
+
+
+def test_a_failed_definition_leaves_the_language_usable() -> None:
+    with pytest.raises(DefinitionError):
+        CASES["condition"][0]()
+
+    @structured_op
+    def good(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
+        C[D.m] = A[D.m]
+
+    assert good.op_name == "good"
