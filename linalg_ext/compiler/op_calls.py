@@ -251,7 +251,7 @@ def _run_into(
         return kernel(*arguments, out=order[0] if len(order) == 1 else tuple(order))  # type: ignore[no-any-return]
     results = kernel(*arguments)
     results = results if isinstance(results, tuple) else (results,)
-    for index, (out, result) in enumerate(zip(order, results, strict=True)):
+    for out, result in zip(order, results, strict=True):
         if out is not None:
             np.copyto(out, result)
     final = tuple(r if out is None else out for out, r in zip(order, results, strict=True))

@@ -32,7 +32,13 @@ def is_complex(element: ir.Type) -> bool:
 
 
 def integer_constant(element: ir.Type, value: int) -> ir.Value:
-    """`arith.constant` of an integer type or index, which must hold the value."""
+    """`arith.constant` of an integer type or index, which must hold the value.
+
+    The bindings take signed numbers: an unsigned one is given as the signed one of its bits.
+    """
+    width = element.width if isinstance(element, ir.IntegerType) else _INDEX_BITS
+    if width > 1 and value >= 1 << (width - 1):
+        value -= 1 << width
     return _result(arith.ConstantOp(element, value))
 
 

@@ -21,7 +21,7 @@ from linalg_ext.opdsl import (
     structured_op,
 )
 
-# ruff: noqa: B008  # an operand is declared by a call as a default
+# an operand is declared by a call as a default
 # mypy: allow-untyped-defs
 
 CONV = core_ops()["conv_2d"].definition

@@ -15,7 +15,7 @@ from linalg_ext.definition.shapes import check_rank, check_shapes, infer_extents
 from linalg_ext.errors import ShapeError
 from linalg_ext.opdsl import D, IndexAttrDef, S, ScalarDef, T, TensorDef, structured_op
 
-# ruff: noqa: B008  # an operand is declared by a call as a default
+# an operand is declared by a call as a default
 # mypy: allow-untyped-defs
 
 CONV = core_ops()["conv_2d_nhwc_hwcf"].definition

@@ -36,7 +36,7 @@ from linalg_ext.opdsl import (
     structured_op,
 )
 
-# ruff: noqa: B008  # an operand is declared by a call as a default
+# an operand is declared by a call as a default
 # mypy: ignore-errors
 # They are wrong on purpose, and a type checker says so of many.
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from linalg_ext.jit import compile as compile_module
 
 from linalg_ext.bindings import func, ir, provider
 from linalg_ext.context import new_context
@@ -19,7 +20,6 @@ from linalg_ext.definition import OpDefinition, OperandKind
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
 from linalg_ext.definition.reference import evaluate
-from linalg_ext.jit import compile as compile_module
 from linalg_ext.opdsl import StructuredOp
 from linalg_ext.runtime.dtypes import by_dtype
 
