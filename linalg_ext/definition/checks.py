@@ -269,7 +269,7 @@ def _check_coverage(
         raise DefinitionError(
             f"`{assignment}` drops dimension {lost[0]}: it is read but neither written nor reduced",
             where=where,
-            cure=f"write `{assignment.target} += ...` for a sum over {lost[0]}, "
+            cure=f"write `{_as_written(assignment.target)} += ...` for a sum over {lost[0]}, "
             f"or give {name} the dimension {lost[0]}",
         )
     raise DefinitionError(
@@ -361,3 +361,8 @@ def _dims(names: Iterable[str]) -> str:
 
 def _names(operands: Iterable[Operand]) -> str:
     return " or ".join(operand.name for operand in operands)
+
+
+def _as_written(target: Access) -> str:
+    """An access to plain dimensions, as OpDSL spells it."""
+    return f"{target.operand}[{_dims(map(str, target.indices))}]"

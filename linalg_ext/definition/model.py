@@ -267,21 +267,25 @@ class OpDefinition:
             e.attribute for e in self.expressions() if isinstance(e, Apply) and e.attribute
         )
 
+    @property
+    def header(self) -> str:
+        """The operands in a line: `matmul(A: T1(M, K), B: T2(K, N)) -> C: U(M, N)`."""
+        given = [_describe_operand(o) for o in (*self.inputs, *self.attributes)]
+        made = [_describe_operand(o) for o in self.outputs]
+        return f"{self.name}({', '.join(given)}) -> {', '.join(made)}"
+
     def __str__(self) -> str:
-        operands = ", ".join(_describe_operand(operand) for operand in self.operands)
         space = ", ".join(
             f"{dim}: {kind.value}" for dim, kind in zip(self.dims, self.iterator_types, strict=True)
         )
-        lines = [f"{self.name}({operands})", f"  over ({space})"]
+        lines = [self.header, f"  over ({space})"]
         lines += [f"  {assignment}" for assignment in self.assignments]
         return "\n".join(lines)
 
 
 def _describe_operand(operand: Operand) -> str:
     if operand.kind.is_tensor:
-        sizes = ", ".join(map(str, operand.shape))
-        out = " out" if operand.kind is OperandKind.OUTPUT_TENSOR else ""
-        return f"{operand.name}:{out} {operand.type_var}({sizes})"
+        return f"{operand.name}: {operand.type_var}({', '.join(map(str, operand.shape))})"
     if operand.kind is OperandKind.SCALAR:
         return f"{operand.name}: {operand.type_var}"
     if isinstance(operand.default, tuple):

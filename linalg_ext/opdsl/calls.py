@@ -1,4 +1,4 @@
-"""What a call of an op does depends on its operands: the kind chooses who handles it.
+"""What a call of an op does depends on its operands.
 
 An op may be called on arrays, on MLIR values, and on values that a tracer records. The code for
 each lives above the language and needs MLIR, which the language does not: see `dispatch`.
@@ -7,21 +7,11 @@ each lives above the language and needs MLIR, which the language does not: see `
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
-
-from linalg_ext import dispatch
-
-if TYPE_CHECKING:
-    from linalg_ext.opdsl.op import StructuredOp
+from typing import Any
 
 
-def call(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """Run, build or record an op, whichever its operands ask for."""
-    handle = dispatch.handler(f"call on {_kind_of(operands, keywords)}")
-    return handle(op, operands, keywords)
-
-
-def _kind_of(operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> str:
+def kind_of_call(operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> str:
+    """`"arrays"`, `"values"` or `"traced"`: told without importing NumPy or MLIR."""
     everything = [*operands, *_flattened(keywords.values())]
     if any(getattr(value, "__linalg_ext_traced__", False) for value in everything):
         return "traced"
@@ -31,7 +21,7 @@ def _kind_of(operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> str:
 
 
 def _is_ir(value: object) -> bool:
-    """Whether this is a value or an op of MLIR, told without importing MLIR."""
+    """Whether this is a value or an op of MLIR."""
     return any(cls.__name__ in ("Value", "_OperationBase", "OpView") for cls in type(value).__mro__)
 
 

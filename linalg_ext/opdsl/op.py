@@ -6,10 +6,12 @@ import inspect
 from collections.abc import Callable
 from typing import Any, overload
 
+from linalg_ext import dispatch
+from linalg_ext.definition.functions import Function
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import DefinitionError, caller_location
 from linalg_ext.opdsl.builder import OpBuilder, building, refuse_nesting
-from linalg_ext.opdsl.calls import call
+from linalg_ext.opdsl.calls import kind_of_call
 from linalg_ext.opdsl.operands import OperandDef
 
 
@@ -52,10 +54,34 @@ class StructuredOp:
         Raises:
             ArgumentError: an operand, attribute or keyword does not fit the definition.
         """
-        return call(self, operands, keywords)
+        handle = dispatch.handler(f"call on {kind_of_call(operands, keywords)}")
+        return handle(self, operands, keywords)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """How the op is called on arrays, for `help()` and editors."""
+        inputs = [
+            inspect.Parameter(operand.name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+            for operand in self.definition.inputs
+        ]
+        attributes = [(o.name, _shown(o.default)) for o in self.definition.attributes]
+        keywords = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+            for name, default in [*_ON_ARRAYS, *attributes]
+        ]
+        return inspect.Signature([*inputs, *keywords])
 
     def __repr__(self) -> str:
-        return f"<structured_op {self.definition}>"
+        return self.definition.header
+
+
+def _shown(default: object) -> object:
+    """The default of an attribute, as a call would give it."""
+    return default.name if isinstance(default, Function) else default
+
+
+_ON_ARRAYS: tuple[tuple[str, object], ...] = (("out", None), ("init", None), ("dtype", None))
+"""What every op takes on arrays besides its own inputs and attributes, and the defaults."""
 
 
 @overload

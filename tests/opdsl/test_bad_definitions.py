@@ -121,7 +121,7 @@ def no_index_for_a_vector():
         C[None] = A[None]  # here
 
 
-@wrong("drops dimension n", "C[m] += ...", "give C the dimension n")
+@wrong("drops dimension n", "C[D.m] += ...", "give C the dimension n")
 def reduction_without_a_function():
     @structured_op
     def op(A=TensorDef(T, S.M, S.N), C=TensorDef(T, S.M, output=True)):

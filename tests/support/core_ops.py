@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from linalg_ext.jit import compile as compile_module
+from linalg_ext.compiler import compile as compile_module
 
 from linalg_ext.bindings import func, ir, provider
 from linalg_ext.context import new_context
