@@ -205,8 +205,10 @@ def as_traced(value: Any, dtype: DType | None = None) -> Traced:
             where=caller_location(),
             cure="pass it as an argument of the function",
         )
-    elements = ir.DenseElementsAttr.get(memoryview(np.ascontiguousarray(array)), type=kind)
-    return Traced(arith.ConstantOp(kind, elements).result, array.dtype)
+    # As bytes: the bindings know the buffers of NumPy's own dtypes only.
+    content = np.ascontiguousarray(array).view(np.uint8).data
+    elements = ir.DenseElementsAttr.get(content, type=kind)
+    return Traced(arith.constant(kind, elements), array.dtype)
 
 
 def _one(op: StructuredOp, *operands: Any, **keywords: Any) -> Traced:

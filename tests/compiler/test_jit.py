@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -92,6 +93,17 @@ def test_arrays_from_outside_become_constants() -> None:
     layer = lx.jit(lambda v: v @ weights)
     np.testing.assert_allclose(layer(x), x @ weights, rtol=1e-5)
     assert "arith.constant dense" in layer.lower(x).as_text()
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [np.float64, np.int8, np.uint16, np.complex64, ml_dtypes.bfloat16, ml_dtypes.float8_e5m2],
+)
+@pytest.mark.parametrize("shape", [(), (3,), (2, 0), (2, 3)])
+def test_constants_of_any_dtype_and_shape(dtype: Any, shape: tuple[int, ...]) -> None:
+    outside = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
+    result = lx.jit(lambda a: (a, outside))(random(2))[1]
+    np.testing.assert_array_equal(result, outside, strict=True)
 
 
 def test_init_inside_a_trace() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from linalg_ext.bindings import arith, ir
@@ -236,14 +238,16 @@ def test_what_is_not_a_module(bad):
 
 
 def test_bad_declarations():
+    wrong: Any = 3
+    unknown: Any = "fast"
     with pytest.raises(ArgumentError, match="cannot name a pass"):
         rewrite("fold", on="arith.addi")(lambda op, rewriter: False)
     with pytest.raises(ArgumentError, match=r"\(op, rewriter, \*, \.\.\.\)"):
         rewrite("linalg-ext-test-bad", on="arith.addi")(lambda op: False)
     with pytest.raises(ArgumentError, match="cannot match on 3"):
-        rewrite("linalg-ext-test-bad", on=3)(lambda op, rewriter: False)
+        rewrite("linalg-ext-test-bad", on=wrong)(lambda op, rewriter: False)
     with pytest.raises(ArgumentError, match="driver"):
-        rewrite("linalg-ext-test-bad", on=None, driver="fast")(lambda op, rewriter: False)
+        rewrite("linalg-ext-test-bad", on=None, driver=unknown)(lambda op, rewriter: False)
     with pytest.raises(ArgumentError, match="two passes are called"):
 
         @rewrite("linalg-ext-test-divide", on=None)

@@ -14,7 +14,7 @@ import pytest
 from linalg_ext.errors import CrashError, LinalgExtError, ParseError
 from linalg_ext.module import Module
 from linalg_ext.rewriting import run_pipeline
-from linalg_ext.runtime import guard
+from linalg_ext.runtime import frames, guard
 
 SQUARE = "tensor<4x4xf32>"
 IDENTITY = "affine_map<(m, n, k) -> (m, n)>"
@@ -125,13 +125,13 @@ def test_a_worker_that_does_not_answer(monkeypatch):
 
 def test_an_interrupted_request_leaves_no_answer_behind(monkeypatch):
     worker()
-    receive = guard.frames.receive
+    receive = frames.receive
 
     def interrupted(channel):
-        monkeypatch.setattr(guard.frames, "receive", receive)
+        monkeypatch.setattr(frames, "receive", receive)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(guard.frames, "receive", interrupted)
+    monkeypatch.setattr(frames, "receive", interrupted)
     with pytest.raises(KeyboardInterrupt):
         Module.parse("func.func private @interrupted()")
     with pytest.raises(ParseError):
@@ -159,7 +159,7 @@ def test_a_forked_child_gets_a_worker_of_its_own():
     code = """
 import os, sys
 from linalg_ext.module import Module
-from linalg_ext.runtime import guard
+from linalg_ext.runtime import frames, guard
 Module.parse("func.func private @a()")
 mine = guard._guard._worker.process.pid
 child = os.fork()

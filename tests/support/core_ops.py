@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from linalg_ext.compiler import compile as compile_module
 
 from linalg_ext.bindings import func, ir, provider
+from linalg_ext.compiler import compile as compile_module
 from linalg_ext.context import new_context
 from linalg_ext.definition import OpDefinition, OperandKind
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
