@@ -1,7 +1,7 @@
-"""Upstream's YAML op definitions (`LinalgOpConfig`), as `mlir-linalg-ods-yaml-gen` reads them.
+"""Definitions as upstream's YAML op definitions.
 
-Source: upstream's `mlir-linalg-ods-yaml-gen.cpp` and `LinalgNamedStructuredOps.yaml`. One document
-an op; for a definition that upstream's OpDSL can hold, the text is the same, byte for byte.
+One document an op; for a definition that upstream's OpDSL can hold, the text is upstream's, byte
+for byte.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from linalg_ext.definition.scalar import (
 )
 from linalg_ext.errors import NotationError
 from linalg_ext.notations.constants import constant_text
+from linalg_ext.notations.yaml.format import UPSTREAM_FUNCTIONS
 
 
 def to_yaml(*ops: object) -> str:
@@ -46,8 +47,11 @@ class _Tagged(dict[str, Any]):
         self.tag = tag
 
 
-class _Dumper(yaml.SafeDumper):
-    """Writes tagged mappings, and texts of several lines as blocks; never an alias."""
+class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+    """Writes tagged mappings, and texts of several lines as blocks; never an alias.
+
+    libyaml's writer, where PyYAML was built with it, gives the same bytes in a third of the time.
+    """
 
     def ignore_aliases(self, data: object) -> bool:
         return True
@@ -108,7 +112,10 @@ def _document(definition: OpDefinition) -> _Tagged:
 
 
 def _check(definition: OpDefinition) -> None:
+    """Refuse by name what the format or the enumerations of upstream cannot hold."""
     for operand in definition.operands:
+        if isinstance(operand.default, Function):
+            _check_function(definition, operand.default, f"the default of {operand.name}")
         if operand.kind.is_tensor and len(definition.accesses[operand.name]) > 1:
             uses = " and ".join(
                 f"{operand.name}[{', '.join(map(str, indices))}]"
@@ -119,6 +126,22 @@ def _check(definition: OpDefinition) -> None:
                 "upstream's YAML holds one for each operand",
                 cure=f"declare {operand.name} as two operands, and give the same array twice",
             )
+    for expr in definition.expressions():
+        if isinstance(expr, Apply) and expr.attribute is None:
+            _check_function(definition, expr.function, f"`{expr}`")
+
+
+def _check_function(definition: OpDefinition, function: Function, where: str) -> None:
+    known = UPSTREAM_FUNCTIONS.get(function.kind, {})
+    if function.name in known:
+        return
+    raise NotationError(
+        f"{definition.name} uses {function.name}, which is no {function.kind.value} function of "
+        "upstream's YAML",
+        where=where,
+        expected=f"one of {', '.join(known)}" if known else "none: upstream has no such functions",
+        cure="such an op is beyond YAML: it can be called, and built as linalg.generic",
+    )
 
 
 def _operand(definition: OpDefinition, operand: Operand) -> _Tagged:
@@ -168,6 +191,22 @@ def _expression(definition: OpDefinition, expr: ScalarExpr) -> _Tagged:
         case _:
             raise NotationError(f"`{expr}` has no form in upstream's YAML")
     return _Tagged("!ScalarExpression", entries)
+
+
+def beyond_yaml(ops: Iterable[object]) -> dict[str, str]:
+    """The ops that upstream's format cannot hold, by name, each with the reason.
+
+    Args:
+        ops: as for `to_yaml`.
+    """
+    reasons: dict[str, str] = {}
+    for op in ops:
+        definition = _definition(op)
+        try:
+            to_yaml(definition)
+        except NotationError as error:
+            reasons[definition.name] = error.what
+    return reasons
 
 
 def iter_definitions(namespace: Iterable[object]) -> Iterable[OpDefinition]:
