@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import yaml
 
@@ -25,9 +26,13 @@ class Source:
     filename: str | None = None
     seen: set[yaml.Node] = field(default_factory=set)
 
+    @cached_property
+    def _lines(self) -> list[str]:
+        return self.text.splitlines()
+
     def place(self, line: int, column: int, path: str = "") -> str:
         """A place for a message; line and column are counted from 0."""
-        lines = self.text.splitlines()
+        lines = self._lines
         where = f"{self.filename}, " if self.filename else ""
         where += f"line {line + 1}, column {column + 1}"
         where += f", in {path}" if path else ""
