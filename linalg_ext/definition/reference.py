@@ -46,7 +46,7 @@ def evaluate(
     parallel = [extents[dim] for dim in spaces[IteratorType.PARALLEL]]
     grid = dict(zip(spaces[IteratorType.PARALLEL], np.indices(parallel, sparse=True), strict=True))
     sizes = [range(extents[dim]) for dim in spaces[IteratorType.REDUCTION]]
-    scope = _Scope(operands, dtypes, attributes, tuple(parallel))
+    scope = _Scope(_symbols(definition, operands, attributes), dtypes, attributes, tuple(parallel))
     for point in itertools.product(*sizes):
         position = {
             **grid,
@@ -67,17 +67,34 @@ def _axes(definition: OpDefinition, kind: IteratorType) -> list[str]:
     return [d for d, k in zip(definition.dims, definition.iterator_types, strict=True) if k is kind]
 
 
+def _symbols(
+    definition: OpDefinition, operands: Mapping[str, Array], attributes: CallAttributes
+) -> dict[AffineExpr, int]:
+    """What the symbols stand for: sizes of the operands, values of index attributes."""
+    values: dict[AffineExpr, int] = {}
+    for operand in definition.operands:
+        if operand.kind.is_tensor:
+            sizes = operands[operand.name].shape
+            values.update(
+                (expr, size)
+                for expr, size in zip(operand.shape, sizes, strict=False)
+                if isinstance(expr, AffineSymbol)
+            )
+    values.update((AffineSymbol(name), value) for name, value in attributes.symbols.items())
+    return values
+
+
 class _Scope:
     """What an expression refers to while it is evaluated."""
 
     def __init__(
         self,
-        operands: Mapping[str, Array],
+        symbols: Mapping[AffineExpr, int],
         dtypes: Mapping[str, np.dtype[Any]],
         attributes: CallAttributes,
         shape: Sequence[int],
     ) -> None:
-        self.operands = operands
+        self.symbols = symbols
         self.dtypes = {**{k: np.dtype(v) for k, v in PREDEFINED.items()}, **dtypes}
         self.attributes = attributes
         self.shape = tuple(shape)
@@ -85,7 +102,7 @@ class _Scope:
     def indices(self, access: Access, position: Mapping[str, Any]) -> tuple[Array, ...]:
         """Index arrays of an access at one position of the reduction space."""
         leaves: dict[AffineExpr, Any] = {AffineDim(dim): grid for dim, grid in position.items()}
-        leaves.update((AffineSymbol(k), v) for k, v in self.attributes.symbols.items())
+        leaves.update(self.symbols)
         return tuple(
             np.broadcast_to(np.asarray(index.evaluate(leaves)), self.shape)
             for index in access.indices

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from linalg_ext.definition.affine import AffineDim, AffineSymbol
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.functions import BINARY, TYPE, UNARY, Function, FunctionKind
 from linalg_ext.definition.model import Assignment, OpDefinition, Reduction
 from linalg_ext.definition.renaming import Renaming, rewrite_expression
-from linalg_ext.definition.scalar import Apply, Const, Index, ScalarExpr, type_of
+from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr, type_of
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import DefinitionError
 
@@ -27,9 +28,9 @@ def specialize(
 ) -> OpDefinition:
     """The definition at given element types.
 
-    There is one type variable for each type, casts to the type that a value has already are gone,
-    and of functions that mean the same for a type one is left. Attributes become numbers and
-    functions.
+    There is one type variable for each type (T, or T1, T2, ... in the order of the operands), casts
+    to the type that a value has already are gone, and of functions that mean the same for a type
+    one is left. Attributes become numbers and functions.
 
     Args:
         definition: the op.
@@ -46,9 +47,10 @@ def specialize(
             f"{definition.name}: no element type is given for {', '.join(missing)}",
             expected=f"one for each of {', '.join(t.name for t in definition.type_vars)}",
         )
-    owner: dict[str, str] = {}
-    for type_var in definition.type_vars:
-        owner.setdefault(known[type_var.name], type_var.name)
+    elements = list(dict.fromkeys(known[t.name] for t in definition.type_vars))
+    owner = {
+        element: f"T{i + 1}" if len(elements) > 1 else "T" for i, element in enumerate(elements)
+    }
     for name, element in _PREDEFINED_TYPES.items():
         owner.setdefault(element, name)
     merged = Renaming(
@@ -64,6 +66,34 @@ def specialize(
         merged,
         operands=operands,
         assignments=tuple(rewriter.assignment(a) for a in merged.assignments),
+    )
+
+
+def at_rank(definition: OpDefinition, rank: int) -> OpDefinition:
+    """A rank-polymorphic definition on tensors of a rank; any other definition as it is."""
+    if not definition.is_rank_polymorphic:
+        return definition
+    dims = tuple(f"d{axis}" for axis in range(rank))
+    indices = tuple(AffineDim(dim) for dim in dims)
+    shape = tuple(AffineSymbol(dim.upper()) for dim in dims)
+
+    def ranked(expr: ScalarExpr) -> ScalarExpr:
+        return replace(expr, indices=indices) if isinstance(expr, Access) else expr
+
+    return replace(
+        definition,
+        dims=dims,
+        operands=tuple(
+            replace(o, shape=shape) if o.kind.is_tensor else o for o in definition.operands
+        ),
+        assignments=tuple(
+            replace(
+                a,
+                target=replace(a.target, indices=indices),
+                value=rewrite_expression(a.value, ranked),
+            )
+            for a in definition.assignments
+        ),
     )
 
 
@@ -115,9 +145,13 @@ class _Specializer:
 
     def _usual(self, function: Function, type_var: TypeVar | None) -> Function:
         """Of two functions that are one for a type, the one without `unsigned` in its name."""
-        signed = BINARY.get(function.name.replace("_unsigned", "_signed"), function)
         element = self._element(type_var)
-        return function if _is_integer(element) and element != "i1" else signed
+        if element == "i1":
+            usual = _ON_BOOLEANS.get(function.name)
+            return function if usual is None else BINARY[usual]
+        if _is_integer(element):
+            return function
+        return BINARY.get(function.name.replace("_unsigned", "_signed"), function)
 
     def _shortened(self, expr: Apply) -> ScalarExpr:
         """`0 - x` of integers is a negation, `1 / x` of floats a reciprocal."""
@@ -134,6 +168,13 @@ class _Specializer:
 
     def _element(self, type_var: TypeVar | None) -> str:
         return self.types.get(type_var.name, "") if type_var is not None else ""
+
+
+_ON_BOOLEANS = {
+    **dict.fromkeys(("max_signed", "max_unsigned", "or"), "add"),
+    **dict.fromkeys(("min_signed", "min_unsigned", "and"), "mul"),
+}
+"""On booleans a sum is `or`, a product `and`."""
 
 
 def _constant(expr: ScalarExpr) -> int | float | None:

@@ -34,6 +34,7 @@ _CASTS: Mapping[str, Function] = {
         TYPE["cast_unsigned"],
     ),
 }
+_SIGNED_CASTS = tuple(op for op, function in _CASTS.items() if function == TYPE["cast_signed"])
 _LARGEST = 2000
 """Nodes of an expression: one value that is used twice is written out twice."""
 
@@ -114,7 +115,9 @@ class BodyReader:
         if op.name == "linalg.index":
             return Index(self.dims[ir.IntegerAttr(op.attributes["dim"]).value])
         if op.name in _CASTS and not attributes_of(op):
-            return self._cast(_CASTS[op.name], self.value(op.operands[0]), value)
+            # A complex number is cast by its real part.
+            source = _through(op.operands[0], ("complex.re",))
+            return self._cast(_CASTS[op.name], self.value(source), value)
         if (tested := _tested_for_zero(value)) is not None and "i1" in self.type_vars:
             return self._cast(TYPE["cast_signed"], self.value(tested), value)
         if (part := _complex_cast(value)) is not None:
@@ -128,9 +131,13 @@ class BodyReader:
             for pattern in patterns(element).get(op.name, ()):
                 bound: dict[int, ir.Value] = {}
                 if match(pattern.root, value, bound):
-                    args = [self._argument(bound[i]) for i in range(len(bound))]
-                    if pattern.function.kind is FunctionKind.TERNARY:
-                        args[0] = self._condition(bound[0])
+                    is_choice = pattern.function.kind is FunctionKind.TERNARY
+                    args = [
+                        self._condition(bound[i])
+                        if is_choice and i == 0
+                        else self._argument(bound[i])
+                        for i in range(len(bound))
+                    ]
                     return Apply(pattern.function, tuple(args))
         if op.name == "tensor.extract":
             reason = "it reads a tensor at an index that is computed"
@@ -216,8 +223,10 @@ class BodyReader:
         return ScalarOperand(operand.name, self.type_vars[str(value.type)])
 
 
-_UGT, _ULT = 9, 11
-"""`arith.CmpFPredicate`: unordered (true for NaN) or greater, or less."""
+_UGT, _ULT, _UNE = 9, 11, 13
+"""`arith.CmpFPredicate`: unordered (true for NaN) or greater, less, unequal."""
+_NE = 1
+"""`arith.CmpIPredicate`: unequal."""
 
 
 def _number(value: ir.Value) -> int | float | None:
@@ -236,13 +245,23 @@ def _number(value: ir.Value) -> int | float | None:
 def _tested_for_zero(value: ir.Value) -> ir.Value | None:
     """x, where a value is `x != 0`: what a cast to a boolean is."""
     op = producer(value)
+    if op is not None and op.name == "arith.ori":
+        real, imaginary = (_tested_for_zero(operand) for operand in op.operands)
+        return None if real is None or imaginary is None else _whole(real, imaginary)
     if op is None or op.name not in ("arith.cmpf", "arith.cmpi"):
         return None
-    unequal = 13 if op.name == "arith.cmpf" else 1
+    unequal = _UNE if op.name == "arith.cmpf" else _NE
     x, other = op.operands
     if ir.IntegerAttr(op.attributes["predicate"]).value != unequal or _number(other) != 0:
         return None
     return x
+
+
+def _whole(real: ir.Value, imaginary: ir.Value) -> ir.Value | None:
+    """The complex number that two values are the parts of."""
+    parts = (real, imaginary)
+    sources = [_through(part, (name,)) for part, name in zip(parts, _PARTS, strict=True)]
+    return sources[0] if sources[0] == sources[1] and real != sources[0] else None
 
 
 def _complex_cast(value: ir.Value) -> ir.Value | None:
@@ -254,11 +273,9 @@ def _complex_cast(value: ir.Value) -> ir.Value | None:
         return None
     real, imaginary = op.operands
     if _number(imaginary) == 0:
-        return real
-    parts = [_through(part, ("arith.extf", "arith.truncf")) for part in (real, imaginary)]
-    sources = [_through(part, (name,)) for part, name in zip(parts, _PARTS, strict=True)]
-    is_cast = sources[0] == sources[1] and parts != sources
-    return sources[0] if is_cast else None
+        # To the type of the parts first, where it is of another: one cast of the language.
+        return _through(real, _SIGNED_CASTS)
+    return _whole(*(_through(part, ("arith.extf", "arith.truncf")) for part in (real, imaginary)))
 
 
 _PARTS = ("complex.re", "complex.im")

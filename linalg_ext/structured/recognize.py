@@ -11,6 +11,7 @@ from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.checks import check
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind
 from linalg_ext.definition.scalar import Access, ScalarExpr, ScalarOperand
+from linalg_ext.definition.specialization import specialize
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import ArgumentError, DefinitionError
 from linalg_ext.notations.affine_text import parse_affine_map
@@ -64,7 +65,8 @@ def recognize(op: ir.Operation | ir.OpView, *, name: str | None = None) -> Recog
             f"{named} is no structured op",
             expected="linalg.generic, or a named op of linalg with a body, such as linalg.matmul",
         )
-    return _Reader(operation).recognized(name)
+    with operation.context:
+        return _Reader(operation).recognized(name)
 
 
 def _is_structured(op: ir.Operation) -> bool:
@@ -119,7 +121,13 @@ class _Reader:
         self._check(definition)
         inputs = (*self._inputs, *captured)
         types = {type_var.name: element for element, type_var in self._type_vars.items()}
-        return RecognizedOp(definition, inputs, self._outputs, types)
+        usual = specialize(definition, types)
+        named = {
+            new.type_var.name: types[old.type_var.name]
+            for old, new in zip(definition.operands, usual.operands, strict=True)
+            if old.type_var is not None and new.type_var is not None
+        }
+        return RecognizedOp(usual, inputs, self._outputs, named)
 
     def _leaf(
         self, name: str, value: ir.Value, indices: tuple[AffineExpr, ...]
@@ -205,10 +213,8 @@ def _element(value: ir.Value) -> str:
 
 
 def _type_vars(values: list[ir.Value]) -> dict[str, TypeVar]:
-    """T where the operands have one element type, else T1, T2, ... in their order."""
-    elements = list(dict.fromkeys(map(_element, values)))
-    if len(elements) == 1:
-        return {elements[0]: TypeVar("T")}
+    """A type variable for each element type of the operands."""
+    elements = dict.fromkeys(map(_element, values))
     return {element: TypeVar(f"T{i + 1}") for i, element in enumerate(elements)}
 
 
