@@ -14,11 +14,11 @@ from linalg_ext.bindings import func, ir
 from linalg_ext.compiler.compilation import compile
 from linalg_ext.compiler.kernel import Kernel
 from linalg_ext.compiler.op_dtypes import resolve_dtypes, unsigned_type_vars
-from linalg_ext.definition.call_inputs import split_inputs
-from linalg_ext.definition.call_shapes import Shape, resolve_shapes
 from linalg_ext.compiler.overlap import share_memory
 from linalg_ext.context import new_context
 from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
+from linalg_ext.definition.call_inputs import split_inputs
+from linalg_ext.definition.call_shapes import Shape, resolve_shapes
 from linalg_ext.definition.model import OpDefinition, OperandKind
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError, ShapeError
 from linalg_ext.opdsl.op import StructuredOp

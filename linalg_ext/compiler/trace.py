@@ -12,9 +12,9 @@ import numpy as np
 from linalg_ext.bindings import func, ir
 from linalg_ext.compiler.compilation import compile
 from linalg_ext.compiler.kernel import Kernel
-from linalg_ext.definition.call_shapes import Shape
 from linalg_ext.compiler.traced import Traced, as_traced, element_type
 from linalg_ext.context import new_context
+from linalg_ext.definition.call_shapes import Shape
 from linalg_ext.errors import ArgumentError, SourceLocation, caller_location
 from linalg_ext.module import Module
 from linalg_ext.runtime.dtypes import DType, by_dtype

@@ -10,9 +10,9 @@ import numpy as np
 from linalg_ext import opdsl_defs as ops
 from linalg_ext.bindings import arith, ir, linalg, tensor
 from linalg_ext.compiler.op_dtypes import common_dtype, resolve_dtypes, unsigned_type_vars
+from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.call_inputs import split_inputs
 from linalg_ext.definition.call_shapes import Shape, resolve_shapes
-from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.model import OpDefinition, OperandKind
 from linalg_ext.errors import ArgumentError, DTypeError, ShapeError, caller_location
 from linalg_ext.opdsl.op import StructuredOp

@@ -59,7 +59,36 @@ def infer_extents(
             if solved is not None:
                 extents[solved[0]] = solved[1]
                 progress = True
+    _add_written_sizes(definition, shapes, symbols, extents)
     return extents
+
+
+def _add_written_sizes(
+    definition: OpDefinition,
+    shapes: Mapping[str, Sequence[Size | None]],
+    symbols: Mapping[str, int],
+    extents: dict[str, Size],
+) -> None:
+    """A dimension that only outputs tell is as long as their written sizes, where those are known.
+
+    `O[D.n] = A[S.N - 1 - D.n]` runs over the size N that A and O share.
+    """
+    known: dict[AffineExpr, Size] = {}
+    for name, shape in shapes.items():
+        for expr, size in zip(definition.operand(name).shape, shape, strict=False):
+            if isinstance(expr, AffineSymbol) and size is not None:
+                known.setdefault(expr, size)
+    known.update((AffineSymbol(name), value) for name, value in symbols.items())
+    for output in definition.outputs:
+        indices = definition.assignment_to(output.name).target.indices
+        for index, written in zip(indices, output.shape, strict=False):
+            name = _name(index)
+            if (
+                name
+                and name not in extents
+                and all(AffineSymbol(s) in known for s in written.symbols)
+            ):
+                extents[name] = written.evaluate(known)
 
 
 def output_shape(
