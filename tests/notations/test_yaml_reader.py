@@ -120,7 +120,7 @@ def test_several_documents_are_a_tuple_of_ops() -> None:
 
 
 def test_what_is_written_again_is_accepted_by_the_generator() -> None:
-    generator = upstream_tool("mlir-linalg-ods-yaml-gen")
+    generator = upstream_tool("mlir-linalg-ods-yaml-gen-22")
     text = lx.to_yaml(lx.from_yaml(BY_HAND))
     done = subprocess.run(
         [generator, "-", "-o-ods-decl=-", "-o-impl=/dev/null"],
