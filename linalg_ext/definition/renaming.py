@@ -115,3 +115,32 @@ def with_values(
             replace(a, value=rewrite_expression(a.value, change)) for a in definition.assignments
         ),
     )
+
+
+def with_indices(
+    definition: OpDefinition, change: Callable[[AffineExpr], AffineExpr]
+) -> OpDefinition:
+    """A definition with every index, and every size, replaced."""
+
+    def changed(exprs: tuple[AffineExpr, ...]) -> tuple[AffineExpr, ...]:
+        return tuple(change(expr) for expr in exprs)
+
+    def access(expr: ScalarExpr) -> ScalarExpr:
+        return replace(expr, indices=changed(expr.indices)) if isinstance(expr, Access) else expr
+
+    named = with_values(definition, access)
+    return replace(
+        named,
+        operands=tuple(
+            replace(
+                operand,
+                shape=changed(operand.shape),
+                index_dims=None if operand.index_dims is None else changed(operand.index_dims),
+            )
+            for operand in named.operands
+        ),
+        assignments=tuple(
+            replace(a, target=replace(a.target, indices=changed(a.target.indices)))
+            for a in named.assignments
+        ),
+    )
