@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+from typing import NoReturn
 
 
 @dataclass(frozen=True)
@@ -177,6 +178,18 @@ class ArityError(ArgumentError, TypeError):
     """Too many or too few arguments, or an unknown or missing keyword."""
 
 
+class TraceError(ArgumentError, TypeError):
+    """A function under `jit` does what cannot be recorded."""
+
+
+class UnrecordedAttributeError(TraceError, AttributeError):
+    """A traced value has no attribute of that name, though an array may have."""
+
+
+class UnpicklableError(ArgumentError, TypeError):
+    """Something that lives in one process was to be pickled or copied."""
+
+
 class ShapeError(ArgumentError):
     """The rank or a dimension of an array is wrong."""
 
@@ -199,6 +212,17 @@ class ExecutionError(LinalgExtError, RuntimeError):
 
 class CrashError(LinalgExtError, RuntimeError):
     """A helper process died while it did something for us; the signal is in the message."""
+
+
+def refuse_pickling(what: str, cure: str) -> NoReturn:
+    """Raise the error for an object that lives in this process alone.
+
+    Raises:
+        ArgumentError: a TypeError too, as Python raises for what cannot be pickled.
+    """
+    raise UnpicklableError(
+        f"{what} cannot be pickled or copied: it lives in this process", cure=cure
+    )
 
 
 _PACKAGE = Path(__file__).resolve().parent

@@ -11,13 +11,19 @@ import io
 import re
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from linalg_ext import dispatch
 from linalg_ext.bindings import ir as mlir
 from linalg_ext.context import new_context
 from linalg_ext.diagnostics import Diagnostic, collected, joined, of_error
-from linalg_ext.errors import ArgumentError, IRError, ParseError, VerificationError
+from linalg_ext.errors import (
+    ArgumentError,
+    IRError,
+    ParseError,
+    VerificationError,
+    refuse_pickling,
+)
 from linalg_ext.runtime import guard
 
 ModuleLike: TypeAlias = "Module | mlir.Module | mlir.Operation | mlir.OpView | str"
@@ -198,6 +204,9 @@ class Module:
 
     def __str__(self) -> str:
         return str(self._ir)
+
+    def __reduce__(self) -> NoReturn:
+        refuse_pickling("a Module", "copy it with module.clone(), or pickle its text, str(module)")
 
     def __repr__(self) -> str:
         functions = self.functions
