@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from linalg_ext.cli.files import write_text
 from linalg_ext.errors import ArgumentError, LinalgExtError, SourceLocation
 
 if TYPE_CHECKING:
@@ -58,11 +59,7 @@ def yaml(
         except LinalgExtError as error:
             error.where = error.where or _place_of(op)
             raise
-    if output is None:
-        sys.stdout.write("".join(documents))
-        sys.stdout.flush()
-    else:
-        output.write_text("".join(documents), encoding="utf-8")
+    write_text("".join(documents), output)
 
 
 def _execute(file: Path) -> tuple[Mapping[str, Any], str]:
