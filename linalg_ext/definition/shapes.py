@@ -149,9 +149,8 @@ def _check_declared_sizes(
             stating: tuple[type[AffineExpr], ...] = (AffineConst,)
             if operand.kind is OperandKind.OUTPUT_TENSOR:
                 stating = (AffineConst, AffineBinary)
-            if not isinstance(expr, stating) or any(
-                AffineSymbol(symbol) not in known for symbol in expr.symbols
-            ):
+            is_known = all(AffineSymbol(symbol) in known for symbol in expr.symbols)
+            if not (isinstance(expr, stating) and is_known):
                 continue
             stated = expr.evaluate(known)
             if isinstance(size, int) and isinstance(stated, int) and size != stated:

@@ -124,7 +124,7 @@ def _check(definition: OpDefinition) -> None:
         if isinstance(expr, Apply) and not expr.function.is_upstream:
             raise NotationError(
                 f"{definition.name} applies {expr.function}, which upstream's YAML has no name for",
-                expected=f"functions of upstream's enumerations: {', '.join(_upstream_functions())}",
+                expected=f"upstream's own functions: {', '.join(_upstream_functions())}",
             )
         if isinstance(expr, Size):
             raise NotationError(

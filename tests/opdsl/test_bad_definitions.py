@@ -133,14 +133,14 @@ def reduction_without_a_function():
 @wrong("output C", "written as `C[m, n]`", "read as `C[n, m]`")
 def output_read_by_another_map():
     @structured_op
-    def op(A=TensorDef(T, S.M, S.M, S.M), C=TensorDef(T, S.M, S.M, S.M, output=True)):
+    def op(A=TensorDef(T, S.M, S.M), C=TensorDef(T, S.M, S.M, output=True)):
         C[D.m, D.n] = A[D.m, D.n] * C[D.n, D.m]  # here
 
 
 @wrong("type variable V", "no operand's type", "F32, F64, I1, I32, I64, T, U")
 def type_variable_of_no_operand():
     @structured_op
-    def op(A=TensorDef(T, S.M, S.M), C=TensorDef(U, S.M, output=True)):
+    def op(A=TensorDef(T, S.M), C=TensorDef(U, S.M, output=True)):
         C[D.m] = TypeFn.cast_signed(TV.V, A[D.m])  # here
 
 
@@ -405,9 +405,9 @@ def fold_from_a_word():
 def output_read_by_another():
     @structured_op
     def op(
-        A=TensorDef(T, S.M),
-        V=TensorDef(T, S.M, output=True),
-        W=TensorDef(T, S.M, output=True),
+        A=TensorDef(T, S.M, S.M),
+        V=TensorDef(T, S.M, S.M, output=True),
+        W=TensorDef(T, S.M, S.M, output=True),
     ):
         V[D.m, D.n] = A[D.m, D.n]
         W[D.m, D.n] = V[D.n, D.m]  # here
