@@ -60,6 +60,7 @@ _BUFFERS = (
 )
 _LOOPS = (
     "linalg-ext-lower-strided-copies",
+    "linalg-ext-order-loops",
     "convert-linalg-to-loops",
     "canonicalize",
     "cse",
