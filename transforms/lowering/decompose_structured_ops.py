@@ -21,10 +21,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from linalg_ext.bindings import interpreter, ir
+from linalg_ext.bindings import ir
 from linalg_ext.errors import LoweringError
 from linalg_ext.rewriting import Report, module_pass
 
+from ._schedule import apply_script
 from ._walk import operations, place
 
 NAME = "linalg-ext-decompose-structured-ops"
@@ -86,16 +87,8 @@ def decompose_structured_ops(module: ir.Operation) -> Report:
 
 
 def _apply(module: ir.Operation, name: str) -> None:
-    script = f"""
-    module attributes {{transform.with_named_sequence}} {{
-    transform.named_sequence @decompose(%root: !transform.any_op {{transform.consumed}}) {{
-      {_SCRIPTS[name]}
-      transform.yield
-    }}
-    }}"""
-    parsed = ir.Module.parse(script)
     try:
-        interpreter.apply_named_sequence(module, parsed.body.operations[0], parsed)
+        apply_script(module, _SCRIPTS[name])
     except (ir.MLIRError, ValueError, RuntimeError) as error:
         left = operations(module, {name})
         raise LoweringError(

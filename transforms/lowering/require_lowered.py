@@ -23,7 +23,7 @@ _CURES: Mapping[str, str] = {
     "torch": "export the module with output_type=linalg-on-tensors",
     "tosa": "run tosa-to-linalg-pipeline first",
     "transform": "apply the schedule first; a payload module holds no transform operations",
-    "vector.scan": "write the scan as a loop (scf.for)",
+    "vector.print": "write the value to a result instead",
 }
 """What to do about an operation, or else about a dialect, that is left."""
 
