@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
@@ -130,6 +131,8 @@ def _cast(value: Array, dtype: np.dtype[Any], function: str) -> Array:
 
 
 def _as_unsigned(value: Array) -> Array:
+    if value.dtype == ml_dtypes.int4:
+        return (value.astype(np.int16) % 16).astype(ml_dtypes.uint4)
     return value.view(f"u{value.dtype.itemsize}") if value.dtype.kind == "i" else value
 
 

@@ -100,7 +100,10 @@ def _to_complex(x: Scalar, target: ir.Type, unsigned: bool) -> ir.Value:
 def _from_complex(
     value: ir.Value, target: ir.Type, to_unsigned: bool, read_unsigned: bool
 ) -> ir.Value:
-    """Part by part to another complex type; the real part alone to anything else, as NumPy."""
+    """Part by part to another complex type, else the real part alone, as NumPy; i1 asks both."""
+    if is_bool(target):
+        parts = [_not_zero(op(value).result) for op in (complex.ReOp, complex.ImOp)]
+        return arith.OrIOp(*parts).result
     if not is_complex(target):
         real = Scalar(complex.ReOp(value).result)
         return cast(real, target, to_unsigned=to_unsigned, read_unsigned=read_unsigned).value

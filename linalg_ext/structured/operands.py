@@ -21,12 +21,15 @@ from linalg_ext.definition.scalar import Access
 from linalg_ext.definition.shapes import check_shapes, infer_extents
 from linalg_ext.errors import ArityError, DTypeError, ShapeError
 
-_PREDEFINED = {"I32": "i32", "I64": "i64", "F32": "f32", "F64": "f64"}
-
 
 def predefined_types() -> dict[str, ir.Type]:
     """The IR types of the type variables that have a fixed meaning."""
-    return {name: ir.Type.parse(text) for name, text in _PREDEFINED.items()}
+    return {
+        "I32": ir.IntegerType.get_signless(32),
+        "I64": ir.IntegerType.get_signless(64),
+        "F32": ir.F32Type.get(),
+        "F64": ir.F64Type.get(),
+    }
 
 
 @dataclass(frozen=True)
@@ -155,11 +158,27 @@ def bind(
     """
     _check_count(definition, "input", definition.inputs, inputs)
     _check_count(definition, "output", definition.outputs, outputs)
+    operands = (*definition.inputs, *definition.outputs)
+    types = bind_types(definition, operands, (*inputs, *outputs))
+    _check_semantics(definition, inputs, outputs)
+    if definition.is_rank_polymorphic:
+        _check_ranks(definition, inputs, outputs)
+    else:
+        _check_static_shapes(definition, (*inputs, *outputs), attributes)
+    return BoundOp(definition, tuple(inputs), tuple(outputs), attributes, types, unsigned)
+
+
+def bind_types(
+    definition: OpDefinition, operands: Sequence[Operand], values: Sequence[ir.Value]
+) -> dict[str, ir.Type]:
+    """The IR type of each type variable that some operands bind, and of the predefined ones.
+
+    Raises:
+        DTypeError, ShapeError: as `bind`.
+    """
     types = predefined_types()
     owner: dict[str, str] = dict.fromkeys(types, "its name")
-    for operand, value in zip(
-        (*definition.inputs, *definition.outputs), (*inputs, *outputs), strict=True
-    ):
+    for operand, value in zip(operands, values, strict=True):
         element = _element_type(definition, operand, value)
         name = str(operand.type_var)
         if types.setdefault(name, element) != element:
@@ -169,12 +188,7 @@ def bind(
                 cure=f"cast one of them, or give {operand.name} a type variable of its own",
             )
         owner.setdefault(name, operand.name)
-    _check_semantics(definition, inputs, outputs)
-    if definition.is_rank_polymorphic:
-        _check_ranks(definition, inputs, outputs)
-    else:
-        _check_static_shapes(definition, (*inputs, *outputs), attributes)
-    return BoundOp(definition, tuple(inputs), tuple(outputs), attributes, types, unsigned)
+    return types
 
 
 def _check_semantics(

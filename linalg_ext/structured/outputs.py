@@ -13,7 +13,7 @@ from linalg_ext.definition.types import PREDEFINED
 from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
 from linalg_ext.runtime.dtypes import DType, by_mlir
 from linalg_ext.structured.constants import integer_constant, number_constant
-from linalg_ext.structured.operands import predefined_types
+from linalg_ext.structured.operands import bind_types
 
 
 class RuntimeSize:
@@ -80,7 +80,7 @@ def make_outputs(
     """
     tensors = {
         operand.name: value
-        for operand, value in zip(definition.inputs, inputs, strict=False)
+        for operand, value in zip(definition.inputs, inputs, strict=True)
         if operand.kind is OperandKind.INPUT_TENSOR
     }
     for name, value in tensors.items():
@@ -89,12 +89,7 @@ def make_outputs(
                 f"{definition.name}: {name} is of type {value.type}, and no outs= are given",
                 cure="an op on memrefs writes to memrefs: give them as outs=[...]",
             )
-    types = {**predefined_types(), **(dtypes or {})}
-    for operand, value in zip(definition.inputs, inputs, strict=False):
-        is_tensor = operand.kind.is_tensor
-        types[str(operand.type_var)] = (
-            ir.ShapedType(value.type).element_type if is_tensor else value.type
-        )
+    types = {**(dtypes or {}), **bind_types(definition, definition.inputs, inputs)}
     shapes = _output_shapes(definition, tensors, attributes)
     return [
         initial_tensor(
