@@ -9,8 +9,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from kernels import FLOATS, elementwise, run, same_bits
 
+from kernels import FLOATS, elementwise, same_bits
 from linalg_ext.bindings import provider
 
 WIDTHS = (8, 16, 32, 64)
@@ -130,8 +130,8 @@ def test_integers(name: str) -> None:
     x, y = (grid.ravel() for grid in np.meshgrid(integers(dtype), integers(dtype)))
     ux, uy = x.view(f"u{dtype.itemsize}"), y.view(f"u{dtype.itemsize}")
     predicates = {
-        **{p: (x, y) for p in ("eq", "ne", "slt", "sle", "sgt", "sge")},
-        **{p: (ux, uy) for p in ("ult", "ule", "ugt", "uge")},
+        **dict.fromkeys(("eq", "ne", "slt", "sle", "sgt", "sge"), (x, y)),
+        **dict.fromkeys(("ult", "ule", "ugt", "uge"), (ux, uy)),
     }
     shifts = ("shli", "shrsi", "shrui")
     extended = ("addui_extended", "subui_extended", "mulsi_extended", "mului_extended")
@@ -155,10 +155,7 @@ def test_integers(name: str) -> None:
     expected |= {"shli": x << by, "shrsi": x >> by, "shrui": ux >> by.view(ux.dtype)}
     compare = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal"}
     compare |= {"gt": "greater", "ge": "greater_equal"}
-    expected |= {
-        p: getattr(np, compare[p.lstrip("su")])(*pair)
-        for p, pair in predicates.items()
-    }
+    expected |= {p: getattr(np, compare[p.lstrip("su")])(*pair) for p, pair in predicates.items()}
     for op, wanted in expected.items():
         kind = wanted.dtype if wanted.dtype == bool else dtype
         np.testing.assert_array_equal(results[op], wanted.view(kind), err_msg=op)
@@ -262,7 +259,9 @@ def test_casts_between_integers_and_floats(name: str) -> None:
                 same_bits(made[0], x.astype(wide).astype(dtype))
                 same_bits(made[1], unsigned.astype(wide).astype(dtype))
         np.testing.assert_array_equal(made[2], y.astype(np.float64).astype(kind))
-        np.testing.assert_array_equal(made[3].view(unsigned.dtype), z.astype(np.float64).astype(unsigned.dtype))
+        np.testing.assert_array_equal(
+            made[3].view(unsigned.dtype), z.astype(np.float64).astype(unsigned.dtype)
+        )
 
 
 def test_bits_select_and_constants() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from kernels import run
 
 A = np.arange(24, dtype=np.float32).reshape(4, 6)
@@ -36,8 +37,10 @@ CASES: dict[str, tuple[str, tuple[Any, ...], Any]] = {
         }""",
         (A, 2, 1),
         np.block(
-            [[np.add.outer(np.arange(2), np.arange(6)), np.array([[6], [7]])],
-             [A, np.arange(8, 12).reshape(4, 1)]]
+            [
+                [np.add.outer(np.arange(2), np.arange(6)), np.array([[6], [7]])],
+                [A, np.arange(8, 12).reshape(4, 1)],
+            ]
         ).astype(np.float32),
     ),
     "concat": (
