@@ -29,11 +29,13 @@ from .lowering.report_failures import MESSAGES
 _NARROW = ",".join(narrow_type_names())
 
 _LINALG = (
+    "linalg-ext-refuse-unsupported",
     "linalg-ext-refuse-recursion",
     # Before anything folds: upstream takes x / x for 1, whatever x is.
     "linalg-ext-guard-integer-division",
     "linalg-ext-decompose-structured-ops",
     "linalg-ext-lower-gather-scatter",
+    "linalg-ext-lower-tensor-bitcast",
     "convert-elementwise-to-linalg",
     "func.func(lift-cf-to-scf)",
     "inline",

@@ -5,7 +5,8 @@ nor, as buffers, a lowering to loops. Upstream decomposes them on tensors, throu
 dialect.
 
 before:
-    %r = linalg.softmax dimension(1) ins(%a : tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32>
+    %r = linalg.softmax dimension(1) ins(%a : tensor<4x6xf32>) outs(%e : tensor<4x6xf32>)
+           -> tensor<4x6xf32>
 after:
     four linalg.generic: the maximum over a row, exp of the difference to it, its sum, the quotient
 before:

@@ -117,7 +117,7 @@ def _divide(name: str, a: Any, b: Any) -> Any:
 
 def _width(type_: Any) -> int:
     element = type_.element_type if isinstance(type_, ir.VectorType) else type_
-    return 64 if isinstance(element, ir.IndexType) else int(element.width)
+    return element.width if isinstance(element, ir.IntegerType) else 64  # an index
 
 
 def _is_safe(divisor: Any) -> bool:
