@@ -1,7 +1,8 @@
 """Lower `tensor.gather` and `tensor.scatter`, which upstream cannot bufferize.
 
 before:
-    %r = tensor.gather %a[%i] gather_dims([0]) : (tensor<4x5xf32>, tensor<3x1xindex>) -> tensor<3x5xf32>
+    %r = tensor.gather %a[%i] gather_dims([0])
+           : (tensor<4x5xf32>, tensor<3x1xindex>) -> tensor<3x5xf32>
 after:
     %e = tensor.empty() : tensor<3x5xf32>
     %r = linalg.generic {parallel, parallel} outs(%e : tensor<3x5xf32>) {
@@ -99,7 +100,7 @@ def _nest(
     at: Sequence[Any],
     body: Callable[[Sequence[Any], Any], Any],
 ) -> Any:
-    """Loops from 0 to each bound around `body(indices, carried)`, which gives what is carried on."""
+    """Loops from 0 to each bound around `body(indices, carried)`, whose answer is carried on."""
     if len(at) == len(bounds):
         return body(at, carried)
     loop = scf.ForOp(_index(0), bounds[len(at)], _index(1), [carried])
