@@ -223,7 +223,9 @@ def test_integer_powers() -> None:
     %narrow = math.fpowi %w, %a : bf16, i32
     """
     integer, real, narrow = elementwise(
-        {"x": "i64", "y": "i64", "z": "f64"}, {"ipowi": "i64", "fpowi": "f64", "narrow": "bf16"}, body
+        {"x": "i64", "y": "i64", "z": "f64"},
+        {"ipowi": "i64", "fpowi": "f64", "narrow": "bf16"},
+        body,
     )(base, power, base.astype(np.float64))
     # A negative power of an integer is the quotient, rounded towards zero.
     assert integer.tolist()[:3] == [1024, -27, 1]
