@@ -27,7 +27,9 @@ _CHECKS = (
     "linalg-ext-guard-integer-division,"
     # Ops on whole tensors have no checks; the same as structured ops have.
     "convert-elementwise-to-linalg,"
-    "generate-runtime-verification"
+    "generate-runtime-verification,"
+    # Most checks are of what is known; the passes to come need not walk over them.
+    "canonicalize"
 )
 
 

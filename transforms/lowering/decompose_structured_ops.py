@@ -4,17 +4,17 @@ linalg.softmax, linalg.pack, linalg.unpack and the Winograd transforms have neit
 nor, as buffers, a lowering to loops. Upstream decomposes them on tensors, through the transform
 dialect.
 
-before:
-    %r = linalg.softmax dimension(1) ins(%a : tensor<4x6xf32>) outs(%e : tensor<4x6xf32>)
-           -> tensor<4x6xf32>
-after:
-    four linalg.generic: the maximum over a row, exp of the difference to it, its sum, the quotient
+A softmax becomes four generics: the maximum over a row, exp of the difference to it, the sum of
+these, the quotient. Packing becomes reshapes and a transpose:
+
 before:
     %r = linalg.pack %a inner_dims_pos = [0, 1] inner_tiles = [2, 3] into %e
            : tensor<4x6xf32> -> tensor<2x2x2x3xf32>
 after:
-    %s = tensor.expand_shape %a [[0, 1], [2, 3]] : tensor<4x6xf32> into tensor<2x2x2x3xf32>
-    %r = linalg.transpose ins(%s) outs(%e) permutation = [0, 2, 1, 3]
+    %s = tensor.expand_shape %a [[0, 1], [2, 3]] output_shape [2, 2, 2, 3]
+           : tensor<4x6xf32> into tensor<2x2x2x3xf32>
+    %r = linalg.transpose ins(%s : tensor<2x2x2x3xf32>) outs(%e : tensor<2x2x2x3xf32>)
+           permutation = [0, 2, 1, 3]
 """
 
 from __future__ import annotations

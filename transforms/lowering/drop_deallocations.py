@@ -3,7 +3,7 @@
 before:
     memref.dealloc %a : memref<4xf32>
 after:
-    (nothing)
+    // nothing
 
 Upstream's ownership-based deallocation owns all buffers or none: it refuses a module that frees
 some already. It puts a deallocation of its own behind the last use of every buffer. It

@@ -17,7 +17,9 @@ after:
 before:
     %r = math.fma %x, %y, %z : f16                   // and vector.fma
 after:
-    %xw, %yw, %zw = arith.extf ... : f16 to f64
+    %xw = arith.extf %x : f16 to f64
+    %yw = arith.extf %y : f16 to f64
+    %zw = arith.extf %z : f16 to f64
     %rw = math.fma %xw, %yw, %zw : f64
     %r = arith.truncf %rw : f64 to f16
 
