@@ -4,11 +4,17 @@ before:
     %s, %t = vector.scan <add>, %v, %init {inclusive = true, reduction_dim = 0 : i64}
       : vector<2x3xf32>, vector<3xf32>
 after:
-    %0 = vector.extract_strided_slice %v {offsets = [0, 0], sizes = [1, 3], strides = [1, 1]} ...
-    %1 = vector.extract_strided_slice %v {offsets = [1, 0], sizes = [1, 3], strides = [1, 1]} ...
-    %2 = arith.addf %0, %1 : vector<1x3xf32>
-    %s = vector.insert_strided_slice ... : both rows
-    %t = the last row
+    %zero = arith.constant dense<0.0> : vector<2x3xf32>
+    %0 = vector.extract_strided_slice %v {offsets = [0, 0], sizes = [1, 3], strides = [1, 1]}
+      : vector<2x3xf32> to vector<1x3xf32>
+    %1 = vector.insert_strided_slice %0, %zero {offsets = [0, 0], strides = [1, 1]}
+      : vector<1x3xf32> into vector<2x3xf32>
+    %2 = vector.extract_strided_slice %v {offsets = [1, 0], sizes = [1, 3], strides = [1, 1]}
+      : vector<2x3xf32> to vector<1x3xf32>
+    %3 = arith.addf %0, %2 : vector<1x3xf32>
+    %s = vector.insert_strided_slice %3, %1 {offsets = [1, 0], strides = [1, 1]}
+      : vector<1x3xf32> into vector<2x3xf32>
+    %t = vector.shape_cast %3 : vector<1x3xf32> to vector<3xf32>
 """
 
 from __future__ import annotations

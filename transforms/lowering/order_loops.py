@@ -4,12 +4,24 @@ before:
     linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>,
                                      affine_map<(d0, d1, d2) -> (d2, d1)>,
                                      affine_map<(d0, d1, d2) -> (d0, d1)>],
-                    iterator_types = ["parallel", "parallel", "reduction"]} ...
+                    iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%a, %b : memref<8x9xf32>, memref<9x7xf32>) outs(%c : memref<8x7xf32>) {
+    ^bb0(%x: f32, %y: f32, %z: f32):
+      %p = arith.mulf %x, %y : f32
+      %s = arith.addf %z, %p : f32
+      linalg.yield %s : f32
+    }
 after:
     linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1)>,
                                      affine_map<(d0, d1, d2) -> (d1, d2)>,
                                      affine_map<(d0, d1, d2) -> (d0, d2)>],
-                    iterator_types = ["parallel", "reduction", "parallel"]} ...
+                    iterator_types = ["parallel", "reduction", "parallel"]}
+        ins(%a, %b : memref<8x9xf32>, memref<9x7xf32>) outs(%c : memref<8x7xf32>) {
+    ^bb0(%x: f32, %y: f32, %z: f32):
+      %p = arith.mulf %x, %y : f32
+      %s = arith.addf %z, %p : f32
+      linalg.yield %s : f32
+    }
 
 LLVM vectorizes innermost loops, and only those whose loads and stores are contiguous pay. One
 parallel dimension moves innermost; the others keep their order, the reductions among themselves

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from examples import check_example, examples
 from kernels import run
 from linalg_ext.bindings import ir
-from linalg_ext.transforms.lowering.lower_vector_scan import lower_vector_scan
+from linalg_ext.transforms.lowering import lower_vector_scan as file
 
 SCAN = """
 func.func @f(%a: memref<3x4xf32>, %s: memref<3x4xf32>, %t: memref<{rest}xf32>) {{
@@ -22,6 +23,15 @@ func.func @f(%a: memref<3x4xf32>, %s: memref<3x4xf32>, %t: memref<{rest}xf32>) {
   return
 }}
 """
+
+
+def test_the_example() -> None:
+    around = """func.func @f(%v: vector<2x3xf32>, %init: vector<3xf32>)
+        -> (vector<2x3xf32>, vector<3xf32>) {
+      {}
+      return %s, %t : vector<2x3xf32>, vector<3xf32>
+    }"""
+    check_example(file.lower_vector_scan, examples(file)[0], around=around)
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -40,8 +50,8 @@ def test_scan_equals_cumulative_sum(axis: int, inclusive: bool) -> None:
 def test_scan_is_gone_and_a_module_without_one_unchanged() -> None:
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.parse(SCAN.format(axis=0, inclusive="true", rest=4))
-        assert lower_vector_scan.apply(module.operation).changed["vector.scan"] == 1
+        assert file.lower_vector_scan.apply(module.operation).changed["vector.scan"] == 1
         assert "vector.scan" not in str(module)
         before = str(module)
-        assert not lower_vector_scan.apply(module.operation)
+        assert not file.lower_vector_scan.apply(module.operation)
         assert str(module) == before

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from examples import check_example, examples
 from kernels import run
 from linalg_ext.bindings import ir
+from linalg_ext.transforms.lowering import order_loops as file
 from linalg_ext.transforms.lowering.order_loops import SHORT, order_loops
 
 
@@ -60,19 +62,12 @@ MATMUL = (
 MULTIPLY_ADD = "%p = arith.mulf %x, %y : f32\n%r = arith.addf %z, %p : f32"
 
 
-def test_columns_of_a_product_move_innermost() -> None:
-    text = generic(
-        *MATMUL, "%a: memref<8x9xf32>; %b: memref<9x7xf32>; %c: memref<8x7xf32>", MULTIPLY_ADD
-    )
-    assert ordered(text) == (
-        [
-            "(d0, d1, d2) -> (d0, d1)",
-            "(d0, d1, d2) -> (d1, d2)",
-            "(d0, d1, d2) -> (d0, d2)",
-        ],
-        ["parallel", "reduction", "parallel"],
-        True,
-    )
+def test_the_example() -> None:
+    around = """func.func @f(%a: memref<8x9xf32>, %b: memref<9x7xf32>, %c: memref<8x7xf32>) {
+      {}
+      return
+    }"""
+    check_example(order_loops, examples(file)[0], around=around)
 
 
 def test_open_sizes_are_taken_for_long() -> None:

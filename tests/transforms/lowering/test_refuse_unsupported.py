@@ -54,14 +54,6 @@ CASES = {
         "only name",
         "restrict",
     ),
-    "scan": (
-        """%v = vector.broadcast %x : f32 to vector<4xf32>
-           %w = vector.broadcast %x : f32 to vector<2x4xf32>
-           %0, %1 = vector.scan <add>, %w, %v {inclusive = true, reduction_dim = 0 : i64}
-             : vector<2x4xf32>, vector<4xf32>""",
-        r"vector\.scan",
-        r"scf\.for",
-    ),
 }
 
 
