@@ -1,4 +1,4 @@
-"""The examples in the docstrings of rewrites, run: what stands before `after:` becomes what follows."""
+"""The examples in the docstrings of rewrites, run: *before* becomes *after*."""
 
 from __future__ import annotations
 

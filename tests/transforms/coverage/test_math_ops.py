@@ -222,11 +222,10 @@ def test_integer_powers() -> None:
     %w = arith.truncf %z : f64 to bf16
     %narrow = math.fpowi %w, %a : bf16, i32
     """
-    integer, real, narrow = elementwise(
-        {"x": "i64", "y": "i64", "z": "f64"},
-        {"ipowi": "i64", "fpowi": "f64", "narrow": "bf16"},
-        body,
-    )(base, power, base.astype(np.float64))
+    operands = {"x": "i64", "y": "i64", "z": "f64"}
+    results = {"ipowi": "i64", "fpowi": "f64", "narrow": "bf16"}
+    compiled = elementwise(operands, results, body)
+    integer, real, narrow = compiled(base, power, base.astype(np.float64))
     # A negative power of an integer is the quotient, rounded towards zero.
     assert integer.tolist()[:3] == [1024, -27, 1]
     assert integer.tolist()[4:] == [1, -1, 5, 1, 0]

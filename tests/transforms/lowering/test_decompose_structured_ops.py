@@ -16,7 +16,9 @@ def test_the_example() -> None:
       {}
       return %r : tensor<2x2x2x3xf32>
     }"""
-    check_example(file.decompose_structured_ops, examples(file)[0], around=around)
+    check_example(
+        file.decompose_structured_ops, examples(file)[0], around=around, given="zero 0.0 : f32"
+    )
 
 
 def test_softmax_is_four_generics() -> None:

@@ -117,7 +117,10 @@ def test_specials_of_f64(name: str) -> None:
     x = np.array([np.inf, -np.inf, np.nan, 1e300, -1e300, 1e-300, -1e-300, 0.0, -0.0])
     made = elementwise({"x": "f64"}, {"r": name}, f"%r = arith.truncf %x : f64 to {name}")(x)
     with np.errstate(all="ignore"):
-        same_bits(made, x.astype(FLOATS[name]))
+        expected = x.astype(FLOATS[name])
+    if name == "f8E8M0FNU":  # ml_dtypes rounds to f32 first, and makes it zero, which there is not
+        expected[5] = 2.0**-127
+    same_bits(made, expected)
 
 
 @pytest.mark.parametrize("name", ["f16", "bf16", "f8E5M2", "f8E4M3FN"])

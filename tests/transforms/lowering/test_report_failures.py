@@ -16,6 +16,7 @@ def test_the_example() -> None:
     check_example(file.report_failures, examples(file)[0])
 
 
+MESSAGE = '`f` stopped: too many rounds: "quoted", 100% ü'
 NESTED = """
 func.func private @check(%i: index, %most: index) {
   %ok = arith.cmpi slt, %i, %most : index
@@ -63,9 +64,7 @@ def test_nested_assertions_say_which(opt_level: int, checked: bool) -> None:
     result, last = run(3, 10, a)
     np.testing.assert_array_equal(result, 4 * a)
     assert last == 2
-    with pytest.raises(
-        errors.ExecutionError, match='`f` stopped: too many rounds: "quoted", 100% ü'
-    ):
+    with pytest.raises(errors.ExecutionError, match=MESSAGE):
         run(5, 3, a)
     with pytest.raises(errors.ExecutionError, match="`f` stopped: too large"):
         run(5, 10, 50 * a)
