@@ -18,6 +18,8 @@ from linalg_ext.errors import ArgumentError
 from linalg_ext.module import ModuleLike
 from linalg_ext.rewriting import run_pipeline
 from linalg_ext.runtime.engine import Engine
+from linalg_ext.transforms.lowering.refuse_recursion import refuse_recursion
+from linalg_ext.transforms.lowering.refuse_unsupported import refuse_unsupported
 from linalg_ext.transforms.pipelines import lower_to_llvm, stage_text
 
 _CHECKS = (
@@ -25,7 +27,9 @@ _CHECKS = (
     "linalg-ext-guard-integer-division,"
     # Ops on whole tensors have no checks; the same as structured ops have.
     "convert-elementwise-to-linalg,"
-    "generate-runtime-verification"
+    "generate-runtime-verification,"
+    # Most checks are of what is known; the passes to come need not walk over them.
+    "canonicalize"
 )
 
 
@@ -73,6 +77,9 @@ def compile(
     clock = _Clock()
     own = own_copy(module, trusted=trusted)
     stages = [_stage("module", own.ir, clock)]
+    # Before the entry is wrapped: errors then show the names that the user wrote.
+    refuse_unsupported.apply(own.ir.operation)
+    refuse_recursion.apply(own.ir.operation)
     with own.context:
         function = find_entry(own.ir, entry)
         signature = read_signature(

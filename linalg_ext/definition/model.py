@@ -79,11 +79,21 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """How an assignment accumulates: the function and the dimensions it runs over."""
+    """How an assignment accumulates.
 
-    function: Function
+    Attributes:
+        function: combines the value before with the new one; None for a fold, whose value says
+            itself what becomes of the value before.
+        dims: the dimensions that it runs over, in the order of the iteration space.
+        attribute: the function attribute that chooses the function at a call, or None.
+        initial: what it starts from where a call gives nothing: a number, or the function whose
+            neutral element it is; None for a fold that must be given a start.
+    """
+
+    function: Function | None
     dims: tuple[str, ...]
     attribute: str | None = None
+    initial: Function | float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,5 +30,10 @@ class _TypeVarNamespace:
 
 TV = _TypeVarNamespace()
 
-PREDEFINED = MappingProxyType({"I32": "int32", "I64": "int64", "F32": "float32", "F64": "float64"})
-"""Type variables with a fixed meaning (upstream's list), and their NumPy dtypes."""
+PREDEFINED = MappingProxyType(
+    {"I1": "bool", "I32": "int32", "I64": "int64", "F32": "float32", "F64": "float64"}
+)
+"""Type variables with a fixed meaning, and their NumPy dtypes."""
+
+BOOLEAN = TypeVar("I1")
+"""The type of comparisons."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from linalg_ext.definition.functions import Function
+from linalg_ext.definition.functions import FUNCTIONS, Function
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind
 from linalg_ext.definition.scalar import (
     Access,
@@ -20,6 +20,7 @@ from linalg_ext.definition.scalar import (
     Index,
     ScalarExpr,
     ScalarOperand,
+    Size,
 )
 from linalg_ext.errors import NotationError
 from linalg_ext.notations.constants import constant_text
@@ -119,6 +120,21 @@ def _check(definition: OpDefinition) -> None:
                 "upstream's YAML holds one for each operand",
                 cure=f"declare {operand.name} as two operands, and give the same array twice",
             )
+    for expr in definition.expressions():
+        if isinstance(expr, Apply) and not expr.function.is_upstream:
+            raise NotationError(
+                f"{definition.name} applies {expr.function}, which upstream's YAML has no name for",
+                expected=f"upstream's own functions: {', '.join(_upstream_functions())}",
+            )
+        if isinstance(expr, Size):
+            raise NotationError(
+                f"{definition.name} computes with {expr}: upstream's YAML holds no sizes as values"
+            )
+
+
+def _upstream_functions() -> list[str]:
+    functions = [function for table in FUNCTIONS.values() for function in table.values()]
+    return [function.name for function in functions if function.is_upstream]
 
 
 def _operand(definition: OpDefinition, operand: Operand) -> _Tagged:
