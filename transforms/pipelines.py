@@ -28,9 +28,17 @@ from .lowering.report_failures import MESSAGES
 
 _NARROW = ",".join(narrow_type_names())
 
+MASKS = ("func.func(lower-vector-multi-reduction)", "func.func(lower-vector-mask)")
+"""Make masks operands, before anything folds.
+
+A masked region must hold one operation alone, and passes move constants into it; and upstream's cse
+takes the operation in it for an equal one outside, which has no mask.
+"""
+
 _LINALG = (
     "linalg-ext-refuse-unsupported",
     "linalg-ext-refuse-recursion",
+    *MASKS,
     # Before anything folds: upstream takes x / x for 1, whatever x is.
     "linalg-ext-guard-integer-division",
     "linalg-ext-decompose-structured-ops",
@@ -50,9 +58,6 @@ _BUFFERS = (
     "eliminate-empty-tensors",
     "one-shot-bufferize{bufferize-function-boundaries=true"
     " function-boundary-type-conversion=identity-layout-map allow-return-allocs-from-loops=true}",
-    # A masked region may hold one operation alone; the next passes put constants there.
-    "func.func(lower-vector-multi-reduction)",
-    "func.func(lower-vector-mask)",
     "linalg-ext-move-large-allocas-to-heap",
     "linalg-ext-drop-deallocations",
     "buffer-deallocation-pipeline",

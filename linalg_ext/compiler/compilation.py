@@ -20,9 +20,10 @@ from linalg_ext.rewriting import run_pipeline
 from linalg_ext.runtime.engine import Engine
 from linalg_ext.transforms.lowering.refuse_recursion import refuse_recursion
 from linalg_ext.transforms.lowering.refuse_unsupported import refuse_unsupported
-from linalg_ext.transforms.pipelines import lower_to_llvm, stage_text
+from linalg_ext.transforms.pipelines import MASKS, lower_to_llvm, stage_text
 
 _CHECKS = (
+    f"{','.join(MASKS)},"
     # Before anything folds: upstream takes x / x for 1, whatever x is.
     "linalg-ext-guard-integer-division,"
     # Ops on whole tensors have no checks; the same as structured ops have.

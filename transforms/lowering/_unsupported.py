@@ -24,6 +24,7 @@ CURES: Mapping[str, str] = MappingProxyType(
         "transform": "apply the schedule first; a payload module holds no transform operations",
         "vector.print": "give the value back as a result, and print that",
         "vector.scan": "write the scan as a loop (scf.for)",
+        "vector.type_cast": "use vector.transfer_read and vector.transfer_write",
         "vector.vscale": "use vectors of a fixed size",
     }
 )

@@ -59,7 +59,7 @@ def test_ordinary_numbers(real: str) -> None:
     rng = np.random.default_rng(1)
     x, y = (rng.uniform(-2, 2, 60) + 1j * rng.uniform(-2, 2, 60) for _ in range(2))
     x, y = x.astype(dtype), y.astype(dtype)
-    x[:4], y[:4] = [1, 1j, -3, -2j], [1, 1 + 2j, 2, -2]
+    x[:4], y[:4] = [1, 1j, -3, -2j], [1, 1 + 2j, 2, -2j]
     body = "\n".join(f"%{op} = complex.{op} %x : {kind}" for op in (*UNARY, *REAL))
     body += "".join(f"\n%{op} = complex.{op} %x, %y : {kind}" for op in (*BINARY, *COMPARISONS))
     body += f"""
