@@ -12,6 +12,7 @@ from linalg_ext import errors, samples
 from linalg_ext.module import Module
 from linalg_ext.rewriting.registry import all_passes
 from linalg_ext.transforms import pipelines
+from linalg_ext.transforms.lowering.report_failures import MESSAGES
 
 ENTRY = """
 func.func @f(%a: memref<4xf32>, %i: index, %status: memref<1xi64>)
@@ -43,7 +44,7 @@ def test_the_stages_and_what_is_told() -> None:
     assert info.out_of_memory == 1 + info.assertions.index(
         "out of memory: an intermediate buffer could not be allocated"
     )
-    assert pipelines.MESSAGES not in module.ir.operation.attributes
+    assert MESSAGES not in module.ir.operation.attributes
     assert info.instructions > 20
     assert list(info.seconds) == list(texts)
 

@@ -79,7 +79,7 @@ POOLINGS = {
     if not ("min" in kind and layout in ("nchw", "ncw"))
     and not ("unsigned" in kind and layout in ("nchw", "ncw", "ndhwc"))
 }
-UNARY = {
+UNARY: dict[str, Any] = {
     "abs": np.abs,
     "ceil": np.ceil,
     "erf": None,
@@ -95,7 +95,7 @@ UNARY = {
     "tanh": np.tanh,
     "copy": np.positive,
 }
-BINARY = {
+BINARY: dict[str, Any] = {
     "add": np.add,
     "div": np.divide,
     "max": np.maximum,

@@ -263,7 +263,7 @@ def test_writes(case: str) -> None:
 
 
 def test_reductions() -> None:
-    kinds = {
+    kinds: dict[str, Any] = {
         "add": np.sum,
         "mul": np.prod,
         "minnumf": np.min,
@@ -293,7 +293,7 @@ def test_reductions() -> None:
 
 
 def test_integer_reductions() -> None:
-    kinds = {
+    kinds: dict[str, Any] = {
         "add": np.sum,
         "mul": np.prod,
         "minsi": np.min,
