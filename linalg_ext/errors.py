@@ -125,6 +125,26 @@ class VerificationError(IRError, ValueError):
     """A module parses but breaks a rule of one of its ops."""
 
 
+class RecognitionError(IRError, ValueError):
+    """An op on IR that no definition can say.
+
+    Attributes:
+        reason: why, in words that are the same for every op that is refused for it.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        reason: str,
+        where: SourceLocation | str | None = None,
+        expected: str | None = None,
+        cure: str | None = None,
+    ) -> None:
+        super().__init__(what, where=where, expected=expected, cure=cure)
+        self.reason = reason
+
+
 class PipelineError(IRError):
     """A pass failed, or a pipeline cannot be read.
 

@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from typing import Any
 
+from linalg_ext import dispatch
 from linalg_ext.definition.affine import AffineExpr, AffineMap
 from linalg_ext.definition.functions import Function
 from linalg_ext.definition.scalar import Access, Apply, ScalarExpr, ScalarOperand
@@ -276,6 +278,51 @@ class OpDefinition:
         return frozenset(
             e.attribute for e in self.expressions() if isinstance(e, Apply) and e.attribute
         )
+
+    def canonical(self) -> OpDefinition:
+        """The canonical form: equal for definitions of the same operation, see `equivalence`."""
+        from linalg_ext.definition.equivalence import canonical
+
+        return canonical(self)
+
+    def equivalent(self, other: OpDefinition) -> bool:
+        """Whether another definition is the same operation.
+
+        Names of dimensions, symbols, type variables and operands do not matter, nor do the order
+        of the iteration space, documentation and interfaces. The order of the operands does.
+        """
+        return self.canonical() == other.canonical()
+
+    def reference(self, *operands: Any, **keywords: Any) -> Any:
+        """The oracle: the op on arrays by NumPy alone, slow and obviously right.
+
+        Args:
+            operands: the inputs, in order: arrays, or what `numpy.asarray` takes.
+            keywords: as in a call of the op: `init=` and `dtype=`, inputs and attributes by name.
+                There is no `out=`: the result is always new.
+
+        Returns:
+            The result; a tuple where the op has several outputs.
+
+        Raises:
+            ArgumentError: of the kind that tells what is wrong.
+
+        Example:
+            >>> lx.ops.matmul.definition.reference(np.ones((2, 3)), np.ones((3, 1)))
+            array([[3.],
+                   [3.]])
+        """
+        from linalg_ext.definition.oracle import reference
+
+        return reference(self, operands, keywords)
+
+    def formula(self) -> str:
+        """The op in one line: `C[m, n] = Σ_{k} A[m, k] * B[k, n]`, casts left out."""
+        return str(dispatch.handler("formula of a definition")(self))
+
+    def _repr_latex_(self) -> str:
+        """The formula as a notebook shows it."""
+        return f"${dispatch.handler('LaTeX of a definition')(self)}$"
 
     @property
     def header(self) -> str:

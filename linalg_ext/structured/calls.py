@@ -9,6 +9,7 @@ import numpy as np
 
 from linalg_ext.bindings import ir
 from linalg_ext.definition.attributes import resolve_attributes
+from linalg_ext.definition.call_inputs import split_inputs
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError
 from linalg_ext.opdsl.op import StructuredOp
@@ -76,34 +77,6 @@ def results_of(built: ir.Value | ir.OpResultList | ir.Operation) -> list[ir.Valu
     if isinstance(built, ir.Value):
         return [built]
     return list(built.results if isinstance(built, ir.Operation) else built)
-
-
-def split_inputs(
-    definition: OpDefinition, operands: Sequence[Any], keywords: dict[str, Any]
-) -> list[Any]:
-    """The inputs of a call in order, those given by name taken out of `keywords`.
-
-    Raises:
-        ArityError: too many or too few.
-    """
-    names = [operand.name for operand in definition.inputs]
-    if len(operands) > len(names):
-        raise ArityError(
-            f"{definition.name} got {len(operands)} inputs",
-            expected=f"{len(names)}: {', '.join(names)}",
-        )
-    given = list(operands)
-    for name in names[len(operands) :]:
-        if name not in keywords:
-            raise ArityError(
-                f"{definition.name} got no input {name}",
-                expected=f"{len(names)} input(s): {', '.join(names)}",
-            )
-        given.append(keywords.pop(name))
-    repeated = [name for name in names if name in keywords]
-    if repeated:
-        raise ArityError(f"{definition.name} got input {repeated[0]} twice")
-    return given
 
 
 def _require_insertion_point(definition: OpDefinition) -> None:

@@ -76,6 +76,11 @@ def emit_assignments(scope: PayloadScope) -> list[ir.Value]:
     return values
 
 
+def emit_expression(expr: ScalarExpr, scope: PayloadScope) -> ir.Value:
+    """Emit one expression at the current insertion point; errors as of `emit_assignments`."""
+    return _emit(expr, scope).value
+
+
 def _emit(expr: ScalarExpr, scope: PayloadScope) -> Scalar:
     match expr:
         case Access():
