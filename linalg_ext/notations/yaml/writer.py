@@ -24,6 +24,7 @@ from linalg_ext.definition.scalar import (
 )
 from linalg_ext.errors import NotationError
 from linalg_ext.notations.constants import constant_text
+from linalg_ext.notations.yaml.format import UPSTREAM_FUNCTIONS
 
 
 def to_yaml(*ops: object) -> str:
