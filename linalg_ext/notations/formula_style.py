@@ -14,7 +14,7 @@ from linalg_ext.definition.affine import (
     AffineSymbol,
 )
 
-CHOICE, COMPARISON, SUM, PRODUCT, NEGATION, POWER, ATOM = range(7)
+CHOICE, COMPARISON, SUM, QUOTIENT, PRODUCT, NEGATION, POWER, ATOM = range(8)
 """How tightly a piece of a formula holds together."""
 
 
@@ -78,7 +78,7 @@ class Style:
     def reduction(self, name: str, ranges: str, body: Rendered) -> Rendered:
         """A reduction of a body over ranges."""
         sign = self.reductions.get(name) or self.name(name)
-        return Rendered(f"{self.reduced(sign, ranges)} {self.held(body, PRODUCT)}", SUM)
+        return Rendered(f"{self.reduced(sign, ranges)} {self.held(body, QUOTIENT)}", SUM)
 
     def access(self, operand: str, indices: Sequence[Rendered]) -> str:
         """An element of a tensor; of one of rank 0, its name."""
@@ -115,6 +115,17 @@ def infix(sign: str, level: int, *, grouped: bool = False) -> Form:
         left, right = args
         text = f"{style.held(left, level)}{sign}{style.held(right, level + grouped)}"
         return Rendered(text, level)
+
+    return form
+
+
+def quotient(sign: str) -> Form:
+    """`x sign y` for divisions, which no product may come near without brackets."""
+
+    def form(style: Style, args: Sequence[Rendered]) -> Rendered:
+        left, right = args
+        text = f"{style.held(left, PRODUCT)}{sign}{style.held(right, NEGATION)}"
+        return Rendered(text, QUOTIENT)
 
     return form
 

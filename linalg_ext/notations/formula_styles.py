@@ -15,6 +15,7 @@ from linalg_ext.notations.formula_style import (
     COMPARISON,
     POWER,
     PRODUCT,
+    QUOTIENT,
     SUM,
     Form,
     Rendered,
@@ -23,6 +24,7 @@ from linalg_ext.notations.formula_style import (
     infix,
     negation,
     power_of,
+    quotient,
 )
 
 
@@ -47,7 +49,7 @@ def _text_choice(style: Style, args: Sequence[Rendered]) -> Rendered:
 
 
 def _text_reciprocal(style: Style, args: Sequence[Rendered]) -> Rendered:
-    return Rendered(f"1 / {style.held(args[0], POWER)}", PRODUCT)
+    return Rendered(f"1 / {style.held(args[0], POWER)}", QUOTIENT)
 
 
 TEXT = Style(
@@ -57,8 +59,8 @@ TEXT = Style(
         "add": infix(" + ", SUM),
         "sub": infix(" - ", SUM, grouped=True),
         "mul": infix(" * ", PRODUCT),
-        "div": infix(" / ", PRODUCT, grouped=True),
-        "div_unsigned": infix(" / ", PRODUCT, grouped=True),
+        "div": quotient(" / "),
+        "div_unsigned": quotient(" / "),
         "powf": infix(" ** ", POWER, grouped=True),
         "negf": negation,
         "square": power_of("²"),
@@ -66,7 +68,7 @@ TEXT = Style(
         "floor": around("⌊", "⌋"),
         "ceil": around("⌈", "⌉"),
         "reciprocal": _text_reciprocal,
-        "rsqrt": lambda style, args: Rendered(f"1 / sqrt({args[0].text})", PRODUCT),
+        "rsqrt": lambda style, args: Rendered(f"1 / sqrt({args[0].text})", QUOTIENT),
         "select": _text_choice,
     },
     reductions={
@@ -86,9 +88,9 @@ TEXT = Style(
     affine_forms={
         AffineKind.ADD: infix(" + ", SUM),
         AffineKind.MUL: infix(" * ", PRODUCT),
-        AffineKind.MOD: infix(" mod ", PRODUCT, grouped=True),
-        AffineKind.FLOORDIV: infix(" floordiv ", PRODUCT, grouped=True),
-        AffineKind.CEILDIV: infix(" ceildiv ", PRODUCT, grouped=True),
+        AffineKind.MOD: quotient(" mod "),
+        AffineKind.FLOORDIV: quotient(" floordiv "),
+        AffineKind.CEILDIV: quotient(" ceildiv "),
     },
     reduced=lambda sign, ranges: f"{sign}_{{{ranges}}}",
     scientific=str,
@@ -194,7 +196,7 @@ LATEX = Style(
     affine_forms={
         AffineKind.ADD: infix(" + ", SUM),
         AffineKind.MUL: _latex_product,
-        AffineKind.MOD: infix(r" \bmod ", PRODUCT, grouped=True),
+        AffineKind.MOD: quotient(r" \bmod "),
         AffineKind.FLOORDIV: lambda style, args: Rendered(
             rf"\lfloor {_latex_fraction(style, args).text} \rfloor", ATOM
         ),

@@ -238,7 +238,7 @@ def _number(value: ir.Value) -> int | float | None:
     if isinstance(attribute, ir.BoolAttr):
         return int(attribute.value)
     if isinstance(attribute, (ir.IntegerAttr, ir.FloatAttr)):
-        return attribute.value  # type: ignore[no-any-return]  # an int, or a float
+        return attribute.value
     return None
 
 

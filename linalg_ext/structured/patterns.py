@@ -134,7 +134,7 @@ def _pattern(function: Function, element: str) -> Pattern | None:
 
 
 def _node(value: ir.Value) -> Node | int:
-    if isinstance(value, ir.BlockArgument):
-        return int(value.arg_number)
-    op = value.owner.operation
+    op = producer(value)
+    if op is None:
+        return ir.BlockArgument(value).arg_number
     return Node(op.name, attributes_of(op), tuple(_node(operand) for operand in op.operands))

@@ -81,7 +81,7 @@ class _Reader:
 
     def __init__(self, op: ir.Operation) -> None:
         self._op = op
-        maps = [parse_affine_map(str(map)) for map in linalg.get_indexing_maps(op)]
+        maps = [parse_affine_map(str(map)) for map in linalg.get_indexing_maps(op) or ()]
         rank = len(maps[0].dims)
         self._dims = tuple(f"d{i}" for i in range(rank))
         self._indices = [_renamed(map.dims, map.results) for map in maps]
@@ -181,7 +181,7 @@ class _Reader:
             ) from None
         if "iterator_types" not in self._op.attributes:
             return
-        said = [str(kind) for kind in self._op.attributes["iterator_types"]]
+        said = [str(kind) for kind in ir.ArrayAttr(self._op.attributes["iterator_types"])]
         for dim, found, kind in zip(definition.dims, definition.iterator_types, said, strict=True):
             if f"<{found.value}>" not in kind:
                 raise refusal(

@@ -136,6 +136,7 @@ class Field:
         Raises:
             NotationError: it is no scalar, or empty.
         """
+        self._visit()
         if not isinstance(self.node, yaml.ScalarNode):
             raise self.error(f"{self._name} is {self._kind}", expected=what)
         if self.node.tag.startswith("!") or "python" in self.node.tag:

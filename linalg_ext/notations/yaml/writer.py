@@ -58,11 +58,11 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[mi
         return True
 
 
-def _represent_tagged(dumper: _Dumper, data: _Tagged) -> yaml.Node:
+def _represent_tagged(dumper: yaml.SafeDumper, data: _Tagged) -> yaml.Node:
     return dumper.represent_mapping(data.tag, data.items())
 
 
-def _represent_text(dumper: _Dumper, data: str) -> yaml.Node:
+def _represent_text(dumper: yaml.SafeDumper, data: str) -> yaml.Node:
     style = "|" if len(data.splitlines()) > 1 else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", data, style=style)
 
