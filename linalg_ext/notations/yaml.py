@@ -21,6 +21,7 @@ from linalg_ext.definition.scalar import (
     ScalarExpr,
     ScalarOperand,
 )
+from linalg_ext.definition.types import PREDEFINED, PREDEFINED_UPSTREAM
 from linalg_ext.errors import NotationError
 from linalg_ext.notations.constants import constant_text
 
@@ -34,7 +35,7 @@ def to_yaml(*ops: object) -> str:
     Raises:
         NotationError: the format cannot hold a definition; says what in it and why.
     """
-    documents = [_document(_definition(op)) for op in ops]
+    documents = [_document(definition_of(op)) for op in ops]
     return yaml.dump_all(documents, Dumper=_Dumper, sort_keys=False, explicit_start=True)
 
 
@@ -66,11 +67,16 @@ _Dumper.add_representer(_Tagged, _represent_tagged)
 _Dumper.add_representer(str, _represent_text)
 
 
-def _definition(op: object) -> OpDefinition:
+def definition_of(op: object) -> OpDefinition:
+    """The definition of an op, or the definition itself.
+
+    Raises:
+        NotationError: the object is neither.
+    """
     definition = getattr(op, "definition", op)
     if not isinstance(definition, OpDefinition):
         raise NotationError(
-            f"{op!r} is no op: it has no YAML",
+            f"{op!r} is no op: it cannot be written down",
             expected="an op declared with @structured_op, or its definition",
         )
     return definition
@@ -108,7 +114,29 @@ def _document(definition: OpDefinition) -> _Tagged:
 
 
 def _check(definition: OpDefinition) -> None:
+    for type_var in definition.all_type_vars:
+        if type_var.name in PREDEFINED and type_var.name not in PREDEFINED_UPSTREAM:
+            raise NotationError(
+                f"{definition.name} is of the fixed type {type_var}, which upstream's YAML takes "
+                "for a free type variable",
+                expected=f"one of {', '.join(sorted(PREDEFINED_UPSTREAM))}, or a type variable",
+                cure="declare the operand over a type variable, and cast: "
+                "TypeFn.cast_signed(U, ...)",
+            )
     for operand in definition.operands:
+        kind = operand.attribute_type
+        if kind is not None and (kind.element == "f32" or kind.is_list or len(kind.sizes) > 1):
+            raise NotationError(
+                f"{definition.name} has the attribute {operand.name}: {kind}, "
+                "and upstream's YAML has arrays of integers that indices use",
+                cure="declare it as a one-dimensional array of i64, or remove it",
+            )
+        if operand.kind is OperandKind.INDEX_ATTR and not operand.shape:
+            raise NotationError(
+                f"{definition.name} has the attribute {operand.name}, which no index uses: "
+                "upstream's YAML has no other attributes",
+                cure="use it in an index, or remove it",
+            )
         if operand.kind.is_tensor and len(definition.accesses[operand.name]) > 1:
             uses = " and ".join(
                 f"{operand.name}[{', '.join(map(str, indices))}]"
