@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from linalg_ext.compiler import Kernel, compile, jit
     from linalg_ext.module import Module, parse
     from linalg_ext.notations import to_yaml
+    from linalg_ext.notations.tc import tc
+    from linalg_ext.notations.tc_writer import to_tc
     from linalg_ext.opdsl import structured_op
 
     __version__: str
@@ -33,6 +35,8 @@ __all__ = [
     "parse",
     "samples",
     "structured_op",
+    "tc",
+    "to_tc",
     "to_yaml",
     "transforms",
 ]
@@ -47,6 +51,8 @@ _LAZY = {
     "parse": "linalg_ext.module:parse",
     "samples": "linalg_ext.samples",
     "structured_op": "linalg_ext.opdsl:structured_op",
+    "tc": "linalg_ext.notations.tc:tc",
+    "to_tc": "linalg_ext.notations.tc_writer:to_tc",
     "to_yaml": "linalg_ext.notations:to_yaml",
     "transforms": "linalg_ext.transforms",
 }

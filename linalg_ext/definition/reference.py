@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import ml_dtypes
-import ml_dtypes  # noqa: F401  # makes NumPy know bfloat16 by its name
 import numpy as np
 
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
