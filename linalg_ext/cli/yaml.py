@@ -23,8 +23,8 @@ def yaml(
 ) -> None:
     """Print the YAML of every op that a file defines, as upstream's generator reads it.
 
-    A file of Python is executed. One that is part of a package is imported by its full name, so that its
-    relative imports work.
+    A file of Python is executed. One that is part of a package is imported by its full name, so
+    that its relative imports work.
     """
     from linalg_ext.notations.yaml import to_yaml
 

@@ -6,17 +6,15 @@ Dimensions and symbols are discovered as they are met, in the order of the text,
 
 from __future__ import annotations
 
-import math
+import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from typing import NoReturn
+from collections.abc import Iterable, Sequence
 
-from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineSymbol
-from linalg_ext.definition.checks import RESERVED_ATTRIBUTES, check
+from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
+from linalg_ext.definition.checks import check
 from linalg_ext.definition.functions import REDUCTIONS, FunctionKind
 from linalg_ext.definition.model import (
     Assignment,
-    AttributeType,
     Interface,
     OpDefinition,
     Operand,
@@ -27,7 +25,6 @@ from linalg_ext.definition.scalar import Access, Apply, ScalarExpr
 from linalg_ext.errors import DefinitionError, NotationError
 from linalg_ext.notations.source_text import SourceText
 from linalg_ext.notations.std_functions import (
-    ELEMENT_TYPES,
     NO_COMPARISON,
     STD_FUNCTIONS,
     StdFunction,
@@ -38,19 +35,8 @@ from linalg_ext.notations.std_functions import (
     std_function,
     type_var,
 )
-from linalg_ext.notations.tc_syntax import AttributeDecl, Definition, Name, TensorDecl, Term
-
-_ATTRIBUTE_ELEMENTS = ("i32", "i64", "f32")
-_MOST_VALUES = 1024
-
-_AFFINE: dict[str, Callable[[AffineExpr, AffineExpr], AffineExpr]] = {
-    "add": lambda lhs, rhs: lhs + rhs,
-    "subtract": lambda lhs, rhs: lhs - rhs,
-    "multiply": lambda lhs, rhs: lhs * rhs,
-    "floordiv": lambda lhs, rhs: lhs // rhs,
-    "ceildiv": lambda lhs, rhs: lhs / rhs,
-    "mod": lambda lhs, rhs: lhs % rhs,
-}
+from linalg_ext.notations.tc_scope import Scope, attribute_type, element_name, one_of
+from linalg_ext.notations.tc_syntax import AttributeDecl, Definition, TensorDecl, Term
 
 
 def build(syntax: Definition, source: SourceText) -> OpDefinition:
@@ -62,31 +48,19 @@ def build(syntax: Definition, source: SourceText) -> OpDefinition:
     return _Builder(syntax, source).build()
 
 
-class _Builder:
-    """What is known of one `def` while it is read."""
-
-    def __init__(self, syntax: Definition, source: SourceText) -> None:
-        self.syntax = syntax
-        self.source = source
-        self.tensors = {decl.name.text: decl for decl in (*syntax.inputs, *syntax.outputs)}
-        self.outputs = {decl.name.text for decl in syntax.outputs}
-        self.attributes = {decl.name.text: decl for decl in syntax.attributes}
-        self.symbols: set[str] = set()
-        self.read: dict[str, set[tuple[int, ...]]] = {name: set() for name in self.attributes}
-        self.dims: list[str] = []
-        self.reduced: list[str] = []
-        self.uses: dict[str, tuple[tuple[AffineExpr, ...], Term]] = {}
+class _Builder(Scope):
+    """Reads the comprehension of one `def`."""
 
     def build(self) -> OpDefinition:
         syntax = self.syntax
-        self._check_names()
+        self.check_names()
         shapes = {
-            name: tuple(self._affine(term, self._symbol) for term in decl.shape)
+            name: tuple(self.affine(term, self.symbol) for term in decl.shape)
             for name, decl in self.tensors.items()
         }
         if len(syntax.comprehensions) != 1:
             second = syntax.comprehensions[1]
-            self._refuse(
+            raise self.error(
                 f"{syntax.name} has {len(syntax.comprehensions)} comprehensions",
                 (second.start, second.end),
                 cure="write one with several updates, `C(m), D(m) = ..., ...;`, or several "
@@ -117,165 +91,6 @@ class _Builder:
                 error.what, where=self.source.place(whole.start, whole.end), expected=error.expected
             ) from None
 
-    def _refuse(
-        self,
-        what: str,
-        place: Term | Name | tuple[int, int],
-        *,
-        expected: str | None = None,
-        cure: str | None = None,
-    ) -> NoReturn:
-        start, end = place if isinstance(place, tuple) else (place.start, place.end)
-        raise NotationError(
-            what, where=self.source.place(start, end), expected=expected, cure=cure
-        ) from None
-
-    def _check_names(self) -> None:
-        seen: set[str] = set()
-        syntax = self.syntax
-        for decl in (*syntax.inputs, *syntax.outputs, *syntax.attributes):
-            name = decl.name
-            if name.text in seen:
-                self._refuse(
-                    f"{name} is declared twice", name, cure="give each operand its own name"
-                )
-            seen.add(name.text)
-        if not syntax.outputs:
-            self._refuse(
-                f"{syntax.name} has no output",
-                syntax.name,
-                cure="declare one after the arrow: `-> (C: f32(M))`",
-            )
-        for tensor in self.tensors.values():
-            if tensor.element.text not in ELEMENT_TYPES:
-                self._refuse(
-                    f"{tensor.name} is of element type {tensor.element}, which TC does not have",
-                    tensor.element,
-                    expected=f"one of {', '.join(ELEMENT_TYPES)}",
-                )
-        for attribute in syntax.attributes:
-            self._check_attribute(attribute)
-
-    def _check_attribute(self, decl: AttributeDecl) -> None:
-        if decl.name.text in RESERVED_ATTRIBUTES:
-            self._refuse(
-                f"attribute {decl.name} has the name of a method of structured ops",
-                decl.name,
-                cure=f"rename it; taken are {', '.join(sorted(RESERVED_ATTRIBUTES))}",
-            )
-        if decl.element.text not in _ATTRIBUTE_ELEMENTS:
-            self._refuse(
-                f"attribute {decl.name} is of type {decl.element}",
-                decl.element,
-                expected=f"one of {', '.join(_ATTRIBUTE_ELEMENTS)}",
-            )
-        if decl.is_list and decl.sizes:
-            self._refuse(
-                f"attribute {decl.name} is both an array of fixed size and a list",
-                decl.element,
-                cure=f"write `{decl.element}[]` for a list of any length, "
-                f"`{decl.sizes[0]}x{decl.element}` for an array",
-            )
-        if decl.sizes and not 0 < math.prod(decl.sizes) <= _MOST_VALUES:
-            self._refuse(
-                f"attribute {decl.name} has {math.prod(decl.sizes)} values",
-                decl.name,
-                expected=f"1 to {_MOST_VALUES}",
-            )
-
-    # -- affine expressions ------------------------------------------------------------------------
-
-    def _affine(self, term: Term, resolve: Callable[[Term], AffineExpr]) -> AffineExpr:
-        """An index or a size; `resolve` says what a bare name stands for."""
-        match term.kind:
-            case "integer":
-                if int(term.head) >= 2**63:
-                    self._refuse(f"{term.head} is too large for an index", term)
-                return AffineConst(int(term.head))
-            case "name" | "element":
-                if term.head in self.attributes:
-                    return self._attribute_use(term)
-                if term.kind == "element":
-                    self._refuse(
-                        f"{term.head} is no attribute of {self.syntax.name}",
-                        term,
-                        expected=_one_of(self.attributes, "an attribute", "there are none"),
-                        cure=f"declare it after the outputs: `attr({term.head}: "
-                        f"{max(term.numbers) + 1}xi32)`",
-                    )
-                return resolve(term)
-            case "call":
-                what = "is read" if term.head in self.tensors else "is called"
-                self._refuse(
-                    f"{term.head} {what} inside an index",
-                    term,
-                    expected="sums and products of dimensions, symbols, attributes and integers",
-                )
-            case "negate":
-                return -self._affine(term.args[0], resolve)
-            case _:
-                lhs, rhs = (self._affine(arg, resolve) for arg in term.args)
-                try:
-                    return _AFFINE[term.kind](lhs, rhs)
-                except DefinitionError as error:
-                    self._refuse(
-                        error.what,
-                        term,
-                        cure="multiply and divide by integers, symbols and attributes only",
-                    )
-
-    def _symbol(self, term: Term) -> AffineExpr:
-        """A name in a shape: a symbol, new or known."""
-        if term.head in self.tensors:
-            self._refuse(
-                f"{term.head} is a tensor and stands in a shape", term, cure="name the size"
-            )
-        self.symbols.add(term.head)
-        return AffineSymbol(term.head)
-
-    def _dimension(self, term: Term) -> AffineExpr:
-        """A name in an index: a symbol that a shape has, else a dimension, new or known."""
-        if term.head in self.symbols:
-            return AffineSymbol(term.head)
-        if term.head in self.tensors:
-            self._refuse(
-                f"{term.head} is a tensor and stands in an index",
-                term,
-                cure="name the dimension otherwise than the tensors",
-            )
-        if term.head not in self.dims:
-            self.dims.append(term.head)
-        return AffineDim(term.head)
-
-    def _attribute_use(self, term: Term) -> AffineExpr:
-        decl = self.attributes[term.head]
-        rank = 1 if decl.is_list else len(decl.sizes)
-        if decl.element.text == "f32":
-            self._refuse(
-                f"attribute {decl.name} holds floats and stands in an index",
-                term,
-                expected="an attribute of i32 or i64",
-            )
-        if len(term.numbers) != rank:
-            indices = ", ".join(["0"] * rank)
-            self._refuse(
-                f"attribute {decl.name} is of type {_attribute_type(decl)} and is used with "
-                f"{len(term.numbers)} indices",
-                term,
-                cure=f"write {decl.name}[{indices}]" if rank else f"write {decl.name}",
-            )
-        for number, size in zip(term.numbers, decl.sizes, strict=False):
-            if number >= size:
-                self._refuse(
-                    f"attribute {decl.name} has no element {list(term.numbers)}",
-                    term,
-                    expected=f"an index below {size}: it is declared as {_attribute_type(decl)}",
-                )
-        if decl.is_list and term.numbers[0] >= _MOST_VALUES:
-            self._refuse(f"{decl.name} is read beyond element {_MOST_VALUES - 1}", term)
-        self.read[term.head].add(term.numbers)
-        return AffineSymbol(_element_name(term.head, term.numbers))
-
     # -- the comprehension -------------------------------------------------------------------------
 
     def _assignments(self) -> tuple[Assignment, ...]:
@@ -283,7 +98,7 @@ class _Builder:
         targets = [self._target(term) for term in comprehension.targets]
         counts = (len(targets), len(comprehension.values))
         if counts[0] != counts[1]:
-            self._refuse(
+            raise self.error(
                 f"{counts[0]} tensor(s) on the left, {counts[1]} expression(s) on the right",
                 (comprehension.start, comprehension.end),
                 cure="write one expression for each tensor, separated by commas",
@@ -291,14 +106,14 @@ class _Builder:
         written = [target.operand for target in targets]
         for target, term in zip(targets, comprehension.targets, strict=True):
             if written.count(target.operand) > 1:
-                self._refuse(
+                raise self.error(
                     f"output {target.operand} is written twice",
                     term,
                     cure="combine the two expressions into one",
                 )
         for output in self.syntax.outputs:
             if output.name.text not in written:
-                self._refuse(
+                raise self.error(
                     f"output {output.name} is never written",
                     output.name,
                     cure=f"add it on the left: `{', '.join([*written, output.name.text])}`, each "
@@ -313,29 +128,29 @@ class _Builder:
 
     def _target(self, term: Term) -> Access:
         if term.kind != "call" or term.head not in self.tensors:
-            self._refuse(
-                f"`{self._text(term)}` is assigned",
+            raise self.error(
+                f"`{self.text(term)}` is assigned",
                 term,
                 expected=f"an output with its indices, such as `{self._example()}`",
             )
         if term.head not in self.outputs:
-            self._refuse(
+            raise self.error(
                 f"{term.head} is an input and is assigned",
                 term,
-                expected=_one_of(self.outputs, "an output", ""),
+                expected=one_of(self.outputs, "an output", ""),
             )
         access = self._access(term)
         for arg, index in zip(term.args, access.indices, strict=True):
             if not isinstance(index, AffineDim):
-                self._refuse(
-                    f"`{self._text(term)}` writes through `{index}`, which is no plain dimension",
+                raise self.error(
+                    f"`{self.text(term)}` writes through `{index}`, which is no plain dimension",
                     arg,
                     cure="index an output by dimensions alone, and move the arithmetic to the "
                     "indices that are read",
                 )
             if access.indices.count(index) > 1:
-                self._refuse(
-                    f"`{self._text(term)}` uses dimension {index} twice: only a diagonal would be "
+                raise self.error(
+                    f"`{self.text(term)}` uses dimension {index} twice: only a diagonal would be "
                     "written",
                     arg,
                     cure="use a dimension of its own for each dimension of the output",
@@ -345,25 +160,25 @@ class _Builder:
     def _access(self, term: Term) -> Access:
         decl = self.tensors[term.head]
         if term.reduction is not None:
-            self._refuse(
+            raise self.error(
                 f"tensor {term.head} has angle brackets",
                 term,
                 cure="a reduction belongs to a function: `std_addf<k>(A(m, k))`",
             )
         if len(term.args) != len(decl.shape):
-            self._refuse(
-                f"`{self._text(term)}` has {len(term.args)} index(es), but {term.head} is of rank "
+            raise self.error(
+                f"`{self.text(term)}` has {len(term.args)} index(es), but {term.head} is of rank "
                 f"{len(decl.shape)}",
                 term,
                 expected=f"one index for each dimension of "
-                f"`{self._part(decl.name.start, decl.element.end)}(...)`",
+                f"`{self.part(decl.name.start, decl.element.end)}(...)`",
             )
-        indices = tuple(self._affine(arg, self._dimension) for arg in term.args)
+        indices = tuple(self.affine(arg, self.dimension) for arg in term.args)
         first = self.uses.setdefault(term.head, (indices, term))
         if first[0] != indices:
-            self._refuse(
-                f"{term.head} is used with two different indices, `{self._text(first[1])}` and "
-                f"`{self._text(term)}`",
+            raise self.error(
+                f"{term.head} is used with two different indices, `{self.text(first[1])}` and "
+                f"`{self.text(term)}`",
                 term,
                 cure=f"declare {term.head} as two operands, and give the same tensor twice"
                 if term.head not in self.outputs
@@ -381,7 +196,7 @@ class _Builder:
         function = self._function(term)
         reducing = [f.name for f in STD_FUNCTIONS.values() if f.function in REDUCTIONS]
         if function.name not in reducing:
-            self._refuse(
+            raise self.error(
                 f"{function.name} cannot reduce: it has no neutral element or an order",
                 term,
                 expected=f"one of {', '.join(reducing)}",
@@ -390,15 +205,15 @@ class _Builder:
         for name in term.reduction or ():
             if name.text in self.symbols or name.text in self.tensors:
                 kind = "a symbol of the shapes" if name.text in self.symbols else "a tensor"
-                self._refuse(
+                raise self.error(
                     f"{name} is {kind}, and a reduction is over dimensions",
                     name,
                     cure="name the dimension otherwise, in lower case for example",
                 )
             if name.text in dims:
-                self._refuse(f"dimension {name} is reduced twice", name)
+                raise self.error(f"dimension {name} is reduced twice", name)
             if AffineDim(name.text) in target.indices:
-                self._refuse(
+                raise self.error(
                     f"dimension {name} is reduced, but output {target.operand} is indexed by it",
                     name,
                     cure=f"take {name} out of the angle brackets, or out of the indices of "
@@ -408,7 +223,7 @@ class _Builder:
             if name.text not in self.dims:
                 self.dims.append(name.text)
         self.reduced.extend(dim for dim in dims if dim not in self.reduced)
-        # The accumulator may be written out, as upstream's later texts do, or left to be understood.
+        # The accumulator may be written out, as upstream's later texts do, or be understood.
         args = [self._expression(arg) for arg in term.args]
         if len(args) == 1:
             args.insert(0, target)
@@ -416,7 +231,7 @@ class _Builder:
             args.remove(target)
             args.insert(0, target)
         else:
-            self._refuse(
+            raise self.error(
                 f"{function.name} reduces {len(args)} values",
                 term,
                 cure=f"give it the value to accumulate, `{function.name}<{', '.join(dims)}>(x)`, "
@@ -428,12 +243,12 @@ class _Builder:
 
     def _expression(self, term: Term) -> ScalarExpr:
         if term.kind != "call":
-            self._refuse_element(term)
+            raise self._no_element(term)
         if term.head in self.tensors:
             return self._access(term)
         function = self._function(term)
         if term.reduction is not None:
-            self._refuse(
+            raise self.error(
                 f"{term.head}<> names no dimension to reduce over"
                 if not term.reduction
                 else "a reduction stands inside a larger expression",
@@ -444,7 +259,7 @@ class _Builder:
                 "op of its own",
             )
         if len(term.args) != arity_of(function):
-            self._refuse(
+            raise self.error(
                 f"{term.head} takes {arity_of(function)} operand(s), not {len(term.args)}",
                 term,
                 cure=self._accumulates(function, term),
@@ -453,30 +268,30 @@ class _Builder:
         self._check_operands(function, args, term.args)
         return Apply(function.function, tuple(args), function.type_var)
 
-    def _refuse_element(self, term: Term) -> NoReturn:
+    def _no_element(self, term: Term) -> NotationError:
         if term.kind == "name" and term.head in self.tensors:
             names = ", ".join("ijklmn"[: len(self.tensors[term.head].shape)])
-            self._refuse(
+            return self.error(
                 f"tensor {term.head} stands without indices",
                 term,
                 cure=f"index it: `{term.head}({names})`",
             )
         if term.kind == "integer":
-            self._refuse(
+            return self.error(
                 f"{term.head} stands among elements, and TC has no constants there",
                 term,
                 cure="give it as a tensor of rank 0, `c: f32()`, read as `c()`",
             )
         if term.kind in ("name", "element"):
-            self._refuse(
-                f"`{self._text(term)}` is no element of a tensor",
+            return self.error(
+                f"`{self.text(term)}` is no element of a tensor",
                 term,
                 expected="a tensor with its indices, or a function of such",
             )
-        names = {"add": "add", "subtract": "sub", "multiply": "mul", "negate": "neg"}
-        name = names.get(term.kind)
-        self._refuse(
-            f"`{self._text(term)}` uses an operator on elements",
+        functions = {"add": "add", "subtract": "sub", "multiply": "mul", "negate": "neg"}
+        name = functions.get(term.kind)
+        return self.error(
+            f"`{self.text(term)}` uses an operator on elements",
             term,
             cure=f"write `std_{name}f(...)` (floats): operators are for indices"
             if name
@@ -488,14 +303,14 @@ class _Builder:
         if found is not None:
             return found
         if term.head in NO_COMPARISON:
-            self._refuse(
+            raise self.error(
                 f"{term.head} compares, and elements have no comparisons here",
                 term,
                 cure="use std_maxf, std_minf, std_maxsi or std_minsi; or give the condition as a "
                 "tensor of i1 to std_select",
             )
         close = near(term.head)
-        self._refuse(
+        raise self.error(
             f"{term.head} is neither a tensor nor a function of TC",
             (term.start, term.start + len(term.head)),
             expected=f"a tensor ({', '.join(self.tensors)}), or one of {', '.join(STD_FUNCTIONS)}",
@@ -515,7 +330,7 @@ class _Builder:
         compared = list(zip(elements, terms, strict=True))
         if function.function.kind is FunctionKind.TERNARY:
             if elements[0] != "i1":
-                self._refuse(
+                raise self.error(
                     f"the condition of {function.name} is of {elements[0]}",
                     terms[0],
                     expected="i1",
@@ -524,7 +339,7 @@ class _Builder:
         for element, term in compared:
             if element not in function.operands:
                 other = std_function(function.function, element, function.result)
-                self._refuse(
+                raise self.error(
                     f"{function.name} is applied to {element}",
                     term,
                     expected=f"one of {', '.join(function.operands)}",
@@ -532,7 +347,7 @@ class _Builder:
                 )
         if len({element for element, _ in compared}) > 1:
             (first, _), (second, term) = compared
-            self._refuse(
+            raise self.error(
                 f"{function.name} is applied to {first} and {second}",
                 term,
                 expected="operands of one element type",
@@ -544,14 +359,14 @@ class _Builder:
     ) -> Assignment:
         element, expected = _element_type(value), self.tensors[target.operand].element.text
         if element != expected:
-            self._refuse(
+            raise self.error(
                 f"{element} is assigned to output {target.operand}, which is of {expected}",
                 term,
                 cure=_cast_cure(element, expected),
             )
         lost = [dim for dim in self.dims if AffineDim(dim) not in target.indices]
         if reduction is None and lost:
-            self._refuse(
+            raise self.error(
                 f"dimension {lost[0]} is neither an index of output {target.operand} nor reduced",
                 term,
                 cure=f"name it in angle brackets: `std_addf<{', '.join(lost)}>(...)`, or give "
@@ -575,13 +390,13 @@ class _Builder:
     def _shape_only(self) -> dict[str, tuple[AffineExpr, ...]]:
         """The dimensions of the inputs that no expression uses: the reduction dimensions."""
         reduced = [dim for dim in self.dims if dim in self.reduced]
-        found = {}
+        found: dict[str, tuple[AffineExpr, ...]] = {}
         for decl in self.syntax.inputs:
             if decl.name.text in self.uses:
                 continue
             rank = len(decl.shape)
             if rank != len(reduced):
-                self._refuse(
+                raise self.error(
                     f"input {decl.name} is used by no expression, so that its {rank} dimension(s) "
                     f"are the reduction dimensions, and of these there are {len(reduced)}"
                     f"{': ' if reduced else ''}{', '.join(reduced)}",
@@ -606,25 +421,17 @@ class _Builder:
 
     def _attribute(self, decl: AttributeDecl) -> Operand:
         name, read = decl.name.text, self.read[decl.name.text]
-        kind = _attribute_type(decl)
+        kind = attribute_type(decl)
         elements: Iterable[tuple[int, ...]] = ()
         if read:
             # Of a list as many values are known as are read.
             sizes = (max(read)[0] + 1,) if decl.is_list else decl.sizes
             elements = _positions(sizes)
-        shape = tuple(AffineSymbol(_element_name(name, position)) for position in elements)
+        shape = tuple(AffineSymbol(element_name(name, position)) for position in elements)
         default = (1,) * len(shape) if decl.is_optional or not shape else None
         return Operand(
             name, OperandKind.INDEX_ATTR, shape=shape, default=default, attribute_type=kind
         )
-
-    # -- texts -------------------------------------------------------------------------------------
-
-    def _text(self, term: Term) -> str:
-        return " ".join(self._part(term.start, term.end).split())
-
-    def _part(self, start: int, end: int) -> str:
-        return self.source.text[start:end]
 
     def _written(self, access: Access) -> str:
         return f"{access.operand}({', '.join(map(str, access.indices))})"
@@ -652,15 +459,6 @@ def _cast_cure(source: str, target: str) -> str | None:
     return f"cast it: {' or '.join(f'{name}(...)' for name in casts)}" if casts else None
 
 
-def _attribute_type(decl: AttributeDecl) -> AttributeType:
-    return AttributeType(decl.element.text, decl.sizes, decl.is_list, decl.is_optional)
-
-
-def _element_name(name: str, position: tuple[int, ...]) -> str:
-    """The symbol of one value of an attribute, spelled as the text spells it."""
-    return f"{name}[{', '.join(map(str, position))}]" if position else name
-
-
 def _positions(sizes: tuple[int, ...]) -> list[tuple[int, ...]]:
     positions: list[tuple[int, ...]] = [()]
     for size in sizes:
@@ -668,15 +466,8 @@ def _positions(sizes: tuple[int, ...]) -> list[tuple[int, ...]]:
     return positions
 
 
-def _one_of(names: Iterable[str], kind: str, empty: str) -> str:
-    listed = ", ".join(sorted(names))
-    return f"{kind}: {listed}" if listed else f"{kind}: {empty}"
-
-
 def _callers() -> int:
     """How many frames up the line outside the library is, for a warning."""
-    import sys
-
     depth, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("linalg_ext"):
         frame, depth = frame.f_back, depth + 1
