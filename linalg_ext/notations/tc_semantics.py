@@ -471,4 +471,4 @@ def _callers() -> int:
     depth, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("linalg_ext"):
         frame, depth = frame.f_back, depth + 1
-    return depth - 1
+    return depth
