@@ -13,7 +13,7 @@ from typing import Literal
 
 from linalg_ext.definition.model import AttributeType, OpDefinition, Operand, OperandKind
 from linalg_ext.errors import ArgumentError, NotationError
-from linalg_ext.notations.yaml import definition_of
+from linalg_ext.notations.subject import definition_of
 
 Style = Literal["2020", "2024"]
 STYLES: tuple[Style, ...] = ("2020", "2024")

@@ -22,9 +22,8 @@ from linalg_ext.definition.scalar import Access, Apply, Const, ScalarExpr, Scala
 from linalg_ext.errors import NotationError
 from linalg_ext.notations.concrete import concrete
 from linalg_ext.notations.ods import Style, attribute_type, check_style, optional_type
-from linalg_ext.notations.std_functions import element_of
-from linalg_ext.notations.tc_writer import std_function_of
-from linalg_ext.notations.yaml import definition_of
+from linalg_ext.notations.std_functions import element_of, std_function_of
+from linalg_ext.notations.subject import definition_of
 
 
 def to_cpp(op: object, style: Style = "2024", types: Mapping[str, str] | str | None = None) -> str:

@@ -11,7 +11,10 @@ import difflib
 from dataclasses import dataclass
 
 from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY, Function, FunctionKind
+from linalg_ext.definition.model import OpDefinition
+from linalg_ext.definition.scalar import Apply, Const, Index, type_of
 from linalg_ext.definition.types import TypeVar
+from linalg_ext.errors import NotationError
 
 ELEMENT_TYPES = ("i1", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64")
 """The element types of TC, as MLIR spells them; `I8` and so on are their type variables."""
@@ -145,6 +148,50 @@ def std_function(function: Function, element: str, result: str | None = None) ->
         if found.function is function and element in found.operands and found.result == result:
             return found
     return None
+
+
+def std_function_of(expr: Apply, definition: OpDefinition, notation: str) -> StdFunction:
+    """The function of TC that an expression applies.
+
+    Raises:
+        NotationError: it has none.
+    """
+    if expr.attribute is not None:
+        raise NotationError(
+            f"{definition.name} applies the function attribute {expr.attribute}, "
+            f"and {notation} has none",
+            cure="write an op with the function that is meant",
+        )
+    operand = expr.args[-1]
+    if isinstance(operand, (Const, Index)):
+        raise NotationError(
+            f"{definition.name} computes with `{operand}`, and {notation} has no constants and no "
+            "index() among its elements",
+            cure="give the value as an operand of rank 0",
+        )
+    variable = type_of(operand)
+    element, result = element_of(variable), element_of(expr.type_var)
+    for each, known in ((variable, element), (expr.type_var, result)):
+        if each is not None and known is None:
+            raise no_element_type(definition, each.name, notation)
+    found = std_function(expr.function, element or "", result)
+    if found is None:
+        on = f"{element} to {result}" if result else str(element)
+        raise NotationError(
+            f"{definition.name} applies {expr.function} on {on}, and {notation} has no function "
+            "for that",
+            cure="write it with functions that TC has, such as std_mulf(x, x) for a square",
+        )
+    return found
+
+
+def no_element_type(definition: OpDefinition, name: str, notation: str) -> NotationError:
+    """The error for a type variable where a notation needs an element type."""
+    return NotationError(
+        f"{definition.name} is over the type variable {name}, and {notation} names each function "
+        "for an element type",
+        cure=f'choose one: types={{"{name}": "f32"}} here, `--type {name}=f32` on the command line',
+    )
 
 
 def near(name: str) -> list[str]:

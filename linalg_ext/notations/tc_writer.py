@@ -12,11 +12,11 @@ from linalg_ext.definition.affine import (
     AffineSymbol,
 )
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind
-from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr, type_of
+from linalg_ext.definition.scalar import Access, Apply, ScalarExpr
 from linalg_ext.errors import NotationError
 from linalg_ext.notations.concrete import concrete
-from linalg_ext.notations.std_functions import StdFunction, element_of, std_function
-from linalg_ext.notations.yaml import definition_of
+from linalg_ext.notations.std_functions import element_of, no_element_type, std_function_of
+from linalg_ext.notations.subject import definition_of
 
 
 def to_tc(op: object, types: Mapping[str, str] | str | None = None) -> str:
@@ -35,50 +35,6 @@ def to_tc(op: object, types: Mapping[str, str] | str | None = None) -> str:
         ArgumentError: `types` names no element type, or no type variable of the op.
     """
     return _Writer(concrete(definition_of(op), types)).text()
-
-
-def std_function_of(expr: Apply, definition: OpDefinition, notation: str) -> StdFunction:
-    """The function of TC that an expression applies.
-
-    Raises:
-        NotationError: it has none.
-    """
-    if expr.attribute is not None:
-        raise NotationError(
-            f"{definition.name} applies the function attribute {expr.attribute}, "
-            f"and {notation} has none",
-            cure="write an op with the function that is meant",
-        )
-    operand = expr.args[-1]
-    if isinstance(operand, (Const, Index)):
-        raise NotationError(
-            f"{definition.name} computes with `{operand}`, and {notation} has no constants and no "
-            "index() among its elements",
-            cure="give the value as an operand of rank 0",
-        )
-    variable = type_of(operand)
-    element, result = element_of(variable), element_of(expr.type_var)
-    for each, known in ((variable, element), (expr.type_var, result)):
-        if each is not None and known is None:
-            raise no_element_type(definition, each.name, notation)
-    found = std_function(expr.function, element or "", result)
-    if found is None:
-        on = f"{element} to {result}" if result else str(element)
-        raise NotationError(
-            f"{definition.name} applies {expr.function} on {on}, and {notation} has no function "
-            "for that",
-            cure="write it with functions that TC has, such as std_mulf(x, x) for a square",
-        )
-    return found
-
-
-def no_element_type(definition: OpDefinition, name: str, notation: str) -> NotationError:
-    """The error for a type variable where a notation needs an element type."""
-    return NotationError(
-        f"{definition.name} is over the type variable {name}, and {notation} names each function "
-        "for an element type",
-        cure=f'choose one: types={{"{name}": "f32"}} here, `--type {name}=f32` on the command line',
-    )
 
 
 class _Writer:

@@ -24,6 +24,7 @@ from linalg_ext.definition.scalar import (
 from linalg_ext.definition.types import PREDEFINED, PREDEFINED_UPSTREAM
 from linalg_ext.errors import NotationError
 from linalg_ext.notations.constants import constant_text
+from linalg_ext.notations.subject import definition_of
 
 
 def to_yaml(*ops: object) -> str:
@@ -65,21 +66,6 @@ def _represent_text(dumper: _Dumper, data: str) -> yaml.Node:
 
 _Dumper.add_representer(_Tagged, _represent_tagged)
 _Dumper.add_representer(str, _represent_text)
-
-
-def definition_of(op: object) -> OpDefinition:
-    """The definition of an op, or the definition itself.
-
-    Raises:
-        NotationError: the object is neither.
-    """
-    definition = getattr(op, "definition", op)
-    if not isinstance(definition, OpDefinition):
-        raise NotationError(
-            f"{op!r} is no op: it cannot be written down",
-            expected="an op declared with @structured_op, or its definition",
-        )
-    return definition
 
 
 def _document(definition: OpDefinition) -> _Tagged:

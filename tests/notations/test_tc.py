@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
+from linalg_ext.definition.affine import AffineDim
 from linalg_ext.definition.functions import FunctionKind
 from linalg_ext.definition.model import AttributeType, IteratorType
 from linalg_ext.errors import ArgumentError, ArityError
@@ -69,7 +70,8 @@ def test_dimensions_in_the_order_of_the_text() -> None:
 
 def test_symbols_are_discovered_in_shapes() -> None:
     op = lx.tc(
-        "def f(A: f32(M, N + M * 2), B: f32(N)) -> (O: f32(M)) { O(m) = std_addf<n>(std_mulf(A(m, n + M * 2), B(n))); }"
+        "def f(A: f32(M, N + M * 2), B: f32(N)) -> (O: f32(M))"
+        "{ O(m) = std_addf<n>(std_mulf(A(m, n + M * 2), B(n))); }"
     )
     assert op.definition.symbols == ("M", "N")
     assert str(op.definition.symbol_map(op.definition.operand("A").shape)) == (
@@ -97,8 +99,6 @@ def test_affine_expressions(index: str, expected: list[int]) -> None:
     )
     definition = op.definition
     (indices,) = definition.accesses["A"]
-    from linalg_ext.definition.affine import AffineDim
-
     assert [indices[0].evaluate({AffineDim("m"): m}) for m in range(4)] == expected
 
 
@@ -147,7 +147,7 @@ def test_attributes_that_no_index_uses_are_carried() -> None:
 
 
 def test_several_updates_read_the_values_before() -> None:
-    total, product = lx.tc(TWO_UPDATES)(np.float32([[1, 2, 3]]), np.float32([[2, 3, 4]]))
+    total, product = lx.tc(TWO_UPDATES)(np.array([[1, 2, 3]], "f4"), np.array([[2, 3, 4]], "f4"))
     assert (total.tolist(), product.tolist()) == ([6], [24])
 
 
@@ -175,7 +175,8 @@ def test_several_definitions() -> None:
 
 def test_bfloat16_and_half() -> None:
     op = lx.tc(
-        "def f(A: bf16(M), B: f16(M)) -> (C: bf16(M), D: f32(M)) { C(m), D(m) = std_tanh(A(m)), std_fpext32(B(m)); }"
+        "def f(A: bf16(M), B: f16(M)) -> (C: bf16(M), D: f32(M))"
+        "{ C(m), D(m) = std_tanh(A(m)), std_fpext32(B(m)); }"
     )
     c, d = op(np.ones(2, ml_dtypes.bfloat16), np.ones(2, np.float16))
     assert c.dtype == ml_dtypes.bfloat16
@@ -183,9 +184,12 @@ def test_bfloat16_and_half() -> None:
 
 
 def test_booleans() -> None:
-    text = "def f(A: i1(M), B: i1(M), X: f32(M), Y: f32(M)) -> (C: i1(M), Z: f32(M)) { C(m), Z(m) = std_and(A(m), std_or(A(m), B(m))), std_select(A(m), X(m), Y(m)); }"
+    text = """
+    def f(A: i1(M), B: i1(M), X: f32(M), Y: f32(M)) -> (C: i1(M), Z: f32(M)) {
+      C(m), Z(m) = std_and(A(m), std_or(A(m), B(m))), std_select(A(m), X(m), Y(m));
+    }"""
     a, b = np.array([True, False]), np.array([False, True])
-    c, z = lx.tc(text)(a, b, np.float32([1, 1]), np.float32([2, 2]))
+    c, z = lx.tc(text)(a, b, np.array([1, 1], "f4"), np.array([2, 2], "f4"))
     assert c.tolist() == [True, False]
     assert z.tolist() == [1, 2]
 
@@ -201,7 +205,8 @@ def test_every_function_is_read_and_its_body_verifies(name: str) -> None:
     condition = "P: i1(M), " if function.function.kind is FunctionKind.TERNARY else ""
     args = ["P(m)"] * bool(condition) + ["A(m)"] * (arity - bool(condition))
     op = lx.tc(
-        f"def f({condition}A: {element}(M)) -> (C: {result}(M)) {{ C(m) = {name}({', '.join(args)}); }}"
+        f"def f({condition}A: {element}(M)) -> (C: {result}(M))"
+        f"{{ C(m) = {name}({', '.join(args)}); }}"
     )
     dtype = {"i1": "bool", "bf16": "bfloat16"}.get(element) or element.replace("i", "int").replace(
         "f", "float"

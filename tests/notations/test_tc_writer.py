@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ from linalg_ext.opdsl import (
     U,
     UnaryFn,
     const,
+    domain,
     structured_op,
 )
 from tc_texts import ALL, BATCHMATMUL_2024
@@ -37,8 +39,11 @@ LIBRARY = {
 }
 
 
-def _renamed(definition: OpDefinition) -> OpDefinition:
-    """The definition with dimensions and symbols called by their positions."""
+def _renamed(definition: OpDefinition) -> Any:
+    """The definition with dimensions and symbols called by their positions.
+
+    Of a reduction the function alone is kept: the iterator types say its dimensions.
+    """
     names: dict[AffineExpr, AffineExpr | int] = {
         **{AffineDim(d): AffineDim(f"d{i}") for i, d in enumerate(definition.dims)},
         **{AffineSymbol(s): AffineSymbol(f"s{i}") for i, s in enumerate(definition.symbols)},
@@ -57,19 +62,14 @@ def _renamed(definition: OpDefinition) -> OpDefinition:
         dims = None if each.index_dims is None else indices(each.index_dims)
         return replace(each, shape=indices(each.shape), index_dims=dims, attribute_type=None)
 
-    return replace(
-        definition,
-        operands=tuple(map(operand, definition.operands)),
-        dims=tuple(f"d{i}" for i in range(len(definition.dims))),
-        assignments=tuple(
-            replace(
-                a,
-                target=scalar(a.target),
-                value=scalar(a.value),
-                reduction=None if a.reduction is None else a.reduction.function,
-            )
+    return (
+        tuple(map(operand, definition.operands)),
+        definition.iterator_types,
+        [
+            (scalar(a.target), scalar(a.value), a.reduction and a.reduction.function)
             for a in definition.assignments
-        ),
+        ],
+        (definition.name, definition.cpp_class_name, definition.doc, definition.implements),
     )
 
 
@@ -117,33 +117,29 @@ def test_types_for_variables() -> None:
     assert result.tolist() == [[[90000], [90000]]]
 
 
-def _op(body, **operands) -> StructuredOp:  # type: ignore[no-untyped-def]
-    a = operands.get("A", TensorDef(T, S.M, S.N))
-
+def _op(body) -> StructuredOp:
     @structured_op
-    def op(A=a, X=operands.get("X", TensorDef(T, S.M)), O=TensorDef(T, S.M, output=True)):  # noqa: E741
-        body(A, X, O)
+    def op(A=TensorDef(T, S.M, S.N), X=TensorDef(T, S.M), R=TensorDef(T, S.M, output=True)):
+        body(A, X, R)
 
     return op
 
 
-def _square(A, X, O):  # noqa: E741
-    O[D.m] += UnaryFn.square(A[D.m, D.n] + X[D.m])
+def _square(A, X, R):
+    R[D.m] += UnaryFn.square(A[D.m, D.n] + X[D.m])
 
 
-def _constant(A, X, O):  # noqa: E741
-    O[D.m] += A[D.m, D.n] * X[D.m] + TypeFn.cast_signed(T, const(2))
+def _constant(A, X, R):
+    R[D.m] += A[D.m, D.n] * X[D.m] + TypeFn.cast_signed(T, const(2))
 
 
-def _two_accesses(A, X, O):  # noqa: E741
-    O[D.m] += A[D.m, D.n] * X[D.m] * X[D.n]
+def _two_accesses(A, X, R):
+    R[D.m] += A[D.m, D.n] * X[D.m] * X[D.n]
 
 
-def _order(A, X, O):  # noqa: E741
-    from linalg_ext.opdsl import domain
-
+def _order(A, X, R):
     domain(D.n, D.m)
-    O[D.m] += A[D.m, D.n] * X[D.m]
+    R[D.m] += A[D.m, D.n] * X[D.m]
 
 
 @pytest.mark.parametrize(
@@ -155,28 +151,28 @@ def _order(A, X, O):  # noqa: E741
         (_order, r"iterates over \(n, m\), and TC orders .*: \(m, n\)"),
     ],
 )
-def test_what_tc_cannot_hold(body, says: str) -> None:  # type: ignore[no-untyped-def]
+def test_what_tc_cannot_hold(body, says: str) -> None:
     with pytest.raises(NotationError, match=says):
         to_tc(_op(body), "f32")
 
 
 @structured_op
-def _scaled(A=TensorDef(T, S.M), s=ScalarDef(T), O=TensorDef(T, S.M, output=True)):  # noqa: E741
-    O[D.m] = A[D.m] * s
+def _scaled(A=TensorDef(T, S.M), s=ScalarDef(T), R=TensorDef(T, S.M, output=True)):
+    R[D.m] = A[D.m] * s
 
 
 @structured_op
 def _by_default_two(
     A=TensorDef(T, S.N),
-    O=TensorDef(T, S.M, output=True),
-    s=IndexAttrDef(S.S, default=[2]),  # noqa: E741
+    R=TensorDef(T, S.M, output=True),
+    s=IndexAttrDef(S.S, default=[2]),
 ):
-    O[D.m] = A[D.m * S.S]
+    R[D.m] = A[D.m * S.S]
 
 
 @structured_op
-def _any_rank(A=TensorDef(T), O=TensorDef(U, output=True)):  # noqa: E741
-    O[None] = BinaryFn.add(A[None], A[None])
+def _any_rank(A=TensorDef(T), R=TensorDef(U, output=True)):
+    R[None] = BinaryFn.add(A[None], A[None])
 
 
 @pytest.mark.parametrize(
