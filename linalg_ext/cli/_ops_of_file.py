@@ -9,9 +9,12 @@ import importlib
 import runpy
 import sys
 import traceback
+import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import typer
 
 from linalg_ext.errors import ArgumentError, LinalgExtError, SourceLocation
 
@@ -52,7 +55,12 @@ def _ops_of_tc(file: Path, names: list[str] | None) -> list[StructuredOp]:
     from linalg_ext.notations.tc import read_tc
     from linalg_ext.opdsl import StructuredOp
 
-    definitions = read_tc(_source(file, "a file of TC"), name=str(file))
+    text = _source(file, "a file of TC")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        definitions = read_tc(text, name=str(file))
+    for warning in caught:
+        typer.echo(f"warning: {warning.message}", err=True)
     ops = [StructuredOp(definition) for definition in definitions]
     return _chosen(names, ops, file) if names else ops
 

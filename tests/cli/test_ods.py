@@ -105,6 +105,14 @@ def test_a_wrong_text_names_its_file(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert run(capsys, "yaml", file.parent)[0] == 1
 
 
+def test_a_warning_is_for_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "sum.tc"
+    file.write_text("def f(A: f32(M, K, L)) -> (C: f32(M)) { C(m) = std_addf<k>(A(m, k, l)); }")
+    code, out, err = run(capsys, "tc", file)
+    assert (code, "std_addf<k, l>" in out) == (0, True)
+    assert err.startswith("warning: dimension l is neither")
+
+
 def test_no_such_op(tc_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, "tc", tc_file, "--op", "pol")
     assert (code, "did you mean pool?" in err) == (1, True)
