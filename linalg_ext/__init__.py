@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from linalg_ext.compiler import Kernel, compile, jit
     from linalg_ext.module import Module, parse
     from linalg_ext.notations import from_yaml, to_yaml
+    from linalg_ext.notations.tc import tc
+    from linalg_ext.notations.tc_writer import to_tc
     from linalg_ext.opdsl import structured_op
 
     __version__: str
@@ -36,6 +38,8 @@ __all__ = [
     "samples",
     "structured",
     "structured_op",
+    "tc",
+    "to_tc",
     "to_yaml",
     "transforms",
 ]
@@ -52,6 +56,8 @@ _LAZY = {
     "samples": "linalg_ext.samples",
     "structured": "linalg_ext.structured",
     "structured_op": "linalg_ext.opdsl:structured_op",
+    "tc": "linalg_ext.notations.tc:tc",
+    "to_tc": "linalg_ext.notations.tc_writer:to_tc",
     "to_yaml": "linalg_ext.notations:to_yaml",
     "transforms": "linalg_ext.transforms",
 }
