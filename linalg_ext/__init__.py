@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from linalg_ext import samples as samples
     from linalg_ext import transforms as transforms
     from linalg_ext.compiler import Kernel, compile, jit
+    from linalg_ext.compiler.einsum import einsum
     from linalg_ext.module import Module, parse
     from linalg_ext.notations import to_yaml
     from linalg_ext.opdsl import structured_op
@@ -27,6 +28,7 @@ __all__ = [
     "Kernel",
     "Module",
     "compile",
+    "einsum",
     "errors",
     "jit",
     "ops",
@@ -41,6 +43,7 @@ _LAZY = {
     "Kernel": "linalg_ext.compiler:Kernel",
     "Module": "linalg_ext.module:Module",
     "compile": "linalg_ext.compiler:compile",
+    "einsum": "linalg_ext.compiler.einsum:einsum",
     "errors": "linalg_ext.errors",
     "jit": "linalg_ext.compiler:jit",
     "ops": "linalg_ext.opdsl_defs",

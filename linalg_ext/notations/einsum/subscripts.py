@@ -189,8 +189,8 @@ class _Parser:
                 self.refuse(
                     f"label '{label}' is twice in the result",
                     column,
-                    cure="each dimension of the result needs a label of its own; to write on a "
-                    "diagonal, fill np.einsum('ii->i', out) of a matrix of zeros",
+                    cure="each dimension of the result needs a label of its own; to write on a diagonal, "
+                    "assign to the view that einsum('ii->i', matrix) gives",
                 )
             if label not in known:
                 labels = ", ".join(sorted(known - {ELLIPSIS})) or "none"
