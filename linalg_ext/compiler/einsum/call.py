@@ -13,7 +13,7 @@ from linalg_ext.compiler.einsum.dtypes import as_dtype, check_casting, resolve
 from linalg_ext.compiler.einsum.evaluation import evaluate
 from linalg_ext.compiler.einsum.layout import arranged, check_order
 from linalg_ext.compiler.einsum.path import Path, find_path
-from linalg_ext.compiler.einsum.record import einsum_on_traced, einsum_on_values
+from linalg_ext.compiler.einsum.record import Request, on_traced, on_values
 from linalg_ext.compiler.overlap import overlaps_itself, share_memory
 from linalg_ext.errors import (
     ArgumentError,
@@ -92,8 +92,9 @@ def einsum(
     multiply and add do the same sum; the order of a sum of floats differs between the two.
     """
     ring = semiring(kind)
+    check_casting(casting)
     if operands and isinstance(operands[0], str | bytes):
-        subscripts, arrays = parse(operands[0]), list(operands[1:])  # type: ignore[arg-type]
+        subscripts, arrays = parse(operands[0]), list(operands[1:])
     else:
         subscripts, arrays = parse_interleaved(*operands)
     called_on = kind_of_call(tuple(arrays), {} if outs is None else {"outs": outs})
@@ -103,10 +104,15 @@ def einsum(
                 "einsum: out= where nothing runs",
                 cure="give out= to the compiled function; on MLIR values, outs=[...]",
             )
-        types = as_dtype("dtype", dtype), as_dtype("compute_type", compute_type)
-        if called_on == "traced":
-            return einsum_on_traced(subscripts, arrays, ring, *types, optimize)
-        return einsum_on_values(subscripts, arrays, ring, *types, optimize, outs)
+        asked = Request(
+            subscripts,
+            ring,
+            as_dtype("dtype", dtype),
+            as_dtype("compute_type", compute_type),
+            casting,
+            optimize,
+        )
+        return on_traced(asked, arrays) if called_on == "traced" else on_values(asked, arrays, outs)
     return _on_arrays(
         subscripts,
         [_array(number, value) for number, value in enumerate(arrays)],
@@ -132,7 +138,6 @@ def _on_arrays(
     order: str,
     optimize: Any,
 ) -> Any:
-    check_casting(casting)
     contraction, path = _plan(subscripts, tuple(array.shape for array in arrays), optimize)
     if out is not None:
         _check_out(out, contraction.shape)
@@ -151,9 +156,9 @@ def _on_arrays(
     target = out if out is not None and _is_writable_in_place(out, algebra, arrays) else None
     result = evaluate(contraction, path, computed, algebra, target)
     if out is None:
-        if result.dtype == dtypes.result and len(arrays) == 1 and order in "KA":
-            if share_memory(result, arrays[0]):
-                return result if result.ndim else result[()]
+        is_view = len(arrays) == 1 and np.may_share_memory(result, arrays[0])
+        if is_view and result.dtype == dtypes.result and order in "KA":
+            return result if result.ndim else result[()]
         result = arranged(result.astype(dtypes.result, copy=False), order, contraction, arrays)
         return result if result.ndim else result[()]
     if target is None or not np.may_share_memory(result, target):
@@ -167,20 +172,15 @@ def _on_arrays(
 def _plan(
     subscripts: Subscripts, shapes: tuple[Shape, ...], optimize: Any
 ) -> tuple[Contraction, Path]:
-    try:
-        return _cached_plan(subscripts, shapes, optimize)
-    except TypeError as error:
-        if "unhashable" not in str(error):
-            raise
+    if isinstance(optimize, str | bool):
+        return _cached_plan(subscripts.text, shapes, optimize)
     contraction = subscripts.bind(shapes)
     return contraction, find_path(contraction, optimize)
 
 
-@lru_cache(maxsize=4096)
-def _cached_plan(
-    subscripts: Subscripts, shapes: tuple[Shape, ...], optimize: Any
-) -> tuple[Contraction, Path]:
-    contraction = subscripts.bind(shapes)
+@lru_cache(maxsize=4096, typed=True)
+def _cached_plan(text: str, shapes: tuple[Shape, ...], optimize: Any) -> tuple[Contraction, Path]:
+    contraction = parse(text).bind(shapes)
     return contraction, find_path(contraction, optimize)
 
 

@@ -58,7 +58,8 @@ def as_dtype(keyword: str, value: Any) -> DType | None:
         dtype: DType = np.dtype(value)
     except TypeError as error:
         raise DTypeError(
-            f"einsum: {keyword}={value!r} is no dtype", cure="give np.float32, 'i8', ...",
+            f"einsum: {keyword}={value!r} is no dtype",
+            cure="give np.float32, 'i8', ...",
             notes=[str(error)],
         ) from None
     _require_known(dtype, f"{keyword}=")
@@ -141,12 +142,12 @@ def _wide(dtype: DType) -> DType:
 def _require_known(dtype: DType, whose: str) -> None:
     try:
         by_dtype(dtype)
-    except DTypeError as error:
+    except DTypeError:
         raise DTypeError(
             f"einsum: {whose} dtype is {describe_dtype(dtype)}, which MLIR has not",
             expected="booleans, integers, floats or complex numbers of 64 bits a part at most",
             cure=cure_for(dtype),
-        ) from error
+        ) from None
 
 
 def _check_cast(

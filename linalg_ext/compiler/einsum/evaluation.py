@@ -31,8 +31,7 @@ def evaluate(
     if 0 in contraction.sizes.values():
         return np.full(contraction.shape, algebra.zero, algebra.dtype)
     operands = [
-        diagonal(array, labels)
-        for array, labels in zip(arrays, contraction.inputs, strict=True)
+        diagonal(array, labels) for array, labels in zip(arrays, contraction.inputs, strict=True)
     ]
     distributes = not algebra.kind.needs_non_negative or all(map(_is_non_negative, operands))
     if out is not None:

@@ -23,7 +23,7 @@ from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.module import Module
 from linalg_ext.notations.einsum import definition_of
-from linalg_ext.runtime.dtypes import by_dtype
+from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.generic import build_generic
 from linalg_ext.structured.operands import bind
@@ -62,7 +62,8 @@ CONTRACT = Form("contract", ("bmk", "bkn"), "bmn", "bmkn")
 INNER = Form("inner", ("bmkl", "bnkl"), "bmnl", "bmnkl")
 REDUCE = Form("reduce", ("mkl",), "ml", "mkl")
 
-_Key = tuple[Form, Algebra]
+_Key = tuple[str, str, DType]
+"""The names of the form and of the semiring, and the dtype: quick to hash."""
 
 _kernels: dict[_Key, Kernel] = {}
 _rent: dict[_Key, int] = {}
@@ -77,7 +78,7 @@ def kernel_for(form: Form, algebra: Algebra, products: int) -> Kernel | None:
         algebra: the semiring and the dtype.
         products: how many products the caller is about to compute.
     """
-    key = form, algebra
+    key = form.name, algebra.kind.name, algebra.dtype
     kernel = _kernels.get(key)
     if kernel is not None:
         return kernel
@@ -103,9 +104,7 @@ def _build(name: str, form: Form, algebra: Algebra) -> None:
     """A function on memrefs that overwrites its last argument, which is contiguous."""
     element = ir.Type.parse(by_dtype(algebra.dtype).mlir)
     inner = form.loops[-1]
-    inputs = [
-        _memref(labels, element, unit_stride=labels[-1] == inner) for labels in form.inputs
-    ]
+    inputs = [_memref(labels, element, unit_stride=labels[-1] == inner) for labels in form.inputs]
     sizes = [ir.ShapedType.get_dynamic_size()] * len(form.output)
     output = ir.MemRefType.get(sizes, element)
     definition = form.definition(algebra)

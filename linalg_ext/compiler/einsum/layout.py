@@ -26,6 +26,8 @@ def arranged(
     result: Array, order: str, contraction: Contraction, operands: Sequence[Array]
 ) -> Array:
     """The result in the order that was asked for: itself where it lies so."""
+    if result.ndim < 2:
+        return result if result.flags.c_contiguous else np.ascontiguousarray(result)
     axes = _axes(result, order, contraction, operands)
     if result.transpose(axes).flags.c_contiguous:
         return result
@@ -56,9 +58,7 @@ def _closest(contraction: Contraction, operands: Sequence[Array]) -> list[int]:
     strides = [
         {
             label: abs(stride)
-            for label, stride, size in zip(
-                labels, operand.strides, operand.shape, strict=True
-            )
+            for label, stride, size in zip(labels, operand.strides, operand.shape, strict=True)
             if size != 1
         }
         for labels, operand in zip(contraction.inputs, operands, strict=True)

@@ -58,7 +58,7 @@ def diagonal(array: Array, labels: Sequence[str]) -> Labelled:
         names = [*(n for axis, n in enumerate(names) if axis not in (first, second)), repeated]
     if 1 in array.shape:
         kept = [axis for axis, size in enumerate(array.shape) if size != 1]
-        array = array[tuple(slice(None) if size != 1 else 0 for size in array.shape) + (...,)]
+        array = array[(*(slice(None) if size != 1 else 0 for size in array.shape), ...)]
         names = [names[axis] for axis in kept]
     return Labelled(array, tuple(names))
 
@@ -178,13 +178,13 @@ def _contract(a: Array, b: Array, algebra: Algebra, out: Array | None) -> Array:
     batch, rows, depth = a.shape
     columns = b.shape[2]
     products = batch * rows * depth * columns
-    few = min(rows, columns) < _FEW
-    if few and depth >= LANES * max(4, min(rows, columns)):
-        return _inner(a, b, algebra, products)
-    if columns < _FEW <= rows:
+    if columns < _FEW <= rows and a.strides[1] == a.itemsize:
         return _contract(b.transpose(0, 2, 1), a.transpose(0, 2, 1), algebra, None).transpose(
             0, 2, 1
         )
+    few = min(rows, columns) < _FEW and not b.strides[2] == b.itemsize <= columns
+    if few and depth >= LANES * max(4, min(rows, columns)):
+        return _inner(a, b, algebra, products)
     kernel = kernel_for(CONTRACT, algebra, products)
     if kernel is None:
         return algebra.contract(a, b)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
-from linalg_ext.definition.affine import AffineDim, AffineSymbol
+from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.checks import check
 from linalg_ext.definition.functions import TYPE, Function, FunctionKind
 from linalg_ext.definition.model import (
@@ -22,6 +22,9 @@ from linalg_ext.notations.einsum.semiring import KINDS, Semiring, semiring
 from linalg_ext.notations.einsum.subscripts import LETTERS, Subscripts, parse
 
 Labels = Sequence[str]
+
+BROADCAST = "1"
+"""In the place of a label: a dimension of size 1 that is read at every point."""
 
 
 def definition_of_einsum(
@@ -75,7 +78,7 @@ def definition_of(
     """The op for labels of operands, each dimension of which has the size of its label.
 
     Args:
-        inputs: the labels of each operand.
+        inputs: the labels of each operand, `BROADCAST` among them.
         output: the labels of the result.
         kind: the semiring.
         name: of the op.
@@ -83,7 +86,9 @@ def definition_of(
         dims: the iteration space, outermost first; by default the result's labels, then the others.
         types: the type variable of each operand, `U` for that of the result; `T1`, ... by default.
     """
-    reduced = dict.fromkeys(label for labels in inputs for label in labels if label not in output)
+    reduced = dict.fromkeys(
+        label for labels in inputs for label in labels if label not in (*output, BROADCAST)
+    )
     symbols = _symbols([*output, *reduced])
     names = [_operand_name(number) for number in range(len(inputs) + 1)]
     types = types or [f"T{number + 1}" for number in range(len(inputs))]
@@ -93,7 +98,7 @@ def definition_of(
             operand,
             OperandKind.INPUT_TENSOR,
             TypeVar(type_var),
-            tuple(AffineSymbol(symbols[label]) for label in labels),
+            tuple(_size(label, symbols) for label in labels),
         )
         for operand, type_var, labels in zip(names, types, inputs, strict=False)
     ]
@@ -170,10 +175,12 @@ def _factors(definition: OpDefinition, value: ScalarExpr, kind: Semiring) -> lis
         if value.attribute is None and value.function is not TYPE["cast_signed"]:
             _refuse(definition, f"`{value}` reads integers as unsigned", "signed casts")
         return _factors(definition, value.args[0], kind)
-    if isinstance(value, Apply) and value.function.kind is FunctionKind.BINARY:
-        _require(definition, value.function, value.attribute, kind.multiply, kind)
-        return [access for arg in value.args for access in _factors(definition, arg, kind)]
-    _refuse(definition, f"it computes `{value}`", "elements of the operands, and products of them")
+    if not (isinstance(value, Apply) and value.function.kind is FunctionKind.BINARY):
+        _refuse(
+            definition, f"it computes `{value}`", "elements of the operands, and products of them"
+        )
+    _require(definition, value.function, value.attribute, kind.multiply, kind)
+    return [access for arg in value.args for access in _factors(definition, arg, kind)]
 
 
 def _require(
@@ -221,8 +228,12 @@ def _letters(definition: OpDefinition) -> dict[str, str]:
     return {dim: dim if dim in taken else next(remaining) for dim in definition.dims}
 
 
-def _indices(labels: Labels) -> tuple[AffineDim, ...]:
-    return tuple(AffineDim(label) for label in labels)
+def _indices(labels: Labels) -> tuple[AffineExpr, ...]:
+    return tuple(AffineConst(0) if label == BROADCAST else AffineDim(label) for label in labels)
+
+
+def _size(label: str, symbols: Mapping[str, str]) -> AffineExpr:
+    return AffineConst(1) if label == BROADCAST else AffineSymbol(symbols[label])
 
 
 def _cast(access: Access, target: TypeVar) -> ScalarExpr:

@@ -1,6 +1,6 @@
 """The other form of einsum: each operand followed by the numbers of its labels.
 
-    einsum(a, [0, 1], b, [1, 2], [0, 2])        # einsum("AB,BC->AC", a, b)
+einsum(a, [0, 1], b, [1, 2], [0, 2])        # einsum("AB,BC->AC", a, b)
 """
 
 from __future__ import annotations
@@ -62,9 +62,7 @@ def _label(entry: Any, name: str) -> str:
     try:
         number = operator.index(entry)
     except TypeError:
-        raise ArgumentTypeError(
-            f"{name} has {entry!r}", expected="integers and Ellipsis"
-        ) from None
+        raise ArgumentTypeError(f"{name} has {entry!r}", expected="integers and Ellipsis") from None
     if not 0 <= number < len(LETTERS):
         raise NotationError(
             f"{name} has the label {number}", expected=f"labels 0 to {len(LETTERS) - 1}"

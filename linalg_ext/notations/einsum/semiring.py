@@ -1,10 +1,10 @@
 """The semirings of einsum: what stands for the sum and for the product.
 
-    +*      sum of products; on booleans, whether any product is true
-    max+    greatest sum: longest paths, the Viterbi algorithm on logarithms
-    min+    least sum: shortest paths
-    max*    greatest product: the most probable explanation
-    or and  whether any has all: reachability, joins of relations; on the truth of the elements
++*      sum of products; on booleans, whether any product is true
+max+    greatest sum: longest paths, the Viterbi algorithm on logarithms
+min+    least sum: shortest paths
+max*    greatest product: the most probable explanation
+or and  whether any has all: reachability, joins of relations; on the truth of the elements
 """
 
 from __future__ import annotations

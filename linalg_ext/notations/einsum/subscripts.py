@@ -189,8 +189,8 @@ class _Parser:
                 self.refuse(
                     f"label '{label}' is twice in the result",
                     column,
-                    cure="each dimension of the result needs a label of its own; to write on a diagonal, "
-                    "assign to the view that einsum('ii->i', matrix) gives",
+                    cure="give each dimension of the result a label of its own; to write on a "
+                    "diagonal, assign to the view that einsum('ii->i', matrix) gives",
                 )
             if label not in known:
                 labels = ", ".join(sorted(known - {ELLIPSIS})) or "none"
@@ -202,7 +202,9 @@ class _Parser:
             seen.add(label)
 
     def refuse(self, what: str, column: int, *, expected: str = "", cure: str = "") -> NoReturn:
-        Subscripts(self.text, (), Term(()), False).refuse(what, column, expected=expected, cure=cure)
+        Subscripts(self.text, (), Term(()), False).refuse(
+            what, column, expected=expected, cure=cure
+        )
 
 
 def _implicit_output(inputs: Sequence[Term]) -> Term:
