@@ -113,17 +113,18 @@ def einsum(
             optimize,
         )
         return on_traced(asked, arrays) if called_on == "traced" else on_values(asked, arrays, outs)
-    return _on_arrays(
-        subscripts,
-        [_array(number, value) for number, value in enumerate(arrays)],
-        ring,
-        out=out,
-        dtype=as_dtype("dtype", dtype),
-        compute_type=as_dtype("compute_type", compute_type),
-        casting=casting,
-        order=check_order(order),
-        optimize=optimize,
-    )
+    with np.errstate(all="ignore"):  # kernels do not warn of overflows; np.einsum neither
+        return _on_arrays(
+            subscripts,
+            [_array(number, value) for number, value in enumerate(arrays)],
+            ring,
+            out=out,
+            dtype=as_dtype("dtype", dtype),
+            compute_type=as_dtype("compute_type", compute_type),
+            casting=casting,
+            order=check_order(order),
+            optimize=optimize,
+        )
 
 
 def _on_arrays(

@@ -143,9 +143,9 @@ def to_einsum(op: object, *, kind: str | Semiring = "+*") -> str:
         raise NotationError(f"{op!r} is no op", expected="an op or its definition")
     wanted = semiring(kind)
     if len(definition.outputs) != 1:
-        _refuse(definition, f"it has {len(definition.outputs)} outputs", "an einsum has one result")
+        _refuse(definition, f"it has {len(definition.outputs)} outputs", "one result")
     if definition.is_rank_polymorphic and any(o.rank == 0 for o in definition.inputs):
-        _refuse(definition, "it applies to any rank", "an einsum has a label for each dimension")
+        _refuse(definition, "it applies to any rank", "a label for each dimension")
     (assignment,) = definition.assignments
     value = assignment.value
     reduction = assignment.reduction
