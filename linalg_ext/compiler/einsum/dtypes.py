@@ -33,8 +33,6 @@ class Dtypes:
 
     def converted(self, array: Array) -> Array:
         """An operand in the dtype of the computation; itself where it has it."""
-        if self.compute == np.bool_ != self.operands:
-            return array.astype(np.bool_)
         return array.astype(self.operands, copy=False).astype(self.compute, copy=False)
 
 
@@ -124,9 +122,10 @@ def resolve(
 
 
 def _common(dtypes: Sequence[DType]) -> DType:
-    for number, dtype in enumerate(dtypes):
+    native = [d if d.isnative else d.newbyteorder("=") for d in dtypes]
+    for number, dtype in enumerate(native):
         _require_known(dtype, f"operand {number}:")
-    return common_dtype("einsum", dtypes)
+    return common_dtype("einsum", native)
 
 
 def _wide(dtype: DType) -> DType:

@@ -12,17 +12,22 @@ dimension is cut into lanes l, and the lanes are summed last.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
 
 from linalg_ext.bindings import func, ir, linalg
 from linalg_ext.compiler.compilation import compile
-from linalg_ext.compiler.einsum.algebra import Algebra
+from linalg_ext.compiler.einsum.algebra import Algebra, Array
 from linalg_ext.compiler.kernel import Kernel
 from linalg_ext.context import new_context
 from linalg_ext.definition.attributes import resolve_attributes
+from linalg_ext.definition.functions import BINARY
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.module import Module
-from linalg_ext.notations.einsum import definition_of
+from linalg_ext.notations.einsum import Semiring, definition_of
 from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.generic import build_generic
@@ -35,6 +40,12 @@ The rule of renting skis: rent until the rent has come to the price. Whatever fo
 at most twice what knowing the future would have cost, and a small call that comes once never pays
 for a compilation.
 """
+
+
+_BYTES = Algebra(
+    Semiring("max min", BINARY["max_signed"], BINARY["min_signed"]), np.dtype(np.uint8)
+)
+"""Or and And on bytes: vectors of bytes have a minimum and a maximum, those of bits do not."""
 
 
 @dataclass(frozen=True)
@@ -70,14 +81,32 @@ _rent: dict[_Key, int] = {}
 _compiling = threading.RLock()
 
 
-def kernel_for(form: Form, algebra: Algebra, products: int) -> Kernel | None:
+def kernel_for(form: Form, algebra: Algebra, products: int) -> Callable[..., object] | None:
     """The kernel of a form, or None where NumPy shall do it this time.
 
     Args:
         form: the loop nest.
         algebra: the semiring and the dtype.
         products: how many products the caller is about to compute.
+
+    Returns:
+        What takes the inputs of the form and the array that it overwrites, contiguous.
     """
+    if algebra.dtype == np.bool_:
+        kernel = _compiled(form, _BYTES, products)
+        return None if kernel is None else partial(_run_on_bytes, kernel)
+    return _compiled(form, algebra, products)
+
+
+def _run_on_bytes(kernel: Kernel, *arrays: Array) -> None:
+    """Run a kernel for booleans; it gives a byte that is not 0 for what is true."""
+    *inputs, out = arrays
+    result = np.empty(out.shape, np.uint8)
+    kernel(*(array.view(np.uint8) for array in inputs), result)
+    np.not_equal(result, 0, out=out)
+
+
+def _compiled(form: Form, algebra: Algebra, products: int) -> Kernel | None:
     key = form.name, algebra.kind.name, algebra.dtype
     kernel = _kernels.get(key)
     if kernel is not None:

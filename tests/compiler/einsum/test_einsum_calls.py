@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -38,8 +40,12 @@ def test_a_narrow_compute_type_holds_no_more_than_it_can(way: str) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, ml_dtypes.float8_e5m2])
-def test_narrow_floats_are_summed_in_float32_and_rounded_once(dtype: type, way: str) -> None:
+@pytest.mark.parametrize(
+    "dtype", map(np.dtype, [np.float16, ml_dtypes.bfloat16, ml_dtypes.float8_e5m2])
+)
+def test_narrow_floats_are_summed_in_float32_and_rounded_once(
+    dtype: np.dtype[Any], way: str
+) -> None:
     a, b = RANDOM.random((7, 500)).astype(dtype), RANDOM.random((500, 9)).astype(dtype)
     want = (a.astype(np.float64) @ b.astype(np.float64)).astype(np.float32).astype(dtype)
     with computed(way):
@@ -60,6 +66,14 @@ def test_booleans_are_or_and_and() -> None:
     got = lx.einsum("ij,kj->ik", a, a)
     assert got.dtype == np.bool_
     np.testing.assert_array_equal(got, (a.astype(int) @ a.T.astype(int)) > 0)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_booleans_made_of_raw_bytes(way: str) -> None:
+    raw = np.array([[0, 2, 4], [1, 0, 0]], np.uint8).view(np.bool_)
+    with computed(way):
+        got = lx.einsum("ij,jk->ik", raw, np.ones((3, 9), np.bool_))
+    assert got.view(np.uint8).tolist() == [[1] * 9] * 2
 
 
 def test_or_and_reads_the_truth_of_any_elements() -> None:
@@ -115,6 +129,13 @@ def test_a_view_is_writable_and_a_copy_is_not_shared() -> None:
     np.testing.assert_array_equal(matrix, np.eye(3))
     assert not np.shares_memory(lx.einsum("ij->ji", matrix, order="C"), matrix)
     assert not np.shares_memory(lx.einsum("ij->ji", matrix, dtype="c16"), matrix)
+
+
+def test_other_byte_orders_are_read() -> None:
+    a = RANDOM.random((3, 4)).astype(">f8")
+    got = lx.einsum("ij,kj->ik", a, a)
+    assert got.dtype == np.float64
+    np.testing.assert_allclose(got, np.einsum("ij,kj->ik", a, a))
 
 
 def test_numbers_and_lists_are_operands() -> None:

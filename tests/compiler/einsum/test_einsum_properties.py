@@ -84,7 +84,7 @@ def examples(draw: st.DrawFn, dtypes: tuple[str, ...] = DTYPES, low: int = 0) ->
 
 @pytest.mark.parametrize("way", WAYS)
 def test_equals_numpy(way: str) -> None:
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=80, deadline=None)
     @given(examples(), st.sampled_from([False, "auto", "greedy"]), st.sampled_from("CFAK"))
     def check(example: Example, optimize: Any, order: Any) -> None:
         want = np.einsum(example.text, *example.operands)
@@ -100,7 +100,7 @@ def test_equals_numpy(way: str) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_out_equals_numpy(way: str) -> None:
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=25, deadline=None)
     @given(examples(dtypes=("i4", "f8")), st.booleans())
     def check(example: Example, strided: bool) -> None:
         want = np.einsum(example.text, *example.operands)
@@ -152,7 +152,7 @@ SEMIRINGS: dict[str, tuple[Any, Callable[..., Any], Callable[..., Any]]] = {
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", SEMIRINGS)
 def test_semirings_equal_plain_loops(kind: str, way: str) -> None:
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=25, deadline=None)
     @given(
         examples(dtypes=("f8",), low=1).filter(
             lambda e: "..." not in e.text and "->" in e.text and _fits(e)

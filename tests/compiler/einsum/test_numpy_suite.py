@@ -40,7 +40,7 @@ def _load() -> types.ModuleType:
         raise ModuleNotFoundError("this NumPy comes without its tests: install its wheel")
     module = importlib.util.module_from_spec(spec)
     theirs = np.einsum
-    np.einsum = lx.einsum  # parameters of tests are made of it while the module is read
+    np.einsum = lx.einsum  # type: ignore[assignment]  # parameters of tests are made of it while the module is read
     try:
         spec.loader.exec_module(module)
     finally:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -48,9 +50,11 @@ def test_the_definition_is_the_op_that_one_would_write() -> None:
 def test_a_definition_runs_as_einsum_does(text: str, kind: str) -> None:
     op = StructuredOp(definition_of_einsum(text, kind=kind))
     random = np.random.default_rng(2)
-    arrays = [random.random((3,) * len(t)) for t in text.split("->")[0].split(",")]
-    if kind == "or and":
-        arrays = [array > 0.5 for array in arrays]
+    dtype = np.bool_ if kind == "or and" else np.float64
+    arrays: list[np.ndarray[Any, np.dtype[Any]]] = [
+        (2 * random.random((3,) * len(term)) - 1).clip(0).astype(dtype)
+        for term in text.split("->")[0].split(",")
+    ]
     np.testing.assert_allclose(op(*arrays), lx.einsum(text, *arrays, kind=kind))
 
 
