@@ -97,7 +97,9 @@ def einsum(
         subscripts, arrays = parse(operands[0]), list(operands[1:])
     else:
         subscripts, arrays = parse_interleaved(*operands)
-    called_on = kind_of_call(tuple(arrays), {} if outs is None else {"outs": outs})
+    called_on = "arrays"
+    if outs is not None or any(type(value) is not np.ndarray for value in arrays):
+        called_on = kind_of_call(tuple(arrays), {} if outs is None else {"outs": outs})
     if called_on != "arrays":
         if out is not None:
             raise ArgumentError(
@@ -144,7 +146,7 @@ def _on_arrays(
         _check_out(out, contraction.shape)
     out_is_cast = optimize is False or optimize == "auto"
     dtypes = resolve(
-        [array.dtype for array in arrays],
+        tuple(array.dtype for array in arrays),
         kind,
         dtype=dtype,
         compute_type=compute_type,

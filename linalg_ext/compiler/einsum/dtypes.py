@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -64,8 +65,9 @@ def as_dtype(keyword: str, value: Any) -> DType | None:
     return dtype
 
 
+@lru_cache(maxsize=1024)
 def resolve(
-    dtypes: Sequence[DType],
+    dtypes: tuple[DType, ...],
     kind: Semiring,
     *,
     dtype: DType | None,

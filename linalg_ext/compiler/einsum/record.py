@@ -51,7 +51,7 @@ def on_traced(request: Request, operands: Sequence[Any]) -> Any:
     contraction = request.subscripts.bind([value.shape for value in values])
     path = find_path(contraction, request.optimize)
     dtypes = resolve(
-        [value.dtype for value in values],
+        tuple(value.dtype for value in values),
         request.kind,
         dtype=request.dtype,
         compute_type=request.compute_type,

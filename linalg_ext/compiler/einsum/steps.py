@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -33,6 +34,8 @@ class Labelled:
 
     def grouped(self, *groups: Sequence[str]) -> Array:
         """One axis for each group of labels; a view wherever one can be."""
+        if all(len(group) == 1 for group in groups):
+            return self.transposed([group[0] for group in groups])
         sizes = dict(zip(self.labels, self.array.shape, strict=True))
         shape = [math.prod(sizes[label] for label in group) for group in groups]
         return self.transposed([label for group in groups for label in group]).reshape(shape)
@@ -126,30 +129,70 @@ def combine(
         b = reduce(b, {*a.labels, *keep}, algebra)
     else:
         a, b = _spread(a, b, keep), _spread(b, a, keep)
-    order = {label: position for position, label in enumerate(keep)}
-    kept = sorted({*a.labels, *b.labels} & order.keys(), key=order.__getitem__)
-    contracted = [label for label in a.labels if label in b.labels and label not in order]
-    if not contracted:
-        return Labelled(_product(a, b, kept, algebra, out), tuple(kept))
-    if kept and kept[-1] not in b.labels:
-        a, b = b, a  # the innermost label of the result belongs to the columns
-    larger = a if a.array.size >= b.array.size else b
-    contracted.sort(key=larger.stride, reverse=True)
-    batch = [label for label in kept if label in a.labels and label in b.labels]
-    rows = [label for label in kept if label in a.labels and label not in b.labels]
-    columns = [label for label in kept if label in b.labels and label not in a.labels]
-    labels = (*batch, *rows, *columns)
+    roles = _roles(a.labels, b.labels, tuple(keep))
+    if not roles.contracted:
+        return Labelled(_product(a, b, roles.kept, algebra, out), roles.kept)
+    if roles.is_swapped:
+        a, b = b, a
+    contracted = roles.contracted
+    if len(contracted) > 1:
+        larger = a if a.array.size >= b.array.size else b
+        contracted = tuple(sorted(contracted, key=larger.stride, reverse=True))
+    result = _contract(
+        a.grouped(roles.batch, roles.rows, contracted),
+        b.grouped(roles.batch, contracted, roles.columns),
+        algebra,
+        out if roles.result == roles.kept else None,
+    )
     sizes = {
         **dict(zip(a.labels, a.array.shape, strict=True)),
         **dict(zip(b.labels, b.array.shape, strict=True)),
     }
-    result = _contract(
-        a.grouped(batch, rows, contracted),
-        b.grouped(batch, contracted, columns),
-        algebra,
-        out if labels == tuple(kept) else None,
+    return Labelled(result.reshape([sizes[label] for label in roles.result]), roles.result)
+
+
+@dataclass(frozen=True, slots=True)
+class _Roles:
+    """What the labels of two operands are to their product.
+
+    Attributes:
+        kept: all that the result has, in the order that is wanted of it.
+        contracted: those to sum over, which both have.
+        batch: those that both have and the result keeps.
+        rows: those of the first operand alone.
+        columns: those of the second alone.
+        is_swapped: the second operand is to be the first: the innermost label of the result
+            belongs to the columns.
+    """
+
+    kept: tuple[str, ...]
+    contracted: tuple[str, ...]
+    batch: tuple[str, ...]
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    is_swapped: bool
+
+    @property
+    def result(self) -> tuple[str, ...]:
+        """The labels in the order in which a contraction gives them."""
+        return (*self.batch, *self.rows, *self.columns)
+
+
+@lru_cache(maxsize=4096)
+def _roles(a: tuple[str, ...], b: tuple[str, ...], keep: tuple[str, ...]) -> _Roles:
+    kept = tuple(label for label in keep if label in a or label in b)
+    contracted = tuple(label for label in a if label in b and label not in keep)
+    is_swapped = bool(kept) and kept[-1] not in b
+    if is_swapped:
+        a, b = b, a
+    return _Roles(
+        kept,
+        contracted,
+        batch=tuple(label for label in kept if label in a and label in b),
+        rows=tuple(label for label in kept if label not in b),
+        columns=tuple(label for label in kept if label not in a),
+        is_swapped=is_swapped,
     )
-    return Labelled(result.reshape([sizes[label] for label in labels]), labels)
 
 
 def _spread(a: Labelled, b: Labelled, keep: Collection[str]) -> Labelled:

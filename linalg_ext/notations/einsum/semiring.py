@@ -16,9 +16,9 @@ from linalg_ext.definition.functions import BINARY, Function
 from linalg_ext.errors import ArgumentError, ArgumentTypeError
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Semiring:
-    """A sum and a product by which an einsum combines elements.
+    """A sum and a product by which an einsum combines elements; each is itself alone.
 
     Attributes:
         name: what `kind=` takes.

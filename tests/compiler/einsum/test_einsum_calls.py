@@ -41,7 +41,7 @@ def test_a_narrow_compute_type_holds_no_more_than_it_can(way: str) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
-    "dtype", map(np.dtype, [np.float16, ml_dtypes.bfloat16, ml_dtypes.float8_e5m2])
+    "dtype", [np.dtype(x) for x in (np.float16, ml_dtypes.bfloat16, ml_dtypes.float8_e5m2)]
 )
 def test_narrow_floats_are_summed_in_float32_and_rounded_once(
     dtype: np.dtype[Any], way: str
