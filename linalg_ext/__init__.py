@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from linalg_ext import structured as structured
     from linalg_ext import transforms as transforms
     from linalg_ext.compiler import Kernel, compile, jit
+    from linalg_ext.compiler.einsum import einsum
     from linalg_ext.module import Module, parse
     from linalg_ext.notations import from_yaml, to_yaml
     from linalg_ext.notations.tc import tc
@@ -30,6 +31,7 @@ __all__ = [
     "Kernel",
     "Module",
     "compile",
+    "einsum",
     "errors",
     "from_yaml",
     "jit",
@@ -48,6 +50,7 @@ _LAZY = {
     "Kernel": "linalg_ext.compiler:Kernel",
     "Module": "linalg_ext.module:Module",
     "compile": "linalg_ext.compiler:compile",
+    "einsum": "linalg_ext.compiler.einsum:einsum",
     "errors": "linalg_ext.errors",
     "from_yaml": "linalg_ext.notations:from_yaml",
     "jit": "linalg_ext.compiler:jit",

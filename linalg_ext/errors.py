@@ -194,6 +194,14 @@ class ArgumentError(LinalgExtError, ValueError):
     """An argument of a call does not fit what is called."""
 
 
+class ArgumentTypeError(ArgumentError, TypeError):
+    """An argument is no object of the kind that is wanted."""
+
+
+class PathError(ArgumentError, RuntimeError):
+    """An order of contraction does not contract all operands into one."""
+
+
 class ArityError(ArgumentError, TypeError):
     """Too many or too few arguments, or an unknown or missing keyword."""
 

@@ -140,8 +140,8 @@ def test_constants_and_positions_are_read_back() -> None:
 
 def test_a_tensor_read_in_two_ways_is_beyond_yaml() -> None:
     @structured_op
-    def neighbours(A=TensorDef(T, S.N + 1), O=TensorDef(T, S.N, output=True)):
-        O[D.n] = BinaryFn.add(A[D.n], A[D.n + 1])
+    def neighbours(A=TensorDef(T, S.N + 1), C=TensorDef(T, S.N, output=True)):
+        C[D.n] = BinaryFn.add(A[D.n], A[D.n + 1])
 
     assert list(beyond_yaml([neighbours, lx.ops.exp])) == ["neighbours"]
     with pytest.raises(NotationError, match="two indexing maps"):
