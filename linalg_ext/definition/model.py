@@ -62,6 +62,7 @@ class Operand:
         shape: sizes of a tensor, over symbols; symbols that an index attribute binds.
         index_dims: for a tensor that is never read, the dimensions that its own stand for.
         default: the values of an index attribute, the function of a function attribute.
+        minimum: the least value of an index attribute.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Operand:
     shape: tuple[AffineExpr, ...] = ()
     index_dims: tuple[AffineExpr, ...] | None = None
     default: tuple[int, ...] | Function | None = None
+    minimum: int = 1
 
     @property
     def rank(self) -> int:

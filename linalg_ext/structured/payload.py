@@ -102,11 +102,25 @@ def _constant(value: int | float) -> ir.Value:
     return float_constant(ir.F64Type.get(), value)
 
 
+def _emit_operand(arg: ScalarExpr, user: Apply, scope: PayloadScope) -> Scalar:
+    """An operand; a whole number beside a position or a size is of type index: `size(S.N) - 1`."""
+    if isinstance(arg, Const) and isinstance(arg.value, int) and _is_index(user):
+        return Scalar(integer_constant(ir.IndexType.get(), arg.value))
+    return _emit(arg, scope)
+
+
+def _is_index(expr: ScalarExpr) -> bool:
+    """Whether an expression computes with positions and sizes alone."""
+    if isinstance(expr, Apply) and expr.function.kind is not FunctionKind.TYPE:
+        return any(map(_is_index, expr.args))
+    return isinstance(expr, (Index, Size))
+
+
 def _emit_function(expr: Apply, scope: PayloadScope) -> Scalar:
     function = expr.function
     if expr.attribute is not None:
         function = scope.functions[expr.attribute]
-    args = [_emit(arg, scope) for arg in expr.args]
+    args = [_emit_operand(arg, expr, scope) for arg in expr.args]
     if function.kind is FunctionKind.TYPE:
         name = str(expr.type_var)
         return cast(
