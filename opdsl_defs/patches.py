@@ -86,7 +86,8 @@ def im2col_nhwc(
     Shapes: I (N, H, W, C), O (N, OH, OW, KH, KW, C).
     Without padding: W >= (OW - 1) * SW + (KW - 1) * DW + 1, H alike.
     Dtypes: any; I and O alike.
-    Attributes: kernel = (KH, KW), both 3 unless given; strides = (SH, SW), dilations = (DH, DW), all 1.
+    Attributes: kernel = (KH, KW), both 3 unless given; strides = (SH, SW) and
+    dilations = (DH, DW), all 1 unless given.
     Source: this library; PyTorch's `torch.nn.Unfold`.
     """
     domain(D.n, D.oh, D.ow, D.kh, D.kw, D.c)
@@ -109,7 +110,8 @@ def im2col_nchw(
     Shapes: I (N, C, H, W), O (N, C, KH, KW, OH, OW).
     Without padding: W >= (OW - 1) * SW + (KW - 1) * DW + 1, H alike.
     Dtypes: any; I and O alike.
-    Attributes: kernel = (KH, KW), both 3 unless given; strides = (SH, SW), dilations = (DH, DW), all 1.
+    Attributes: kernel = (KH, KW), both 3 unless given; strides = (SH, SW) and
+    dilations = (DH, DW), all 1 unless given.
     Source: this library; PyTorch's `torch.nn.Unfold`.
     """
     domain(D.n, D.c, D.kh, D.kw, D.oh, D.ow)

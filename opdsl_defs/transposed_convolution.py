@@ -42,7 +42,7 @@ __all__ = [
 
 
 def _source(out, tap, stride, dilation, size):
-    """Where an element of the output, by a tap of the kernel, reads; inside even if it meets none."""
+    """Where a tap reads for an element of the output; inside even if it meets nothing."""
     return ((out - tap * dilation) // stride) % size
 
 
@@ -67,7 +67,7 @@ def transposed_conv_1d_nwc_wcf(
             += sum over c of I[n, w, c] * K[kw, c, f], for all w and kw
 
     Shapes: I (N, W, C), K (KW, C, F), O (N, OW, F) with
-    OW = (W - 1) * SW + (KW - 1) * DW + 1: all of it; a padding is cut off by the caller.
+    OW = (W - 1) * SW + (KW - 1) * DW + 1: all; the caller cuts off a padding.
     Dtypes: I and K are cast to that of O, as signed numbers, before the product.
     Attributes: strides = [SW], dilations = [DW], 1 unless given.
     Source: this library; PyTorch's `torch.nn.ConvTranspose1d`.
@@ -93,7 +93,7 @@ def transposed_conv_1d_ncw_cfw(
             += sum over c of I[n, c, w] * K[c, f, kw], for all w and kw
 
     Shapes: I (N, C, W), K (C, F, KW), O (N, F, OW) with
-    OW = (W - 1) * SW + (KW - 1) * DW + 1: all of it; a padding is cut off by the caller.
+    OW = (W - 1) * SW + (KW - 1) * DW + 1: all; the caller cuts off a padding.
     Dtypes: I and K are cast to that of O, as signed numbers, before the product.
     Attributes: strides = [SW], dilations = [DW], 1 unless given.
     Source: this library; PyTorch's `torch.nn.ConvTranspose1d`.
@@ -126,7 +126,7 @@ def transposed_conv_2d_nhwc_hwcf(
             += sum over c of I[n, h, w, c] * K[kh, kw, c, f], for all h, w and kh, kw
 
     Shapes: I (N, H, W, C), K (KH, KW, C, F), O (N, OH, OW, F) with
-    OW = (W - 1) * SW + (KW - 1) * DW + 1, OH alike: all of it; a padding is cut off by the caller.
+    OW = (W - 1) * SW + (KW - 1) * DW + 1, OH alike: all; the caller cuts off a padding.
     Dtypes: I and K are cast to that of O, as signed numbers, before the product.
     Attributes: strides = (SH, SW), dilations = (DH, DW), all 1 unless given.
     Source: this library; PyTorch's `torch.nn.ConvTranspose2d`.
@@ -164,7 +164,7 @@ def transposed_conv_2d_nchw_cfhw(
             += sum over c of I[n, c, h, w] * K[c, f, kh, kw], for all h, w and kh, kw
 
     Shapes: I (N, C, H, W), K (C, F, KH, KW), O (N, F, OH, OW) with
-    OW = (W - 1) * SW + (KW - 1) * DW + 1, OH alike: all of it; a padding is cut off by the caller.
+    OW = (W - 1) * SW + (KW - 1) * DW + 1, OH alike: all; the caller cuts off a padding.
     Dtypes: I and K are cast to that of O, as signed numbers, before the product.
     Attributes: strides = (SH, SW), dilations = (DH, DW), all 1 unless given.
     Source: this library; PyTorch's `torch.nn.ConvTranspose2d`.
@@ -203,7 +203,7 @@ def transposed_conv_3d_ndhwc_dhwcf(
             += sum over c of I[n, d, h, w, c] * K[kd, kh, kw, c, f], for all d, h, w and kd, kh, kw
 
     Shapes: I (N, D, H, W, C), K (KD, KH, KW, C, F), O (N, OD, OH, OW, F) with
-    OW = (W - 1) * SW + (KW - 1) * DW + 1, OH and OD alike: all of it; a padding is cut off by the caller.
+    OW = (W - 1) * SW + (KW - 1) * DW + 1, OH and OD alike: all; the caller cuts off a padding.
     Dtypes: I and K are cast to that of O, as signed numbers, before the product.
     Attributes: strides = (SD, SH, SW), dilations = (DD, DH, DW), all 1 unless given.
     Source: this library; PyTorch's `torch.nn.ConvTranspose3d`.
@@ -252,7 +252,7 @@ def transposed_conv_3d_ncdhw_cfdhw(
             += sum over c of I[n, c, d, h, w] * K[c, f, kd, kh, kw], for all d, h, w and kd, kh, kw
 
     Shapes: I (N, C, D, H, W), K (C, F, KD, KH, KW), O (N, F, OD, OH, OW) with
-    OW = (W - 1) * SW + (KW - 1) * DW + 1, OH and OD alike: all of it; a padding is cut off by the caller.
+    OW = (W - 1) * SW + (KW - 1) * DW + 1, OH and OD alike: all; the caller cuts off a padding.
     Dtypes: I and K are cast to that of O, as signed numbers, before the product.
     Attributes: strides = (SD, SH, SW), dilations = (DD, DH, DW), all 1 unless given.
     Source: this library; PyTorch's `torch.nn.ConvTranspose3d`.
