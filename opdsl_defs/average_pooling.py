@@ -159,7 +159,7 @@ def pooling_ndhwc_average(
     What the caller padded with counts as an element; a mean without it is `pooling_ndhwc_sum`
     over the padded input, divided by the same of ones.
 
-    Shapes: I (N, D, H, W, C), O (N, OD, OH, OW, C), K (KD, KH, KW), of which only the shape is used.
+    Shapes: I (N, D, H, W, C), O (N, OD, OH, OW, C), K (KD, KH, KW), its shape alone used.
     Without padding: W >= (OW - 1) * SW + (KW - 1) * DW + 1, H and D alike.
     Dtypes: I any numbers, cast to those of O, as signed; O any float.
     Attributes: strides = (SD, SH, SW), dilations = (DD, DH, DW), all 1 unless given.
@@ -187,7 +187,7 @@ def pooling_ncdhw_average(
     What the caller padded with counts as an element; a mean without it is `pooling_ncdhw_sum`
     over the padded input, divided by the same of ones.
 
-    Shapes: I (N, C, D, H, W), O (N, C, OD, OH, OW), K (KD, KH, KW), of which only the shape is used.
+    Shapes: I (N, C, D, H, W), O (N, C, OD, OH, OW), K (KD, KH, KW), its shape alone used.
     Without padding: W >= (OW - 1) * SW + (KW - 1) * DW + 1, H and D alike.
     Dtypes: I any numbers, cast to those of O, as signed; O any float.
     Attributes: strides = (SD, SH, SW), dilations = (DD, DH, DW), all 1 unless given.
