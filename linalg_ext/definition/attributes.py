@@ -109,12 +109,18 @@ def _indices(definition: OpDefinition, operand: Operand, value: object) -> tuple
             expected=f"{operand.rank} integer(s) for ({', '.join(map(str, operand.shape))}), "
             "or one integer for all of them",
         )
-    if any(number < 1 for number in numbers):
+    if any(number < operand.minimum for number in numbers):
         raise ArgumentError(
-            f"{definition.name}: attribute {operand.name} = {list(numbers)} is not positive",
-            expected="integers of 1 or more, as strides and dilations are",
+            f"{definition.name}: attribute {operand.name} = {list(numbers)} is "
+            f"{_less_than(operand.minimum)}",
+            expected=f"integers of {operand.minimum} or more"
+            + (", as strides and dilations are" if operand.minimum == 1 else ""),
         )
     return tuple(int(number) for number in numbers)
+
+
+def _less_than(minimum: int) -> str:
+    return {0: "negative", 1: "not positive"}.get(minimum, f"less than {minimum}")
 
 
 def _is_int(value: object) -> bool:
