@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from linalg_ext import structured as structured
     from linalg_ext import transforms as transforms
     from linalg_ext.compiler import Kernel, compile, jit
+    from linalg_ext.compiler.einsum import einsum
     from linalg_ext.module import Module, parse
     from linalg_ext.notations import from_yaml, to_yaml
+    from linalg_ext.notations.tc import tc
+    from linalg_ext.notations.tc_writer import to_tc
     from linalg_ext.opdsl import structured_op
 
     __version__: str
@@ -28,6 +31,7 @@ __all__ = [
     "Kernel",
     "Module",
     "compile",
+    "einsum",
     "errors",
     "from_yaml",
     "jit",
@@ -36,6 +40,8 @@ __all__ = [
     "samples",
     "structured",
     "structured_op",
+    "tc",
+    "to_tc",
     "to_yaml",
     "transforms",
 ]
@@ -44,6 +50,7 @@ _LAZY = {
     "Kernel": "linalg_ext.compiler:Kernel",
     "Module": "linalg_ext.module:Module",
     "compile": "linalg_ext.compiler:compile",
+    "einsum": "linalg_ext.compiler.einsum:einsum",
     "errors": "linalg_ext.errors",
     "from_yaml": "linalg_ext.notations:from_yaml",
     "jit": "linalg_ext.compiler:jit",
@@ -52,6 +59,8 @@ _LAZY = {
     "samples": "linalg_ext.samples",
     "structured": "linalg_ext.structured",
     "structured_op": "linalg_ext.opdsl:structured_op",
+    "tc": "linalg_ext.notations.tc:tc",
+    "to_tc": "linalg_ext.notations.tc_writer:to_tc",
     "to_yaml": "linalg_ext.notations:to_yaml",
     "transforms": "linalg_ext.transforms",
 }

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+from typing import NoReturn
 
 
 @dataclass(frozen=True)
@@ -193,8 +194,28 @@ class ArgumentError(LinalgExtError, ValueError):
     """An argument of a call does not fit what is called."""
 
 
+class ArgumentTypeError(ArgumentError, TypeError):
+    """An argument is no object of the kind that is wanted."""
+
+
+class PathError(ArgumentError, RuntimeError):
+    """An order of contraction does not contract all operands into one."""
+
+
 class ArityError(ArgumentError, TypeError):
     """Too many or too few arguments, or an unknown or missing keyword."""
+
+
+class TraceError(ArgumentError, TypeError):
+    """A function under `jit` does what cannot be recorded."""
+
+
+class UnrecordedAttributeError(TraceError, AttributeError):
+    """A traced value has no attribute of that name, though an array may have."""
+
+
+class UnpicklableError(ArgumentError, TypeError):
+    """Something that lives in one process was to be pickled or copied."""
 
 
 class ShapeError(ArgumentError):
@@ -219,6 +240,17 @@ class ExecutionError(LinalgExtError, RuntimeError):
 
 class CrashError(LinalgExtError, RuntimeError):
     """A helper process died while it did something for us; the signal is in the message."""
+
+
+def refuse_pickling(what: str, cure: str) -> NoReturn:
+    """Raise the error for an object that lives in this process alone.
+
+    Raises:
+        ArgumentError: a TypeError too, as Python raises for what cannot be pickled.
+    """
+    raise UnpicklableError(
+        f"{what} cannot be pickled or copied: it lives in this process", cure=cure
+    )
 
 
 _PACKAGE = Path(__file__).resolve().parent

@@ -8,21 +8,30 @@ old one stays as it was, for whoever still holds handles into it.
 from __future__ import annotations
 
 import io
+import os
 import re
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from linalg_ext import dispatch
 from linalg_ext.bindings import ir as mlir
 from linalg_ext.context import new_context
 from linalg_ext.diagnostics import Diagnostic, collected, joined, of_error
-from linalg_ext.errors import ArgumentError, IRError, ParseError, VerificationError
+from linalg_ext.errors import (
+    ArgumentError,
+    IRError,
+    ParseError,
+    VerificationError,
+    refuse_pickling,
+)
 from linalg_ext.runtime import guard
 
 ModuleLike: TypeAlias = "Module | mlir.Module | mlir.Operation | mlir.OpView | str"
 """What every transformation accepts as a module."""
 
+_SUFFIXES = (".mlir", ".mlirbc")
+_UNREGISTERED = "-allow-unregistered-dialect"
 _VERIFIER_MESSAGE = re.compile(r"'[\w.$-]+' op ")
 
 
@@ -199,6 +208,9 @@ class Module:
     def __str__(self) -> str:
         return str(self._ir)
 
+    def __reduce__(self) -> NoReturn:
+        refuse_pickling("a Module", "copy it with module.clone(), or pickle its text, str(module)")
+
     def __repr__(self) -> str:
         functions = self.functions
         width = max(map(len, functions), default=0)
@@ -215,9 +227,16 @@ def as_module(source: ModuleLike) -> Module:
 def _check_text(text: Any) -> None:
     if not isinstance(text, str | bytes):
         raise ArgumentError(
-            f"{type(text).__name__} is not MLIR text", expected="a str, or the bytes of bytecode"
+            f"{type(text).__name__} is not MLIR text",
+            expected="a str, or the bytes of bytecode",
+            cure="read the file: Path(...).read_text()" if isinstance(text, os.PathLike) else None,
         )
     if isinstance(text, str):
+        if text.endswith(_SUFFIXES) and len(text.split()) == 1:
+            raise ParseError(
+                f"`{text}` is the name of a file, not MLIR text",
+                cure=f"read it: Path({text!r}).read_text()",
+            )
         try:
             text.encode()
         except UnicodeEncodeError as error:
@@ -234,6 +253,9 @@ def _rejected(text: str | bytes, found: tuple[Diagnostic, ...], filename: str) -
     return kind(
         _summary(found, "MLIR's parser rejects the text"),
         where=found[0].pointed(source, filename) if found else None,
+        cure="lx.parse(text, allow_unregistered=True) lets ops of unknown dialects pass"
+        if any(_UNREGISTERED in diagnostic.message for diagnostic in found)
+        else None,
         diagnostics=[diagnostic.shown(filename) for diagnostic in found],
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from linalg_ext.bindings import ir
@@ -124,3 +126,16 @@ def test_verify_finds_what_a_caller_broke():
     block.operations[0].operation.erase()
     with pytest.raises(VerificationError, match="invalid after me"):
         module.verify(after="me")
+
+
+def test_a_file_name_is_no_text() -> None:
+    with pytest.raises(ParseError, match=r"is the name of a file(.|\n)*read_text"):
+        Module.parse("model.mlir")
+    with pytest.raises(ArgumentError, match="read_text"):
+        Module.parse(Path("model.mlir"))  # type: ignore[arg-type]
+
+
+def test_the_cure_for_unknown_dialects_is_ours() -> None:
+    with pytest.raises(ParseError) as caught:
+        Module.parse('"lx.unknown"() : () -> ()')
+    assert "allow_unregistered=True" in str(caught.value.cure)

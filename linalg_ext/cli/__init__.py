@@ -13,7 +13,7 @@ from typing import Any
 import typer
 from typer.main import get_command
 
-COMMANDS = ("demo", "opt", "run", "yaml")
+COMMANDS = ("demo", "opt", "run", "yaml", "ods", "tc")
 """The commands, in the order of the help."""
 
 FAILURE = 1
@@ -30,9 +30,20 @@ app = typer.Typer(
 )
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        import linalg_ext
+
+        typer.echo(f"linalg-ext {linalg_ext.__version__}")
+        raise typer.Exit
+
+
 @app.callback()
 def _root(
     debug: bool = typer.Option(False, "--debug", help="Show the traceback of an error."),
+    version: bool = typer.Option(
+        False, "--version", help="Show the version.", callback=_show_version, is_eager=True
+    ),
 ) -> None:
     """Say once what a tensor operation is; write it down, rewrite it on real MLIR, run it."""
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from linalg_ext.errors import ArgumentError
-
-_STDIN = "-"
+from linalg_ext.cli.files import STDIN, read_module, write_text
 
 
 def opt(
     context: typer.Context,
-    file: Annotated[str, typer.Argument(help="An .mlir file, or - for standard input.")] = _STDIN,
+    file: Annotated[str, typer.Argument(help="An .mlir file, or - for standard input.")] = STDIN,
     pipeline: Annotated[
         str | None, typer.Option("-p", "--pass-pipeline", help="The passes, as one text.")
     ] = None,
@@ -49,7 +46,7 @@ def opt(
     file, passes = _file_and_passes(file, context.args)
     if pipeline is not None and passes:
         raise typer.BadParameter(f"give the passes with -p or as {passes[0]}, not both")
-    text, name = _read(file)
+    text, name = read_module(file)
     module = Module.parse(text, trusted=trusted, allow_unregistered=unregistered, filename=name)
     run = run_pipeline(
         module,
@@ -60,7 +57,7 @@ def opt(
     for message in (*run.diagnostics, run.output.rstrip()):
         if message:
             typer.echo(message, err=True)
-    _write(str(module), output)
+    write_text(str(module), output)
 
 
 opt.context_settings = {  # type: ignore[attr-defined]
@@ -94,36 +91,13 @@ def _list() -> None:
 def _file_and_passes(file: str, extra: list[str]) -> tuple[str, list[str]]:
     """Tell the file from the passes: mlir-opt takes them in any order."""
     given = [file, *extra]
-    passes = [argument for argument in given if argument.startswith("-") and argument != _STDIN]
+    passes = [argument for argument in given if argument.startswith("-") and argument != STDIN]
     files = [argument for argument in given if argument not in passes]
-    named = [argument for argument in files if argument != _STDIN]
+    named = [argument for argument in files if argument != STDIN]
     if len(named) > 1:
         raise typer.BadParameter(f"one file at a time, got {' and '.join(named)}")
-    return (named or [_STDIN])[0], passes
-
-
-def _read(file: str) -> tuple[str | bytes, str]:
-    data = sys.stdin.buffer.read() if file == _STDIN else Path(file).read_bytes()
-    name = "<stdin>" if file == _STDIN else file
-    if data.startswith(b"ML\xefR"):
-        return data, name
-    try:
-        return data.decode(), name
-    except UnicodeDecodeError as error:
-        raise ArgumentError(
-            f"{name} is no text: byte {error.start} is not UTF-8",
-            expected="MLIR's text or its bytecode",
-        ) from None
+    return (named or [STDIN])[0], passes
 
 
 def _print_stage(name: str, text: str) -> None:
     typer.echo(f"// -----// after {name} //----- //\n{text}", err=True)
-
-
-def _write(text: str, output: Path | None) -> None:
-    text = text if text.endswith("\n") else text + "\n"
-    if output is None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    else:
-        output.write_text(text, encoding="utf-8")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linalg_ext.errors import ArgumentError
+from linalg_ext.cli.files import read_module
+from linalg_ext.errors import ArgumentError, ExecutionError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from linalg_ext.compiler import Kernel
 
     Array = np.ndarray[Any, Any]
-
-_STDIN = "-"
 
 _NUMBERED = re.compile(r"(?:in|arr_|arg|input)_?(\d+)")
 """Names that tell the position of an argument; `arr_0` is what numpy.savez calls the first."""
@@ -58,12 +56,13 @@ def run(
     name tells a position, all its arrays in their order. Without --outputs the results are shown.
     """
     from linalg_ext.compiler import compile
+    from linalg_ext.module import Module
 
     arguments = _load(inputs) if inputs is not None else []
+    text, name = read_module(file)
     kernel = compile(
-        _read(file),
+        Module.parse(text, trusted=trusted, filename=name),
         entry,
-        trusted=trusted,
         checked=not unchecked,
         opt_level=opt_level,
         libraries=libraries or (),
@@ -73,7 +72,15 @@ def run(
         typer.echo(kernel.asm())
     arguments = _typed(arguments, kernel)
     start = time.perf_counter()
-    results = kernel(*arguments)
+    try:
+        results = kernel(*arguments)
+    except ArgumentError as error:
+        # The caller's line is one of ours: what was given stands in the file.
+        error.where = str(inputs) if inputs else "no --inputs were given"
+        raise
+    except ExecutionError as error:
+        error.where = name
+        raise
     typer.echo(f"ran       in {1e3 * (time.perf_counter() - start):.3g} ms", err=True)
     if results is None:
         # A function without results writes to its arguments.
@@ -81,14 +88,6 @@ def run(
             a for a, p in zip(arguments, kernel.signature.parameters, strict=True) if p.is_written
         )
     _hand_out(results if isinstance(results, tuple) else (results,), outputs)
-
-
-def _read(file: str) -> str | bytes:
-    data = sys.stdin.buffer.read() if file == _STDIN else Path(file).read_bytes()
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return data  # bytecode
 
 
 def _load(path: Path) -> list[Array]:
@@ -109,10 +108,16 @@ def _load(path: Path) -> list[Array]:
             f"{path} cannot be read: {error}",
             expected="a file that numpy.savez or numpy.save wrote, without Python objects",
         ) from error
-    numbered = {name: match for name in arrays if (match := _NUMBERED.fullmatch(name))}
+    numbered = {name: int(match[1]) for name in arrays if (match := _NUMBERED.fullmatch(name))}
     if not numbered:
         return list(arrays.values())
-    return [arrays[name] for name in sorted(numbered, key=lambda name: int(numbered[name][1]))]
+    # Other names may stand beside them: a file can hold what is expected too.
+    if len(set(numbered.values())) < len(numbered):
+        raise ArgumentError(
+            f"{path} has {', '.join(numbered)}: two of these names give the same position",
+            expected="in0, in1, ... or arr_0, arr_1, ..., one for each argument",
+        )
+    return [arrays[name] for name in sorted(numbered, key=numbered.__getitem__)]
 
 
 def _typed(arguments: list[Array], kernel: Kernel) -> list[Array]:

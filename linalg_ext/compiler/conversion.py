@@ -12,8 +12,14 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.compiler.argument import Argument, Array
-from linalg_ext.errors import DTypeError, ShapeError
-from linalg_ext.runtime.dtypes import DType, ElementType, integer_range
+from linalg_ext.errors import (
+    ArgumentError,
+    DTypeError,
+    LinalgExtError,
+    ShapeError,
+    caller_location,
+)
+from linalg_ext.runtime.dtypes import DType, ElementType, by_dtype, integer_range
 
 PYTHON_NUMBERS = (bool, int, float, complex)
 
@@ -25,6 +31,11 @@ _ACCEPTED = {
     "complex": "buifc",
 }
 _PYTHON_NAMES = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex"}
+
+
+def is_python_number(value: Any) -> bool:
+    """Whether this is one of Python's own numbers: it takes the dtype of what it meets."""
+    return isinstance(value, PYTHON_NUMBERS) and not isinstance(value, np.generic)
 
 
 def from_python(value: Any, element: ElementType, argument: Argument) -> Array:
@@ -57,6 +68,56 @@ def from_python(value: Any, element: ElementType, argument: Argument) -> Array:
         return array.astype(_wide_enough(low, high, element, argument))
     with np.errstate(over="ignore"):
         return array.astype(element.dtype)
+
+
+def as_array(value: Any, name: str) -> Array:
+    """An array of whatever makes one, with an element type that MLIR knows.
+
+    Args:
+        value: an array, a number, a (nested) list of numbers.
+        name: what errors call it.
+
+    Raises:
+        DTypeError: the dtype has no element type.
+        ArgumentError: a masked array, or no array at all.
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        raise ArgumentError(
+            f"{name} is a masked array, and compiled code knows no mask",
+            where=caller_location(),
+            cure="fill it first: array.filled(value)",
+        )
+    try:
+        array = np.asarray(value)
+    except LinalgExtError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(
+            f"{name} is a {type(value).__name__}, which makes no array",
+            where=caller_location(),
+            notes=[str(error)],
+        ) from None
+    if not isinstance(value, np.ndarray) and array.dtype.kind in "OSU":
+        raise DTypeError(
+            f"{name} is {_shown(value)}",
+            where=caller_location(),
+            expected="an array of numbers",
+        )
+    try:
+        by_dtype(array.dtype)
+    except DTypeError as error:
+        raise DTypeError(
+            f"{name}: {error.what}",
+            where=caller_location(),
+            expected=error.expected,
+            cure=error.cure,
+        ) from None
+    return array
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"a {type(value).__name__}"
 
 
 def _from_int(value: int, element: ElementType, argument: Argument) -> Array:

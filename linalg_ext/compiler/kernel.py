@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from linalg_ext.errors import (
     ArityError,
     ExecutionError,
     caller_location,
+    refuse_pickling,
 )
 from linalg_ext.runtime.buffers import take_over
 from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayout
@@ -94,7 +95,7 @@ class Kernel:
             if isinstance(argument, ArrayArgument) and argument.is_written
         )
 
-    def __call__(self, *args: Any, out: Any = None) -> Any:
+    def __call__(self, *args: Any, out: Any = None, **unknown: Any) -> Any:
         """Run the entry.
 
         Args:
@@ -114,6 +115,8 @@ class Kernel:
             ExecutionError: an assertion of the module failed. What `out` and written arguments
                 hold then is undefined.
         """
+        if unknown:
+            self._refuse_keywords(unknown)
         if len(args) != self._arity:
             self._refuse_arity(len(args))
         prepared = [
@@ -252,6 +255,16 @@ class Kernel:
         raise ExecutionError(
             f"`{self.signature.name}` stopped: {message}", where=caller_location(), notes=notes
         )
+
+    def _refuse_keywords(self, unknown: Mapping[str, Any]) -> None:
+        raise ArityError(
+            f"`{self.signature.name}` has no argument {', '.join(map(repr, unknown))}",
+            where=caller_location(),
+            expected=f"arrays in the order of {self.signature}, and out=",
+        )
+
+    def __reduce__(self) -> NoReturn:
+        refuse_pickling("a compiled kernel", "send the module's text, and compile it there")
 
     def _refuse_arity(self, count: int) -> None:
         raise ArityError(

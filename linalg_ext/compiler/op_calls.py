@@ -12,6 +12,7 @@ import numpy as np
 
 from linalg_ext.bindings import func, ir
 from linalg_ext.compiler.compilation import compile
+from linalg_ext.compiler.conversion import as_array, is_python_number
 from linalg_ext.compiler.kernel import Kernel
 from linalg_ext.compiler.op_dtypes import resolve_dtypes, unsigned_type_vars
 from linalg_ext.compiler.overlap import share_memory
@@ -19,8 +20,15 @@ from linalg_ext.context import new_context
 from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
 from linalg_ext.definition.call_inputs import split_inputs
 from linalg_ext.definition.call_shapes import Shape, resolve_shapes
-from linalg_ext.definition.model import OpDefinition, OperandKind
-from linalg_ext.errors import ArgumentError, ArityError, DTypeError, ShapeError
+from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
+from linalg_ext.errors import (
+    ArgumentError,
+    ArityError,
+    DTypeError,
+    LinalgExtError,
+    ShapeError,
+    caller_location,
+)
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.structured.calls import build, results_of
@@ -48,6 +56,16 @@ def call_on_arrays(
     Raises:
         ArgumentError: of the kind that tells what is wrong, before anything ran.
     """
+    try:
+        return _call(op, operands, keywords)
+    except LinalgExtError as error:
+        error.where = error.where or caller_location()
+        raise
+
+
+def _call(
+    op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]
+) -> Array | tuple[Array, ...]:
     definition = op.definition
     keywords = dict(keywords)
     out = _per_output(definition, "out", keywords.pop("out", None))
@@ -61,10 +79,15 @@ def call_on_arrays(
         else _array(definition, operand.name, value)
         for operand, value in zip(definition.inputs, given, strict=True)
     }
+    # Python's numbers have no dtype of their own, for a tensor of rank 0 no more than for a scalar.
+    deciding = {
+        operand.name: value if is_python_number(value) else inputs[operand.name]
+        for operand, value in zip(definition.inputs, given, strict=True)
+    }
     inits = {name: _array(definition, name, value) for name, value in init.items()}
     outs = {name: _out(definition, name, value) for name, value in out.items()}
     known = {name: array.dtype for name, array in {**inits, **outs}.items()}
-    dtypes = resolve_dtypes(definition, inputs, known, dtype)
+    dtypes = resolve_dtypes(definition, deciding, known, dtype)
     tensors = [o for o in definition.inputs if o.kind is OperandKind.INPUT_TENSOR]
     known_shapes = {name: array.shape for name, array in {**inits, **outs}.items()}
     shapes = resolve_shapes(
@@ -72,7 +95,7 @@ def call_on_arrays(
     )
     kernel = _kernel(op, _Call(definition, dtypes, shapes, attributes, frozenset(inits)))
     arguments = [
-        _converted(inputs[operand.name], dtypes[str(operand.type_var)])
+        _fitted(definition, operand, deciding[operand.name], dtypes[str(operand.type_var)])
         for operand in definition.inputs
     ]
     arguments += [
@@ -195,24 +218,12 @@ def _dtype(definition: OpDefinition, value: Any) -> DType | None:
 
 
 def _array(definition: OpDefinition, name: str, value: Any) -> Array:
-    if isinstance(value, np.ma.MaskedArray):
-        raise ArgumentError(
-            f"{definition.name}: {name} is a masked array, and compiled code knows no mask",
-            cure="fill it first: array.filled(value)",
-        )
-    try:
-        array = np.asarray(value)
-        by_dtype(array.dtype)
-    except DTypeError as error:
-        raise DTypeError(f"{definition.name}: {name}: {error}") from None
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{definition.name}: {name} is no array", notes=[str(error)]) from None
-    return array
+    return as_array(value, f"{definition.name}: {name}")
 
 
 def _scalar(definition: OpDefinition, name: str, value: Any) -> Any:
     """A number as it is given: Python's take part in dtypes as weakly as in NumPy."""
-    if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
+    if is_python_number(value):
         return value
     array = _array(definition, name, value)
     if array.ndim:
@@ -230,6 +241,22 @@ def _out(definition: OpDefinition, name: str, value: Any) -> Array:
             expected="a NumPy array, which is overwritten",
         )
     return _array(definition, name, value)
+
+
+def _fitted(definition: OpDefinition, operand: Operand, value: Any, dtype: DType) -> Any:
+    """An input in the dtype of its type variable; a Python number stays one for a scalar."""
+    if not is_python_number(value):
+        return _converted(value, dtype)
+    if operand.kind is OperandKind.SCALAR:
+        return value
+    try:
+        return np.asarray(value, dtype)
+    except (OverflowError, TypeError) as error:
+        raise DTypeError(
+            f"{definition.name}: {operand.name} is {value!r}, which {dtype} cannot hold",
+            cure="give it a dtype of its own, as in np.int64(...), or give dtype=",
+            notes=[str(error)],
+        ) from None
 
 
 def _converted(value: Any, dtype: DType) -> Any:

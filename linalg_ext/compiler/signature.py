@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -232,6 +233,9 @@ def _array(type_: Any, text: str, kind: Literal["tensor", "memref"], where: str)
         raise _unsupported(
             text, where, f"a vector of {element} is packed into bits", "vectors of whole bytes"
         )
+    sizes = [size for size in (*shape, *vector) if size is not None]
+    if 0 not in sizes and math.prod(sizes) * element.storage > sys.maxsize:
+        raise _unsupported(text, where, "it is larger than any memory", "fewer elements")
     return ArrayType(text, kind, (*shape, *vector), element, vector)
 
 

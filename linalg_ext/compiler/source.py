@@ -8,10 +8,8 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.diagnostics import collected, of_error
-from linalg_ext.errors import ArgumentError, ParseError, VerificationError
+from linalg_ext.errors import ArgumentError, VerificationError
 from linalg_ext.module import Module, ModuleLike
-
-_SUFFIXES = (".mlir", ".mlirbc")
 
 
 def own_copy(source: ModuleLike | bytes, *, trusted: bool) -> Module:
@@ -25,11 +23,6 @@ def own_copy(source: ModuleLike | bytes, *, trusted: bool) -> Module:
         ArgumentError: `source` is no module.
         ParseError, VerificationError, CrashError: it is not a valid one.
     """
-    if isinstance(source, str) and source.endswith(_SUFFIXES) and len(source.split()) == 1:
-        raise ParseError(
-            f"`{source}` is the name of a file, not MLIR text",
-            cure=f"read it: Path({source!r}).read_text()",
-        )
     if isinstance(source, str | bytes):
         return Module.parse(source, trusted=trusted)
     if isinstance(source, Module):

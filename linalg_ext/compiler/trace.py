@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 
 from linalg_ext.bindings import func, ir
 from linalg_ext.compiler.compilation import compile
+from linalg_ext.compiler.conversion import as_array
 from linalg_ext.compiler.kernel import Kernel
-from linalg_ext.compiler.traced import Traced, as_traced, element_type
+from linalg_ext.compiler.traced import Traced, as_traced, element_type, new_trace
+from linalg_ext.compiler.unrecorded import refuse
 from linalg_ext.context import new_context
 from linalg_ext.definition.call_shapes import Shape
-from linalg_ext.errors import ArgumentError, SourceLocation, caller_location
+from linalg_ext.errors import (
+    ArgumentError,
+    ArityError,
+    SourceLocation,
+    caller_location,
+    refuse_pickling,
+)
 from linalg_ext.module import Module
-from linalg_ext.runtime.dtypes import DType, by_dtype
+from linalg_ext.runtime.dtypes import DType
 
 Spec = tuple[Shape, DType]
 
@@ -36,15 +45,22 @@ class JitFunction:
         functools.update_wrapper(self, function)
         self._function = function
         self._kernels: dict[tuple[Spec, ...], Kernel] = {}
+        self._counts: set[int] = set()
         self._lock = threading.Lock()
 
-    def __call__(self, *arrays: Any, out: Any = None) -> Any:
+    def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> Any:
         """Run the function, compiling it first where these dtypes and shapes are new.
+
+        Inside another traced function it is traced along, as a plain function would be.
 
         Raises:
             ArgumentError: an argument is no array, or the function does what cannot be traced.
         """
-        given = [np.asarray(array) for array in arrays]
+        if any(isinstance(value, Traced) for value in (*arrays, *named.values())):
+            if out is not None:
+                refuse(f"{self.__name__}: out= inside a traced function", "leave it out")
+            return self._function(*arrays, **named)
+        given = self._arrays(arrays, named)
         specs = self._specs(given)
         kernel = self._kernels.get(specs)
         if kernel is None:
@@ -54,15 +70,57 @@ class JitFunction:
                     kernel = self._kernels[specs] = self.lower(*given).compile()
         return kernel(*given, out=out)
 
-    def lower(self, *arrays: Any) -> Lowered:
-        """Trace the function for arrays of these dtypes and shapes; nothing is run."""
-        specs = self._specs([np.asarray(array) for array in arrays])
-        return _trace(self._function, specs)
+    def lower(self, *arrays: Any, **named: Any) -> Lowered:
+        """Trace the function for arrays of these dtypes and shapes; nothing is run.
+
+        Raises:
+            ArgumentError: as for a call.
+        """
+        return _trace(self._function, self._specs(self._arrays(arrays, named)))
+
+    def _arrays(
+        self, arrays: tuple[Any, ...], named: Mapping[str, Any]
+    ) -> list[np.ndarray[Any, Any]]:
+        """What is given as arrays, in the order of the parameters."""
+        if named or not self._takes(len(arrays)):
+            arrays = self._bound(arrays, named)
+        return [
+            as_array(value, f"argument {index} of {self.__name__}")
+            for index, value in enumerate(arrays)
+        ]
+
+    def _takes(self, count: int) -> bool:
+        if count not in self._counts:
+            self._bound((None,) * count, {})
+            self._counts.add(count)
+        return True
+
+    def _bound(self, arrays: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        try:
+            signature = inspect.signature(self._function)
+        except (TypeError, ValueError):  # a function of C that does not tell
+            return arrays
+        try:
+            bound = signature.bind(*arrays, **named)
+        except TypeError as error:
+            raise ArityError(
+                f"{self.__name__}: {error}",
+                where=caller_location(),
+                expected=f"{self.__name__}{signature}",
+            ) from None
+        if bound.kwargs:
+            raise ArityError(
+                f"{self.__name__} takes {', '.join(bound.kwargs)} by name alone",
+                where=caller_location(),
+                cure="arrays are parameters that have a position",
+            )
+        return bound.args
 
     def _specs(self, arrays: Sequence[np.ndarray[Any, Any]]) -> tuple[Spec, ...]:
-        for array in arrays:
-            by_dtype(array.dtype)
         return tuple((array.shape, array.dtype) for array in arrays)
+
+    def __reduce__(self) -> NoReturn:
+        refuse_pickling("a jitted function", "pickle the plain function, and jit it there")
 
     def __repr__(self) -> str:
         return f"<jit {self.__name__}, {len(self._kernels)} kernel(s)>"
@@ -118,7 +176,7 @@ def jit(function: Callable[..., Any]) -> JitFunction:
 def _trace(function: Callable[..., Any], specs: Sequence[Spec]) -> Lowered:
     name = getattr(function, "__name__", "function")
     name = name if name.isidentifier() else "function"
-    with new_context() as context, _location(function, context):
+    with new_context() as context, _location(function, context), new_trace():
         module = ir.Module.create()
         types = [ir.RankedTensorType.get(shape, element_type(dtype)) for shape, dtype in specs]
         with ir.InsertionPoint(module.body):
@@ -137,6 +195,8 @@ def _trace(function: Callable[..., Any], specs: Sequence[Spec]) -> Lowered:
 
 def _results(name: str, returned: Any) -> list[Traced]:
     values = returned if isinstance(returned, (tuple, list)) else (returned,)
+    if not values:
+        raise ArgumentError(f"{name} returns nothing under jit", expected="a traced array")
     for value in values:
         if not isinstance(value, (Traced, np.ndarray, float, int, complex)):
             raise ArgumentError(

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NoReturn
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
 
 import numpy as np
 
 from linalg_ext import opdsl_defs as ops
 from linalg_ext.bindings import arith, ir, linalg, tensor
+from linalg_ext.compiler.conversion import is_python_number
 from linalg_ext.compiler.op_dtypes import common_dtype, resolve_dtypes, unsigned_type_vars
+from linalg_ext.compiler.unrecorded import Unrecorded, refuse, refuse_function
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.call_inputs import split_inputs
 from linalg_ext.definition.call_shapes import Shape, resolve_shapes
 from linalg_ext.definition.model import OpDefinition, OperandKind
-from linalg_ext.errors import ArgumentError, DTypeError, ShapeError, caller_location
+from linalg_ext.errors import ArgumentError, DTypeError, LinalgExtError, ShapeError, caller_location
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.structured.calls import build, results_of
@@ -22,38 +27,46 @@ from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.operands import bind
 from linalg_ext.structured.outputs import initial_tensor
 
+_current: ContextVar[object | None] = ContextVar("linalg_ext_trace", default=None)
+"""The trace that runs in this thread: values of another are of another context, or dead."""
+
 Operand = "Traced | np.ndarray[Any, Any] | float"
 
 
-class Traced:
+class Traced(Unrecorded):
     """An array of the traced function: a tensor in the IR that is being built.
 
     Operators follow NumPy's rules of dtypes and broadcasting; broadcasts are recorded as such. Ops
     of `lx.ops` and of the user take traced values as they take arrays.
 
     Attributes:
-        value: the tensor.
         dtype: its dtype, which knows whether integers are unsigned.
+        shape: the sizes; all of them are known.
     """
 
     __linalg_ext_traced__ = True
-    __array_ufunc__ = None  # NumPy's operators leave `array + traced` to us
-    __hash__ = None  # type: ignore[assignment]  # equality is an element-wise question
 
     def __init__(self, value: ir.Value, dtype: DType) -> None:
-        self.value = value
+        shape = ir.ShapedType(value.type)
+        self._value = value
+        self._trace = _current.get()
         self.dtype = dtype
+        self.shape: Shape = tuple(shape.get_dim_size(axis) for axis in range(shape.rank))
 
     @property
-    def shape(self) -> Shape:
-        """The sizes; all of them are known."""
-        shape = ir.ShapedType(self.value.type)
-        return tuple(shape.get_dim_size(axis) for axis in range(shape.rank))
+    def value(self) -> ir.Value:
+        """The tensor, while the function that it belongs to is traced.
+
+        Raises:
+            TraceError: that trace is over, or not the one that runs; the tensor may be gone.
+        """
+        _check_trace([self])
+        return self._value
 
     @property
     def ndim(self) -> int:
         """The number of dimensions."""
-        return ir.ShapedType(self.value.type).rank
+        return len(self.shape)
 
     def __add__(self, other: Any) -> Traced:
         return _operator(ops.add, self, other)
@@ -82,40 +95,59 @@ class Traced:
     def __neg__(self) -> Traced:
         return _one(ops.negf, self)
 
+    def __pos__(self) -> Traced:
+        return self
+
     def __matmul__(self, other: Any) -> Traced:
-        if self.ndim != 2 or np.ndim(other) != 2:
+        other = as_traced(other)
+        if self.ndim != 2 or other.ndim != 2:
             raise ShapeError(
-                f"`@` of ranks {self.ndim} and {np.ndim(other)}",
+                f"`@` of ranks {self.ndim} and {other.ndim}",
                 where=caller_location(),
                 expected="two matrices",
                 cure="use the op for these ranks: lx.ops.matvec, vecmat, dot, batch_matmul",
             )
         return _one(ops.matmul, self, other)
 
-    def __bool__(self) -> NoReturn:
-        raise ArgumentError(
-            "the truth of a traced value is not known while the function is traced",
-            where=caller_location(),
-            cure="compute with lx.ops.select instead of branching on values",
-        )
+    def __rmatmul__(self, other: Any) -> Traced:
+        return as_traced(other) @ self
 
-    def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        raise ArgumentError(
-            "a traced value has no numbers: it cannot become a NumPy array",
-            where=caller_location(),
-            cure="use lx.ops, the operators + - * / @, or an op of your own inside the function",
-        )
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Traced:
+        """NumPy's operators, as in `array + traced`; its functions are not recorded."""
+        recorded = _UFUNCS.get(ufunc)
+        if method != "__call__" or keywords or recorded is None:
+            refuse_function(ufunc.__name__, ufunc.__name__ in dir(ops))
+        # Ours decide: an array would only come back here.
+        result: Traced = recorded(*(as_operand(value) for value in inputs))
+        return result
 
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of a traced value of rank 0")
         return self.shape[0]
 
-    def __iter__(self) -> NoReturn:
-        raise ArgumentError("a traced value cannot be iterated over", where=caller_location())
-
     def __repr__(self) -> str:
         return f"Traced({self.dtype}{list(self.shape)})"
+
+
+@contextmanager
+def new_trace() -> Iterator[None]:
+    """A trace: traced values made inside can be used inside, and nowhere else."""
+    token = _current.set(object())
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def _check_trace(values: Iterable[Any]) -> None:
+    """Refuse traced values of another trace than the one that runs: theirs may be gone."""
+    for value in values:
+        if isinstance(value, Traced) and value._trace is not _current.get():
+            refuse(
+                f"{value!r} belongs to another trace, which is over or runs around this one",
+                "return it from the function that made it, or pass it in as an argument",
+            )
 
 
 def call_on_traced(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -129,7 +161,16 @@ def call_on_traced(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[s
     Raises:
         ArgumentError: as on arrays; `out=` has no meaning here.
     """
+    try:
+        return _record(op, operands, keywords)
+    except LinalgExtError as error:
+        error.where = error.where or caller_location()
+        raise
+
+
+def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     definition = op.definition
+    _check_trace((*operands, *keywords.values()))
     keywords = dict(keywords)
     if "out" in keywords:
         raise ArgumentError(
@@ -141,7 +182,7 @@ def call_on_traced(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[s
     given = split_inputs(definition, operands, keywords)
     attributes = resolve_attributes(definition, keywords, also=("init", "dtype"))
     inputs = {
-        o.name: value if _is_number(value) else as_traced(value)
+        o.name: value if is_python_number(value) else as_traced(value)
         for o, value in zip(definition.inputs, given, strict=True)
     }
     inits = _initial_values(definition, init)
@@ -194,7 +235,7 @@ def as_traced(value: Any, dtype: DType | None = None) -> Traced:
     """A traced value as it is; an array or a number as a constant of the function."""
     if isinstance(value, Traced):
         return value
-    array = np.asarray(value, dtype if _is_number(value) else None)
+    array = _constant(value, dtype)
     element = element_type(array.dtype)
     kind = ir.RankedTensorType.get(array.shape, element)
     if array.ndim == 0:
@@ -210,6 +251,49 @@ def as_traced(value: Any, dtype: DType | None = None) -> Traced:
     content = np.ascontiguousarray(array).view(np.uint8).data
     elements = ir.DenseElementsAttr.get(content, type=kind)
     return Traced(arith.constant(kind, elements), array.dtype)
+
+
+def _constant(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
+    if isinstance(value, np.ma.MaskedArray):
+        raise ArgumentError(
+            "a masked array cannot be a constant of a traced function",
+            where=caller_location(),
+            cure="fill it first: array.filled(value)",
+        )
+    try:
+        array = np.asarray(value, dtype if is_python_number(value) else None)
+        by_dtype(array.dtype)
+    except OverflowError as error:
+        raise DTypeError(
+            f"{value} does not fit the dtype {dtype} that it meets",
+            where=caller_location(),
+            cure="give it a dtype of its own, as in np.int64(...)",
+            notes=[str(error)],
+        ) from None
+    except DTypeError as error:
+        raise DTypeError(
+            f"a {type(value).__name__} cannot be traced: {error.what}",
+            where=caller_location(),
+            expected=error.expected,
+            cure=error.cure,
+        ) from None
+    return array
+
+
+def as_operand(value: Any) -> Any:
+    """An operand that does not hand an operator back to NumPy."""
+    return as_traced(value) if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+_UFUNCS: dict[Any, Callable[..., Any]] = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.true_divide: operator.truediv,
+    np.matmul: operator.matmul,
+    np.negative: operator.neg,
+}
+"""What NumPy's operators call, and the operator that records it."""
 
 
 def _one(op: StructuredOp, *operands: Any, **keywords: Any) -> Traced:
@@ -234,7 +318,12 @@ def _operator(op: StructuredOp, lhs: Any, rhs: Any) -> Traced:
 
 
 def _common(op: str, *values: Any) -> DType:
-    return common_dtype(op, [v.dtype if isinstance(v, Traced) else v for v in values])
+    _check_trace(values)
+    # NumPy would read a text as the name of a dtype.
+    arrays = [
+        v if is_python_number(v) or isinstance(v, Traced) else _constant(v, None) for v in values
+    ]
+    return common_dtype(op, [v.dtype if isinstance(v, Traced) else v for v in arrays])
 
 
 def _as_inexact(lhs: Any, rhs: Any) -> tuple[Any, Any]:
@@ -303,7 +392,3 @@ def _scalar(definition: OpDefinition, name: str, value: Any, dtype: DType) -> ir
             )
         return tensor.ExtractOp(_cast(value, dtype).value, []).result
     return number_constant(value, element_type(dtype))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic)

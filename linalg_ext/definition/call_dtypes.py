@@ -35,7 +35,8 @@ def resolve_dtypes(
     Raises:
         DTypeError: dtypes have no common dtype, or no input decides.
     """
-    dtypes = {name: np.dtype(fixed) for name, fixed in PREDEFINED.items()}
+    used = {str(type_var) for type_var in definition.all_type_vars}
+    dtypes = {name: np.dtype(fixed) for name, fixed in PREDEFINED.items() if name in used}
     wanted = {} if dtype is None else dict.fromkeys(_names(definition.outputs), np.dtype(dtype))
     given = {**outputs, **wanted}
     for output in definition.outputs:

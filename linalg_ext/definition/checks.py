@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from linalg_ext.definition.affine import AffineDim, AffineExpr
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind
-from linalg_ext.definition.scalar import Access, Apply, Index
+from linalg_ext.definition.scalar import Access, Apply, Index, Size
 from linalg_ext.definition.types import PREDEFINED
 from linalg_ext.errors import DefinitionError, SourceLocation
 
@@ -155,6 +155,12 @@ def _check_assignment(
             elif expr is target:
                 _warn_of_rank(operand, target, where)
             _check_symbols(definition, expr, where)
+        elif isinstance(expr, Size) and expr.symbol not in definition.symbols:
+            raise DefinitionError(
+                f"size({expr.symbol}): {expr.symbol} is no symbol of a shape or an index attribute",
+                where=where,
+                expected=f"one of {', '.join(f'S.{name}' for name in definition.symbols)}",
+            )
         elif isinstance(expr, Index) and expr.dim not in definition.dims:
             raise DefinitionError(
                 f"index({expr.dim}): {expr.dim} is no dimension of the iteration space",
@@ -289,6 +295,14 @@ def _check_outputs(definition: OpDefinition, locate: Locate) -> None:
             where=locate(again),
             cure="combine the two expressions into one assignment",
         )
+    for output in definition.outputs:
+        if len(accesses := definition.accesses[output.name]) > 1:
+            reader = next(a for a in definition.assignments if a.target.operand != output.name)
+            raise DefinitionError(
+                f"output {output.name} is accessed as {_accesses(output.name, accesses)}",
+                where=locate(reader),
+                cure="an output is read with the indices that it is written with",
+            )
     missing = [output.name for output in definition.outputs if output.name not in targets]
     if missing:
         raise DefinitionError(
@@ -307,6 +321,8 @@ def _check_uses(definition: OpDefinition, locate: Locate) -> None:
         for expr in indices
         for symbol in expr.symbols
     }
+    used |= {s for o in definition.operands if o.kind.is_tensor for e in o.shape for s in e.symbols}
+    used |= {expr.symbol for expr in definition.expressions() if isinstance(expr, Size)}
     for operand in definition.operands:
         where = locate(operand)
         if operand.kind.is_tensor and not definition.accesses[operand.name]:
@@ -328,12 +344,13 @@ def _check_uses(definition: OpDefinition, locate: Locate) -> None:
             )
         unused = (
             []
-            if operand.kind is not OperandKind.INDEX_ATTR
+            # Where a type is stated it says how many values there are, read or not.
+            if operand.kind is not OperandKind.INDEX_ATTR or operand.attribute_type is not None
             else [symbol for expr in operand.shape for symbol in expr.symbols if symbol not in used]
         )
         if unused:
             raise DefinitionError(
-                f"symbol {unused[0]} of {operand.name} occurs in no index",
+                f"symbol {unused[0]} of {operand.name} occurs in no index, shape or size()",
                 where=where,
                 cure=f"use it, as in A[D.m * S.{unused[0]}], or remove it",
             )
@@ -366,3 +383,7 @@ def _names(operands: Iterable[Operand]) -> str:
 def _as_written(target: Access) -> str:
     """An access to plain dimensions, as OpDSL spells it."""
     return f"{target.operand}[{_dims(map(str, target.indices))}]"
+
+
+def _accesses(name: str, accesses: Iterable[tuple[AffineExpr, ...]]) -> str:
+    return " and ".join(f"{name}[{', '.join(map(str, indices))}]" for indices in accesses)

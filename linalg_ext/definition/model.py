@@ -54,6 +54,27 @@ class OperandKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class AttributeType:
+    """The type that a notation states for an attribute: `2xi32`, `i64`, `f32[]`.
+
+    Attributes:
+        element: MLIR's spelling of the type of one value.
+        sizes: the dimensions of an array of fixed size; empty for a single value and for a list.
+        is_list: a list of any length.
+        is_optional: the op may be without it; each value is then 1.
+    """
+
+    element: str
+    sizes: tuple[int, ...] = ()
+    is_list: bool = False
+    is_optional: bool = False
+
+    def __str__(self) -> str:
+        sizes = "".join(f"{size}x" for size in self.sizes)
+        return f"{sizes}{self.element}{'[]' if self.is_list else ''}"
+
+
+@dataclass(frozen=True, slots=True)
 class Operand:
     """An operand of a definition.
 
@@ -63,7 +84,10 @@ class Operand:
         type_var: element type of a tensor, type of a scalar; None for attributes.
         shape: sizes of a tensor, over symbols; symbols that an index attribute binds.
         index_dims: for a tensor that is never read, the dimensions that its own stand for.
-        default: the values of an index attribute, the function of a function attribute.
+        default: the values of an index attribute, None where a call must give them; the function
+            of a function attribute.
+        attribute_type: the type of an index attribute, where the notation states it.
+        minimum: the least value of an index attribute.
     """
 
     name: str
@@ -72,6 +96,8 @@ class Operand:
     shape: tuple[AffineExpr, ...] = ()
     index_dims: tuple[AffineExpr, ...] | None = None
     default: tuple[int, ...] | Function | None = None
+    attribute_type: AttributeType | None = None
+    minimum: int = 1
 
     @property
     def rank(self) -> int:
@@ -81,11 +107,21 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """How an assignment accumulates: the function and the dimensions it runs over."""
+    """How an assignment accumulates.
 
-    function: Function
+    Attributes:
+        function: combines the value before with the new one; None for a fold, whose value says
+            itself what becomes of the value before.
+        dims: the dimensions that it runs over, in the order of the iteration space.
+        attribute: the function attribute that chooses the function at a call, or None.
+        initial: what it starts from where a call gives nothing: a number, or the function whose
+            neutral element it is; None for a fold that must be given a start.
+    """
+
+    function: Function | None
     dims: tuple[str, ...]
     attribute: str | None = None
+    initial: Function | float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +257,12 @@ class OpDefinition:
         """Type variables of the operands, in order, each once."""
         return tuple(dict.fromkeys(o.type_var for o in self.operands if o.type_var is not None))
 
+    @property
+    def all_type_vars(self) -> tuple[TypeVar, ...]:
+        """Type variables of the operands, then those that only a cast names, each once."""
+        casts = (e.type_var for e in self.expressions() if isinstance(e, Apply))
+        return tuple(dict.fromkeys((*self.type_vars, *(t for t in casts if t is not None))))
+
     def expressions(self) -> Iterator[ScalarExpr]:
         """Every scalar expression of every assignment, the targets excepted."""
         for assignment in self.assignments:
@@ -337,4 +379,6 @@ def _describe_operand(operand: Operand) -> str:
         return f"{operand.name}: {operand.type_var}"
     if isinstance(operand.default, tuple):
         return f"{operand.name}={list(operand.default)}"
+    if operand.default is None:
+        return operand.name
     return f"{operand.name}={operand.default}"

@@ -14,7 +14,8 @@ def neutral_element(function: str, dtype: np.dtype[Any]) -> Any:
     """The value `e` with `function(e, x) == x` for every `x` of a dtype, as a NumPy scalar.
 
     Args:
-        function: `add`, `mul`, `max_signed`, `min_signed`, `max_unsigned` or `min_unsigned`.
+        function: `add`, `mul`, `max_signed`, `min_signed`, `max_unsigned`, `min_unsigned`, `and`,
+            `or` or `xor`.
         dtype: any NumPy or ml_dtypes dtype. For a maximum over floats it is minus infinity, or the
             lowest number of a format that has no infinity.
 
@@ -29,12 +30,26 @@ def neutral_element(function: str, dtype: np.dtype[Any]) -> Any:
         return zero
     if function == "mul":
         return dtype.type(1)
+    if function in ("and", "or", "xor"):
+        return _neutral_of_bits(function, dtype)
     if dtype.kind == "c" or function.partition("_")[0] not in ("max", "min"):
         raise DTypeError(f"{function} has no neutral element for {dtype}", cure="give init=")
     largest = function.startswith("min")
     if dtype == np.bool_:
         return dtype.type(largest)
     return _extreme(dtype, largest=largest, unsigned=function.endswith("_unsigned"))
+
+
+def _neutral_of_bits(function: str, dtype: np.dtype[Any]) -> Any:
+    if dtype == np.bool_:
+        return dtype.type(function == "and")
+    try:
+        limits: Any = ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
+    except ValueError:
+        raise DTypeError(f"{function} has no meaning for {dtype}") from None
+    if function != "and":
+        return dtype.type(0)
+    return dtype.type(-1 if limits.min < 0 else limits.max)
 
 
 def _extreme(dtype: np.dtype[Any], *, largest: bool, unsigned: bool) -> Any:

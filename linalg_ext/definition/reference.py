@@ -8,18 +8,25 @@ function on unsigned integers computes on their values.
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.attributes import CallAttributes
-from linalg_ext.definition.functions import Function
 from linalg_ext.definition.model import IteratorType, OpDefinition
-from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr, ScalarOperand
+from linalg_ext.definition.numpy_functions import apply_function, cast_values
+from linalg_ext.definition.scalar import (
+    Access,
+    Apply,
+    Const,
+    Index,
+    ScalarExpr,
+    ScalarOperand,
+    Size,
+)
+from linalg_ext.definition.shapes import symbol_sizes
 from linalg_ext.definition.types import PREDEFINED
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -46,7 +53,9 @@ def evaluate(
     parallel = [extents[dim] for dim in spaces[IteratorType.PARALLEL]]
     grid = dict(zip(spaces[IteratorType.PARALLEL], np.indices(parallel, sparse=True), strict=True))
     sizes = [range(extents[dim]) for dim in spaces[IteratorType.REDUCTION]]
-    scope = _Scope(_symbols(definition, operands, attributes), dtypes, attributes, tuple(parallel))
+    shapes = {o.name: operands[o.name].shape for o in definition.operands if o.kind.is_tensor}
+    sizes_of_symbols = symbol_sizes(definition, shapes, attributes.symbols)
+    scope = _Scope(dtypes, attributes, sizes_of_symbols, tuple(parallel))
     for point in itertools.product(*sizes):
         position = {
             **grid,
@@ -67,36 +76,19 @@ def _axes(definition: OpDefinition, kind: IteratorType) -> list[str]:
     return [d for d, k in zip(definition.dims, definition.iterator_types, strict=True) if k is kind]
 
 
-def _symbols(
-    definition: OpDefinition, operands: Mapping[str, Array], attributes: CallAttributes
-) -> dict[AffineExpr, int]:
-    """What the symbols stand for: sizes of the operands, values of index attributes."""
-    values: dict[AffineExpr, int] = {}
-    for operand in definition.operands:
-        if operand.kind.is_tensor:
-            sizes = operands[operand.name].shape
-            values.update(
-                (expr, size)
-                for expr, size in zip(operand.shape, sizes, strict=False)
-                if isinstance(expr, AffineSymbol)
-            )
-    values.update((AffineSymbol(name), value) for name, value in attributes.symbols.items())
-    return values
-
-
 class _Scope:
     """What an expression refers to while it is evaluated."""
 
     def __init__(
         self,
-        symbols: Mapping[AffineExpr, int],
         dtypes: Mapping[str, np.dtype[Any]],
         attributes: CallAttributes,
+        symbols: Mapping[AffineExpr, int],
         shape: Sequence[int],
     ) -> None:
-        self.symbols = symbols
         self.dtypes = {**{k: np.dtype(v) for k, v in PREDEFINED.items()}, **dtypes}
         self.attributes = attributes
+        self.symbols = symbols
         self.shape = tuple(shape)
 
     def indices(self, access: Access, position: Mapping[str, Any]) -> tuple[Array, ...]:
@@ -121,83 +113,15 @@ class _Scope:
                 return np.asarray(value, np.int64 if isinstance(value, int) else np.float64)
             case Index(dim=dim):
                 return np.asarray(position[dim])
+            case Size(symbol=symbol):
+                return np.asarray(self.symbols[AffineSymbol(symbol)], np.int64)
             case Apply():
                 args = [self.value(arg, position, arrays) for arg in expr.args]
                 function = expr.function
                 if expr.attribute is not None:
                     function = self.attributes.functions[expr.attribute]
                 if expr.type_var is not None:
-                    return _cast(args[0], self.dtypes[expr.type_var.name], function.name)
-                return _apply(function, args)
+                    return cast_values(args[0], self.dtypes[expr.type_var.name], function.name)
+                return apply_function(function, args)
             case _:
                 raise TypeError(f"unknown scalar expression {type(expr).__name__}")
-
-
-def _apply(function: Function, args: Sequence[Array]) -> Array:
-    with np.errstate(all="ignore"):
-        result = np.asarray(_FUNCTIONS[function.name](*args))
-    kept = args[-1].dtype
-    return result.astype(kept)
-
-
-def _cast(value: Array, dtype: np.dtype[Any], function: str) -> Array:
-    if function == "cast_unsigned":
-        value = _as_unsigned(value)
-    with np.errstate(all="ignore"):
-        return value.astype(dtype)
-
-
-def _as_unsigned(value: Array) -> Array:
-    if value.dtype == ml_dtypes.int4:
-        return (value.astype(np.int16) % 16).astype(ml_dtypes.uint4)
-    return value.view(f"u{value.dtype.itemsize}") if value.dtype.kind == "i" else value
-
-
-def _divide(x: Array, y: Array) -> Array:
-    if x.dtype.kind not in "iub":
-        return np.asarray(x / y)
-    # Towards zero, as compiled code divides; NumPy's rounds down. Both give 0 for x / 0.
-    inexact = (x % y != 0) & ((x < 0) != (y < 0))
-    return np.asarray(x // y + inexact)
-
-
-def _round(x: Array) -> Array:
-    whole = np.trunc(x)
-    return np.asarray(whole + np.copysign(np.abs(x - whole) >= 0.5, x))
-
-
-def _unsigned(operation: Any) -> Any:
-    def apply(x: Array, y: Array) -> Array:
-        return np.asarray(operation(_as_unsigned(x), _as_unsigned(y))).view(x.dtype)
-
-    return apply
-
-
-_erf = np.vectorize(math.erf, otypes=[np.float64])
-
-_FUNCTIONS: dict[str, Any] = {
-    "exp": np.exp,
-    "log": np.log,
-    "abs": np.abs,
-    "ceil": np.ceil,
-    "floor": np.floor,
-    "negf": np.negative,
-    "reciprocal": lambda x: 1 / x,
-    "round": _round,
-    "sqrt": np.sqrt,
-    "rsqrt": lambda x: 1 / np.sqrt(x),
-    "square": lambda x: x * x,
-    "tanh": np.tanh,
-    "erf": lambda x: _erf(x.astype(np.float64)),
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "div": _divide,
-    "div_unsigned": _unsigned(_divide),
-    "max_signed": np.maximum,
-    "min_signed": np.minimum,
-    "max_unsigned": _unsigned(np.maximum),
-    "min_unsigned": _unsigned(np.minimum),
-    "powf": np.power,
-    "select": lambda condition, x, y: np.where(condition.astype(bool), x, y),
-}

@@ -11,13 +11,8 @@ from typing import NoReturn
 
 from linalg_ext.definition.affine import AffineExpr
 from linalg_ext.definition.functions import BINARY, TYPE, UNARY, Function, FunctionKind
-from linalg_ext.definition.types import TypeVar
+from linalg_ext.definition.types import BOOLEAN, TypeVar
 from linalg_ext.errors import DefinitionError, caller_location
-
-_NO_COMPARISON = (
-    "use BinaryFn.max_signed or min_signed, or give the condition as an operand of booleans to "
-    "TernaryFn.select"
-)
 
 
 def _refuse_operator(symbol: str, cure: str) -> NoReturn:
@@ -27,9 +22,10 @@ def _refuse_operator(symbol: str, cure: str) -> NoReturn:
 
 
 class ScalarExpr:
-    """A scalar expression; `+ - * /` and unary minus build larger ones.
+    """A scalar expression; `+ - * / **`, `< <= > >=`, `& | ^ ~`, `abs` and minus build larger ones.
 
-    A Python number beside an expression becomes a constant of the expression's type.
+    A Python number beside an expression becomes a constant of the expression's type. `==` and `!=`
+    compare trees, as Python's containers need it: elements are compared by `eq` and `ne`.
     """
 
     __slots__ = ()
@@ -61,11 +57,11 @@ class ScalarExpr:
     def __neg__(self) -> ScalarExpr:
         return Apply(UNARY["negf"], (self,))
 
-    def __pow__(self, other: object) -> NoReturn:
-        _refuse_operator("**", "write BinaryFn.powf(x, y), or UnaryFn.square(x)")
+    def __pow__(self, other: ScalarExpr | float) -> ScalarExpr:
+        return _binary("powf", self, other)
 
     def __mod__(self, other: object) -> NoReturn:
-        _refuse_operator("%", "there is no remainder: use x - y * (x / y) on integers")
+        _refuse_operator("%", "write BinaryFn.rem(x, y): C's remainder, with the sign of x")
 
     def __floordiv__(self, other: object) -> NoReturn:
         _refuse_operator("//", "write x / y: on integers it rounds towards zero")
@@ -73,26 +69,39 @@ class ScalarExpr:
     def __matmul__(self, other: object) -> NoReturn:
         _refuse_operator("@", "write the product of elements, as in C[D.m] += A[D.m, D.k] * B[D.k]")
 
-    def __abs__(self) -> NoReturn:
-        _refuse_operator("abs", "write UnaryFn.abs(x)")
+    def __abs__(self) -> ScalarExpr:
+        return Apply(UNARY["abs"], (self,))
 
-    def __lt__(self, other: object) -> NoReturn:
-        _refuse_operator("<", _NO_COMPARISON)
+    def __invert__(self) -> ScalarExpr:
+        return Apply(UNARY["not"], (self,))
 
-    def __gt__(self, other: object) -> NoReturn:
-        _refuse_operator(">", _NO_COMPARISON)
+    def __and__(self, other: ScalarExpr | int) -> ScalarExpr:
+        return _binary("and", self, other)
 
-    def __le__(self, other: object) -> NoReturn:
-        _refuse_operator("<=", _NO_COMPARISON)
+    def __or__(self, other: ScalarExpr | int) -> ScalarExpr:
+        return _binary("or", self, other)
 
-    def __ge__(self, other: object) -> NoReturn:
-        _refuse_operator(">=", _NO_COMPARISON)
+    def __xor__(self, other: ScalarExpr | int) -> ScalarExpr:
+        return _binary("xor", self, other)
+
+    def __lt__(self, other: ScalarExpr | float) -> ScalarExpr:
+        return _binary("lt", self, other)
+
+    def __gt__(self, other: ScalarExpr | float) -> ScalarExpr:
+        return _binary("gt", self, other)
+
+    def __le__(self, other: ScalarExpr | float) -> ScalarExpr:
+        return _binary("le", self, other)
+
+    def __ge__(self, other: ScalarExpr | float) -> ScalarExpr:
+        return _binary("ge", self, other)
 
     def __bool__(self) -> NoReturn:
         raise DefinitionError(
             f"the truth of `{self}` is not known when the operation is declared",
             where=caller_location(),
-            cure="use TernaryFn.select(condition, x, y) instead of if, and, or, not",
+            cure="use TernaryFn.select(condition, x, y) instead of if, and `& | ~` instead of "
+            "and, or, not; a chain x < y < z is (x < y) & (y < z)",
         )
 
     @property
@@ -128,16 +137,19 @@ class Accumulation:
     """What `C[...] += value` and `C[...] = ReduceFn.f[dims](value)` leave to be assigned.
 
     Attributes:
-        function: combines the value before with the new one.
+        function: combines the value before with the new one; None for a fold, whose value reads
+            what was before by itself.
         value: the new one.
         dims: dimensions to reduce over; None for all that the value reads and the target lacks.
         attribute: the function attribute that chooses the function, or None.
+        initial: what a fold starts from: a number, or the function whose neutral element it is.
     """
 
-    function: Function
+    function: Function | None
     value: ScalarExpr
     dims: tuple[str, ...] | None
     attribute: str | None = None
+    initial: Function | float | None = None
 
     def __add__(self, other: object) -> NoReturn:
         self._refuse()
@@ -187,6 +199,16 @@ class Index(ScalarExpr):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class Size(ScalarExpr):
+    """A size that a symbol stands for, of type index."""
+
+    symbol: str
+
+    def __repr__(self) -> str:
+        return f"size({self.symbol})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Apply(ScalarExpr):
     """A function applied to operands.
 
@@ -220,7 +242,9 @@ def type_of(expr: ScalarExpr) -> TypeVar | None:
     if isinstance(expr, Apply):
         if expr.function.kind is FunctionKind.TYPE:
             return expr.type_var
-        args = expr.args[1:] if expr.function.kind is FunctionKind.TERNARY else expr.args
+        if expr.function.is_predicate:
+            return BOOLEAN
+        args = expr.args[1:] if expr.function.name == "select" else expr.args
         return next((found for arg in args if (found := type_of(arg)) is not None), None)
     return None
 
@@ -243,8 +267,9 @@ def apply(
             f"{name} takes {function.kind.arity} operand(s), not {len(args)}",
             where=caller_location(),
         )
+    typed = args[1:] if function.name == "select" else args
     known = next(
-        (found for arg in args if isinstance(arg, ScalarExpr) and (found := type_of(arg))), None
+        (found for arg in typed if isinstance(arg, ScalarExpr) and (found := type_of(arg))), None
     )
     return Apply(function, tuple(as_operand(arg, known, name) for arg in args), type_var, attribute)
 

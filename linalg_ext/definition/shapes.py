@@ -20,7 +20,7 @@ from linalg_ext.definition.affine import (
     AffineKind,
     AffineSymbol,
 )
-from linalg_ext.definition.model import OpDefinition
+from linalg_ext.definition.model import OpDefinition, OperandKind
 from linalg_ext.errors import ShapeError
 
 Size = Any
@@ -51,6 +51,8 @@ def infer_extents(
             # A number is worth more than a size that is known at run time only.
             if known is None or (isinstance(term.size, int) and not isinstance(known, int)):
                 extents[term.expr.name] = term.size
+    # What an output declares may be what a sum leaves open: the kernel that slides over an image.
+    extents = {**_declared_extents(definition, shapes, symbols), **extents}
     progress = True
     while progress:
         progress = False
@@ -59,36 +61,24 @@ def infer_extents(
             if solved is not None:
                 extents[solved[0]] = solved[1]
                 progress = True
-    _add_written_sizes(definition, shapes, symbols, extents)
     return extents
 
 
-def _add_written_sizes(
+def _declared_extents(
     definition: OpDefinition,
     shapes: Mapping[str, Sequence[Size | None]],
     symbols: Mapping[str, int],
-    extents: dict[str, Size],
-) -> None:
-    """A dimension that only outputs tell is as long as their written sizes, where those are known.
-
-    `O[D.n] = A[S.N - 1 - D.n]` runs over the size N that A and O share.
-    """
-    known: dict[AffineExpr, Size] = {}
-    for name, shape in shapes.items():
-        for expr, size in zip(definition.operand(name).shape, shape, strict=False):
-            if isinstance(expr, AffineSymbol) and size is not None:
-                known.setdefault(expr, size)
-    known.update((AffineSymbol(name), value) for name, value in symbols.items())
-    for output in definition.outputs:
-        indices = definition.assignment_to(output.name).target.indices
-        for index, written in zip(indices, output.shape, strict=False):
-            name = _name(index)
-            if (
-                name
-                and name not in extents
-                and all(AffineSymbol(s) in known for s in written.symbols)
-            ):
-                extents[name] = written.evaluate(known)
+) -> dict[str, Size]:
+    """Sizes that the declared shapes of outputs state: numbers, attributes, products of sizes."""
+    known = symbol_sizes(definition, shapes, symbols)
+    return {
+        _name(index): size.evaluate(known)
+        for output in definition.outputs
+        for index, size in zip(
+            definition.assignment_to(output.name).target.indices, output.shape, strict=False
+        )
+        if all(AffineSymbol(symbol) in known for symbol in size.symbols)
+    }
 
 
 def output_shape(
@@ -142,6 +132,35 @@ def check_shapes(
         elif all(extents.get(dim, 0) > 0 for dim in term.expr.dims):
             _check_reach(definition, term, extents)
     _check_equal_symbols(definition, shapes)
+    _check_declared_sizes(definition, shapes, symbols)
+
+
+def _check_declared_sizes(
+    definition: OpDefinition,
+    shapes: Mapping[str, Sequence[Size | None]],
+    symbols: Mapping[str, int],
+) -> None:
+    """A size that is declared as a number, or for an output as an expression, is that long.
+
+    What an input declares as an expression may be longer: a stride need not divide an image.
+    """
+    known = symbol_sizes(definition, shapes, symbols)
+    for name, shape in shapes.items():
+        operand = definition.operand(name)
+        for axis, (expr, size) in enumerate(zip(operand.shape, shape, strict=False)):
+            stating: tuple[type[AffineExpr], ...] = (AffineConst,)
+            if operand.kind is OperandKind.OUTPUT_TENSOR:
+                stating = (AffineConst, AffineBinary)
+            is_known = all(AffineSymbol(symbol) in known for symbol in expr.symbols)
+            if not (isinstance(expr, stating) and is_known):
+                continue
+            stated = expr.evaluate(known)
+            if isinstance(size, int) and isinstance(stated, int) and size != stated:
+                raise ShapeError(
+                    f"{definition.name}: {name} has size {size} along axis {axis}, "
+                    f"which is declared as {expr}",
+                    expected=f"{stated}",
+                )
 
 
 def _check_equal_symbols(
@@ -190,7 +209,11 @@ def _index_terms(
     shapes: Mapping[str, Sequence[Size | None]],
     symbols: Mapping[str, int],
 ) -> list[_IndexTerm]:
-    known = _symbol_values(definition, shapes, symbols)
+    known: dict[AffineExpr, AffineExpr | int] = {
+        symbol: size
+        for symbol, size in symbol_sizes(definition, shapes, symbols).items()
+        if isinstance(size, int)
+    }
     return [
         _IndexTerm(index.substitute(known), size, name, axis, index)
         for name, shape in shapes.items()
@@ -224,17 +247,27 @@ def _name(index: AffineExpr) -> str:
     return index.name if isinstance(index, AffineDim) else ""
 
 
-def _symbol_values(
+def symbol_sizes(
     definition: OpDefinition,
     shapes: Mapping[str, Sequence[Size | None]],
     symbols: Mapping[str, int],
-) -> dict[AffineExpr, AffineExpr | int]:
-    values: dict[AffineExpr, AffineExpr | int] = {}
+) -> dict[AffineExpr, Size]:
+    """The value of each symbol that an index attribute binds, or that is the size of an operand.
+
+    Args:
+        definition: the op.
+        shapes: sizes of the operands that are known, by name; None for a size that is not.
+        symbols: values of the symbols that index attributes bind.
+    """
+    values: dict[AffineExpr, Size] = {}
     for name, shape in shapes.items():
         declared = definition.operand(name).shape
         for expr, size in zip(declared, shape, strict=False):
-            if isinstance(expr, AffineSymbol) and isinstance(size, int):
-                values.setdefault(expr, size)
+            if not isinstance(expr, AffineSymbol) or size is None:
+                continue
+            # A number is worth more than a size that is known at run time only.
+            if expr not in values or isinstance(size, int):
+                values[expr] = size
     values.update((AffineSymbol(name), value) for name, value in symbols.items())
     return values
 

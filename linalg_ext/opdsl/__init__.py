@@ -23,7 +23,9 @@ from linalg_ext.opdsl.functions import (
     TypeFn,
     UnaryFn,
     const,
+    fold,
     index,
+    size,
 )
 from linalg_ext.opdsl.names import D, S
 from linalg_ext.opdsl.op import StructuredOp, linalg_structured_op, structured_op
@@ -77,8 +79,10 @@ __all__ = [
     "const",
     "defines",
     "domain",
+    "fold",
     "implements",
     "index",
     "linalg_structured_op",
+    "size",
     "structured_op",
 ]

@@ -85,8 +85,13 @@ class OpBuilder:
             dims = value.dims
             if dims is None:
                 dims = _read_dims(value.value, target)
-            reduction = Reduction(value.function, dims, value.attribute)
-            value = Apply(value.function, (target, value.value), attribute=value.attribute)
+            function, attribute = value.function, value.attribute
+            if function is None:
+                reduction = Reduction(None, dims, None, value.initial)
+                value = value.value
+            else:
+                reduction = Reduction(function, dims, attribute, function)
+                value = Apply(function, (target, value.value), attribute=attribute)
         expr = as_operand(value, target.type_var, f"{target} = ...")
         assignment = Assignment(target, expr, reduction)
         self._assigned_at.append(caller_location())

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linalg_ext.definition.affine import AffineDim
+from linalg_ext.definition.affine import AffineDim, AffineSymbol
 from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY, Function, FunctionKind
 from linalg_ext.definition.scalar import (
     Accumulation,
@@ -14,6 +14,7 @@ from linalg_ext.definition.scalar import (
     Const,
     Index,
     ScalarExpr,
+    Size,
     apply,
     as_operand,
 )
@@ -132,6 +133,28 @@ class _UnaryFn(_Namespace):
     square = OpFunction(UNARY["square"])
     tanh = OpFunction(UNARY["tanh"])
     erf = OpFunction(UNARY["erf"])
+    sin = OpFunction(UNARY["sin"])
+    cos = OpFunction(UNARY["cos"])
+    tan = OpFunction(UNARY["tan"])
+    asin = OpFunction(UNARY["asin"])
+    acos = OpFunction(UNARY["acos"])
+    atan = OpFunction(UNARY["atan"])
+    sinh = OpFunction(UNARY["sinh"])
+    cosh = OpFunction(UNARY["cosh"])
+    asinh = OpFunction(UNARY["asinh"])
+    acosh = OpFunction(UNARY["acosh"])
+    atanh = OpFunction(UNARY["atanh"])
+    exp2 = OpFunction(UNARY["exp2"])
+    expm1 = OpFunction(UNARY["expm1"])
+    log2 = OpFunction(UNARY["log2"])
+    log10 = OpFunction(UNARY["log10"])
+    log1p = OpFunction(UNARY["log1p"])
+    cbrt = OpFunction(UNARY["cbrt"])
+    erfc = OpFunction(UNARY["erfc"])
+    roundeven = OpFunction(UNARY["roundeven"])
+    trunc = OpFunction(UNARY["trunc"])
+    conj = OpFunction(UNARY["conj"])
+    not_ = OpFunction(UNARY["not"])
 
 
 class _BinaryFn(_Namespace):
@@ -147,12 +170,28 @@ class _BinaryFn(_Namespace):
     max_unsigned = OpFunction(BINARY["max_unsigned"])
     min_unsigned = OpFunction(BINARY["min_unsigned"])
     powf = OpFunction(BINARY["powf"])
+    and_ = OpFunction(BINARY["and"])
+    or_ = OpFunction(BINARY["or"])
+    xor = OpFunction(BINARY["xor"])
+    rem = OpFunction(BINARY["rem"])
+    atan2 = OpFunction(BINARY["atan2"])
+    copysign = OpFunction(BINARY["copysign"])
+    eq = OpFunction(BINARY["eq"])
+    ne = OpFunction(BINARY["ne"])
+    lt = OpFunction(BINARY["lt"])
+    le = OpFunction(BINARY["le"])
+    gt = OpFunction(BINARY["gt"])
+    ge = OpFunction(BINARY["ge"])
+    max = OpFunction(BINARY["max_signed"])
+    min = OpFunction(BINARY["min_signed"])
 
 
 class _TernaryFn(_Namespace):
     """Functions of three operands."""
 
     select = OpFunction(TERNARY["select"])
+    clamp = OpFunction(TERNARY["clamp"])
+    fma = OpFunction(TERNARY["fma"])
 
 
 class _TypeFn(_Namespace):
@@ -171,6 +210,11 @@ class _ReduceFn(_Namespace):
     min_signed = ReduceFunction(BINARY["min_signed"])
     max_unsigned = ReduceFunction(BINARY["max_unsigned"])
     min_unsigned = ReduceFunction(BINARY["min_unsigned"])
+    max = ReduceFunction(BINARY["max_signed"])
+    min = ReduceFunction(BINARY["min_signed"])
+    and_ = ReduceFunction(BINARY["and"])
+    or_ = ReduceFunction(BINARY["or"])
+    xor = ReduceFunction(BINARY["xor"])
 
 
 UnaryFn = _UnaryFn()
@@ -200,3 +244,54 @@ def index(dim: AffineDim) -> Index:
             f"index({dim!r}): not a dimension", where=caller_location(), expected="index(D.m)"
         )
     return Index(dim.name)
+
+
+def size(symbol: AffineSymbol) -> Size:
+    """The size that a symbol stands for, of type index: `size(S.N)` in a mean over N elements."""
+    if not isinstance(symbol, AffineSymbol):
+        raise DefinitionError(
+            f"size({symbol!r}): not a symbol", where=caller_location(), expected="size(S.N)"
+        )
+    return Size(symbol.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A fold over given dimensions: call it on the expression that becomes the output's value."""
+
+    dims: tuple[str, ...]
+
+    def __call__(
+        self, value: ScalarExpr, *, init: float | ReduceFunction | None = None
+    ) -> Accumulation:
+        """The fold of an expression, to be assigned to an output.
+
+        Args:
+            value: what the output becomes at each step; it reads the outputs as they were.
+            init: what the output starts from where a call gives nothing: a number, or the reduction
+                whose neutral element it is (`ReduceFn.max`: minus infinity, or the least integer).
+        """
+        expr = as_operand(value, None, "fold")
+        start = init.function if isinstance(init, ReduceFunction) else init
+        if start is not None and not isinstance(start, (int, float, Function)):
+            raise DefinitionError(
+                f"a fold from init={init!r}",
+                where=caller_location(),
+                expected="a number, or a reduction such as ReduceFn.max",
+            )
+        return Accumulation(None, expr, self.dims, None, start)
+
+
+class _Fold:
+    """`fold[D.n](value)`: one step after the other along dimensions, in their order.
+
+    For what no reduction function can say, such as the place of a largest element:
+
+        V[D.m] = fold[D.n](select(A[D.m, D.n] > V[D.m], A[D.m, D.n], V[D.m]), init=ReduceFn.max)
+    """
+
+    def __getitem__(self, dims: AffineDim | Sequence[AffineDim]) -> Folder:
+        return Folder(reduce_dims(dims))
+
+
+fold = _Fold()

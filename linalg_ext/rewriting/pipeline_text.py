@@ -137,6 +137,8 @@ class _Reader:
         self.at = match.end()
         self._space()
         if self._peek() == "(":
+            if len(anchors) == _DEEPEST:
+                self._fail(f"it nests more than {_DEEPEST} ops deep", start)
             self.at += 1
             yield from self._elements((*anchors, match[0]), nestable=False)
             if self._peek() != ")":
@@ -167,6 +169,9 @@ class _Reader:
             f"the pipeline cannot be read: {what}", where=place, expected=_EXPECTED
         ) from None
 
+
+_DEEPEST = 50
+"""No op of a sensible module is nested deeper; Python's stack ends near 300."""
 
 _EXPECTED = "passes with commas between: canonicalize,func.func(cse),pass{option=value}"
 

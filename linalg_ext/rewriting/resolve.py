@@ -169,12 +169,17 @@ def _nested(pipeline: Pipeline, step: Step, refusal: guard.Refusal) -> Step:
 
 
 def _check_here(steps: Sequence[tuple[str, str]]) -> guard.Refusal | None:
+    new = [step for step in steps if step not in _sound_passes]
+    if not new:
+        return None
     context = new_context()
-    for index, (anchor, text) in enumerate(steps):
+    for step in new:
+        anchor, text = step
         try:
             passmanager.PassManager(anchor, context).add(text)
         except ValueError as error:
-            return guard.Refusal(message=str(error), index=index)
+            return guard.Refusal(message=str(error), index=list(steps).index(step))
+        _sound_passes.add(step)
     return None
 
 
@@ -186,3 +191,7 @@ def _unknown(pipeline: Pipeline, step: Step) -> PipelineError:
         where=pipeline.pointed(step.position),
         cure=f"did you mean {' or '.join(near)}?" if near else "see linalg-ext opt --list",
     )
+
+
+_sound_passes: set[tuple[str, str]] = set()
+"""Passes that were built once in this process, by anchor and text: they can be built again."""

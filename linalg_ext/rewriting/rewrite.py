@@ -120,6 +120,7 @@ class Rewrite(Transformation):
         try:
             with rewriter.ip, op.operation.location:
                 answer = self.pattern(op, ours, **options)
+            ours.finish()
         finally:
             ours.release()
         if isinstance(answer, Left):

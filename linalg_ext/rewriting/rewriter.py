@@ -21,6 +21,7 @@ class Rewriter:
     def __init__(self, upstream: rewrite.PatternRewriter, pass_name: str) -> None:
         self._upstream: rewrite.PatternRewriter | None = upstream
         self._pass_name = pass_name
+        self._gone: list[tuple[ir.Operation, list[ir.Value] | None]] = []
 
     @property
     def ip(self) -> ir.InsertionPoint:
@@ -29,6 +30,8 @@ class Rewriter:
 
     def replace_op(self, op: ir.Operation | ir.OpView, new: Replacement) -> None:
         """Put the values of `new` in the place of `op`'s results and erase `op`.
+
+        It is done when the pattern has returned: until then `op` can be looked at as it was.
 
         Raises:
             RewriteError: the number or the types of the values are not those of the results.
@@ -42,25 +45,45 @@ class Rewriter:
                 where=str(op.operation.location),
                 expected=f"({_listed(old_types)}), got ({_listed(new_types)})",
             )
-        self._live().replace_op(op.operation, values)
+        self._let_go(op, values)
 
     def erase_op(self, op: ir.Operation | ir.OpView) -> None:
-        """Erase `op`, whose results nobody uses.
+        """Erase `op`, whose results nobody uses, when the pattern has returned.
 
         Raises:
             RewriteError: a result still has users.
         """
-        if any(True for result in op.operation.results for _ in result.uses):
+        gone = [other for other, _ in self._gone]
+        if any(use.owner not in gone for result in op.operation.results for use in result.uses):
             raise RewriteError(
                 f"{self._pass_name} erases {op.operation.name} while its results are in use",
                 where=str(op.operation.location),
                 cure="replace it with replace_op, or rewrite its users first",
             )
-        self._live().erase_op(op.operation)
+        self._let_go(op, None)
+
+    def finish(self) -> None:
+        """Replace and erase what the pattern said, in its order."""
+        upstream = self._live()
+        for op, values in self._gone:
+            if values is None:
+                upstream.erase_op(op)
+            else:
+                upstream.replace_op(op, values)
 
     def release(self) -> None:
         """End the call: upstream's rewriter dies with it, and using it later would crash."""
         self._upstream = None
+
+    def _let_go(self, op: ir.Operation | ir.OpView, values: list[ir.Value] | None) -> None:
+        self._live()
+        if any(op.operation == other for other, _ in self._gone):
+            raise RewriteError(
+                f"{self._pass_name} replaces or erases {op.operation.name} twice",
+                where=str(op.operation.location),
+                cure="an op that was replaced is erased with it",
+            )
+        self._gone.append((op.operation, values))
 
     def _live(self) -> rewrite.PatternRewriter:
         if self._upstream is None:

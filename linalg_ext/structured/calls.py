@@ -40,7 +40,7 @@ def call_on_values(
         ArgumentError: an operand or a keyword does not fit the definition.
     """
     definition = op.definition
-    _require_insertion_point(definition)
+    require_insertion_point(definition)
     keywords = dict(keywords)
     outs = keywords.pop("outs", None)
     emit_generic = keywords.pop("emit_generic", False)
@@ -79,7 +79,8 @@ def results_of(built: ir.Value | ir.OpResultList | ir.Operation) -> list[ir.Valu
     return list(built.results if isinstance(built, ir.Operation) else built)
 
 
-def _require_insertion_point(definition: OpDefinition) -> None:
+def require_insertion_point(definition: OpDefinition) -> None:
+    """Raise an ArgumentError where there is no place to build an op."""
     try:
         ir.InsertionPoint.current  # noqa: B018  # raises where there is none
     except ValueError:
@@ -97,7 +98,9 @@ def _outputs(definition: OpDefinition, outs: Any) -> list[ir.Value]:
             f"{definition.name}: outs={outs!r}",
             expected=f"a list of {len(definition.outputs)} value(s)",
         )
-    return [_value(definition, f"output {position}", value) for position, value in enumerate(outs)]
+    return [
+        as_value(definition, f"output {position}", value) for position, value in enumerate(outs)
+    ]
 
 
 def _inputs(
@@ -110,7 +113,7 @@ def _inputs(
             number = value.item() if isinstance(value, np.generic) else value
             values.append(number_constant(number, element))
         else:
-            values.append(_value(definition, operand.name, value))
+            values.append(as_value(definition, operand.name, value))
     return values
 
 
@@ -130,7 +133,7 @@ def _scalar_type(
     known += [*zip(definition.outputs, outputs, strict=False)]
     for operand, value in known:
         if str(operand.type_var) == name and isinstance(value, (ir.Value, ir.OpView, ir.Operation)):
-            kind = _value(definition, operand.name, value).type
+            kind = as_value(definition, operand.name, value).type
             return ir.ShapedType(kind).element_type if operand.kind.is_tensor else kind
     raise DTypeError(
         f"{definition.name}: the type of the number for {scalar.name} is not known",
@@ -138,7 +141,8 @@ def _scalar_type(
     )
 
 
-def _value(definition: OpDefinition, name: str, value: Any) -> ir.Value:
+def as_value(definition: OpDefinition, name: str, value: Any) -> ir.Value:
+    """A value, or the one result of an op; `name` is the operand that it is given for."""
     if isinstance(value, ir.Value):
         return value
     if isinstance(value, (ir.OpView, ir.Operation)):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from linalg_ext.bindings import ir, linalg
-from linalg_ext.definition.scalar import Access
+from linalg_ext.bindings import ir, linalg, memref, tensor
+from linalg_ext.definition.affine import AffineSymbol
+from linalg_ext.definition.scalar import Access, Size
+from linalg_ext.errors import ShapeError
+from linalg_ext.structured.constants import integer_constant
 from linalg_ext.structured.operands import BoundOp, to_ir_map
 from linalg_ext.structured.payload import PayloadScope, emit_assignments
 
@@ -15,6 +18,11 @@ def build_generic(bound: BoundOp) -> ir.Operation:
         DTypeError: a function has no meaning for the element type that it is applied to.
     """
     slots = bound.slots()
+    sizes = {
+        expr.symbol: symbol_size(bound, expr.symbol)
+        for expr in bound.definition.expressions()
+        if isinstance(expr, Size)
+    }
     inputs = [value for operand, value, _, _ in slots if operand.kind.is_input]
     iterators = [
         ir.Attribute.parse(f"#linalg.iterator_type<{kind.value}>") for kind in bound.iterator_types
@@ -45,6 +53,7 @@ def build_generic(bound: BoundOp) -> ir.Operation:
         bound.attributes.functions,
         elements,
         scalars,
+        sizes,
     )
     try:
         with ir.InsertionPoint(block):
@@ -54,3 +63,32 @@ def build_generic(bound: BoundOp) -> ir.Operation:
         generic.operation.erase()
         raise
     return generic.operation
+
+
+def symbol_size(bound: BoundOp, symbol: str) -> ir.Value | int:
+    """What a symbol stands for: a number, or a value made at the current insertion point.
+
+    Raises:
+        ShapeError: no operand has it for a size.
+    """
+    if symbol in bound.attributes.symbols:
+        return bound.attributes.symbols[symbol]
+    found: tuple[ir.Value, int] | None = None
+    for operand, value, _, _ in bound.slots():
+        for axis, expr in enumerate(operand.shape):
+            if expr != AffineSymbol(symbol):
+                continue
+            shape = ir.ShapedType(value.type)
+            if not shape.is_dynamic_dim(axis):
+                return shape.get_dim_size(axis)
+            found = found or (value, axis)
+    if found is None:
+        raise ShapeError(
+            f"{bound.definition.name}: size({symbol}) is not known: no operand is that long",
+            cure=f"give an operand the size S.{symbol} by itself",
+        )
+    value, axis = found
+    position = integer_constant(ir.IndexType.get(), axis)
+    dim = tensor.DimOp if isinstance(value.type, ir.RankedTensorType) else memref.DimOp
+    size: ir.Value = dim(value, position).result
+    return size

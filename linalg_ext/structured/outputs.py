@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from linalg_ext.bindings import arith, ir, linalg, tensor
 from linalg_ext.definition.attributes import CallAttributes
-from linalg_ext.definition.model import Assignment, OpDefinition, OperandKind
+from linalg_ext.definition.functions import Function
+from linalg_ext.definition.model import Assignment, OpDefinition, OperandKind, Reduction
 from linalg_ext.definition.neutral import neutral_element
 from linalg_ext.definition.shapes import check_shapes, infer_extents, output_shape
 from linalg_ext.definition.types import PREDEFINED
@@ -33,6 +34,9 @@ class RuntimeSize:
 
     def __mul__(self, other: int) -> RuntimeSize:
         return RuntimeSize(arith.MulIOp(self.value, _index(other)).result)
+
+    __radd__ = __add__
+    __rmul__ = __mul__
 
     def __floordiv__(self, other: int) -> RuntimeSize:
         return RuntimeSize(arith.FloorDivSIOp(self.value, _index(other)).result)
@@ -167,13 +171,31 @@ def initial_tensor(
             f"`{assignment}` reads what {assignment.target.operand} was before the op",
             cure="give that: init= for arrays, outs= for IR values",
         )
-    chosen = assignment.reduction.attribute
-    function = attributes.functions[chosen] if chosen else assignment.reduction.function
+    number = _initial_number(assignment, assignment.reduction, element, attributes, dtype)
+    filled: ir.Value = linalg.fill(number_constant(number, element), outs=[empty])
+    return filled
+
+
+def _initial_number(
+    assignment: Assignment,
+    reduction: Reduction,
+    element: ir.Type,
+    attributes: CallAttributes,
+    dtype: DType | None,
+) -> complex:
+    chosen = reduction.attribute
+    initial = attributes.functions[chosen] if chosen else reduction.initial
+    if initial is None:
+        raise ArgumentError(
+            f"`{assignment}` is a fold that states no start",
+            cure="give it: init= for arrays, outs= for IR values, or fold[...](value, init=...)",
+        )
+    if not isinstance(initial, Function):
+        return initial
     if dtype is None:
         known = by_mlir(str(element))
         if known is None:
-            raise DTypeError(f"no neutral element of {function} is known for {element}")
+            raise DTypeError(f"no neutral element of {initial} is known for {element}")
         dtype = known.dtype
-    neutral = number_constant(neutral_element(function.name, dtype).item(), element)
-    filled: ir.Value = linalg.fill(neutral, outs=[empty])
-    return filled
+    number: complex = neutral_element(initial.name, dtype).item()
+    return number

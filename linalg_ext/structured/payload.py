@@ -1,4 +1,4 @@
-"""Scalar expressions as arith, math and complex ops: the body of a structured op.
+"""Scalar expressions as ops: the body of a structured op.
 
 Source: the region builders of upstream's structured ops (`LinalgOps.cpp`), which the ops here are
 compared with (`named.py`); where upstream has no answer for an element type (a logarithm of a
@@ -7,11 +7,10 @@ complex number, the square of an integer) the obvious one is given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from types import ModuleType
 
-from linalg_ext.bindings import arith, complex, ir, linalg, math
+from linalg_ext.bindings import ir, linalg
 from linalg_ext.definition.functions import Function, FunctionKind
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.definition.scalar import (
@@ -21,18 +20,12 @@ from linalg_ext.definition.scalar import (
     Index,
     ScalarExpr,
     ScalarOperand,
+    Size,
 )
 from linalg_ext.errors import DTypeError
 from linalg_ext.structured.casts import Scalar, cast
-from linalg_ext.structured.constants import (
-    float_constant,
-    integer_constant,
-    is_bool,
-    is_complex,
-    is_float,
-    is_integer,
-    number_constant,
-)
+from linalg_ext.structured.constants import float_constant, integer_constant, is_integer
+from linalg_ext.structured.functions import emit_function
 
 
 @dataclass(frozen=True)
@@ -47,6 +40,8 @@ class PayloadScope:
         functions: the function of each function attribute.
         elements: the block argument of each access, by operand and indices.
         scalars: the block argument of each scalar operand.
+        sizes: what each symbol stands for that the body reads the size of: a number, or a value
+            of type index that was made before the op.
     """
 
     definition: OpDefinition
@@ -55,6 +50,7 @@ class PayloadScope:
     functions: Mapping[str, Function]
     elements: Mapping[Access, ir.Value]
     scalars: Mapping[str, ir.Value]
+    sizes: Mapping[str, ir.Value | int]
 
 
 def emit_assignments(scope: PayloadScope) -> list[ir.Value]:
@@ -95,6 +91,10 @@ def _emit(expr: ScalarExpr, scope: PayloadScope) -> Scalar:
             return Scalar(_constant(value))
         case Index(dim=dim):
             return Scalar(linalg.IndexOp(scope.definition.dims.index(dim)).result)
+        case Size(symbol=symbol):
+            size = scope.sizes[symbol]
+            index = ir.IndexType.get()
+            return Scalar(integer_constant(index, size) if isinstance(size, int) else size)
         case Apply():
             return _emit_function(expr, scope)
         case _:
@@ -107,20 +107,49 @@ def _constant(value: int | float) -> ir.Value:
     return float_constant(ir.F64Type.get(), value)
 
 
+def _refuse_fraction(expr: Apply, scope: PayloadScope) -> None:
+    """Raise where 0.5 would silently become the integer 0."""
+    (value,) = expr.args
+    if not isinstance(value, Const) or float(value.value).is_integer():
+        return
+    element = scope.types[str(expr.type_var)]
+    if is_integer(element):
+        raise DTypeError(
+            f"{scope.definition.name}: {value} has no meaning for {element}",
+            where=f"{expr}",
+            cure="call the op on floats, or cast to a float type first",
+        )
+
+
+def _emit_operand(arg: ScalarExpr, user: Apply, scope: PayloadScope) -> Scalar:
+    """An operand; a whole number beside a position or a size is of type index: `size(S.N) - 1`."""
+    if isinstance(arg, Const) and isinstance(arg.value, int) and _is_index(user):
+        return Scalar(integer_constant(ir.IndexType.get(), arg.value))
+    return _emit(arg, scope)
+
+
+def _is_index(expr: ScalarExpr) -> bool:
+    """Whether an expression computes with positions and sizes alone."""
+    if isinstance(expr, Apply) and expr.function.kind is not FunctionKind.TYPE:
+        return any(map(_is_index, expr.args))
+    return isinstance(expr, (Index, Size))
+
+
 def _emit_function(expr: Apply, scope: PayloadScope) -> Scalar:
     function = expr.function
     if expr.attribute is not None:
         function = scope.functions[expr.attribute]
-    args = [_emit(arg, scope) for arg in expr.args]
+    args = [_emit_operand(arg, expr, scope) for arg in expr.args]
     if function.kind is FunctionKind.TYPE:
         name = str(expr.type_var)
+        _refuse_fraction(expr, scope)
         return cast(
             args[0],
             scope.types[name],
             to_unsigned=name in scope.unsigned,
             read_unsigned=function.name == "cast_unsigned",
         )
-    compared = args[1:] if function.kind is FunctionKind.TERNARY else args
+    compared = args[1:] if function.name == "select" else args
     if len({str(arg.value.type) for arg in compared}) > 1:
         types = " and ".join(str(arg.value.type) for arg in compared)
         raise DTypeError(
@@ -130,127 +159,11 @@ def _emit_function(expr: Apply, scope: PayloadScope) -> Scalar:
             "operands of one element type",
         )
     unsigned = any(arg.unsigned for arg in args)
-    result = _FUNCTIONS[function.name](*args)
+    result = emit_function(function.name, args)
     if result is None:
         raise DTypeError(
             f"{scope.definition.name}: {function.name} has no meaning for {compared[0].value.type}",
             where=f"{expr}",
             cure="cast the operand to a type that has it, or use another function",
         )
-    return Scalar(result, unsigned)
-
-
-Emitter = Callable[..., "ir.Value | None"]
-_Op = Callable[..., ir.OpView]
-
-
-def _one(*args: Scalar) -> ir.Value:
-    """The number 1 of the type of the first operand."""
-    return number_constant(1, args[0].value.type)
-
-
-def _unary(
-    *, floating: str | None = None, complex_: str | None = None, integer: str | None = None
-) -> Emitter:
-    """A unary function by the names of upstream's ops for each family of types."""
-
-    def emit(x: Scalar) -> ir.Value | None:
-        if is_float(x.value.type) and floating is not None:
-            dialect = arith if floating == "NegFOp" else math
-            return getattr(dialect, floating)(x.value).result  # type: ignore[no-any-return]
-        if is_complex(x.value.type) and complex_ is not None:
-            return getattr(complex, complex_)(x.value).result  # type: ignore[no-any-return]
-        if is_integer(x.value.type) and not is_bool(x.value.type) and integer is not None:
-            return x.value if x.unsigned else getattr(math, integer)(x.value).result
-        return None
-
-    return emit
-
-
-def _binary(
-    *,
-    floating: str | None = None,
-    complex_: str | None = None,
-    signed: str | None = None,
-    unsigned: str | None = None,
-    boolean: str | None = None,
-) -> Emitter:
-    """A binary function by the names of upstream's ops for each family of types."""
-
-    def emit(x: Scalar, y: Scalar) -> ir.Value | None:
-        element = x.value.type
-        dialect: ModuleType = arith
-        if is_float(element):
-            name = floating
-            dialect = math if name == "PowFOp" else arith
-        elif is_complex(element):
-            name, dialect = complex_, complex
-        elif is_bool(element):
-            name = boolean
-        else:
-            name = unsigned if x.unsigned or signed is None else signed
-        return None if name is None else getattr(dialect, name)(x.value, y.value).result
-
-    return emit
-
-
-def _negate(x: Scalar) -> ir.Value | None:
-    element = x.value.type
-    if is_integer(element) and not is_bool(element):
-        zero = integer_constant(element, 0)
-        return arith.SubIOp(zero, x.value).result
-    return _unary(floating="NegFOp", complex_="NegOp")(x)
-
-
-def _reciprocal(x: Scalar) -> ir.Value | None:
-    if is_float(x.value.type):
-        return arith.DivFOp(_one(x), x.value).result
-    return complex.DivOp(_one(x), x.value).result if is_complex(x.value.type) else None
-
-
-def _absolute(x: Scalar) -> ir.Value | None:
-    return _unary(floating="AbsFOp", integer="AbsIOp")(x)
-
-
-def _select(condition: Scalar, x: Scalar, y: Scalar) -> ir.Value | None:
-    boolean = ir.IntegerType.get_signless(1)
-    chosen = cast(condition, boolean, to_unsigned=False, read_unsigned=False).value
-    return arith.SelectOp(chosen, x.value, y.value).result
-
-
-_multiply = _binary(
-    floating="MulFOp", complex_="MulOp", signed="MulIOp", unsigned="MulIOp", boolean="AndIOp"
-)
-
-_FUNCTIONS: dict[str, Emitter] = {
-    "exp": _unary(floating="ExpOp", complex_="ExpOp"),
-    "log": _unary(floating="LogOp", complex_="LogOp"),
-    "abs": _absolute,
-    "ceil": _unary(floating="CeilOp"),
-    "floor": _unary(floating="FloorOp"),
-    "negf": _negate,
-    "reciprocal": _reciprocal,
-    "round": _unary(floating="RoundOp"),
-    "sqrt": _unary(floating="SqrtOp", complex_="SqrtOp"),
-    "rsqrt": _unary(floating="RsqrtOp", complex_="RsqrtOp"),
-    "square": lambda x: None if is_bool(x.value.type) else _multiply(x, x),
-    "tanh": _unary(floating="TanhOp", complex_="TanhOp"),
-    "erf": _unary(floating="ErfOp"),
-    "add": _binary(
-        floating="AddFOp", complex_="AddOp", signed="AddIOp", unsigned="AddIOp", boolean="OrIOp"
-    ),
-    "sub": _binary(floating="SubFOp", complex_="SubOp", signed="SubIOp", unsigned="SubIOp"),
-    "mul": _multiply,
-    "div": _binary(floating="DivFOp", complex_="DivOp", signed="DivSIOp", unsigned="DivUIOp"),
-    "div_unsigned": _binary(unsigned="DivUIOp"),
-    "max_signed": _binary(
-        floating="MaximumFOp", signed="MaxSIOp", unsigned="MaxUIOp", boolean="OrIOp"
-    ),
-    "min_signed": _binary(
-        floating="MinimumFOp", signed="MinSIOp", unsigned="MinUIOp", boolean="AndIOp"
-    ),
-    "max_unsigned": _binary(floating="MaximumFOp", unsigned="MaxUIOp", boolean="OrIOp"),
-    "min_unsigned": _binary(floating="MinimumFOp", unsigned="MinUIOp", boolean="AndIOp"),
-    "powf": _binary(floating="PowFOp", complex_="PowOp"),
-    "select": _select,
-}
+    return Scalar(result, unsigned and not function.is_predicate)

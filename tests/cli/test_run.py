@@ -106,3 +106,33 @@ def test_files_that_are_no_arrays(
         assert "cannot be read" in fails([file, "-i", str(path)], capsys)
     np.savez(path, np.array([{}], dtype=object))
     assert "without Python objects" in fails([file, "-i", str(path)], capsys)
+
+
+def test_two_names_for_one_argument_are_refused(
+    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inputs = tmp_path / "in.npz"
+    one = np.ones(3, np.float32)
+    np.savez(inputs, in0=one, arr_0=one, in1=one)
+    assert main(["run", file, "--entry", "first", "-i", str(inputs)]) == 1
+    assert "the same position" in capsys.readouterr().err
+
+
+def test_what_does_not_fit_is_looked_for_in_the_file(
+    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inputs = tmp_path / "in.npz"
+    np.savez(inputs, np.ones(3), np.ones(3))
+    assert main(["run", file, "--entry", "first", "-i", str(inputs)]) == 1
+    said = capsys.readouterr().err
+    assert "got dtype float64" in said
+    assert str(inputs) in said
+    assert "line" not in said
+
+
+def test_a_closed_standard_output_is_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, file: str
+) -> None:
+    monkeypatch.setattr("sys.stdout", None)
+    assert main(["opt", file, "--canonicalize"]) == 1
+    assert "standard output is closed" in capsys.readouterr().err

@@ -244,3 +244,9 @@ def test_a_failed_assertion_gives_the_modules_own_message() -> None:
     with pytest.raises(errors.ExecutionError, match="`positive` stopped: x must be positive"):
         kernel(-3)
     assert kernel(4) == 4
+
+
+def test_unknown_keywords_are_refused() -> None:
+    kernel = compile("func.func @f(%a: f32) -> f32 { return %a : f32 }", trusted=True)
+    with pytest.raises(errors.ArityError, match=r"has no argument 'outs'(.|\n)*f\(f32\)"):
+        kernel(1.0, outs=None)

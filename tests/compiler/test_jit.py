@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import ml_dtypes
@@ -9,7 +10,8 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
+from letters import said
+from linalg_ext.errors import ArgumentError, DTypeError, LinalgExtError, ShapeError
 from linalg_ext.opdsl import D, S, ScalarDef, T, TensorDef, structured_op
 
 Array = np.ndarray[Any, Any]
@@ -169,15 +171,16 @@ def _branch(a: Any) -> Any:
         (lambda a: lx.ops.exp(a, out=random(2, 3)), ArgumentError, "out= inside a traced"),
         (lambda a: "text", ArgumentError, "returns 'text' under jit"),
         (lambda a: None, ArgumentError, "returns None under jit"),
-        (lambda a: a + np.array(["x"]), DTypeError, "dtype <U32 has no element type"),
+        (lambda a: a + np.array(["x"]), DTypeError, "dtype <U1 has no element type"),
         (lambda a: list(a), ArgumentError, "cannot be iterated over"),
     ],
 )
 def test_what_cannot_be_traced_is_refused(
-    function: Any, kind: type[Exception], message: str
+    function: Any, kind: type[LinalgExtError], message: str
 ) -> None:
-    with pytest.raises(kind, match=message):
+    with pytest.raises(kind) as caught:
         lx.jit(function)(random(2, 3))
+    assert re.search(message, said(caught.value))
 
 
 def test_an_argument_must_be_an_array_that_mlir_knows() -> None:

@@ -65,7 +65,7 @@ def test_functions_keep_their_dtype(name: str, dtype: Any) -> None:
         "abs": abs,
     }[name]
     assert got.dtype == x.dtype
-    precision = float(ml_dtypes.finfo(dtype).eps)  # type: ignore[no-untyped-call]
+    precision = float(ml_dtypes.finfo(dtype).eps)
     wanted = [exact(float(v)) for v in x]
     np.testing.assert_allclose(got.astype(np.float64), wanted, rtol=2 * precision)
 

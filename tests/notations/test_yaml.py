@@ -23,7 +23,7 @@ from linalg_ext.opdsl import (
 )
 from resources import upstream_tool
 
-# ruff: noqa: B008  # an operand is declared by a call as a default
+# an operand is declared by a call as a default
 # mypy: allow-untyped-defs
 
 

@@ -30,9 +30,11 @@ from linalg_ext.opdsl import (
     const,
     defines,
     domain,
+    fold,
     implements,
     index,
     linalg_structured_op,
+    size,
     structured_op,
 )
 
@@ -135,7 +137,7 @@ def output_read_by_another_map():
         C[D.m, D.n] = A[D.m, D.n] * C[D.n, D.m]  # here
 
 
-@wrong("type variable V", "no operand's type", "F32, F64, I32, I64, T, U")
+@wrong("type variable V", "no operand's type", "BF16, F16, F32, F64, I1, I16, I32, I64, I8, T, U")
 def type_variable_of_no_operand():
     @structured_op
     def op(A=TensorDef(T, S.M), C=TensorDef(U, S.M, output=True)):
@@ -371,18 +373,44 @@ def condition():
         C[D.m] = A[D.m] if A[D.m] else 0  # here
 
 
-@wrong("no operator `>`", "max_signed", "TernaryFn.select")
-def comparison():
+@wrong("truth of `gt(A[m], ", "(x < y) & (y < z)")
+def chained_comparison():
     @structured_op
     def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
-        C[D.m] = TernaryFn.select(A[D.m] > 0, A[D.m], 0)  # here
+        C[D.m] = TernaryFn.select(0 < A[D.m] < 1, A[D.m], 0)  # here
 
 
-@wrong("no operator `**`", "BinaryFn.powf")
-def power():
+@wrong("size(m): not a symbol", "size(S.N)")
+def size_of_a_dimension():
     @structured_op
     def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
-        C[D.m] = A[D.m] ** 2  # here
+        C[D.m] = A[D.m] / TypeFn.cast_signed(T, size(D.m))  # here
+
+
+@wrong("size(N): N is no symbol of a shape", "S.M")
+def size_that_nobody_has():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
+        C[D.m] = A[D.m] / TypeFn.cast_signed(T, size(S.N))  # here
+
+
+@wrong("a fold from init='zero'", "ReduceFn.max")
+def fold_from_a_word():
+    @structured_op
+    def op(A=TensorDef(T, S.M), C=TensorDef(T, output=True)):
+        C[None] = fold[D.m](A[D.m], init="zero")  # here
+
+
+@wrong("output V is accessed as V[m, n] and V[n, m]", "the indices that it is written with")
+def output_read_by_another():
+    @structured_op
+    def op(
+        A=TensorDef(T, S.M, S.M),
+        V=TensorDef(T, S.M, S.M, output=True),
+        W=TensorDef(T, S.M, S.M, output=True),
+    ):
+        V[D.m, D.n] = A[D.m, D.n]
+        W[D.m, D.n] = V[D.n, D.m]  # here
 
 
 @wrong("the index expression `m` is no operand", "index(D.x)")
@@ -399,11 +427,11 @@ def wrong_number_of_operands():
         C[D.m] = UnaryFn.exp(A[D.m], A[D.m])  # here
 
 
-@wrong("UnaryFn has no function 'sin'", "tanh")
+@wrong("UnaryFn has no function 'sinus'", "did you mean UnaryFn.sin?")
 def unknown_function():
     @structured_op
     def op(A=TensorDef(T, S.M), C=TensorDef(T, S.M, output=True)):
-        C[D.m] = UnaryFn.sin(A[D.m])  # here
+        C[D.m] = UnaryFn.sinus(A[D.m])  # here
 
 
 @wrong("BinaryFn.add is no unary function", "UnaryFnAttrDef(default=UnaryFn.NAME)")

@@ -231,6 +231,35 @@ def test_a_module_pass(module):
     assert 'lx.tag = "again"' in str(raw)
 
 
+def test_an_op_can_be_looked_at_after_it_was_replaced(module: Module) -> None:
+    """Upstream's rewriter frees it at once, and to print it then ends the process."""
+    seen = []
+
+    @rewrite("linalg-ext-test-look-back", on="arith.divsi")
+    def look_back(op: arith.DivSIOp, rewriter: Rewriter) -> bool:
+        new = arith.DivUIOp(op.lhs, op.rhs)
+        rewriter.replace_op(op, new)
+        seen.append((str(op), op.operation.name, len(list(new.result.uses))))
+        return True
+
+    look_back(module)
+    assert len(seen) == 2
+    assert all("arith.divsi" in text for text, _, _ in seen)
+
+
+def test_an_op_is_let_go_once(module: Module) -> None:
+    @rewrite("linalg-ext-test-twice", on="arith.divsi")
+    def twice(op: arith.DivSIOp, rewriter: Rewriter) -> bool:
+        rewriter.replace_op(op, op.lhs)
+        rewriter.erase_op(op)
+        return True
+
+    before = str(module)
+    with pytest.raises(RewriteError, match=r"in use|twice"):
+        twice(module)
+    assert str(module) == before
+
+
 @pytest.mark.parametrize("bad", [None, 3, [], object()])
 def test_what_is_not_a_module(bad):
     with pytest.raises(ArgumentError, match="is not a module"):

@@ -12,9 +12,9 @@ import pytest
 
 from core_ops import Array, assert_same, core_ops, problem, run, types_of
 from linalg_ext.bindings import arith, func, ir, tensor
+from linalg_ext.compiler import compile as compile_module
 from linalg_ext.context import new_context
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError, LinalgExtError, ShapeError
-from linalg_ext.compiler import compile as compile_module
 from linalg_ext.opdsl import (
     TV,
     BinaryFn,
@@ -36,7 +36,7 @@ from linalg_ext.opdsl import (
 from linalg_ext.structured.calls import build
 from linalg_ext.structured.operands import bind
 
-# ruff: noqa: B008  # an operand is declared by a call as a default
+# an operand is declared by a call as a default
 # mypy: allow-untyped-defs
 
 Body = Callable[..., object]

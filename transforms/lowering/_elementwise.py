@@ -26,7 +26,8 @@ def literal(type_: Any, text: str) -> Any:
     attribute = ir.Attribute.parse(f"{text} : {element}")
     if isinstance(type_, ir.VectorType):
         attribute = ir.DenseElementsAttr.get_splat(type_, attribute)
-    return arith.ConstantOp(type_, attribute).result
+    constant_op: Any = arith.ConstantOp  # the stubs know of numbers only
+    return constant_op(type_, attribute).result
 
 
 def like(type_: Any, element: Any) -> Any:

@@ -4,16 +4,21 @@ linalg.softmax, linalg.pack, linalg.unpack and the Winograd transforms have neit
 nor, as buffers, a lowering to loops. Upstream decomposes them on tensors, through the transform
 dialect.
 
-before:
-    %r = linalg.softmax dimension(1) ins(%a : tensor<4x6xf32>) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32>
-after:
-    four linalg.generic: the maximum over a row, exp of the difference to it, its sum, the quotient
+A softmax becomes four generics: the maximum over a row, exp of the difference to it, the sum of
+these, the quotient. Packing becomes reshapes and a transpose:
+
 before:
     %r = linalg.pack %a inner_dims_pos = [0, 1] inner_tiles = [2, 3] into %e
            : tensor<4x6xf32> -> tensor<2x2x2x3xf32>
 after:
-    %s = tensor.expand_shape %a [[0, 1], [2, 3]] : tensor<4x6xf32> into tensor<2x2x2x3xf32>
-    %r = linalg.transpose ins(%s) outs(%e) permutation = [0, 2, 1, 3]
+    %p = tensor.pad %a low[0, 0] high[0, 0] {       // of nothing here: it folds away
+    ^bb0(%i: index, %j: index):
+      tensor.yield %zero : f32
+    } : tensor<4x6xf32> to tensor<4x6xf32>
+    %s = tensor.expand_shape %p [[0, 1], [2, 3]] output_shape [2, 2, 2, 3]
+           : tensor<4x6xf32> into tensor<2x2x2x3xf32>
+    %r = linalg.transpose ins(%s : tensor<2x2x2x3xf32>) outs(%e : tensor<2x2x2x3xf32>)
+           permutation = [0, 2, 1, 3]
 """
 
 from __future__ import annotations
@@ -21,10 +26,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from linalg_ext.bindings import interpreter, ir
+from linalg_ext.bindings import ir
 from linalg_ext.errors import LoweringError
 from linalg_ext.rewriting import Report, module_pass
 
+from ._schedule import apply_script
 from ._walk import operations, place
 
 NAME = "linalg-ext-decompose-structured-ops"
@@ -86,16 +92,8 @@ def decompose_structured_ops(module: ir.Operation) -> Report:
 
 
 def _apply(module: ir.Operation, name: str) -> None:
-    script = f"""
-    module attributes {{transform.with_named_sequence}} {{
-    transform.named_sequence @decompose(%root: !transform.any_op {{transform.consumed}}) {{
-      {_SCRIPTS[name]}
-      transform.yield
-    }}
-    }}"""
-    parsed = ir.Module.parse(script)
     try:
-        interpreter.apply_named_sequence(module, parsed.body.operations[0], parsed)
+        apply_script(module, _SCRIPTS[name])
     except (ir.MLIRError, ValueError, RuntimeError) as error:
         left = operations(module, {name})
         raise LoweringError(

@@ -1,12 +1,13 @@
-"""Drop the deallocations of a module that frees its buffers itself.
+"""Drop the deallocations of a module that frees its buffers itself, and its prefetches.
 
 before:
     memref.dealloc %a : memref<4xf32>
 after:
-    (nothing)
+    // nothing
 
 Upstream's ownership-based deallocation owns all buffers or none: it refuses a module that frees
-some already. It puts a deallocation of its own behind the last use of every buffer.
+some already. It puts a deallocation of its own behind the last use of every buffer. It
+refuses prefetches too, which have no other effect than on time.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from ._walk import operations
 
 NAME = "linalg-ext-drop-deallocations"
 
+_DROPPED = frozenset({"memref.dealloc", "memref.prefetch", "affine.prefetch"})
+
 
 @module_pass(NAME)
 def drop_deallocations(module: ir.Operation) -> Report:
-    """Erase every memref.dealloc: deallocations are found anew."""
+    """Erase every memref.dealloc (deallocations are found anew) and every prefetch."""
     report = Report(NAME)
-    for op in operations(module, {"memref.dealloc"}):
+    for op in operations(module, _DROPPED):
         report.matched[op.name] += 1
         report.changed[op.name] += 1
         op.erase()

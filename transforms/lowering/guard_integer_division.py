@@ -14,7 +14,7 @@ after:
     %wraps = arith.andi %least, %minus : i1
     %bad = arith.ori %zero, %wraps : i1
     %safe = arith.select %bad, %c1, %b : i32
-    %d = arith.divsi %a, %safe : i32
+    %d = arith.divsi %a, %safe {linalg_ext.guarded} : i32
     %q = arith.select %zero, %c0, %d : i32
 """
 
@@ -117,18 +117,17 @@ def _divide(name: str, a: Any, b: Any) -> Any:
 
 def _width(type_: Any) -> int:
     element = type_.element_type if isinstance(type_, ir.VectorType) else type_
-    return 64 if isinstance(element, ir.IndexType) else int(element.width)
+    return element.width if isinstance(element, ir.IntegerType) else 64  # an index
 
 
 def _is_safe(divisor: Any) -> bool:
     """Whether a divisor is a constant other than 0 and -1 (in all its elements)."""
-    owner = divisor.owner
-    if not isinstance(owner, ir.Operation) or owner.name not in (
-        "arith.constant",
-        "index.constant",
-    ):
+    if isinstance(divisor.owner, ir.Block):
         return False
-    value = owner.attributes["value"]
+    definition = divisor.owner.operation
+    if definition.name not in ("arith.constant", "index.constant"):
+        return False
+    value = definition.attributes["value"]
     if isinstance(value, ir.DenseElementsAttr):
         if not value.is_splat:
             return False

@@ -1,17 +1,20 @@
 """Lower `tensor.gather` and `tensor.scatter`, which upstream cannot bufferize.
 
 before:
-    %r = tensor.gather %a[%i] gather_dims([0]) : (tensor<4x5xf32>, tensor<3x1xindex>) -> tensor<3x5xf32>
+    %r = tensor.gather %a[%i] gather_dims([0])
+           : (tensor<4x5xf32>, tensor<3x1xindex>) -> tensor<3x5xf32>
 after:
     %e = tensor.empty() : tensor<3x5xf32>
-    %r = linalg.generic {parallel, parallel} outs(%e : tensor<3x5xf32>) {
+    %r = linalg.generic {indexing_maps = [affine_map<(b, d) -> (b, d)>],
+                         iterator_types = ["parallel", "parallel"]}
+           outs(%e : tensor<3x5xf32>) {
     ^bb0(%out: f32):
-      %b = linalg.index 0
-      %d = linalg.index 1
+      %b = linalg.index 0 : index
+      %d = linalg.index 1 : index
       %c = tensor.extract %i[%b, %c0] : tensor<3x1xindex>
       %v = tensor.extract %a[%c, %d] : tensor<4x5xf32>
       linalg.yield %v : f32
-    }
+    } -> tensor<3x5xf32>
 
 A scatter becomes loops (scf.for) over the elements of its source that insert one each: the rows
 that the coordinates name are disjoint (`unique`), but nothing says so to a structured op.
@@ -99,7 +102,7 @@ def _nest(
     at: Sequence[Any],
     body: Callable[[Sequence[Any], Any], Any],
 ) -> Any:
-    """Loops from 0 to each bound around `body(indices, carried)`, which gives what is carried on."""
+    """Loops from 0 to each bound around `body(indices, carried)`, whose result is carried on."""
     if len(at) == len(bounds):
         return body(at, carried)
     loop = scf.ForOp(_index(0), bounds[len(at)], _index(1), [carried])

@@ -13,12 +13,12 @@ Runs before buffers are given their deallocations, so that the heap allocation i
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 
+from ._sizes import element_bytes, static_elements
 from ._walk import operations
 
 NAME = "linalg-ext-move-large-allocas-to-heap"
@@ -55,15 +55,4 @@ def _fits(alloca: Any) -> bool:
     type_ = alloca.results[0].type
     if not type_.has_static_shape or alloca.parent.name not in _SCOPES:
         return False
-    return math.prod(type_.shape) * _element_bytes(type_.element_type) <= STACK_LIMIT_BYTES
-
-
-def _element_bytes(type_: Any) -> int:
-    """An upper bound of the bytes that an element takes in memory."""
-    if isinstance(type_, ir.VectorType):
-        return math.prod(type_.shape) * _element_bytes(type_.element_type)
-    if isinstance(type_, ir.ComplexType):
-        return 2 * _element_bytes(type_.element_type)
-    if isinstance(type_, ir.IntegerType | ir.FloatType):
-        return -(-type_.width // 8)
-    return 64  # an index, or a descriptor of a memref
+    return static_elements(type_) * element_bytes(type_.element_type) <= STACK_LIMIT_BYTES

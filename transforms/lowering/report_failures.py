@@ -107,7 +107,7 @@ def _append_fail_block(entry: Any) -> Any:
 
 
 def _result_types(function: Any) -> list[Any]:
-    return list(ir.TypeAttr(function.attributes["function_type"]).value.results)
+    return list(ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).results)
 
 
 def _poison(type_: Any) -> Any:

@@ -9,6 +9,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.errors import LoweringError
 from linalg_ext.rewriting import module_pass
 
+from ._unsupported import cure_of
 from ._walk import place, select
 
 NAME = "linalg-ext-require-lowered"
@@ -16,16 +17,11 @@ NAME = "linalg-ext-require-lowered"
 _LEGAL_DIALECTS = frozenset({"llvm", "builtin"})
 
 _CURES: Mapping[str, str] = {
+    "arith": "its types have no lowering: use floats of 8 bits or more, and f32 in place of tf32",
     "builtin.unrealized_conversion_cast": "a type on the two sides of it has no LLVM counterpart",
-    "gpu": "device code is not supported: keep to linalg, scf, vector and memref",
-    "stablehlo": "run stablehlo-legalize-to-linalg first",
-    "tm_tensor": "replace it by linalg or scf operations first",
-    "torch": "export the module with output_type=linalg-on-tensors",
-    "tosa": "run tosa-to-linalg-pipeline first",
-    "transform": "apply the schedule first; a payload module holds no transform operations",
-    "vector.scan": "write the scan as a loop (scf.for)",
+    "vector.contract": "write other kinds than <add> as linalg.generic",
 }
-"""What to do about an operation, or else about a dialect, that is left."""
+"""What to do about an operation, or else about a dialect, that is left here by upstream."""
 
 
 @module_pass(NAME)
@@ -46,7 +42,7 @@ def require_lowered(module: ir.Operation) -> None:
     raise LoweringError(
         f"no lowering to LLVM is known for {first.name}",
         where=place(first),
-        cure=_CURES.get(first.name) or _CURES.get(first.name.split(".")[0]),
+        cure=cure_of(first.name) or _CURES.get(first.name) or _CURES.get(_dialect(first.name)),
         diagnostics=[f"left in all: {others}"] if len(left) > 1 else (),
     )
 
@@ -54,4 +50,8 @@ def require_lowered(module: ir.Operation) -> None:
 def _is_legal(name: str) -> bool:
     if name == "builtin.unrealized_conversion_cast":
         return False
-    return name.split(".")[0] in _LEGAL_DIALECTS
+    return _dialect(name) in _LEGAL_DIALECTS
+
+
+def _dialect(name: str) -> str:
+    return name.partition(".")[0]

@@ -11,16 +11,9 @@ from collections.abc import Mapping
 from linalg_ext.definition.functions import FUNCTIONS, Function, FunctionKind
 from linalg_ext.definition.model import OperandKind
 
-_NAMES: dict[FunctionKind, str] = {
-    FunctionKind.UNARY: "exp log abs ceil floor negf reciprocal round sqrt rsqrt square tanh erf",
-    FunctionKind.BINARY: "add sub mul div div_unsigned max_signed min_signed max_unsigned "
-    "min_unsigned powf",
-    FunctionKind.TERNARY: "select",
-    FunctionKind.TYPE: "cast_signed cast_unsigned",
-}
-
 UPSTREAM_FUNCTIONS: Mapping[FunctionKind, Mapping[str, Function]] = {
-    kind: {name: FUNCTIONS[kind][name] for name in names.split()} for kind, names in _NAMES.items()
+    kind: {name: function for name, function in table.items() if function.is_upstream}
+    for kind, table in FUNCTIONS.items()
 }
 """The functions of upstream's enumerations; this library knows more."""
 

@@ -20,9 +20,12 @@ from linalg_ext.definition.scalar import (
     Index,
     ScalarExpr,
     ScalarOperand,
+    Size,
 )
+from linalg_ext.definition.types import PREDEFINED, PREDEFINED_UPSTREAM
 from linalg_ext.errors import NotationError
 from linalg_ext.notations.constants import constant_text
+from linalg_ext.notations.subject import definition_of
 from linalg_ext.notations.yaml.format import UPSTREAM_FUNCTIONS
 
 
@@ -35,7 +38,7 @@ def to_yaml(*ops: object) -> str:
     Raises:
         NotationError: the format cannot hold a definition; says what in it and why.
     """
-    documents = [_document(_definition(op)) for op in ops]
+    documents = [_document(definition_of(op)) for op in ops]
     return yaml.dump_all(documents, Dumper=_Dumper, sort_keys=False, explicit_start=True)
 
 
@@ -68,16 +71,6 @@ def _represent_text(dumper: yaml.SafeDumper, data: str) -> yaml.Node:
 
 _Dumper.add_representer(_Tagged, _represent_tagged)
 _Dumper.add_representer(str, _represent_text)
-
-
-def _definition(op: object) -> OpDefinition:
-    definition = getattr(op, "definition", op)
-    if not isinstance(definition, OpDefinition):
-        raise NotationError(
-            f"{op!r} is no op: it has no YAML",
-            expected="an op declared with @structured_op, or its definition",
-        )
-    return definition
 
 
 def _document(definition: OpDefinition) -> _Tagged:
@@ -113,7 +106,29 @@ def _document(definition: OpDefinition) -> _Tagged:
 
 def _check(definition: OpDefinition) -> None:
     """Refuse by name what the format or the enumerations of upstream cannot hold."""
+    for type_var in definition.all_type_vars:
+        if type_var.name in PREDEFINED and type_var.name not in PREDEFINED_UPSTREAM:
+            raise NotationError(
+                f"{definition.name} is of the fixed type {type_var}, which upstream's YAML takes "
+                "for a free type variable",
+                expected=f"one of {', '.join(sorted(PREDEFINED_UPSTREAM))}, or a type variable",
+                cure="declare the operand over a type variable, and cast: "
+                "TypeFn.cast_signed(U, ...)",
+            )
     for operand in definition.operands:
+        kind = operand.attribute_type
+        if kind is not None and (kind.element == "f32" or kind.is_list or len(kind.sizes) > 1):
+            raise NotationError(
+                f"{definition.name} has the attribute {operand.name}: {kind}, "
+                "and upstream's YAML has arrays of integers that indices use",
+                cure="declare it as a one-dimensional array of i64, or remove it",
+            )
+        if operand.kind is OperandKind.INDEX_ATTR and not operand.shape:
+            raise NotationError(
+                f"{definition.name} has the attribute {operand.name}, which no index uses: "
+                "upstream's YAML has no other attributes",
+                cure="use it in an index, or remove it",
+            )
         if isinstance(operand.default, Function):
             _check_function(definition, operand.default, f"the default of {operand.name}")
         if operand.kind.is_tensor and len(definition.accesses[operand.name]) > 1:
@@ -129,18 +144,24 @@ def _check(definition: OpDefinition) -> None:
     for expr in definition.expressions():
         if isinstance(expr, Apply) and expr.attribute is None:
             _check_function(definition, expr.function, f"`{expr}`")
+        if isinstance(expr, Size):
+            raise NotationError(
+                f"{definition.name} computes with {expr}: upstream's YAML holds no sizes as values",
+                cure=_BEYOND,
+            )
+
+
+_BEYOND = "such an op is beyond YAML: it can be called, and built as linalg.generic"
 
 
 def _check_function(definition: OpDefinition, function: Function, where: str) -> None:
-    known = UPSTREAM_FUNCTIONS.get(function.kind, {})
-    if function.name in known:
+    if function.is_upstream:
         return
     raise NotationError(
-        f"{definition.name} uses {function.name}, which is no {function.kind.value} function of "
-        "upstream's YAML",
+        f"{definition.name} applies {function}, which upstream's YAML has no name for",
         where=where,
-        expected=f"one of {', '.join(known)}" if known else "none: upstream has no such functions",
-        cure="such an op is beyond YAML: it can be called, and built as linalg.generic",
+        expected=f"one of {', '.join(UPSTREAM_FUNCTIONS[function.kind])}",
+        cure=_BEYOND,
     )
 
 
@@ -201,7 +222,7 @@ def beyond_yaml(ops: Iterable[object]) -> dict[str, str]:
     """
     reasons: dict[str, str] = {}
     for op in ops:
-        definition = _definition(op)
+        definition = definition_of(op)
         try:
             to_yaml(definition)
         except NotationError as error:

@@ -1,0 +1,129 @@
+"""The functions of scalar expressions in NumPy, for the oracle."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from linalg_ext.definition.functions import Function
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def apply_function(function: Function, args: Sequence[Array]) -> Array:
+    """A function of arrays, in their dtype; a predicate gives booleans."""
+    with np.errstate(all="ignore"):
+        result = np.asarray(_FUNCTIONS[function.name](*args))
+    return result.astype(np.bool_ if function.is_predicate else args[-1].dtype)
+
+
+def cast_values(value: Array, dtype: np.dtype[Any], function: str) -> Array:
+    """An array cast as `cast_signed` or `cast_unsigned` says."""
+    if function == "cast_unsigned":
+        value = _as_unsigned(value)
+    with np.errstate(all="ignore"):
+        return value.astype(dtype)
+
+
+def _as_unsigned(value: Array) -> Array:
+    if value.dtype == ml_dtypes.int4:
+        return (value.astype(np.int16) % 16).astype(ml_dtypes.uint4)
+    return value.view(f"u{value.dtype.itemsize}") if value.dtype.kind == "i" else value
+
+
+def _unsigned(operation: Any) -> Any:
+    def apply(x: Array, y: Array) -> Array:
+        return np.asarray(operation(_as_unsigned(x), _as_unsigned(y))).view(x.dtype)
+
+    return apply
+
+
+def _divide(x: Array, y: Array) -> Array:
+    if x.dtype.kind not in "iub":
+        return np.asarray(x / y)
+    # Towards zero, as compiled code divides; NumPy's rounds down. Both give 0 for x / 0.
+    inexact = (x % y != 0) & ((x < 0) != (y < 0))
+    return np.asarray(x // y + inexact)
+
+
+def _round(x: Array) -> Array:
+    whole = np.trunc(x)
+    return np.asarray(whole + np.copysign(np.abs(x - whole) >= 0.5, x))
+
+
+def _elementwise(function: Any) -> Any:
+    """A function of Python's math module, which NumPy lacks."""
+    over_doubles = np.vectorize(function, otypes=[np.float64])
+    return lambda x: over_doubles(x.astype(np.float64))
+
+
+def _clamp(x: Array, low: Array, high: Array) -> Array:
+    return np.asarray(np.minimum(np.maximum(x, low), high))
+
+
+_FUNCTIONS: dict[str, Any] = {
+    "exp": np.exp,
+    "log": np.log,
+    "abs": np.abs,
+    "ceil": np.ceil,
+    "floor": np.floor,
+    "negf": np.negative,
+    "reciprocal": lambda x: 1 / x,
+    "round": _round,
+    "sqrt": np.sqrt,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "square": lambda x: x * x,
+    "tanh": np.tanh,
+    "erf": _elementwise(math.erf),
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "exp2": np.exp2,
+    "expm1": np.expm1,
+    "log2": np.log2,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "cbrt": np.cbrt,
+    "erfc": _elementwise(math.erfc),
+    "roundeven": np.rint,
+    "trunc": np.trunc,
+    "conj": np.conj,
+    "not": np.invert,
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": _divide,
+    "div_unsigned": _unsigned(_divide),
+    "rem": np.fmod,
+    "max_signed": np.maximum,
+    "min_signed": np.minimum,
+    "max_unsigned": _unsigned(np.maximum),
+    "min_unsigned": _unsigned(np.minimum),
+    "powf": np.power,
+    "atan2": np.arctan2,
+    "copysign": np.copysign,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "select": lambda condition, x, y: np.where(condition.astype(bool), x, y),
+    "clamp": _clamp,
+    "fma": lambda x, y, z: x * y + z,
+}

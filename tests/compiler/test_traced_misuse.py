@@ -1,0 +1,135 @@
+"""What a traced value cannot do is refused at the user's line, and never answered wrongly."""
+
+from __future__ import annotations
+
+import math
+import operator
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linalg_ext as lx
+from linalg_ext.errors import ArgumentError, ArityError, DTypeError, TraceError
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x == x,
+        lambda x: x != 1,
+        lambda x: x > 0,
+        lambda x: x >= 0,
+        lambda x: x if x else -x,
+        lambda x: x[0],
+        lambda x: x.T,
+        lambda x: x.sum(),
+        lambda x: x**2,
+        lambda x: 2**x,
+        lambda x: x // 2,
+        lambda x: x % 2,
+        lambda x: 1 in x,
+        abs,
+        float,
+        int,
+        math.sqrt,
+        operator.index,
+        list,
+        np.tanh,
+        np.sum,
+        np.asarray,
+        np.add.reduce,
+    ],
+)
+def test_what_is_not_recorded_says_so(function: Callable[[Any], Any]) -> None:
+    with pytest.raises(TraceError, match="traced") as caught:
+        lx.jit(lambda x: function(x))(X)
+    assert caught.value.where is not None
+    assert caught.value.cure
+
+
+def test_the_cure_names_the_op_of_the_same_name() -> None:
+    with pytest.raises(TraceError, match=r"use lx\.ops\.tanh"):
+        lx.jit(lambda x: np.tanh(x))(X)
+
+
+def test_optional_attributes_are_absent() -> None:
+    found = []
+    lx.jit(lambda x: (found.append(hasattr(x, "T")), x)[1])(X)
+    assert found == [False]
+
+
+def test_a_value_of_another_trace_is_refused() -> None:
+    """Its tensor is gone: to touch it would be the end of the process."""
+    leaked: list[Any] = []
+    lx.jit(lambda x: (leaked.append(x), x + 1)[1])(X)
+    for misuse in (
+        lambda: leaked[0] + 1,
+        lambda: lx.ops.exp(leaked[0]),
+        lambda: leaked[0].value,
+        lambda: lx.jit(lambda x: x + leaked[0])(X),
+        lambda: lx.jit(lambda x: lx.ops.add(leaked[0], x))(X),
+    ):
+        with pytest.raises(TraceError, match="another trace"):
+            misuse()
+    assert leaked[0].shape == (2, 3)
+
+
+def test_jitted_functions_are_traced_along() -> None:
+    inner = lx.jit(lambda x, y: x * y)
+    outer = lx.jit(lambda x: inner(x, y=2.0) + 1)
+    np.testing.assert_array_equal(outer(X), X * 2 + 1)
+
+
+def test_operators_of_numpy_are_ours() -> None:
+    """`array + traced` begins at NumPy."""
+    ones = np.ones((2, 3), np.float32)
+    for function in (
+        lambda x: ones + x,
+        lambda x: ones - x,
+        lambda x: np.float32(2) * x,
+        lambda x: ones / (x + 1),
+        lambda x: np.ones((4, 2), np.float32) @ x,
+        lambda x: np.add(ones, x),
+    ):
+        np.testing.assert_allclose(lx.jit(function)(X), function(X), strict=True)
+
+
+def test_masked_arrays_are_refused() -> None:
+    masked = np.ma.masked_greater(X, 2)
+    for misuse in (lambda: lx.jit(lambda x: x)(masked), lambda: lx.jit(lambda x: x + masked)(X)):
+        with pytest.raises(ArgumentError, match="masked array"):
+            misuse()
+
+
+@pytest.mark.parametrize("value", [None, "x", {"a": 1}, np.array([None])])
+def test_an_argument_that_is_no_array_is_named(value: Any) -> None:
+    with pytest.raises(DTypeError, match="argument 1 of total"):
+        lx.jit(total)(X, value)
+
+
+def total(x: Any, y: Any) -> Any:
+    return x + y
+
+
+def test_arguments_are_bound_as_pythons_are() -> None:
+    jitted = lx.jit(total)
+    np.testing.assert_array_equal(jitted(y=X, x=2 * X), 3 * X)
+    for args, named in (((X,), {}), ((X, X, X), {}), ((X, X), {"z": X}), ((X,), {"x": X})):
+        with pytest.raises(ArityError, match="total"):
+            jitted(*args, **named)
+
+
+def test_a_number_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(DTypeError, match="300 does not fit the dtype int8"):
+        lx.jit(lambda x: x + 300)(np.ones(3, np.int8))
+
+
+@pytest.mark.parametrize("make", [lx.jit, lambda f: lx.jit(f).lower(X).compile()])
+def test_pickling_is_refused_clearly(make: Callable[[Any], Any]) -> None:
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(make(lambda x: x + 1))

@@ -1,0 +1,43 @@
+"""The examples in the docstrings of rewrites, run: *before* becomes *after*."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from types import ModuleType
+
+from kernels import normalized
+from linalg_ext.module import Module
+from linalg_ext.rewriting import Transformation
+
+_EXAMPLE = re.compile(r"^before:\n(.*?)^after:\n(.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
+
+
+def examples(module: ModuleType) -> list[tuple[str, str]]:
+    """The *before* and *after* of each example in the docstring of a rewrite's file."""
+    found = _EXAMPLE.findall(module.__doc__ or "")
+    assert found, f"{module.__name__} shows no example"
+    return [(textwrap.dedent(before), textwrap.dedent(after)) for before, after in found]
+
+
+def check_example(
+    rewrite: Transformation, example: tuple[str, str], *, around: str = "{}", given: str = ""
+) -> Module:
+    """Run one example.
+
+    Args:
+        around: the function around the lines of the example, `{}` where they stand.
+        given: definitions of the constants that they use, name and value and type a line.
+    """
+    constants = "".join(
+        f"%{name} = arith.constant {value}\n"
+        for name, _, value in (line.strip().partition(" ") for line in given.strip().splitlines())
+    )
+    before, after = (around.replace("{}", constants + body, 1) for body in example)
+    module = Module.parse(before, trusted=True)
+    report = rewrite(module)
+    assert report, "nothing was changed"
+    for attribute in list(module.ir.operation.attributes):
+        del module.ir.operation.attributes[attribute]
+    assert normalized(str(module)) == normalized(after)
+    return module

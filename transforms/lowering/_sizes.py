@@ -1,0 +1,35 @@
+"""How much memory values take."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from linalg_ext.bindings import ir
+
+_LARGEST_ELEMENT = 64  # a descriptor of a memref of rank 2
+
+
+def element_bytes(type_: Any) -> int:
+    """An upper bound of the bytes that an element takes in memory."""
+    if isinstance(type_, ir.VectorType):
+        # A vector is padded to a power of two.
+        return _power_of_two(math.prod(type_.shape) * element_bytes(type_.element_type))
+    if isinstance(type_, ir.ComplexType):
+        return 2 * element_bytes(type_.element_type)
+    if isinstance(type_, ir.IntegerType | ir.FloatType):
+        return _power_of_two(-(-type_.width // 8))
+    if isinstance(type_, ir.IndexType):
+        return 8
+    return _LARGEST_ELEMENT
+
+
+def static_elements(type_: Any) -> int:
+    """The product of the dimensions that the type tells."""
+    return math.prod(
+        type_.get_dim_size(at) for at in range(type_.rank) if not type_.is_dynamic_dim(at)
+    )
+
+
+def _power_of_two(count: int) -> int:
+    return 1 << max(0, count - 1).bit_length()

@@ -1,0 +1,35 @@
+"""What has no way down to LLVM, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+CURES: Mapping[str, str] = MappingProxyType(
+    {
+        "async": "kernels run on the thread that calls them: drop the asynchrony",
+        "complex.bitcast": "take the number apart with complex.re and complex.im",
+        "gpu": "device code is not supported: keep to linalg, scf, vector and memref",
+        "memref.dma_start": "copy with memref.copy",
+        "memref.dma_wait": "copy with memref.copy",
+        "memref.generic_atomic_rmw": "use memref.atomic_rmw, or memref.load and memref.store",
+        "omp": "write the loop as scf.for or scf.forall",
+        "quant": "write the quantization as arith operations in a linalg.generic",
+        "shape": "use tensor.dim and index arithmetic, or run convert-shape-to-std first",
+        "sparse_tensor": "run sparsifier first",
+        "stablehlo": "run stablehlo-legalize-to-linalg first",
+        "tm_tensor": "replace it by linalg or scf operations first",
+        "torch": "export the module with output_type=linalg-on-tensors",
+        "tosa": "run tosa-to-linalg-pipeline first",
+        "transform": "apply the schedule first; a payload module holds no transform operations",
+        "vector.print": "give the value back as a result, and print that",
+        "vector.type_cast": "use vector.transfer_read and vector.transfer_write",
+        "vector.vscale": "use vectors of a fixed size",
+    }
+)
+"""The cure for an operation, or else for all of a dialect."""
+
+
+def cure_of(name: str) -> str | None:
+    """What to do about the operation `name`, where it is known to have no lowering."""
+    return CURES.get(name) or CURES.get(name.partition(".")[0])
