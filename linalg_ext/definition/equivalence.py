@@ -27,7 +27,7 @@ from linalg_ext.definition.affine import (
 from linalg_ext.definition.functions import BINARY, REDUCTIONS, UNARY
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand, Reduction
 from linalg_ext.definition.renaming import Renaming, with_indices, with_values
-from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr
+from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr, Size
 from linalg_ext.definition.types import PREDEFINED
 
 
@@ -123,6 +123,7 @@ def _bound_symbols(definition: OpDefinition) -> list[str]:
         for expr in indices
         for symbol in expr.symbols
     }
+    used |= {expr.symbol for expr in definition.expressions() if isinstance(expr, Size)}
     attributes = {s for o in definition.attributes for expr in o.shape for s in expr.symbols}
     return [symbol for symbol in definition.symbols if symbol in used | attributes]
 

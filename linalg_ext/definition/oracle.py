@@ -12,6 +12,7 @@ from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
 from linalg_ext.definition.call_dtypes import resolve_dtypes
 from linalg_ext.definition.call_inputs import split_inputs
 from linalg_ext.definition.call_shapes import resolve_shapes
+from linalg_ext.definition.functions import Function
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.definition.neutral import neutral_element
 from linalg_ext.definition.reference import Array, evaluate
@@ -84,8 +85,11 @@ class _Call:
                 f"`{assignment}` reads what {output.name} was before the op", cure="give init="
             )
         chosen = assignment.reduction.attribute
-        function = self.attributes.functions[chosen] if chosen else assignment.reduction.function
-        return np.full(shape, neutral_element(function.name, dtype), dtype)
+        start = self.attributes.functions[chosen] if chosen else assignment.reduction.initial
+        if start is None:
+            raise ArgumentError(f"`{assignment}` is a fold that states no start", cure="give init=")
+        number = neutral_element(start.name, dtype) if isinstance(start, Function) else start
+        return np.full(shape, number, dtype)
 
     def evaluate(self, arrays: dict[str, Array]) -> list[Array]:
         """The outputs."""

@@ -6,8 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
-from linalg_ext.definition.model import Assignment, OpDefinition, Operand, Reduction
-from linalg_ext.definition.scalar import Access, Apply, Index, ScalarExpr, ScalarOperand
+from linalg_ext.definition.model import Assignment, OpDefinition, Operand
+from linalg_ext.definition.scalar import (
+    Access,
+    Apply,
+    Const,
+    Index,
+    ScalarExpr,
+    ScalarOperand,
+    Size,
+)
 from linalg_ext.definition.types import TypeVar
 
 
@@ -62,10 +70,10 @@ class Renaming:
         reduction = assignment.reduction
         if reduction is not None:
             attribute = reduction.attribute
-            reduction = Reduction(
-                reduction.function,
-                tuple(self._dim(dim) for dim in reduction.dims),
-                self.operands.get(attribute, attribute) if attribute else None,
+            reduction = replace(
+                reduction,
+                dims=tuple(self._dim(dim) for dim in reduction.dims),
+                attribute=self.operands.get(attribute, attribute) if attribute else None,
             )
         return Assignment(
             self._access(assignment.target), self.expression(assignment.value), reduction
@@ -88,6 +96,8 @@ class Renaming:
                 )
             case Index(dim=dim):
                 return Index(self._dim(dim))
+            case Size(symbol=symbol):
+                return _size(symbol, self.symbols.get(symbol))
             case Apply(attribute=attribute):
                 return replace(
                     expr,
@@ -96,6 +106,13 @@ class Renaming:
                 )
             case _:
                 return expr
+
+
+def _size(symbol: str, value: AffineExpr | int | None) -> ScalarExpr:
+    """What becomes of the size that a symbol stands for: another one, or a number."""
+    if isinstance(value, AffineSymbol):
+        return Size(value.name)
+    return Const(value) if isinstance(value, int) else Size(symbol)
 
 
 def rewrite_expression(expr: ScalarExpr, change: Callable[[ScalarExpr], ScalarExpr]) -> ScalarExpr:
