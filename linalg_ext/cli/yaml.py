@@ -32,6 +32,12 @@ def yaml(
     names: Annotated[
         list[str] | None, typer.Option("--op", help="This op alone; may be given several times.")
     ] = None,
+    partial: Annotated[
+        bool,
+        typer.Option(
+            "--partial", help="Leave out ops that the YAML cannot hold; say which and why."
+        ),
+    ] = False,
 ) -> None:
     """Print the YAML of every op that a Python file defines, as upstream's generator reads it.
 
@@ -51,18 +57,23 @@ def yaml(
             expected="functions under @structured_op (or @linalg_structured_op)",
             cure=f"{_imported(everything)}begin the file with `{_IMPORT}`",
         )
-    documents = []
-    for op in chosen:
-        try:
-            documents.append(to_yaml(op))
-        except LinalgExtError as error:
-            error.where = error.where or _place_of(op)
-            raise
+    text = to_yaml(*chosen, partial=True) if partial else "".join(map(_document, chosen))
     if output is None:
-        sys.stdout.write("".join(documents))
+        sys.stdout.write(text)
         sys.stdout.flush()
     else:
-        output.write_text("".join(documents), encoding="utf-8")
+        output.write_text(text, encoding="utf-8")
+
+
+def _document(op: StructuredOp) -> str:
+    """The YAML of an op; an error says where the op is defined."""
+    from linalg_ext.notations.yaml import to_yaml
+
+    try:
+        return to_yaml(op)
+    except LinalgExtError as error:
+        error.where = error.where or _place_of(op)
+        raise
 
 
 def _execute(file: Path) -> tuple[Mapping[str, Any], str]:
