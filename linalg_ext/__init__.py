@@ -15,10 +15,14 @@ if TYPE_CHECKING:
     from linalg_ext import errors as errors
     from linalg_ext import opdsl_defs as ops
     from linalg_ext import samples as samples
+    from linalg_ext import structured as structured
     from linalg_ext import transforms as transforms
     from linalg_ext.compiler import Kernel, compile, jit
+    from linalg_ext.compiler.einsum import einsum
     from linalg_ext.module import Module, parse
-    from linalg_ext.notations import to_yaml
+    from linalg_ext.notations import from_yaml, to_yaml
+    from linalg_ext.notations.tc import tc
+    from linalg_ext.notations.tc_writer import to_tc
     from linalg_ext.opdsl import structured_op
 
     __version__: str
@@ -27,12 +31,17 @@ __all__ = [
     "Kernel",
     "Module",
     "compile",
+    "einsum",
     "errors",
+    "from_yaml",
     "jit",
     "ops",
     "parse",
     "samples",
+    "structured",
     "structured_op",
+    "tc",
+    "to_tc",
     "to_yaml",
     "transforms",
 ]
@@ -41,12 +50,17 @@ _LAZY = {
     "Kernel": "linalg_ext.compiler:Kernel",
     "Module": "linalg_ext.module:Module",
     "compile": "linalg_ext.compiler:compile",
+    "einsum": "linalg_ext.compiler.einsum:einsum",
     "errors": "linalg_ext.errors",
+    "from_yaml": "linalg_ext.notations:from_yaml",
     "jit": "linalg_ext.compiler:jit",
     "ops": "linalg_ext.opdsl_defs",
     "parse": "linalg_ext.module:parse",
     "samples": "linalg_ext.samples",
+    "structured": "linalg_ext.structured",
     "structured_op": "linalg_ext.opdsl:structured_op",
+    "tc": "linalg_ext.notations.tc:tc",
+    "to_tc": "linalg_ext.notations.tc_writer:to_tc",
     "to_yaml": "linalg_ext.notations:to_yaml",
     "transforms": "linalg_ext.transforms",
 }
@@ -54,6 +68,8 @@ _LAZY = {
 
 register("call on values", "linalg_ext.structured.calls:call_on_values")
 register("call on arrays", "linalg_ext.compiler.op_calls:call_on_arrays")
+register("formula of a definition", "linalg_ext.notations.formula:formula")
+register("LaTeX of a definition", "linalg_ext.notations.formula:latex")
 register("run a pipeline", "linalg_ext.rewriting.pipeline:run_pipeline")
 register("call on traced", "linalg_ext.compiler.traced:call_on_traced")
 

@@ -125,6 +125,26 @@ class VerificationError(IRError, ValueError):
     """A module parses but breaks a rule of one of its ops."""
 
 
+class RecognitionError(IRError, ValueError):
+    """An op on IR that no definition can say.
+
+    Attributes:
+        reason: why, in words that are the same for every op that is refused for it.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        reason: str,
+        where: SourceLocation | str | None = None,
+        expected: str | None = None,
+        cure: str | None = None,
+    ) -> None:
+        super().__init__(what, where=where, expected=expected, cure=cure)
+        self.reason = reason
+
+
 class PipelineError(IRError):
     """A pass failed, or a pipeline cannot be read.
 
@@ -172,6 +192,14 @@ class UnresolvedSymbolError(LinalgExtError, LookupError):
 
 class ArgumentError(LinalgExtError, ValueError):
     """An argument of a call does not fit what is called."""
+
+
+class ArgumentTypeError(ArgumentError, TypeError):
+    """An argument is no object of the kind that is wanted."""
+
+
+class PathError(ArgumentError, RuntimeError):
+    """An order of contraction does not contract all operands into one."""
 
 
 class ArityError(ArgumentError, TypeError):

@@ -20,21 +20,38 @@ if __name__ != "linalg_ext.opdsl_defs":
 if TYPE_CHECKING:
     from .activation import *
     from .attention import *
+    from .average_pooling import *
+    from .comparison import *
+    from .conjugation import *
     from .contraction import *
     from .convolution import *
     from .creation import *
     from .depthwise_convolution import *
     from .distance import *
     from .elementwise import *
+    from .exponential import *
+    from .extremum import *
+    from .floating_point import *
+    from .global_pooling import *
     from .grouped_convolution import *
+    from .logic import *
+    from .lookup import *
+    from .loss import *
+    from .masking import *
     from .normalization import *
+    from .patches import *
     from .pooling_1d import *
     from .pooling_2d import *
     from .pooling_3d import *
     from .product import *
     from .quantization import *
     from .quantized_convolution import *
+    from .rearrangement import *
     from .reduction import *
+    from .resizing import *
+    from .scan import *
+    from .transposed_convolution import *
+    from .trigonometry import *
     from .unary import *
 
 _FAMILY_OF: dict[str, str] = {}

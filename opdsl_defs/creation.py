@@ -13,16 +13,31 @@ from linalg_ext.opdsl import (
     ScalarDef,
     T,
     TensorDef,
+    TernaryFn,
     TypeFn,
+    UnaryFn,
     const,
     defines,
     domain,
     implements,
     index,
+    size,
     structured_op,
 )
 
-__all__ = ["arange", "eye", "fill", "fill_rng_2d", "one_hot", "tri"]
+__all__ = [
+    "arange",
+    "eye",
+    "fill",
+    "fill_rng_2d",
+    "hann_window",
+    "indices_2d",
+    "linspace",
+    "logspace",
+    "one_hot",
+    "sinusoidal_positions",
+    "tri",
+]
 
 
 def _position(dim):
@@ -138,3 +153,84 @@ def one_hot(
     O[D.m, D.n] = TypeFn.cast_signed(
         T, _is_zero(TypeFn.cast_signed(I64, labels[D.m]) - _position(D.n))
     )
+
+
+@structured_op
+def linspace(start=ScalarDef(T), stop=ScalarDef(T), O=TensorDef(T, S.N, output=True)):
+    """Numbers at equal distances, from one to another.
+
+        O[n] = start + (stop - start) * (n / (N - 1))
+
+    Shapes: start and stop scalars, O (N), N > 1: give it, for N follows from nothing else.
+    Dtypes: any float; all alike.
+    Source: this library; NumPy's `numpy.linspace`.
+    """
+    distance = UnaryFn.reciprocal(TypeFn.cast_signed(T, size(S.N) - 1))
+    O[D.n] = start + (stop - start) * (TypeFn.cast_signed(T, index(D.n)) * distance)
+
+
+@structured_op
+def logspace(
+    start=ScalarDef(T), stop=ScalarDef(T), base=ScalarDef(T), O=TensorDef(T, S.N, output=True)
+):
+    """Numbers at equal ratios, from one power of a base to another.
+
+        O[n] = base ** (start + (stop - start) * (n / (N - 1)))
+
+    Shapes: start, stop and base scalars, O (N), N > 1: give it, for N follows from nothing else.
+    Dtypes: any float; all alike.
+    Source: this library; NumPy's `numpy.logspace`.
+    """
+    distance = UnaryFn.reciprocal(TypeFn.cast_signed(T, size(S.N) - 1))
+    exponent = start + (stop - start) * (TypeFn.cast_signed(T, index(D.n)) * distance)
+    O[D.n] = BinaryFn.powf(base, exponent)
+
+
+@structured_op
+def indices_2d(
+    O=TensorDef(I64, S.M, S.N, output=True), columns=TensorDef(I64, S.M, S.N, output=True)
+):
+    """The place of each element of a matrix: its row and its column.
+
+        O[m, n] = m
+        columns[m, n] = n
+
+    Shapes: O and columns (M, N): give them, for M and N follow from nothing else.
+    Dtypes: O and columns int64.
+    Source: this library; NumPy's `numpy.indices`.
+    """
+    domain(D.m, D.n)
+    O[D.m, D.n] = _position(D.m)
+    columns[D.m, D.n] = _position(D.n)
+
+
+@structured_op
+def sinusoidal_positions(base=ScalarDef(T), O=TensorDef(T, S.M, S.N, output=True)):
+    """Sines and cosines of positions, at wavelengths that grow with the column.
+
+        O[m, n] = sin(m / base ** (n / N)) where n is even, else cos(m / base ** ((n - 1) / N))
+
+    Shapes: base a scalar, 10000 most often, O (M, N): give it, which says how large.
+    Dtypes: any float; base and O alike.
+    Source: this library; Vaswani et al., NIPS 2017.
+    """
+    domain(D.m, D.n)
+    odd = BinaryFn.rem(_position(D.n), 2)
+    exponent = TypeFn.cast_signed(T, _position(D.n) - odd) / TypeFn.cast_signed(T, size(S.N))
+    angle = TypeFn.cast_signed(T, index(D.m)) / BinaryFn.powf(base, exponent)
+    O[D.m, D.n] = TernaryFn.select(BinaryFn.eq(odd, 0), UnaryFn.sin(angle), UnaryFn.cos(angle))
+
+
+@structured_op
+def hann_window(O=TensorDef(T, S.N, output=True)):
+    """A raised cosine that begins and ends at zero.
+
+        O[n] = (1 - cos(2 * pi * n / (N - 1))) / 2
+
+    Shapes: O (N), N > 1: give it, for N follows from nothing else.
+    Dtypes: any float.
+    Source: this library; NumPy's `numpy.hanning`.
+    """
+    distance = UnaryFn.reciprocal(TypeFn.cast_signed(T, size(S.N) - 1))
+    angle = 6.283185307179586 * (TypeFn.cast_signed(T, index(D.n)) * distance)
+    O[D.n] = 0.5 - 0.5 * UnaryFn.cos(angle)

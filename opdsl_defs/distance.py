@@ -5,6 +5,7 @@ is `matmul_transpose_b(A, B)`, the squared norms are `row_sum_of_squares` of A a
 """
 
 from linalg_ext.opdsl import (
+    I64,
     T1,
     T2,
     BinaryFn,
@@ -21,7 +22,9 @@ from linalg_ext.opdsl import (
 
 __all__ = [
     "cosine_similarity_from_products",
+    "hamming_distance",
     "pairwise_chebyshev_distance",
+    "pairwise_hamming_distance",
     "pairwise_manhattan_distance",
     "pairwise_squared_euclidean_distance",
     "squared_euclidean_distance",
@@ -148,3 +151,34 @@ def cosine_similarity_from_products(
     """
     domain(D.m, D.n)
     O[D.m, D.n] = G[D.m, D.n] / (UnaryFn.sqrt(a[D.m]) * UnaryFn.sqrt(b[D.n]))
+
+
+@structured_op
+def hamming_distance(A=TensorDef(T1, S.K), B=TensorDef(T1, S.K), O=TensorDef(I64, output=True)):
+    """Number of places where two vectors differ, added to the scalar O.
+
+        O += sum over k of 1 where A[k] != B[k], else 0
+
+    Shapes: A (K), B (K), O ().
+    Dtypes: A and B any number or booleans, alike; O int64. NaN differs from everything.
+    Source: this library; SciPy's `scipy.spatial.distance.hamming`, times K.
+    """
+    O[None] += TypeFn.cast_unsigned(I64, BinaryFn.ne(A[D.k], B[D.k]))
+
+
+@structured_op
+def pairwise_hamming_distance(
+    A=TensorDef(T1, S.M, S.K),
+    B=TensorDef(T1, S.N, S.K),
+    O=TensorDef(I64, S.M, S.N, output=True),
+):
+    """Number of places where each row of A and each row of B differ, added to O.
+
+        O[m, n] += sum over k of 1 where A[m, k] != B[n, k], else 0
+
+    Shapes: A (M, K), B (N, K), O (M, N).
+    Dtypes: A and B any number or booleans, alike; O int64. NaN differs from everything.
+    Source: this library; SciPy's `scipy.spatial.distance.cdist`, metric hamming, times K.
+    """
+    domain(D.m, D.n, D.k)
+    O[D.m, D.n] += TypeFn.cast_unsigned(I64, BinaryFn.ne(A[D.m, D.k], B[D.n, D.k]))

@@ -3,10 +3,11 @@
 Each reduction and each element-wise step is an op, so that a compiler may fuse them:
 
     softmax     row_max -> softmax_exponentials -> row_sum -> softmax_normalize
-    layer norm  row_sum / N -> row_sum_of_squared_deviations / N -> layer_normalize
-    RMS norm    row_sum_of_squares / N -> rms_normalize
+    layer norm  row_mean -> row_variance -> layer_normalize
+    RMS norm    row_mean_of_squares -> rms_normalize
+    batch norm  channel_mean_nchw -> channel_variance_nchw -> batch_normalize_nchw
 
-(row_max, row_sum and row_sum_of_squares are in reduction.py.)
+(row_max, row_sum and row_mean are in reduction.py.)
 """
 
 from linalg_ext.opdsl import (
@@ -22,15 +23,23 @@ from linalg_ext.opdsl import (
     structured_op,
 )
 
+from ._values import cast, mean_weight
+
 __all__ = [
     "batch_normalize_nchw",
     "batch_normalize_nhwc",
     "bias_add",
+    "channel_mean_nchw",
+    "channel_mean_nhwc",
+    "channel_variance_nchw",
+    "channel_variance_nhwc",
     "layer_normalize",
     "log_softmax_normalize",
     "rms_normalize",
+    "row_mean_of_squares",
     "row_sum_of_exponentials",
     "row_sum_of_squared_deviations",
+    "row_variance",
     "softmax_exponentials",
     "softmax_normalize",
 ]
@@ -235,3 +244,96 @@ def batch_normalize_nhwc(
     domain(D.n, D.h, D.w, D.c)
     scale = UnaryFn.rsqrt(variance[D.c] + epsilon)
     O[D.n, D.h, D.w, D.c] = (X[D.n, D.h, D.w, D.c] - mean[D.c]) * scale * weight[D.c] + bias[D.c]
+
+
+@structured_op
+def row_mean_of_squares(X=TensorDef(T1, S.M, S.N), O=TensorDef(U, S.M, output=True)):
+    """Mean of the squares of each row, added to O.
+
+        O[m] += mean over n of X[m, n] ** 2
+
+    Shapes: X (M, N), O (M).
+    Dtypes: X any numbers, cast to those of O, as signed; O any float.
+    Source: this library; the mean of RMS normalization.
+    """
+    domain(D.m, D.n)
+    O[D.m] += cast(X[D.m, D.n]) * cast(X[D.m, D.n]) * mean_weight(S.N)
+
+
+@structured_op
+def row_variance(
+    X=TensorDef(T1, S.M, S.N), mean=TensorDef(U, S.M), O=TensorDef(U, S.M, output=True)
+):
+    """Variance of each row around its mean, added to O.
+
+        O[m] += mean over n of (X[m, n] - mean[m]) ** 2
+
+    Shapes: X (M, N), mean (M) as `row_mean` gives it, O (M).
+    Dtypes: X any numbers, cast to those of mean and O, as signed; these any float.
+    Source: this library; NumPy's `numpy.var`, axis 1.
+    """
+    domain(D.m, D.n)
+    deviation = cast(X[D.m, D.n]) - mean[D.m]
+    O[D.m] += deviation * deviation * mean_weight(S.N)
+
+
+@structured_op
+def channel_mean_nchw(X=TensorDef(T1, S.N, S.C, S.H, S.W), O=TensorDef(U, S.C, output=True)):
+    """Mean of each channel over all images, channels first, added to O.
+
+        O[c] += mean over n, h, w of X[n, c, h, w]
+
+    Shapes: X (N, C, H, W), O (C).
+    Dtypes: X any numbers, cast to those of O, as signed; O any float.
+    Source: this library; Ioffe and Szegedy, ICML 2015, as in training.
+    """
+    domain(D.c, D.n, D.h, D.w)
+    O[D.c] += cast(X[D.n, D.c, D.h, D.w]) * mean_weight(S.N, S.H, S.W)
+
+
+@structured_op
+def channel_variance_nchw(
+    X=TensorDef(T1, S.N, S.C, S.H, S.W), mean=TensorDef(U, S.C), O=TensorDef(U, S.C, output=True)
+):
+    """Variance of each channel around its mean over all images, channels first, added to O.
+
+        O[c] += mean over n, h, w of (X[n, c, h, w] - mean[c]) ** 2
+
+    Shapes: X (N, C, H, W), mean (C) as `channel_mean_nchw` gives it, O (C).
+    Dtypes: X any numbers, cast to those of mean and O, as signed; these any float.
+    Source: this library; Ioffe and Szegedy, ICML 2015, as in training.
+    """
+    domain(D.c, D.n, D.h, D.w)
+    deviation = cast(X[D.n, D.c, D.h, D.w]) - mean[D.c]
+    O[D.c] += deviation * deviation * mean_weight(S.N, S.H, S.W)
+
+
+@structured_op
+def channel_mean_nhwc(X=TensorDef(T1, S.N, S.H, S.W, S.C), O=TensorDef(U, S.C, output=True)):
+    """Mean of each channel over all images, channels last, added to O.
+
+        O[c] += mean over n, h, w of X[n, h, w, c]
+
+    Shapes: X (N, H, W, C), O (C).
+    Dtypes: X any numbers, cast to those of O, as signed; O any float.
+    Source: this library; Ioffe and Szegedy, ICML 2015, as in training.
+    """
+    domain(D.c, D.n, D.h, D.w)
+    O[D.c] += cast(X[D.n, D.h, D.w, D.c]) * mean_weight(S.N, S.H, S.W)
+
+
+@structured_op
+def channel_variance_nhwc(
+    X=TensorDef(T1, S.N, S.H, S.W, S.C), mean=TensorDef(U, S.C), O=TensorDef(U, S.C, output=True)
+):
+    """Variance of each channel around its mean over all images, channels last, added to O.
+
+        O[c] += mean over n, h, w of (X[n, h, w, c] - mean[c]) ** 2
+
+    Shapes: X (N, H, W, C), mean (C) as `channel_mean_nhwc` gives it, O (C).
+    Dtypes: X any numbers, cast to those of mean and O, as signed; these any float.
+    Source: this library; Ioffe and Szegedy, ICML 2015, as in training.
+    """
+    domain(D.c, D.n, D.h, D.w)
+    deviation = cast(X[D.n, D.h, D.w, D.c]) - mean[D.c]
+    O[D.c] += deviation * deviation * mean_weight(S.N, S.H, S.W)

@@ -19,6 +19,7 @@ __all__ = [
     "bilinear",
     "khatri_rao",
     "kron",
+    "kron_2d",
     "matmul_max_plus",
     "matmul_min_plus",
     "mttkrp",
@@ -203,4 +204,24 @@ def matmul_max_plus(
     domain(D.m, D.n, D.k)
     C[D.m, D.n] = ReduceFn.max_signed[D.k](
         TypeFn.cast_signed(U, A[D.m, D.k]) + TypeFn.cast_signed(U, B[D.k, D.n])
+    )
+
+
+@structured_op
+def kron_2d(
+    A=TensorDef(T1, S.M, S.N),
+    B=TensorDef(T2, S.P, S.Q),
+    O=TensorDef(U, S.M * S.P, S.N * S.Q, output=True),
+):
+    """Kronecker product of two matrices as a matrix; `kron` keeps its four axes apart.
+
+        O[i, j] = A[i // P, j // Q] * B[i mod P, j mod Q]
+
+    Shapes: A (M, N), B (P, Q), O (M * P, N * Q).
+    Dtypes: any numbers; A and B are cast to that of O, as signed, before the product.
+    Source: this library; NumPy's `numpy.kron`.
+    """
+    domain(D.i, D.j)
+    O[D.i, D.j] = TypeFn.cast_signed(U, A[D.i // S.P, D.j // S.Q]) * TypeFn.cast_signed(
+        U, B[D.i % S.P, D.j % S.Q]
     )

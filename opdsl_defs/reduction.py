@@ -13,13 +13,18 @@ from linalg_ext.opdsl import (
     structured_op,
 )
 
+from ._values import cast, mean_weight
+
 __all__ = [
     "column_max",
+    "column_mean",
     "column_min",
+    "column_product",
     "column_sum",
     "diagonal",
     "row_max",
     "row_max_of_absolutes",
+    "row_mean",
     "row_min",
     "row_product",
     "row_sum",
@@ -198,3 +203,45 @@ def trace(A=TensorDef(T1, S.M, S.M), O=TensorDef(U, output=True)):
     Source: this library; NumPy's `numpy.trace`.
     """
     O[None] += TypeFn.cast_signed(U, A[D.m, D.m])
+
+
+@structured_op
+def row_mean(A=TensorDef(T1, S.M, S.N), O=TensorDef(U, S.M, output=True)):
+    """Mean of each row, added to O.
+
+        O[m] += mean over n of A[m, n]
+
+    Shapes: A (M, N), O (M).
+    Dtypes: A any numbers, cast to those of O, as signed; O any float.
+    Source: this library; NumPy's `numpy.mean`, axis 1.
+    """
+    domain(D.m, D.n)
+    O[D.m] += cast(A[D.m, D.n]) * mean_weight(S.N)
+
+
+@structured_op
+def column_mean(A=TensorDef(T1, S.M, S.N), O=TensorDef(U, S.N, output=True)):
+    """Mean of each column, added to O.
+
+        O[n] += mean over m of A[m, n]
+
+    Shapes: A (M, N), O (N).
+    Dtypes: A any numbers, cast to those of O, as signed; O any float.
+    Source: this library; NumPy's `numpy.mean`, axis 0.
+    """
+    domain(D.n, D.m)
+    O[D.n] += cast(A[D.m, D.n]) * mean_weight(S.M)
+
+
+@structured_op
+def column_product(A=TensorDef(T1, S.M, S.N), O=TensorDef(U, S.N, output=True)):
+    """Product of each column, times O.
+
+        O[n] = O[n] * product over m of A[m, n]
+
+    Shapes: A (M, N), O (N).
+    Dtypes: any numbers; A is cast to that of O, as signed, before the product.
+    Source: this library; NumPy's `numpy.prod`, axis 0.
+    """
+    domain(D.n, D.m)
+    O[D.n] = ReduceFn.mul[D.m](cast(A[D.m, D.n]))

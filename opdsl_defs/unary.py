@@ -7,6 +7,7 @@ from linalg_ext.opdsl import (
     T1,
     Canonicalizer,
     TensorDef,
+    TernaryFn,
     TypeFn,
     TypeFnAttrDef,
     U,
@@ -22,16 +23,20 @@ __all__ = [
     "copy",
     "elemwise_unary",
     "erf",
+    "erfc",
     "exp",
     "floor",
     "log",
     "negf",
     "reciprocal",
     "round",
+    "roundeven",
     "rsqrt",
+    "sign",
     "sqrt",
     "square",
     "tanh",
+    "trunc",
 ]
 
 
@@ -240,3 +245,55 @@ def erf(I=TensorDef(T1), O=TensorDef(T1, output=True)):
     Source: upstream's `linalg.erf`.
     """
     O[None] = UnaryFn.erf(I[None])
+
+
+@structured_op
+def trunc(I=TensorDef(T1), O=TensorDef(T1, output=True)):
+    """The whole number nearest to each element on the way to zero.
+
+        O = trunc(I)
+
+    Shapes: any; I and O alike.
+    Dtypes: any float; I and O alike.
+    Source: this library; NumPy's `numpy.trunc`.
+    """
+    O[None] = UnaryFn.trunc(I[None])
+
+
+@structured_op
+def roundeven(I=TensorDef(T1), O=TensorDef(T1, output=True)):
+    """The nearest whole number to each element, halves to the even one.
+
+        O = roundeven(I)
+
+    Shapes: any; I and O alike.
+    Dtypes: any float; I and O alike.
+    Source: this library; NumPy's `numpy.rint`.
+    """
+    O[None] = UnaryFn.roundeven(I[None])
+
+
+@structured_op
+def erfc(I=TensorDef(T1), O=TensorDef(T1, output=True)):
+    """Complementary error function of each element, exact where `erf` is near one.
+
+        O = erfc(I) = 1 - erf(I)
+
+    Shapes: any; I and O alike.
+    Dtypes: any float; I and O alike.
+    Source: this library; SciPy's `scipy.special.erfc`.
+    """
+    O[None] = UnaryFn.erfc(I[None])
+
+
+@structured_op
+def sign(I=TensorDef(T1), O=TensorDef(T1, output=True)):
+    """Sign of each element: minus one, zero or one.
+
+        O = 1 where I > 0, -1 where I < 0, else I
+
+    Shapes: any; I and O alike.
+    Dtypes: floats and signed integers; I and O alike. NaN stays NaN.
+    Source: this library; NumPy's `numpy.sign`.
+    """
+    O[None] = TernaryFn.select(I[None] > 0, 1, TernaryFn.select(I[None] < 0, -1, I[None]))

@@ -80,9 +80,10 @@ def test_the_commands_run(
     )
     Path("FILE.py").write_text(
         "from linalg_ext.opdsl import *\n\n@structured_op\n"
-        "def copy_(A=TensorDef(T), O=TensorDef(T, output=True)):\n"
-        '    """Copies."""\n    O[None] = A[None]\n'
+        "def copy_(A=TensorDef(T, S.M), O=TensorDef(T, S.M, output=True)):\n"
+        '    """Copies."""\n    O[D.m] = A[D.m]\n'
     )
+    Path("FILE.tc").write_text("def copy_(A: f32(M)) -> (O: f32(M)) { O(m) = A(m); }\n")
     np.savez("x.npz", in0=np.arange(4, dtype=np.float32))
     assert main(shlex.split(command)[1:]) == 0, capsys.readouterr().err
     if " run " in command:

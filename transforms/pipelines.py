@@ -28,11 +28,28 @@ from .lowering.report_failures import MESSAGES
 
 _NARROW = ",".join(narrow_type_names())
 
+_FIRST = (
+    # Upstream folds x / x to 1, whatever x is.
+    "linalg-ext-guard-integer-division",
+    # A masked region must hold one operation alone, and passes move constants into it.
+    "func.func(lower-vector-multi-reduction)",
+    "func.func(lower-vector-mask)",
+    "linalg-ext-mark-masked-operations",
+)
+CHECKS = (
+    *_FIRST,
+    # Ops on whole tensors have no checks; the same as structured ops have.
+    "convert-elementwise-to-linalg",
+    "generate-runtime-verification",
+    # Most checks are of what is known; the passes to come need not walk over them.
+    "canonicalize",
+)
+"""What puts run-time checks into a module, before `lower_to_llvm`."""
+
 _LINALG = (
     "linalg-ext-refuse-unsupported",
     "linalg-ext-refuse-recursion",
-    # Before anything folds: upstream takes x / x for 1, whatever x is.
-    "linalg-ext-guard-integer-division",
+    *_FIRST,
     "linalg-ext-decompose-structured-ops",
     "linalg-ext-lower-gather-scatter",
     "linalg-ext-lower-tensor-bitcast",
@@ -50,9 +67,6 @@ _BUFFERS = (
     "eliminate-empty-tensors",
     "one-shot-bufferize{bufferize-function-boundaries=true"
     " function-boundary-type-conversion=identity-layout-map allow-return-allocs-from-loops=true}",
-    # A masked region may hold one operation alone; the next passes put constants there.
-    "func.func(lower-vector-multi-reduction)",
-    "func.func(lower-vector-mask)",
     "linalg-ext-move-large-allocas-to-heap",
     "linalg-ext-drop-deallocations",
     "buffer-deallocation-pipeline",

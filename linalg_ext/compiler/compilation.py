@@ -20,17 +20,7 @@ from linalg_ext.rewriting import run_pipeline
 from linalg_ext.runtime.engine import Engine
 from linalg_ext.transforms.lowering.refuse_recursion import refuse_recursion
 from linalg_ext.transforms.lowering.refuse_unsupported import refuse_unsupported
-from linalg_ext.transforms.pipelines import lower_to_llvm, stage_text
-
-_CHECKS = (
-    # Before anything folds: upstream takes x / x for 1, whatever x is.
-    "linalg-ext-guard-integer-division,"
-    # Ops on whole tensors have no checks; the same as structured ops have.
-    "convert-elementwise-to-linalg,"
-    "generate-runtime-verification,"
-    # Most checks are of what is known; the passes to come need not walk over them.
-    "canonicalize"
-)
+from linalg_ext.transforms.pipelines import CHECKS, lower_to_llvm, stage_text
 
 
 def compile(
@@ -89,7 +79,7 @@ def compile(
     own.verify(after="its entry was wrapped")
     stages.append(_stage("entry", own.ir, clock))
     if checked:
-        run_pipeline(own, _CHECKS, trusted=True)
+        run_pipeline(own, ",".join(CHECKS), trusted=True)
         stages.append(_stage("checks", own.ir, clock))
     work = own.ir
     info = lower_to_llvm(

@@ -15,10 +15,11 @@ from linalg_ext.compiler.compilation import compile
 from linalg_ext.compiler.conversion import as_array, is_python_number
 from linalg_ext.compiler.kernel import Kernel
 from linalg_ext.compiler.op_dtypes import resolve_dtypes, unsigned_type_vars
-from linalg_ext.compiler.op_shapes import Shape, resolve_shapes
 from linalg_ext.compiler.overlap import share_memory
 from linalg_ext.context import new_context
 from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
+from linalg_ext.definition.call_inputs import split_inputs
+from linalg_ext.definition.call_shapes import Shape, resolve_shapes
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.errors import (
     ArgumentError,
@@ -30,7 +31,7 @@ from linalg_ext.errors import (
 )
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.runtime.dtypes import DType, by_dtype
-from linalg_ext.structured.calls import build, results_of, split_inputs
+from linalg_ext.structured.calls import build, results_of
 from linalg_ext.structured.operands import bind
 from linalg_ext.structured.outputs import initial_tensor
 

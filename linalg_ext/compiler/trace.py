@@ -14,10 +14,10 @@ from linalg_ext.bindings import func, ir
 from linalg_ext.compiler.compilation import compile
 from linalg_ext.compiler.conversion import as_array
 from linalg_ext.compiler.kernel import Kernel
-from linalg_ext.compiler.op_shapes import Shape
 from linalg_ext.compiler.traced import Traced, as_traced, element_type, new_trace
 from linalg_ext.compiler.unrecorded import refuse
 from linalg_ext.context import new_context
+from linalg_ext.definition.call_shapes import Shape
 from linalg_ext.errors import (
     ArgumentError,
     ArityError,

@@ -14,14 +14,15 @@ from linalg_ext import opdsl_defs as ops
 from linalg_ext.bindings import arith, ir, linalg, tensor
 from linalg_ext.compiler.conversion import is_python_number
 from linalg_ext.compiler.op_dtypes import common_dtype, resolve_dtypes, unsigned_type_vars
-from linalg_ext.compiler.op_shapes import Shape, resolve_shapes
 from linalg_ext.compiler.unrecorded import Unrecorded, refuse, refuse_function
 from linalg_ext.definition.attributes import resolve_attributes
+from linalg_ext.definition.call_inputs import split_inputs
+from linalg_ext.definition.call_shapes import Shape, resolve_shapes
 from linalg_ext.definition.model import OpDefinition, OperandKind
 from linalg_ext.errors import ArgumentError, DTypeError, LinalgExtError, ShapeError, caller_location
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.runtime.dtypes import DType, by_dtype
-from linalg_ext.structured.calls import build, results_of, split_inputs
+from linalg_ext.structured.calls import build, results_of
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.operands import bind
 from linalg_ext.structured.outputs import initial_tensor

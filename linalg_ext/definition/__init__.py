@@ -5,6 +5,7 @@ from linalg_ext.definition.checks import check
 from linalg_ext.definition.functions import Function, FunctionKind
 from linalg_ext.definition.model import (
     Assignment,
+    AttributeType,
     Interface,
     IteratorType,
     OpDefinition,
@@ -34,6 +35,7 @@ __all__ = [
     "AffineSymbol",
     "Apply",
     "Assignment",
+    "AttributeType",
     "Const",
     "Function",
     "FunctionKind",

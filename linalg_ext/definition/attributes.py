@@ -67,6 +67,11 @@ def resolve_attributes(
     for operand in definition.attributes:
         value = given.get(operand.name, operand.default)
         if operand.kind is OperandKind.INDEX_ATTR:
+            if operand.name not in given and operand.default is None:
+                raise ArityError(
+                    f"{definition.name} got no attribute {operand.name}",
+                    cure=f"give it: {operand.name}={[1] * operand.rank}, or what is meant",
+                )
             indices = _indices(definition, operand, value)
             symbols.update(
                 (symbol, number)
@@ -91,6 +96,11 @@ def _unknown_keyword(definition: OpDefinition, name: str, known: list[str]) -> A
 
 
 def _indices(definition: OpDefinition, operand: Operand, value: object) -> tuple[int, ...]:
+    if not operand.rank and value != ():
+        raise ArityError(
+            f"{definition.name}: attribute {operand.name} is read by no index of the op",
+            cure="leave it out of the call",
+        )
     values = [value] * operand.rank if _is_int(value) else value
     numbers: tuple[Any, ...] = tuple(values) if isinstance(values, Iterable) else ()
     if len(numbers) != operand.rank or not all(map(_is_int, numbers)):
@@ -99,12 +109,18 @@ def _indices(definition: OpDefinition, operand: Operand, value: object) -> tuple
             expected=f"{operand.rank} integer(s) for ({', '.join(map(str, operand.shape))}), "
             "or one integer for all of them",
         )
-    if any(number < 1 for number in numbers):
+    if any(number < operand.minimum for number in numbers):
         raise ArgumentError(
-            f"{definition.name}: attribute {operand.name} = {list(numbers)} is not positive",
-            expected="integers of 1 or more, as strides and dilations are",
+            f"{definition.name}: attribute {operand.name} = {list(numbers)} is "
+            f"{_less_than(operand.minimum)}",
+            expected=f"integers of {operand.minimum} or more"
+            + (", as strides and dilations are" if operand.minimum == 1 else ""),
         )
     return tuple(int(number) for number in numbers)
+
+
+def _less_than(minimum: int) -> str:
+    return {0: "negative", 1: "not positive"}.get(minimum, f"less than {minimum}")
 
 
 def _is_int(value: object) -> bool:

@@ -344,7 +344,8 @@ def _check_uses(definition: OpDefinition, locate: Locate) -> None:
             )
         unused = (
             []
-            if operand.kind is not OperandKind.INDEX_ATTR
+            # Where a type is stated it says how many values there are, read or not.
+            if operand.kind is not OperandKind.INDEX_ATTR or operand.attribute_type is not None
             else [symbol for expr in operand.shape for symbol in expr.symbols if symbol not in used]
         )
         if unused:

@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from typing import Any
 
+from linalg_ext import dispatch
 from linalg_ext.definition.affine import AffineExpr, AffineMap
 from linalg_ext.definition.functions import Function
 from linalg_ext.definition.scalar import Access, Apply, ScalarExpr, ScalarOperand
@@ -52,6 +54,27 @@ class OperandKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class AttributeType:
+    """The type that a notation states for an attribute: `2xi32`, `i64`, `f32[]`.
+
+    Attributes:
+        element: MLIR's spelling of the type of one value.
+        sizes: the dimensions of an array of fixed size; empty for a single value and for a list.
+        is_list: a list of any length.
+        is_optional: the op may be without it; each value is then 1.
+    """
+
+    element: str
+    sizes: tuple[int, ...] = ()
+    is_list: bool = False
+    is_optional: bool = False
+
+    def __str__(self) -> str:
+        sizes = "".join(f"{size}x" for size in self.sizes)
+        return f"{sizes}{self.element}{'[]' if self.is_list else ''}"
+
+
+@dataclass(frozen=True, slots=True)
 class Operand:
     """An operand of a definition.
 
@@ -61,7 +84,10 @@ class Operand:
         type_var: element type of a tensor, type of a scalar; None for attributes.
         shape: sizes of a tensor, over symbols; symbols that an index attribute binds.
         index_dims: for a tensor that is never read, the dimensions that its own stand for.
-        default: the values of an index attribute, the function of a function attribute.
+        default: the values of an index attribute, None where a call must give them; the function
+            of a function attribute.
+        attribute_type: the type of an index attribute, where the notation states it.
+        minimum: the least value of an index attribute.
     """
 
     name: str
@@ -70,6 +96,8 @@ class Operand:
     shape: tuple[AffineExpr, ...] = ()
     index_dims: tuple[AffineExpr, ...] | None = None
     default: tuple[int, ...] | Function | None = None
+    attribute_type: AttributeType | None = None
+    minimum: int = 1
 
     @property
     def rank(self) -> int:
@@ -229,6 +257,12 @@ class OpDefinition:
         """Type variables of the operands, in order, each once."""
         return tuple(dict.fromkeys(o.type_var for o in self.operands if o.type_var is not None))
 
+    @property
+    def all_type_vars(self) -> tuple[TypeVar, ...]:
+        """Type variables of the operands, then those that only a cast names, each once."""
+        casts = (e.type_var for e in self.expressions() if isinstance(e, Apply))
+        return tuple(dict.fromkeys((*self.type_vars, *(t for t in casts if t is not None))))
+
     def expressions(self) -> Iterator[ScalarExpr]:
         """Every scalar expression of every assignment, the targets excepted."""
         for assignment in self.assignments:
@@ -277,6 +311,51 @@ class OpDefinition:
             e.attribute for e in self.expressions() if isinstance(e, Apply) and e.attribute
         )
 
+    def canonical(self) -> OpDefinition:
+        """The canonical form: equal for definitions of the same operation, see `equivalence`."""
+        from linalg_ext.definition.equivalence import canonical
+
+        return canonical(self)
+
+    def equivalent(self, other: OpDefinition) -> bool:
+        """Whether another definition is the same operation.
+
+        Names of dimensions, symbols, type variables and operands do not matter, nor do the order
+        of the iteration space, documentation and interfaces. The order of the operands does.
+        """
+        return self.canonical() == other.canonical()
+
+    def reference(self, *operands: Any, **keywords: Any) -> Any:
+        """The oracle: the op on arrays by NumPy alone, slow and obviously right.
+
+        Args:
+            operands: the inputs, in order: arrays, or what `numpy.asarray` takes.
+            keywords: as in a call of the op: `init=` and `dtype=`, inputs and attributes by name.
+                There is no `out=`: the result is always new.
+
+        Returns:
+            The result; a tuple where the op has several outputs.
+
+        Raises:
+            ArgumentError: of the kind that tells what is wrong.
+
+        Example:
+            >>> lx.ops.matmul.definition.reference(np.ones((2, 3)), np.ones((3, 1)))
+            array([[3.],
+                   [3.]])
+        """
+        from linalg_ext.definition.oracle import reference
+
+        return reference(self, operands, keywords)
+
+    def formula(self) -> str:
+        """The op in one line: `C[m, n] = Σ_{k} A[m, k] * B[k, n]`, casts left out."""
+        return str(dispatch.handler("formula of a definition")(self))
+
+    def _repr_latex_(self) -> str:
+        """The formula as a notebook shows it."""
+        return f"${dispatch.handler('LaTeX of a definition')(self)}$"
+
     @property
     def header(self) -> str:
         """The operands in a line: `matmul(A: T1(M, K), B: T2(K, N)) -> C: U(M, N)`."""
@@ -300,4 +379,6 @@ def _describe_operand(operand: Operand) -> str:
         return f"{operand.name}: {operand.type_var}"
     if isinstance(operand.default, tuple):
         return f"{operand.name}={list(operand.default)}"
+    if operand.default is None:
+        return operand.name
     return f"{operand.name}={operand.default}"

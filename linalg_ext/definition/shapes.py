@@ -51,6 +51,8 @@ def infer_extents(
             # A number is worth more than a size that is known at run time only.
             if known is None or (isinstance(term.size, int) and not isinstance(known, int)):
                 extents[term.expr.name] = term.size
+    # What an output declares may be what a sum leaves open: the kernel that slides over an image.
+    extents = {**_declared_extents(definition, shapes, symbols), **extents}
     progress = True
     while progress:
         progress = False
@@ -59,7 +61,7 @@ def infer_extents(
             if solved is not None:
                 extents[solved[0]] = solved[1]
                 progress = True
-    return {**_declared_extents(definition, shapes, symbols), **extents}
+    return extents
 
 
 def _declared_extents(

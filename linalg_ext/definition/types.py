@@ -31,9 +31,22 @@ class _TypeVarNamespace:
 TV = _TypeVarNamespace()
 
 PREDEFINED = MappingProxyType(
-    {"I1": "bool", "I32": "int32", "I64": "int64", "F32": "float32", "F64": "float64"}
+    {
+        "I1": "bool",
+        "I8": "int8",
+        "I16": "int16",
+        "I32": "int32",
+        "I64": "int64",
+        "F16": "float16",
+        "BF16": "bfloat16",
+        "F32": "float32",
+        "F64": "float64",
+    }
 )
-"""Type variables with a fixed meaning, and their NumPy dtypes."""
+"""Type variables with a fixed meaning, and the names of their dtypes (bfloat16 is ml_dtypes')."""
+
+PREDEFINED_UPSTREAM = frozenset({"I32", "I64", "F32", "F64"})
+"""Those of them that upstream's generator knows; to it any other name is a free variable."""
 
 BOOLEAN = TypeVar("I1")
 """The type of comparisons."""

@@ -1,4 +1,4 @@
-"""Constants as MLIR prints their attributes: `2 : i64`, `5.000000e-01 : f64`.
+"""Constants as MLIR prints and reads their attributes: `2 : i64`, `5.000000e-01 : f64`.
 
 The digits are those of LLVM's `APFloat::toString`, which neither rounds nor lays out a number as C
 or Python do; upstream's YAML holds constants in this text.
@@ -7,6 +7,7 @@ or Python do; upstream's YAML holds constants in this text.
 from __future__ import annotations
 
 import math
+import re
 import struct
 
 from linalg_ext.errors import NotationError
@@ -34,6 +35,37 @@ def constant_text(value: int | float) -> str:
         # It would be read back as an integer: MLIR prints the bits instead.
         return f"0x{struct.unpack('>Q', struct.pack('>d', value))[0]:016X} : f64"
     return f"{sign}{text} : f64"
+
+
+_INTEGER = re.compile(r"\s*(-?\d{1,19})\s*:\s*i64\s*", re.ASCII)
+_FLOAT = re.compile(r"\s*(-?\d+\.\d*(?:[eE][-+]?\d+)?)\s*:\s*f64\s*", re.ASCII)
+_BITS = re.compile(r"\s*0x([0-9a-fA-F]{16})\s*:\s*f64\s*")
+
+
+def parse_constant(text: str) -> int | float:
+    """The number of an MLIR attribute: `2 : i64`, `5.0e-01 : f64`, `0x3FE0000000000000 : f64`.
+
+    Raises:
+        NotationError: the text is no such attribute, or no finite number of 64 bits.
+    """
+    if found := _INTEGER.fullmatch(text):
+        if -(2**63) <= int(found[1]) < 2**63:
+            return int(found[1])
+        raise NotationError(f"{found[1]} does not fit in 64 bits")
+    value = math.nan
+    if found := _FLOAT.fullmatch(text):
+        value = float(found[1])
+    elif found := _BITS.fullmatch(text):
+        (value,) = struct.unpack(">d", bytes.fromhex(found[1]))
+    else:
+        raise NotationError(
+            f"`{text}` is no constant",
+            expected="an integer such as `2 : i64`, or a number with a decimal point such as "
+            "`5.0e-01 : f64`",
+        )
+    if not math.isfinite(value):
+        raise NotationError(f"`{text}` is no finite number")
+    return value
 
 
 def _magnitude(value: float) -> str:

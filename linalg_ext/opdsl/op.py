@@ -74,6 +74,10 @@ class StructuredOp:
     def __repr__(self) -> str:
         return self.definition.header
 
+    def _repr_latex_(self) -> str:
+        """What a notebook shows: the op's formula."""
+        return self.definition._repr_latex_()
+
 
 def _shown(default: object) -> object:
     """The default of an attribute, as a call would give it."""

@@ -154,12 +154,20 @@ class IndexAttrDef(_NoElement):
     Args:
         symbols: the symbols that stand for the values.
         default: their values where a call gives none.
+        minimum: the least that a value may be: 0 for a padding; 1 for a stride, or any divisor.
     """
 
     _instead = "write the symbols that it binds, as in D.oh * S.SH"
 
-    def __init__(self, *symbols: AffineSymbol, default: Sequence[int]) -> None:
+    def __init__(self, *symbols: AffineSymbol, default: Sequence[int], minimum: int = 1) -> None:
         super().__init__()
+        if minimum not in (0, 1):
+            raise DefinitionError(
+                f"the minimum of an IndexAttrDef is {minimum!r}",
+                where=caller_location(),
+                expected="0 or 1",
+            )
+        self.minimum = minimum
         self.symbols = tuple(_affine(symbol, "an IndexAttrDef") for symbol in symbols)
         if not isinstance(default, Sequence) or isinstance(default, str):
             raise DefinitionError(
@@ -180,11 +188,15 @@ class IndexAttrDef(_NoElement):
                 f"the default {list(default)} of an IndexAttrDef is not all integers",
                 where=caller_location(),
             )
-        if any(value < 1 for value in self.default):
+        if any(value < minimum for value in self.default):
             raise DefinitionError(
-                f"the default {list(default)} of an IndexAttrDef is not positive",
+                f"the default {list(default)} of an IndexAttrDef is "
+                f"{'not positive' if minimum else 'negative'}",
                 where=caller_location(),
-                expected="integers of 1 or more, as strides and dilations are",
+                expected="integers of 1 or more, as strides and dilations are"
+                if minimum
+                else "integers of 0 or more",
+                cure="minimum=0 lets a value be 0, as a padding may" if 0 in self.default else None,
             )
         if len(self.symbols) != len(self.default):
             raise DefinitionError(
@@ -196,7 +208,14 @@ class IndexAttrDef(_NoElement):
 
     def operand(self, name: str) -> Operand:
         """An index attribute."""
-        return Operand(name, OperandKind.INDEX_ATTR, None, self.symbols, default=self.default)
+        return Operand(
+            name,
+            OperandKind.INDEX_ATTR,
+            None,
+            self.symbols,
+            default=self.default,
+            minimum=self.minimum,
+        )
 
 
 class _FunctionAttrDef(_NoElement):

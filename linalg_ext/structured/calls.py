@@ -9,6 +9,7 @@ import numpy as np
 
 from linalg_ext.bindings import ir
 from linalg_ext.definition.attributes import resolve_attributes
+from linalg_ext.definition.call_inputs import split_inputs
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError
 from linalg_ext.opdsl.op import StructuredOp
@@ -39,7 +40,7 @@ def call_on_values(
         ArgumentError: an operand or a keyword does not fit the definition.
     """
     definition = op.definition
-    _require_insertion_point(definition)
+    require_insertion_point(definition)
     keywords = dict(keywords)
     outs = keywords.pop("outs", None)
     emit_generic = keywords.pop("emit_generic", False)
@@ -78,35 +79,8 @@ def results_of(built: ir.Value | ir.OpResultList | ir.Operation) -> list[ir.Valu
     return list(built.results if isinstance(built, ir.Operation) else built)
 
 
-def split_inputs(
-    definition: OpDefinition, operands: Sequence[Any], keywords: dict[str, Any]
-) -> list[Any]:
-    """The inputs of a call in order, those given by name taken out of `keywords`.
-
-    Raises:
-        ArityError: too many or too few.
-    """
-    names = [operand.name for operand in definition.inputs]
-    if len(operands) > len(names):
-        raise ArityError(
-            f"{definition.name} got {len(operands)} inputs",
-            expected=f"{len(names)}: {', '.join(names)}",
-        )
-    given = list(operands)
-    for name in names[len(operands) :]:
-        if name not in keywords:
-            raise ArityError(
-                f"{definition.name} got no input {name}",
-                expected=f"{len(names)} input(s): {', '.join(names)}",
-            )
-        given.append(keywords.pop(name))
-    repeated = [name for name in names if name in keywords]
-    if repeated:
-        raise ArityError(f"{definition.name} got input {repeated[0]} twice")
-    return given
-
-
-def _require_insertion_point(definition: OpDefinition) -> None:
+def require_insertion_point(definition: OpDefinition) -> None:
+    """Raise an ArgumentError where there is no place to build an op."""
     try:
         ir.InsertionPoint.current  # noqa: B018  # raises where there is none
     except ValueError:
@@ -124,7 +98,9 @@ def _outputs(definition: OpDefinition, outs: Any) -> list[ir.Value]:
             f"{definition.name}: outs={outs!r}",
             expected=f"a list of {len(definition.outputs)} value(s)",
         )
-    return [_value(definition, f"output {position}", value) for position, value in enumerate(outs)]
+    return [
+        as_value(definition, f"output {position}", value) for position, value in enumerate(outs)
+    ]
 
 
 def _inputs(
@@ -137,7 +113,7 @@ def _inputs(
             number = value.item() if isinstance(value, np.generic) else value
             values.append(number_constant(number, element))
         else:
-            values.append(_value(definition, operand.name, value))
+            values.append(as_value(definition, operand.name, value))
     return values
 
 
@@ -157,7 +133,7 @@ def _scalar_type(
     known += [*zip(definition.outputs, outputs, strict=False)]
     for operand, value in known:
         if str(operand.type_var) == name and isinstance(value, (ir.Value, ir.OpView, ir.Operation)):
-            kind = _value(definition, operand.name, value).type
+            kind = as_value(definition, operand.name, value).type
             return ir.ShapedType(kind).element_type if operand.kind.is_tensor else kind
     raise DTypeError(
         f"{definition.name}: the type of the number for {scalar.name} is not known",
@@ -165,7 +141,8 @@ def _scalar_type(
     )
 
 
-def _value(definition: OpDefinition, name: str, value: Any) -> ir.Value:
+def as_value(definition: OpDefinition, name: str, value: Any) -> ir.Value:
+    """A value, or the one result of an op; `name` is the operand that it is given for."""
     if isinstance(value, ir.Value):
         return value
     if isinstance(value, (ir.OpView, ir.Operation)):

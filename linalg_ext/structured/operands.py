@@ -19,17 +19,14 @@ from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.model import IteratorType, OpDefinition, Operand, OperandKind
 from linalg_ext.definition.scalar import Access
 from linalg_ext.definition.shapes import check_shapes, infer_extents
+from linalg_ext.definition.types import PREDEFINED
 from linalg_ext.errors import ArityError, DTypeError, ShapeError
+from linalg_ext.runtime.dtypes import mlir_text
 
 
 def predefined_types() -> dict[str, ir.Type]:
     """The IR types of the type variables that have a fixed meaning."""
-    return {
-        "I32": ir.IntegerType.get_signless(32),
-        "I64": ir.IntegerType.get_signless(64),
-        "F32": ir.F32Type.get(),
-        "F64": ir.F64Type.get(),
-    }
+    return {name: ir.Type.parse(mlir_text(dtype)) for name, dtype in PREDEFINED.items()}
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from linalg_ext.definition.scalar import (
 )
 from linalg_ext.errors import DTypeError
 from linalg_ext.structured.casts import Scalar, cast
-from linalg_ext.structured.constants import float_constant, integer_constant
+from linalg_ext.structured.constants import float_constant, integer_constant, is_integer
 from linalg_ext.structured.functions import emit_function
 
 
@@ -76,6 +76,11 @@ def emit_assignments(scope: PayloadScope) -> list[ir.Value]:
     return values
 
 
+def emit_expression(expr: ScalarExpr, scope: PayloadScope) -> ir.Value:
+    """Emit one expression at the current insertion point; errors as of `emit_assignments`."""
+    return _emit(expr, scope).value
+
+
 def _emit(expr: ScalarExpr, scope: PayloadScope) -> Scalar:
     match expr:
         case Access():
@@ -102,13 +107,42 @@ def _constant(value: int | float) -> ir.Value:
     return float_constant(ir.F64Type.get(), value)
 
 
+def _refuse_fraction(expr: Apply, scope: PayloadScope) -> None:
+    """Raise where 0.5 would silently become the integer 0."""
+    (value,) = expr.args
+    if not isinstance(value, Const) or float(value.value).is_integer():
+        return
+    element = scope.types[str(expr.type_var)]
+    if is_integer(element):
+        raise DTypeError(
+            f"{scope.definition.name}: {value} has no meaning for {element}",
+            where=f"{expr}",
+            cure="call the op on floats, or cast to a float type first",
+        )
+
+
+def _emit_operand(arg: ScalarExpr, user: Apply, scope: PayloadScope) -> Scalar:
+    """An operand; a whole number beside a position or a size is of type index: `size(S.N) - 1`."""
+    if isinstance(arg, Const) and isinstance(arg.value, int) and _is_index(user):
+        return Scalar(integer_constant(ir.IndexType.get(), arg.value))
+    return _emit(arg, scope)
+
+
+def _is_index(expr: ScalarExpr) -> bool:
+    """Whether an expression computes with positions and sizes alone."""
+    if isinstance(expr, Apply) and expr.function.kind is not FunctionKind.TYPE:
+        return any(map(_is_index, expr.args))
+    return isinstance(expr, (Index, Size))
+
+
 def _emit_function(expr: Apply, scope: PayloadScope) -> Scalar:
     function = expr.function
     if expr.attribute is not None:
         function = scope.functions[expr.attribute]
-    args = [_emit(arg, scope) for arg in expr.args]
+    args = [_emit_operand(arg, expr, scope) for arg in expr.args]
     if function.kind is FunctionKind.TYPE:
         name = str(expr.type_var)
+        _refuse_fraction(expr, scope)
         return cast(
             args[0],
             scope.types[name],

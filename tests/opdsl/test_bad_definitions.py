@@ -137,7 +137,7 @@ def output_read_by_another_map():
         C[D.m, D.n] = A[D.m, D.n] * C[D.n, D.m]  # here
 
 
-@wrong("type variable V", "no operand's type", "F32, F64, I1, I32, I64, T, U")
+@wrong("type variable V", "no operand's type", "BF16, F16, F32, F64, I1, I16, I32, I64, I8, T, U")
 def type_variable_of_no_operand():
     @structured_op
     def op(A=TensorDef(T, S.M), C=TensorDef(U, S.M, output=True)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import ml_dtypes
@@ -118,7 +118,7 @@ def normalized(module: str | ir.Module) -> str:
 
     passmanager.PassManager.parse("builtin.module(cse)", module.context).run(module.operation)
     for function in module.body.operations:
-        blocks: Sequence[Any] = function.operation.regions[0].blocks
+        blocks: Any = function.operation.regions[0].blocks
         if not len(blocks):
             continue
         found: list[Any] = []

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from core_ops import Problem
 from linalg_ext.definition.attributes import resolve_attributes
-from linalg_ext.definition.model import OperandKind
-from linalg_ext.definition.reference import evaluate
 from linalg_ext.definition.shapes import check_shapes, infer_extents
-from linalg_ext.definition.types import PREDEFINED
 from linalg_ext.opdsl import StructuredOp
 
 Array = NDArray[Any]
@@ -32,41 +29,35 @@ def reference(
         before: what the output holds before the op.
         attributes: those of the call.
     """
-    if not op.definition.is_rank_polymorphic:
-        return _evaluate(op, inputs, before, attributes or {})
-    result = np.empty_like(before)
-    scalar = [operand.kind is OperandKind.SCALAR for operand in op.definition.inputs]
-    for place in np.ndindex(*before.shape):
-        elements = [
-            array if is_scalar else np.asarray(array[place])
-            for array, is_scalar in zip(inputs, scalar, strict=True)
-        ]
-        result[place] = _evaluate(op, elements, np.asarray(before[place]), attributes or {})
+    (result,) = references(op, inputs, [before], attributes)
     return result
 
 
-def _evaluate(
-    op: StructuredOp, inputs: list[Array], before: Array, attributes: Mapping[str, Any]
-) -> Array:
+def references(
+    op: StructuredOp,
+    inputs: list[Array],
+    before: list[Array],
+    attributes: Mapping[str, Any] | None = None,
+) -> list[Array]:
+    """The results of an op, one for each output."""
+    return problem_of(op, inputs, before, attributes).reference()
+
+
+def problem_of(
+    op: StructuredOp,
+    inputs: list[Array],
+    before: list[Array],
+    attributes: Mapping[str, Any] | None = None,
+) -> Problem:
+    """An op with the arrays that it is called on, its shapes checked."""
     definition = op.definition
-    arrays = {
-        operand.name: array
-        for operand, array in zip(
-            (*definition.inputs, *definition.outputs), [*inputs, before], strict=True
-        )
-    }
-    dtypes = {
-        str(definition.operand(name).type_var): array.dtype
-        for name, array in arrays.items()
-        if str(definition.operand(name).type_var) not in PREDEFINED
-    }
-    call = resolve_attributes(definition, attributes)
-    shapes = {
-        operand.name: arrays[operand.name].shape
-        for operand in definition.operands
-        if operand.kind.is_tensor
-    }
-    extents = infer_extents(definition, shapes, call.symbols)
-    check_shapes(definition, shapes, call.symbols, extents)
-    (result,) = evaluate(definition, arrays, extents, dtypes, call)
-    return result
+    operands = (*definition.inputs, *definition.outputs)
+    arrays = {o.name: a for o, a in zip(operands, [*inputs, *before], strict=True)}
+    dtypes = {str(definition.operand(name).type_var): a.dtype for name, a in arrays.items()}
+    call = resolve_attributes(definition, attributes or {})
+    extents: Mapping[str, int] = {}
+    if not definition.is_rank_polymorphic:
+        shapes = {o.name: arrays[o.name].shape for o in definition.operands if o.kind.is_tensor}
+        extents = infer_extents(definition, shapes, call.symbols)
+        check_shapes(definition, shapes, call.symbols, extents)
+    return Problem(op, arrays, extents, dtypes, attributes or {})

@@ -6,8 +6,8 @@ The ops that slide a window over their input are in `window_formulas.py`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,12 +26,18 @@ class Formula:
         value: of the inputs, cast to the dtype of the output.
         into: how the value is combined with what the output held; None where it replaces it.
         kinds: the kinds of numbers that the op takes.
+        shape: of the output, where its axes are no plain letters.
+        attributes: those of the call.
+        start: what each output of several held before.
     """
 
     axes: str
     value: Callable[..., Any]
     into: Callable[[Any, Any], Any] | None = None
     kinds: str = ANY
+    shape: tuple[int, ...] | None = None
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    start: tuple[float, ...] = ()
 
 
 def _einsum(axes: str, into: Any = np.add) -> Formula:

@@ -22,6 +22,7 @@ class Window:
     kernel: str
     output: str
     reduction: str = "conv"
+    is_transposed: bool = False
 
     @property
     def spatial(self) -> str:
@@ -30,17 +31,18 @@ class Window:
     def shapes(
         self, strides: dict[str, int], dilations: dict[str, int]
     ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-        """Of input, kernel and output, the input no larger than needed."""
+        """Of input, kernel and output, the input no larger than needed; or all of the output."""
         needed = {
             letter: (OUTPUT[letter] - 1) * strides[letter]
             + (KERNEL[letter] - 1) * dilations[letter]
             + 1
             for letter in self.spatial
         }
+        narrow, wide = (OUTPUT, needed) if self.is_transposed else (needed, OUTPUT)
         return (
-            tuple({**SIZES, **needed}[letter] for letter in self.input),
+            tuple({**SIZES, **narrow}[letter] for letter in self.input),
             tuple({**SIZES, **KERNEL}[letter] for letter in self.kernel),
-            tuple({**SIZES, **OUTPUT}[letter] for letter in self.output),
+            tuple({**SIZES, **wide}[letter] for letter in self.output),
         )
 
     def value(
@@ -51,6 +53,8 @@ class Window:
         dilations: dict[str, int],
     ) -> NDArray[Any]:
         """What the op adds to its output, or combines with it."""
+        if self.is_transposed:
+            return self._spread(image, kernel, strides, dilations)
         axes = tuple(self.input.index(letter) for letter in self.spatial)
         reach = [(KERNEL[letter] - 1) * dilations[letter] + 1 for letter in self.spatial]
         windows: NDArray[Any] = sliding_window_view(image, reach, axis=axes)
@@ -61,16 +65,46 @@ class Window:
             inner = tuple(range(image.ndim, windows.ndim))
             return np.asarray(getattr(np, self.reduction)(windows, axis=inner))
         inside = self.spatial.upper()
-        if self.reduction == "sum":
-            return np.asarray(np.einsum(f"{self.input}{inside}->{self.output}", windows))
+        if self.reduction in ("sum", "average", "squares"):
+            if self.reduction == "squares":
+                windows = windows * windows
+            total = np.einsum(f"{self.input}{inside}->{self.output}", windows)
+            count = kernel.size if self.reduction == "average" else 1
+            return np.asarray(total / count if count > 1 else total)
         over = "".join(letter.upper() if letter in "dhw" else letter for letter in self.kernel)
         subscripts = f"{self.input}{inside},{over}->{self.output}"
         return np.asarray(np.einsum(subscripts, windows, kernel))
+
+    def _spread(
+        self,
+        image: NDArray[Any],
+        kernel: NDArray[Any],
+        strides: dict[str, int],
+        dilations: dict[str, int],
+    ) -> NDArray[Any]:
+        """Each element of an image, times the kernel, added where its stride puts it."""
+        result = np.zeros(self.shapes(strides, dilations)[2], image.dtype)
+        channels = "".join(letter for letter in self.kernel if letter not in "dhw")
+        for tap in np.ndindex(*(KERNEL[letter] for letter in self.spatial)):
+            at = dict(zip(self.spatial, tap, strict=True))
+            weights = kernel[tuple(at.get(letter, slice(None)) for letter in self.kernel)]
+            reached = tuple(
+                slice(at[x] * dilations[x], None, strides[x]) if x in at else slice(None)
+                for x in self.output
+            )
+            cut = tuple(slice(OUTPUT[x] if x in at else None) for x in self.output)
+            result[reached][cut] += np.einsum(
+                f"{self.input},{channels}->{self.output}", image, weights
+            )
+        return result
 
 
 def window_of(name: str) -> Window:
     """The window of an op, from its name."""
     stem = name.removesuffix("_q")
+    if stem.startswith("transposed_"):
+        layout, kernel = stem.split("_")[-2:]
+        return Window(layout, kernel, layout.replace("c", "f"), is_transposed=True)
     if stem.startswith("pooling_"):
         _, layout, kind, *_ = stem.split("_")
         spatial = "".join(letter for letter in layout if letter in "dhw")

@@ -23,6 +23,7 @@ CURES: Mapping[str, str] = MappingProxyType(
         "tosa": "run tosa-to-linalg-pipeline first",
         "transform": "apply the schedule first; a payload module holds no transform operations",
         "vector.print": "give the value back as a result, and print that",
+        "vector.type_cast": "use vector.transfer_read and vector.transfer_write",
         "vector.vscale": "use vectors of a fixed size",
     }
 )

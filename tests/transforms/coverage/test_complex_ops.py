@@ -12,7 +12,7 @@ import pytest
 from kernels import elementwise
 from linalg_ext.bindings import provider
 
-UNARY = {
+UNARY: dict[str, Any] = {
     "conj": np.conj,
     "cos": np.cos,
     "exp": np.exp,
@@ -27,19 +27,22 @@ UNARY = {
     "tan": np.tan,
     "tanh": np.tanh,
 }
-REAL = {"abs": np.abs, "angle": np.angle, "im": np.imag, "re": np.real}
-BINARY = {
+REAL: dict[str, Any] = {"abs": np.abs, "angle": np.angle, "im": np.imag, "re": np.real}
+BINARY: dict[str, Any] = {
     "add": np.add,
     "div": np.divide,
     "mul": np.multiply,
     "pow": np.power,
     "sub": np.subtract,
 }
-COMPARISONS = {"eq": np.equal, "neq": np.not_equal}
+COMPARISONS: dict[str, Any] = {"eq": np.equal, "neq": np.not_equal}
 HERE = {"constant", "create", "powi", "atan2"}
 REFUSED = {"bitcast"}  # see test_refuse_unsupported.py
 
-FORMATS = {"f32": (np.complex64, np.float32, 1e-5), "f64": (np.complex128, np.float64, 1e-13)}
+FORMATS: dict[str, Any] = {
+    "f32": (np.complex64, np.float32, 1e-5),
+    "f64": (np.complex128, np.float64, 1e-13),
+}
 
 
 def test_the_tables_name_every_op() -> None:
@@ -59,7 +62,7 @@ def test_ordinary_numbers(real: str) -> None:
     rng = np.random.default_rng(1)
     x, y = (rng.uniform(-2, 2, 60) + 1j * rng.uniform(-2, 2, 60) for _ in range(2))
     x, y = x.astype(dtype), y.astype(dtype)
-    x[:4], y[:4] = [1, 1j, -3, -2j], [1, 1 + 2j, 2, -2]
+    x[:4], y[:4] = [1, 1j, -3, -2j], [1, 1 + 2j, 2, -2j]
     body = "\n".join(f"%{op} = complex.{op} %x : {kind}" for op in (*UNARY, *REAL))
     body += "".join(f"\n%{op} = complex.{op} %x, %y : {kind}" for op in (*BINARY, *COMPARISONS))
     body += f"""

@@ -133,3 +133,22 @@ def test_a_guarded_division_is_not_guarded_again() -> None:
     once = str(module)
     assert not file.guard_integer_division(module)
     assert str(module) == once
+
+
+@pytest.mark.parametrize("opt_level", [0, 2])
+@pytest.mark.parametrize("divisor", [0, -1])
+def test_unsafe_constants_are_guarded(divisor: int, opt_level: int) -> None:
+    body = f"""
+    %c = arith.constant {divisor} : i32
+    %q = arith.divsi %x, %c : i32
+    %r = arith.remsi %x, %c : i32
+    """
+    least = np.iinfo(np.int32).min
+    x = np.array([7, least], np.int32)
+    module = "func.func @f(%x: i32) -> (i32, i32) {" + body + "return %q, %r : i32, i32 }"
+    report = file.guard_integer_division(Module.parse(module, trusted=True))
+    assert report.changed == {"arith.divsi": 1, "arith.remsi": 1}
+    made = elementwise({"x": "i32"}, {"q": "i32", "r": "i32"}, body, opt_level=opt_level)
+    quotient, remainder = made(x)
+    assert quotient.tolist() == ([0, 0] if divisor == 0 else [-7, least])
+    assert remainder.tolist() == [0, 0]

@@ -31,6 +31,11 @@ CASES = {
         "linalg.generic",
     ),
     "print": ("vector.print %x : f32", r"vector\.print", "result"),
+    "type_cast": (
+        "%0 = vector.type_cast %m : memref<4xf32> to memref<vector<4xf32>>",
+        r"vector\.type_cast",
+        "transfer_read",
+    ),
     "vscale": ("%0 = vector.vscale", r"vector\.vscale", "fixed size"),
     "scalable": (
         "%0 = vector.broadcast %x : f32 to vector<[4]xf32>",

@@ -1,7 +1,7 @@
-"""Upstream's YAML op definitions (`LinalgOpConfig`), as `mlir-linalg-ods-yaml-gen` reads them.
+"""Definitions as upstream's YAML op definitions.
 
-Source: upstream's `mlir-linalg-ods-yaml-gen.cpp` and `LinalgNamedStructuredOps.yaml`. One document
-an op; for a definition that upstream's OpDSL can hold, the text is the same, byte for byte.
+One document an op; for a definition that upstream's OpDSL can hold, the text is upstream's, byte
+for byte.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from linalg_ext.definition.functions import FUNCTIONS, Function
+from linalg_ext.definition.functions import Function
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind
 from linalg_ext.definition.scalar import (
     Access,
@@ -22,8 +22,11 @@ from linalg_ext.definition.scalar import (
     ScalarOperand,
     Size,
 )
+from linalg_ext.definition.types import PREDEFINED, PREDEFINED_UPSTREAM
 from linalg_ext.errors import NotationError
 from linalg_ext.notations.constants import constant_text
+from linalg_ext.notations.subject import definition_of
+from linalg_ext.notations.yaml.format import UPSTREAM_FUNCTIONS
 
 
 def to_yaml(*ops: object) -> str:
@@ -35,7 +38,7 @@ def to_yaml(*ops: object) -> str:
     Raises:
         NotationError: the format cannot hold a definition; says what in it and why.
     """
-    documents = [_document(_definition(op)) for op in ops]
+    documents = [_document(definition_of(op)) for op in ops]
     return yaml.dump_all(documents, Dumper=_Dumper, sort_keys=False, explicit_start=True)
 
 
@@ -47,34 +50,27 @@ class _Tagged(dict[str, Any]):
         self.tag = tag
 
 
-class _Dumper(yaml.SafeDumper):
-    """Writes tagged mappings, and texts of several lines as blocks; never an alias."""
+class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+    """Writes tagged mappings, and texts of several lines as blocks; never an alias.
+
+    libyaml's writer, where PyYAML was built with it, gives the same bytes in a third of the time.
+    """
 
     def ignore_aliases(self, data: object) -> bool:
         return True
 
 
-def _represent_tagged(dumper: _Dumper, data: _Tagged) -> yaml.Node:
+def _represent_tagged(dumper: yaml.SafeDumper, data: _Tagged) -> yaml.Node:
     return dumper.represent_mapping(data.tag, data.items())
 
 
-def _represent_text(dumper: _Dumper, data: str) -> yaml.Node:
+def _represent_text(dumper: yaml.SafeDumper, data: str) -> yaml.Node:
     style = "|" if len(data.splitlines()) > 1 else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", data, style=style)
 
 
 _Dumper.add_representer(_Tagged, _represent_tagged)
 _Dumper.add_representer(str, _represent_text)
-
-
-def _definition(op: object) -> OpDefinition:
-    definition = getattr(op, "definition", op)
-    if not isinstance(definition, OpDefinition):
-        raise NotationError(
-            f"{op!r} is no op: it has no YAML",
-            expected="an op declared with @structured_op, or its definition",
-        )
-    return definition
 
 
 def _document(definition: OpDefinition) -> _Tagged:
@@ -109,7 +105,32 @@ def _document(definition: OpDefinition) -> _Tagged:
 
 
 def _check(definition: OpDefinition) -> None:
+    """Refuse by name what the format or the enumerations of upstream cannot hold."""
+    for type_var in definition.all_type_vars:
+        if type_var.name in PREDEFINED and type_var.name not in PREDEFINED_UPSTREAM:
+            raise NotationError(
+                f"{definition.name} is of the fixed type {type_var}, which upstream's YAML takes "
+                "for a free type variable",
+                expected=f"one of {', '.join(sorted(PREDEFINED_UPSTREAM))}, or a type variable",
+                cure="declare the operand over a type variable, and cast: "
+                "TypeFn.cast_signed(U, ...)",
+            )
     for operand in definition.operands:
+        kind = operand.attribute_type
+        if kind is not None and (kind.element == "f32" or kind.is_list or len(kind.sizes) > 1):
+            raise NotationError(
+                f"{definition.name} has the attribute {operand.name}: {kind}, "
+                "and upstream's YAML has arrays of integers that indices use",
+                cure="declare it as a one-dimensional array of i64, or remove it",
+            )
+        if operand.kind is OperandKind.INDEX_ATTR and not operand.shape:
+            raise NotationError(
+                f"{definition.name} has the attribute {operand.name}, which no index uses: "
+                "upstream's YAML has no other attributes",
+                cure="use it in an index, or remove it",
+            )
+        if isinstance(operand.default, Function):
+            _check_function(definition, operand.default, f"the default of {operand.name}")
         if operand.kind.is_tensor and len(definition.accesses[operand.name]) > 1:
             uses = " and ".join(
                 f"{operand.name}[{', '.join(map(str, indices))}]"
@@ -121,20 +142,27 @@ def _check(definition: OpDefinition) -> None:
                 cure=f"declare {operand.name} as two operands, and give the same array twice",
             )
     for expr in definition.expressions():
-        if isinstance(expr, Apply) and not expr.function.is_upstream:
-            raise NotationError(
-                f"{definition.name} applies {expr.function}, which upstream's YAML has no name for",
-                expected=f"upstream's own functions: {', '.join(_upstream_functions())}",
-            )
+        if isinstance(expr, Apply) and expr.attribute is None:
+            _check_function(definition, expr.function, f"`{expr}`")
         if isinstance(expr, Size):
             raise NotationError(
-                f"{definition.name} computes with {expr}: upstream's YAML holds no sizes as values"
+                f"{definition.name} computes with {expr}: upstream's YAML holds no sizes as values",
+                cure=_BEYOND,
             )
 
 
-def _upstream_functions() -> list[str]:
-    functions = [function for table in FUNCTIONS.values() for function in table.values()]
-    return [function.name for function in functions if function.is_upstream]
+_BEYOND = "such an op is beyond YAML: it can be called, and built as linalg.generic"
+
+
+def _check_function(definition: OpDefinition, function: Function, where: str) -> None:
+    if function.is_upstream:
+        return
+    raise NotationError(
+        f"{definition.name} applies {function}, which upstream's YAML has no name for",
+        where=where,
+        expected=f"one of {', '.join(UPSTREAM_FUNCTIONS[function.kind])}",
+        cure=_BEYOND,
+    )
 
 
 def _operand(definition: OpDefinition, operand: Operand) -> _Tagged:
@@ -184,6 +212,22 @@ def _expression(definition: OpDefinition, expr: ScalarExpr) -> _Tagged:
         case _:
             raise NotationError(f"`{expr}` has no form in upstream's YAML")
     return _Tagged("!ScalarExpression", entries)
+
+
+def beyond_yaml(ops: Iterable[object]) -> dict[str, str]:
+    """The ops that upstream's format cannot hold, by name, each with the reason.
+
+    Args:
+        ops: as for `to_yaml`.
+    """
+    reasons: dict[str, str] = {}
+    for op in ops:
+        definition = definition_of(op)
+        try:
+            to_yaml(definition)
+        except NotationError as error:
+            reasons[definition.name] = error.what
+    return reasons
 
 
 def iter_definitions(namespace: Iterable[object]) -> Iterable[OpDefinition]:

@@ -1,0 +1,236 @@
+"""The ops that a file defines: the Python of OpDSL, or the text of TC."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import difflib
+import importlib
+import runpy
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from linalg_ext.errors import ArgumentError, LinalgExtError, SourceLocation
+
+if TYPE_CHECKING:
+    from linalg_ext.opdsl import StructuredOp
+
+_RUN_NAME = "__linalg_ext_yaml__"
+_IMPORT = "from linalg_ext.opdsl import *"
+
+
+def ops_of_file(file: Path, names: list[str] | None) -> list[StructuredOp]:
+    """The ops that a file defines, in order; those of some names, if any are given.
+
+    A file of Python is executed. One that is part of a package is imported by its full name, so
+    that its relative imports work.
+
+    Raises:
+        ArgumentError: the file is no such file, does not run, or has no op (of that name).
+        NotationError, DefinitionError: an op in it is wrong.
+    """
+    if file.suffix == ".tc":
+        return _ops_of_tc(file, names)
+    namespace, module = _execute(file)
+    everything = _all_ops(namespace)
+    # What the file imports from elsewhere is left out, unless it is asked for by name.
+    defined = [op for op in everything if op.__module__ == module]
+    chosen = _chosen(names, everything, file) if names else defined
+    if not chosen:
+        raise ArgumentError(
+            f"{file} defines no op",
+            expected="functions under @structured_op (or @linalg_structured_op)",
+            cure=f"{_imported(everything)}begin the file with `{_IMPORT}`",
+        )
+    return chosen
+
+
+def _ops_of_tc(file: Path, names: list[str] | None) -> list[StructuredOp]:
+    from linalg_ext.notations.tc import read_tc
+    from linalg_ext.opdsl import StructuredOp
+
+    text = _source(file, "a file of TC")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        definitions = read_tc(text, name=str(file))
+    for warning in caught:
+        typer.echo(f"warning: {warning.message}", err=True)
+    ops = [StructuredOp(definition) for definition in definitions]
+    return _chosen(names, ops, file) if names else ops
+
+
+def _execute(file: Path) -> tuple[Mapping[str, Any], str]:
+    """The globals of a file once it has run, and its name as a module."""
+    source = _source(file)
+    _refuse_upstream_language(source, file)
+    root, name = _module_name(file)
+    # What the file prints must not get between the lines of the YAML.
+    with _first_on_path(root), contextlib.redirect_stdout(sys.stderr):
+        try:
+            if "." in name:
+                return _import(name, file), name
+            return runpy.run_path(str(file), run_name=_RUN_NAME), _RUN_NAME
+        except LinalgExtError:
+            raise  # names the user's line already
+        except (Exception, SystemExit) as error:
+            raise _cannot_run(error, file) from error
+
+
+def _import(name: str, file: Path) -> Mapping[str, Any]:
+    module = importlib.import_module(name)
+    if module.__file__ is None or not file.samefile(module.__file__):
+        raise ArgumentError(
+            f"{file} cannot be imported as {name}: that name is taken by {module.__file__}",
+            cure="rename the package, or run from the environment that the file belongs to",
+        )
+    return vars(module)
+
+
+def _source(file: Path, expected: str = "a Python file") -> str:
+    if file.is_dir():
+        raise ArgumentError(f"{file} is a folder", expected=expected)
+    data = file.read_bytes()
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise ArgumentError(
+            f"{file} is no text: byte {error.start} is not UTF-8", expected=expected
+        ) from None
+
+
+def _module_name(file: Path) -> tuple[Path, str]:
+    """The folder to import a file from, and its name there: dotted where it is in a package."""
+    folder, parts = file.absolute().parent, [file.stem]
+    while (folder / "__init__.py").is_file():
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    return folder, ".".join(parts)
+
+
+@contextlib.contextmanager
+def _first_on_path(folder: Path) -> Iterator[None]:
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ValueError):
+            sys.path.remove(str(folder))
+
+
+def _refuse_upstream_language(source: str, file: Path) -> None:
+    """Raise where a file imports upstream's OpDSL: ops declared in that are none of ours."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return  # running the file reports it
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and not node.level:
+            modules = [node.module or ""]
+        elif isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        else:
+            continue
+        for module in modules:
+            if ".linalg.opdsl" in module or module.startswith("linalg_ext.opdsl.lang"):
+                raise _upstream_import(module, SourceLocation(str(file), node.lineno))
+
+
+def _upstream_import(module: str, where: SourceLocation) -> ArgumentError:
+    return ArgumentError(
+        f"the file imports upstream's OpDSL, {module}",
+        where=where,
+        cure=f"change that line to `{_IMPORT}`: definitions written for upstream then work as "
+        "they are",
+    )
+
+
+def _cannot_run(error: BaseException, file: Path) -> LinalgExtError:
+    """The error for a file that does not run, at its own innermost line."""
+    if isinstance(error, SyntaxError) and error.filename is not None:
+        where = SourceLocation(error.filename, error.lineno or 1, column=error.offset)
+        return ArgumentError(f"{file} is no Python: {error.msg}", where=where)
+    where = _line_of(error, file) or SourceLocation(str(file), 1)
+    statement = _relative_import(where, file) if isinstance(error, ImportError) else None
+    if statement is not None and statement.split(".")[-1] in ("lang", "opdsl"):
+        return _upstream_import(statement, where)
+    if isinstance(error, SystemExit):
+        return ArgumentError(
+            f"{file} ends the program: SystemExit({error.code!r})",
+            where=where,
+            cure='put what runs the file as a program under `if __name__ == "__main__":`',
+        )
+    cure = None
+    if isinstance(error, NameError) and _is_of_language(error.name):
+        cure = f"begin the file with `{_IMPORT}`"
+    return ArgumentError(
+        f"{file} does not run: {type(error).__name__}: {error}",
+        where=where,
+        cure=cure,
+    )
+
+
+def _line_of(error: BaseException, file: Path) -> SourceLocation | None:
+    """The innermost line of a file in a traceback."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if _is_file(frame.filename, file)]
+    return SourceLocation(str(file), own[-1].lineno or 1, own[-1].name) if own else None
+
+
+def _is_file(name: str, file: Path) -> bool:
+    return Path(name).absolute() == file.absolute()
+
+
+def _relative_import(where: SourceLocation, file: Path) -> str | None:
+    """What the relative import at a line names, such as `..lang`."""
+    for node in ast.walk(ast.parse(_source(file))):
+        if isinstance(node, ast.ImportFrom) and node.level and node.lineno == where.line:
+            names = [] if node.module else [alias.name for alias in node.names]
+            return "." * node.level + (node.module or "") + "".join(names[:1])
+    return None
+
+
+def _is_of_language(name: str | None) -> bool:
+    from linalg_ext import opdsl
+
+    return name in opdsl.__all__
+
+
+def _all_ops(namespace: Mapping[str, Any]) -> list[StructuredOp]:
+    """The ops among a module's globals, each once, in order."""
+    from linalg_ext.opdsl import StructuredOp
+
+    values = [value for value in namespace.values() if isinstance(value, StructuredOp)]
+    return list({id(op): op for op in values}.values())
+
+
+def _chosen(names: list[str], everything: list[StructuredOp], file: Path) -> list[StructuredOp]:
+    known = [op.op_name for op in everything]
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=3)
+            raise ArgumentError(
+                f"{file} has no op {name!r}",
+                expected=f"one of {', '.join(known)}" if known else None,
+                cure=f"did you mean {' or '.join(near)}?" if near else None,
+            )
+    return [op for name in names for op in everything if op.op_name == name]
+
+
+def _imported(ops: list[StructuredOp]) -> str:
+    names = ", ".join(op.op_name for op in ops[:5])
+    return f"it imports {names}: choose one with --op, or " if names else ""
+
+
+def place_of(op: StructuredOp) -> SourceLocation | None:
+    """The line of Python that defines an op, or None."""
+    function = getattr(op, "__wrapped__", None)
+    if function is None:
+        return None
+    code = function.__code__
+    return SourceLocation(code.co_filename, code.co_firstlineno, code.co_name)

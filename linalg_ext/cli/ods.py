@@ -1,0 +1,65 @@
+"""`linalg-ext ods`: ODS records and C++ of the ops of a file, as `mlir-linalg-ods-gen` printed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from linalg_ext.cli._ops_of_file import ops_of_file
+from linalg_ext.cli._types import parse_types
+from linalg_ext.errors import ArgumentError
+
+_TOOL_OPTIONS = ("gen-ods-decl", "gen-impl")
+
+
+def prepare(given: list[str]) -> list[str]:
+    """The tool's own spelling, `-gen-impl=1`, as `--gen-impl`."""
+    spelled = {f"{dash}{name}=1": f"--{name}" for name in _TOOL_OPTIONS for dash in ("-", "--")}
+    spelled |= {f"-{name}": f"--{name}" for name in _TOOL_OPTIONS}
+    return [spelled.get(argument, argument) for argument in given]
+
+
+def ods(
+    file: Annotated[Path, typer.Argument(help="A file of TC (.tc) or of OpDSL (.py).")],
+    gen_ods_decl: Annotated[
+        bool, typer.Option("--gen-ods-decl", help="Print the ODS record of each op.")
+    ] = False,
+    gen_impl: Annotated[bool, typer.Option("--gen-impl", help="Print the C++ of each op.")] = False,
+    style: Annotated[
+        Literal["2020", "2024"], typer.Option(help="The document whose spelling it has.")
+    ] = "2024",
+    types: Annotated[
+        list[str] | None,
+        typer.Option("--type", help="Type variable and element type, `U=f32`; `f32` for all."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", help="Where to write; standard output if not given.")
+    ] = None,
+    names: Annotated[
+        list[str] | None, typer.Option("--op", help="This op alone; may be given several times.")
+    ] = None,
+) -> None:
+    """Print what `mlir-linalg-ods-gen` is documented to print, for every op of a file."""
+    from linalg_ext.notations.ods import to_ods
+    from linalg_ext.notations.ods_cpp import to_cpp
+
+    if not (gen_ods_decl or gen_impl):
+        raise ArgumentError(
+            "nothing to print", cure="give --gen-ods-decl, --gen-impl, or both of them"
+        )
+    chosen = parse_types(types)
+    parts = []
+    for op in ops_of_file(file, names):
+        if gen_ods_decl:
+            parts.append(to_ods(op, style))
+        if gen_impl:
+            parts.append(to_cpp(op, style, chosen))
+    text = "\n".join(parts)
+    if output is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    else:
+        output.write_text(text, encoding="utf-8")

@@ -1,0 +1,37 @@
+"""`linalg-ext tc`: the ops of a file as texts of TC."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from linalg_ext.cli._ops_of_file import ops_of_file
+from linalg_ext.cli._types import parse_types
+
+
+def tc(
+    file: Annotated[Path, typer.Argument(help="A file of OpDSL (.py) or of TC (.tc).")],
+    types: Annotated[
+        list[str] | None,
+        typer.Option("--type", help="Type variable and element type, `U=f32`; `f32` for all."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", help="Where to write; standard output if not given.")
+    ] = None,
+    names: Annotated[
+        list[str] | None, typer.Option("--op", help="This op alone; may be given several times.")
+    ] = None,
+) -> None:
+    """Print every op of a file in TC, the notation of `mlir-linalg-ods-gen`."""
+    from linalg_ext.notations.tc_writer import to_tc
+
+    chosen = parse_types(types)
+    text = "\n".join(to_tc(op, chosen) for op in ops_of_file(file, names))
+    if output is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    else:
+        output.write_text(text, encoding="utf-8")

@@ -1,0 +1,5 @@
+"""`einsum` on arrays, on traced values and on MLIR values."""
+
+from linalg_ext.compiler.einsum.call import einsum
+
+__all__ = ["einsum"]

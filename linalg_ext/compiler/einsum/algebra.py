@@ -1,0 +1,84 @@
+"""A semiring on arrays of one dtype: NumPy's functions for it, and evaluation without a kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.definition.neutral import neutral_element
+from linalg_ext.notations.einsum import Semiring
+from linalg_ext.runtime.dtypes import DType
+
+Array = np.ndarray[Any, DType]
+
+_UFUNCS: dict[str, np.ufunc] = {
+    "add": np.add,
+    "mul": np.multiply,
+    "max_signed": np.maximum,
+    "min_signed": np.minimum,
+}
+
+_CHUNK = 1 << 17
+"""Products that are held at a time."""
+
+
+@dataclass(frozen=True)
+class Algebra:
+    """A semiring on the elements of a dtype."""
+
+    kind: Semiring
+    dtype: DType
+
+    @cached_property
+    def zero(self) -> Any:
+        """The neutral element of the sum: what a reduction over nothing gives."""
+        return neutral_element(self.kind.add.name, self.dtype)
+
+    @cached_property
+    def add(self) -> np.ufunc:
+        """The sum of two arrays."""
+        return _UFUNCS[self.kind.add.name]
+
+    @cached_property
+    def multiply(self) -> np.ufunc:
+        """The product of two arrays."""
+        return _UFUNCS[self.kind.multiply.name]
+
+    def reduce(self, array: Array, axes: tuple[int, ...]) -> Array:
+        """The sum over some axes, of which none is empty."""
+        if self.add is np.add:  # NumPy would count booleans, and widen small integers
+            return np.asarray(np.add.reduce(array, axis=axes, dtype=self.dtype))
+        return np.asarray(self.add.reduce(array, axis=axes))
+
+    def contract(self, a: Array, b: Array) -> Array:
+        """`C[b, m, n]`, the sum over k of `A[b, m, k] * B[b, k, n]`, in bounded memory."""
+        batch, rows, depth = a.shape
+        columns = b.shape[2]
+        if batch * rows * depth * columns <= _CHUNK:
+            products = self.multiply(a[:, :, None, :], b.transpose(0, 2, 1)[:, None])
+            return self.reduce(products, (3,))
+        largest = max(batch, rows, depth, columns)
+        if largest == depth:
+            half = depth // 2
+            return np.asarray(
+                self.add(
+                    self.contract(a[:, :, :half], b[:, :half]),
+                    self.contract(a[:, :, half:], b[:, half:]),
+                )
+            )
+        if largest == batch:
+            half = batch // 2
+            pairs = [(a[:half], b[:half]), (a[half:], b[half:])]
+            return np.concatenate([self.contract(x, y) for x, y in pairs], axis=0)
+        if largest == rows:
+            half = rows // 2
+            return np.concatenate(
+                [self.contract(a[:, :half], b), self.contract(a[:, half:], b)], axis=1
+            )
+        half = columns // 2
+        return np.concatenate(
+            [self.contract(a, b[:, :, :half]), self.contract(a, b[:, :, half:])], axis=2
+        )

@@ -1,0 +1,246 @@
+"""`einsum`: the public function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.compiler.einsum.algebra import Algebra, Array
+from linalg_ext.compiler.einsum.dtypes import as_dtype, check_casting, resolve
+from linalg_ext.compiler.einsum.evaluation import evaluate
+from linalg_ext.compiler.einsum.layout import arranged, check_order
+from linalg_ext.compiler.einsum.path import Path, find_path
+from linalg_ext.compiler.einsum.record import Request, on_traced, on_values
+from linalg_ext.compiler.overlap import overlaps_itself, share_memory
+from linalg_ext.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DTypeError,
+    LayoutError,
+    ShapeError,
+)
+from linalg_ext.notations.einsum import (
+    Contraction,
+    Semiring,
+    Shape,
+    Subscripts,
+    parse,
+    parse_interleaved,
+    semiring,
+)
+from linalg_ext.opdsl.calls import kind_of_call
+
+
+def einsum(
+    *operands: Any,
+    out: Any = None,
+    dtype: Any = None,
+    casting: str = "safe",
+    order: str = "K",
+    optimize: Any = "auto",
+    compute_type: Any = None,
+    kind: str | Semiring = "+*",
+    outs: Any = None,
+) -> Any:
+    """Sums of products of arrays, by NumPy's subscripts.
+
+        c = einsum("mk,kn->mn", a, b)
+        c = einsum("...ij,...jk,kl", a, b, w)                       # any number of operands
+        c = einsum(a, [0, 1], b, [1, 2], [0, 2])                    # interleaved
+        shortest = einsum("ij,jk->ik", d, d, kind="min+")
+        c = einsum("mk,kn->mn", a16, b16, compute_type=np.float32)
+
+    On traced values inside `jit` it records, on MLIR values inside an insertion point it builds.
+
+    A single operand that nothing is summed of gives a view of it: a diagonal, a transpose. Where
+    the shape of the result is `()` and there is no `out`, the result is a NumPy scalar.
+
+    Args:
+        *operands: the subscripts and an array for each of their terms; or each array followed by
+            the list of its labels, integers from 0 to 51 and `Ellipsis`, and last, if it is wanted,
+            the list of the result's. Numbers count as arrays of their own dtype, as in NumPy.
+        out: where the result goes. It may share memory with an operand.
+        dtype: what the operands are cast to and the result is. By default the dtype in which the
+            operands and `out` meet.
+        casting: NumPy's rule for these casts and for the one into `out`: `"no"`, `"equiv"`,
+            `"safe"`, `"same_kind"` or `"unsafe"`. Where `optimize` names an order of contraction,
+            NumPy does not ask it for `out`; then a result that `out` holds exactly is accepted.
+        order: of the result in memory: `"C"`, `"F"`, `"A"` or `"K"`.
+        optimize: in which order operands are contracted, two at a time: `"auto"` or True; False,
+            from left to right; `"greedy"`, `"optimal"`, ...; a pair of a name and a limit on the
+            elements of an intermediate; or what `numpy.einsum_path` gives.
+        compute_type: what operands are cast to and what products and sums are computed in; the
+            result is cast to its dtype once, at the end. By default the dtype of the operands, in
+            which integers wrap around, and float32 for narrower floats.
+        kind: the semiring: `"+*"`, `"max+"`, `"min+"`, `"max*"` or `"or and"`. A reduction over
+            nothing gives the neutral element: 0, the lowest or the greatest number, False.
+        outs: on MLIR values, the destination; a tensor of neutral elements by default.
+
+    Raises:
+        NotationError: the subscripts cannot be read; with the column.
+        ArityError: too many or too few operands.
+        ShapeError: an operand or `out` does not fit the subscripts.
+        DTypeError: a dtype that MLIR lacks (longdouble, object), or a cast that `casting` forbids.
+        PathError: `optimize` is a path that does not lead to one result.
+        ArgumentError: another argument is wrong.
+
+    Where it runs: products are summed by three compiled loop nests for each semiring and dtype,
+    which all shapes share. Until an einsum has cost about as much as compiling them would, NumPy's
+    multiply and add do the same sum; the order of a sum of floats differs between the two.
+    """
+    ring = semiring(kind)
+    check_casting(casting)
+    if operands and isinstance(operands[0], str | bytes):
+        subscripts, arrays = parse(operands[0]), list(operands[1:])
+    else:
+        subscripts, arrays = parse_interleaved(*operands)
+    called_on = "arrays"
+    if outs is not None or any(type(value) is not np.ndarray for value in arrays):
+        called_on = kind_of_call(tuple(arrays), {} if outs is None else {"outs": outs})
+    if called_on != "arrays":
+        if out is not None:
+            raise ArgumentError(
+                "einsum: out= where nothing runs",
+                cure="give out= to the compiled function; on MLIR values, outs=[...]",
+            )
+        asked = Request(
+            subscripts,
+            ring,
+            as_dtype("dtype", dtype),
+            as_dtype("compute_type", compute_type),
+            casting,
+            optimize,
+        )
+        return on_traced(asked, arrays) if called_on == "traced" else on_values(asked, arrays, outs)
+    with np.errstate(all="ignore"):  # kernels do not warn of overflows; np.einsum neither
+        return _on_arrays(
+            subscripts,
+            [_array(number, value) for number, value in enumerate(arrays)],
+            ring,
+            out=out,
+            dtype=as_dtype("dtype", dtype),
+            compute_type=as_dtype("compute_type", compute_type),
+            casting=casting,
+            order=check_order(order),
+            optimize=optimize,
+        )
+
+
+def _on_arrays(
+    subscripts: Subscripts,
+    arrays: Sequence[Array],
+    kind: Semiring,
+    *,
+    out: Any,
+    dtype: Any,
+    compute_type: Any,
+    casting: str,
+    order: str,
+    optimize: Any,
+) -> Any:
+    contraction, path = _plan(subscripts, tuple(array.shape for array in arrays), optimize)
+    if out is not None:
+        _check_out(out, contraction.shape)
+    out_is_cast = optimize is False or optimize == "auto"
+    dtypes = resolve(
+        tuple(array.dtype for array in arrays),
+        kind,
+        dtype=dtype,
+        compute_type=compute_type,
+        casting=casting,
+        out=None if out is None else out.dtype,
+        out_is_cast=out_is_cast,
+    )
+    algebra = Algebra(kind, dtypes.compute)
+    computed = [dtypes.converted(array) for array in arrays]
+    target = out if out is not None and _is_writable_in_place(out, algebra, arrays) else None
+    result = evaluate(contraction, path, computed, algebra, target)
+    if out is None:
+        is_view = len(arrays) == 1 and np.may_share_memory(result, arrays[0])
+        if is_view and result.dtype == dtypes.result and order in "KA":
+            return result if result.ndim else result[()]
+        result = arranged(result.astype(dtypes.result, copy=False), order, contraction, arrays)
+        return result if result.ndim else result[()]
+    if target is None or not np.may_share_memory(result, target):
+        result = result.astype(dtypes.result, copy=False)
+        if not out_is_cast:
+            _check_exact(result, out, casting)
+        np.copyto(out, result, casting="unsafe")
+    return out
+
+
+def _plan(
+    subscripts: Subscripts, shapes: tuple[Shape, ...], optimize: Any
+) -> tuple[Contraction, Path]:
+    if isinstance(optimize, str | bool):
+        return _cached_plan(subscripts.text, shapes, optimize)
+    contraction = subscripts.bind(shapes)
+    return contraction, find_path(contraction, optimize)
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _cached_plan(text: str, shapes: tuple[Shape, ...], optimize: Any) -> tuple[Contraction, Path]:
+    contraction = parse(text).bind(shapes)
+    return contraction, find_path(contraction, optimize)
+
+
+def _array(number: int, value: Any) -> Array:
+    if type(value) is np.ndarray:
+        return value
+    if isinstance(value, np.ma.MaskedArray):
+        raise ArgumentError(
+            f"einsum: operand {number} is a masked array, and there is no mask in the result",
+            cure="fill it first: array.filled(value)",
+        )
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise ArgumentTypeError(
+            f"einsum: operand {number} is no array", notes=[str(error)]
+        ) from None
+
+
+def _check_out(out: Any, shape: Shape) -> None:
+    if not isinstance(out, np.ndarray) or isinstance(out, np.ma.MaskedArray):
+        raise ArgumentTypeError(
+            f"einsum: out= is a {type(out).__name__}",
+            expected="a NumPy array, which is overwritten",
+        )
+    if out.shape != shape:
+        raise ShapeError(
+            f"einsum: out= has shape {out.shape}", expected=f"{shape}, the shape of the result"
+        )
+    if not out.flags.writeable:
+        raise LayoutError("einsum: out= is read-only", cure="pass a writable array")
+    if overlaps_itself(out):
+        raise LayoutError(
+            f"einsum: out= has elements that overlap one another (strides {out.strides})",
+            cure="pass an array with memory of its own for each element",
+        )
+
+
+def _is_writable_in_place(out: Array, algebra: Algebra, arrays: Sequence[Array]) -> bool:
+    return (
+        out.dtype == algebra.dtype
+        and out.flags.c_contiguous
+        and out.flags.aligned
+        and not any(share_memory(out, array) for array in arrays)
+    )
+
+
+def _check_exact(result: Array, out: Array, casting: Any) -> None:
+    """Raise where `out` would hold other numbers than the result."""
+    if np.can_cast(result.dtype, out.dtype, casting):
+        return
+    with np.errstate(all="ignore"):
+        held = result.astype(out.dtype)
+        exact = bool((held.astype(result.dtype) == result).all())
+    if not exact:
+        raise DTypeError(
+            f"einsum: out= of {out.dtype} does not hold the result of {result.dtype} exactly",
+            expected=f"a cast that casting={casting!r} allows",
+            cure="give casting='unsafe' if the loss is meant, or an out= of another dtype",
+        )

@@ -1,0 +1,263 @@
+"""`einsum` where nothing runs: recorded under `jit`, built on MLIR values.
+
+Each step of the path is an op of its own, made by `definition_of`: operands that nothing else
+reads are summed first, then two are contracted at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linalg_ext import opdsl_defs as ops
+from linalg_ext.bindings import ir
+from linalg_ext.compiler.einsum.dtypes import resolve
+from linalg_ext.compiler.einsum.path import Path, find_path
+from linalg_ext.compiler.op_dtypes import unsigned_type_vars
+from linalg_ext.compiler.traced import as_traced, call_on_traced, element_type
+from linalg_ext.definition.attributes import resolve_attributes
+from linalg_ext.definition.model import OpDefinition
+from linalg_ext.errors import ArgumentError, ArityError, DTypeError
+from linalg_ext.notations.einsum import BROADCAST, Semiring, Subscripts, definition_of
+from linalg_ext.opdsl.op import StructuredOp
+from linalg_ext.runtime.dtypes import DType
+from linalg_ext.structured.atomic import all_or_nothing
+from linalg_ext.structured.calls import as_value, build, require_insertion_point
+from linalg_ext.structured.operands import bind
+from linalg_ext.structured.outputs import make_outputs
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a call of `einsum` asks for, but for its operands; see there."""
+
+    subscripts: Subscripts
+    kind: Semiring
+    dtype: DType | None
+    compute_type: DType | None
+    casting: str
+    optimize: Any
+
+
+Labels = tuple[str, ...]
+_Apply = Callable[[list[Any], list[Labels], Labels, bool], Any]
+"""Contracts values with these labels into one with those; True for the last of all."""
+
+
+def on_traced(request: Request, operands: Sequence[Any]) -> Any:
+    """Record an einsum of traced values, arrays and numbers."""
+    values = [as_traced(value) for value in operands]
+    contraction = request.subscripts.bind([value.shape for value in values])
+    path = find_path(contraction, request.optimize)
+    dtypes = resolve(
+        tuple(value.dtype for value in values),
+        request.kind,
+        dtype=request.dtype,
+        compute_type=request.compute_type,
+        casting=request.casting,
+        out=None,
+        out_is_cast=True,
+    )
+    labels = [
+        tuple(
+            BROADCAST if size == 1 != contraction.sizes[label] else label
+            for label, size in zip(own, value.shape, strict=True)
+        )
+        for own, value in zip(contraction.inputs, values, strict=True)
+    ]
+
+    def apply(group: list[Any], inputs: list[Labels], output: Labels, _: bool) -> Any:
+        op = StructuredOp(_definition(inputs, output, request.kind))
+        return call_on_traced(op, tuple(group), {"dtype": dtypes.compute})
+
+    distributes = not request.kind.needs_non_negative or dtypes.compute.kind in "bu"
+    result = _follow(path, values, labels, contraction.output, apply, distributes)
+    if dtypes.result == dtypes.compute:
+        return result
+    return call_on_traced(ops.copy, (result,), {"dtype": dtypes.result})
+
+
+def on_values(request: Request, operands: Sequence[Any], outs: Any) -> Any:
+    """Build an einsum of tensors, or of memrefs as one op; `outs` is accumulated into.
+
+    Raises:
+        ArgumentError: a memref without `outs`.
+        DTypeError: the operands differ in element type, and nothing says what the result is of.
+    """
+    kind = request.kind
+    numbered = [tuple(f"d{n}_{axis}" for axis in range(9)) for n in range(len(operands))]
+    blank = definition_of([labels[:1] for labels in numbered] or [()], (), kind=kind)
+    require_insertion_point(blank)
+    values = [as_value(blank, f"operand {n}", value) for n, value in enumerate(operands)]
+    target = None if outs is None else _single(blank, outs)
+    for number, value in enumerate([*values, *([] if target is None else [target])]):
+        if not isinstance(value.type, ir.RankedTensorType | ir.MemRefType):
+            raise DTypeError(
+                f"einsum: operand {number} is of type {value.type}",
+                expected="a ranked tensor or memref",
+            )
+    shapes = [_static_shape(value) for value in values]
+    contraction = request.subscripts.bind(
+        [tuple(1 if size is None else size for size in shape) for shape in shapes]
+    )
+    path = find_path(contraction, request.optimize)
+    labels = _with_broadcasts(contraction.inputs, shapes)
+    element, wanted = _elements(request, values, target)
+    asked = request.compute_type or request.dtype
+    unsigned = frozenset[str]() if asked is None else unsigned_type_vars({"U": asked})
+    on_memrefs = any(isinstance(value.type, ir.MemRefType) for value in values)
+    if on_memrefs:
+        if target is None:
+            raise ArgumentError(
+                "einsum on memrefs without outs=", cure="give the memref that it accumulates into"
+            )
+        path = (tuple(range(len(values))),)
+
+    def apply(group: list[Any], inputs: list[Labels], output: Labels, is_last: bool) -> Any:
+        definition = _definition(inputs, output, kind)
+        attributes = resolve_attributes(definition, {})
+        if is_last and target is not None:
+            outputs = [target]
+        else:
+            outputs = make_outputs(definition, group, attributes, {"U": element})
+        return build(bind(definition, group, outputs, attributes, unsigned))
+
+    distributes = not on_memrefs and not kind.needs_non_negative
+    with all_or_nothing():
+        result = _follow(path, values, labels, contraction.output, apply, distributes, on_memrefs)
+        if wanted != element:
+            copy = ops.copy.definition
+            attributes = resolve_attributes(copy, {})
+            outputs = make_outputs(copy, [result], attributes, {"U": wanted})
+            result = build(bind(copy, [result], outputs, attributes))
+    return result
+
+
+def _follow(
+    path: Path,
+    values: Sequence[Any],
+    labels: Sequence[Labels],
+    output: Labels,
+    apply: _Apply,
+    distributes: bool,
+    whole: bool = False,
+) -> Any:
+    """Contract along a path.
+
+    Args:
+        path: the steps.
+        values: the operands.
+        labels: theirs; a label may be there twice.
+        output: those of the result.
+        apply: makes an op.
+        distributes: whether an operand may be summed before it is multiplied.
+        whole: make one op of a step, however many operands it has.
+    """
+    left = list(zip(values, labels, strict=True))
+    for number, positions in enumerate(path):
+        group = [left.pop(position) for position in sorted(positions, reverse=True)][::-1]
+        is_last = number == len(path) - 1
+        while True:
+            now, rest = (group, []) if whole else (group[:2], group[2:])
+            last = is_last and not rest
+            if last:
+                kept = output
+            else:
+                others = [*output, *(x for _, own in (*rest, *left) for x in own)]
+                kept = tuple(
+                    x
+                    for x in dict.fromkeys(x for _, own in now for x in own)
+                    if x != BROADCAST and (x in others or not distributes)
+                )
+            if distributes and len(now) == 2:
+                now = [_summed(now[0], now[1], kept, apply), _summed(now[1], now[0], kept, apply)]
+            made = apply([value for value, _ in now], [own for _, own in now], kept, last)
+            group = [(made, kept), *rest]
+            if not rest:
+                break
+        left += group
+    return left[0][0]
+
+
+def _summed(
+    operand: tuple[Any, Labels], other: tuple[Any, Labels], kept: Labels, apply: _Apply
+) -> tuple[Any, Labels]:
+    """An operand summed over the labels that nobody else has."""
+    value, labels = operand
+    lone = [x for x in labels if x != BROADCAST and x not in other[1] and x not in kept]
+    if not lone:
+        return operand
+    left = tuple(dict.fromkeys(x for x in labels if x not in lone and x != BROADCAST))
+    return apply([value], [labels], left, False), left
+
+
+def _definition(inputs: list[Labels], output: Labels, kind: Semiring) -> OpDefinition:
+    """The op for labels that need not be names: those of an ellipsis are numbered."""
+    names = {label: label.replace(".", "e") for own in (*inputs, output) for label in own}
+    renamed = [[names[label] for label in labels] for labels in inputs]
+    return definition_of(renamed, [names[label] for label in output], kind=kind)
+
+
+def _single(definition: OpDefinition, outs: Any) -> ir.Value:
+    given = list(outs) if isinstance(outs, list | tuple | ir.OpResultList) else [outs]
+    if len(given) != 1:
+        raise ArityError(f"einsum: outs= has {len(given)} values", expected="1")
+    return as_value(definition, "outs", given[0])
+
+
+def _static_shape(value: ir.Value) -> tuple[int | None, ...]:
+    shape = ir.ShapedType(value.type)
+    return tuple(
+        None if shape.is_dynamic_dim(axis) else shape.get_dim_size(axis)
+        for axis in range(shape.rank)
+    )
+
+
+def _with_broadcasts(
+    inputs: Sequence[Labels], shapes: Sequence[tuple[int | None, ...]]
+) -> list[Labels]:
+    """The labels, with BROADCAST for a size 1 where another operand has more, or may have."""
+    stretched = {
+        label
+        for labels, shape in zip(inputs, shapes, strict=True)
+        for label, size in zip(labels, shape, strict=True)
+        if size != 1
+    }
+    return [
+        tuple(
+            BROADCAST if size == 1 and label in stretched else label
+            for label, size in zip(labels, shape, strict=True)
+        )
+        for labels, shape in zip(inputs, shapes, strict=True)
+    ]
+
+
+def _elements(
+    request: Request, values: Sequence[ir.Value], target: ir.Value | None
+) -> tuple[ir.Type, ir.Type]:
+    """The element types of the computation and of the result."""
+    asked = request.compute_type or request.dtype
+    if target is not None:
+        element = ir.ShapedType(target.type).element_type
+        if asked is not None and element_type(asked) != element:
+            raise DTypeError(
+                f"einsum: outs= is of {element}, but it is to be computed in {asked}",
+                cure="leave outs= away, or compute in its type",
+            )
+        return element, element
+    if request.dtype is not None:
+        result = element_type(request.dtype)
+    elif request.kind.is_boolean:
+        result = ir.IntegerType.get_signless(1)
+    else:
+        found = {str(ir.ShapedType(value.type).element_type) for value in values}
+        if len(found) > 1:
+            raise DTypeError(
+                f"einsum: operands of {' and '.join(sorted(found))}",
+                cure="give dtype=, or outs= of the type of the result",
+            )
+        result = ir.ShapedType(values[0].type).element_type
+    if request.kind.is_boolean:
+        return ir.IntegerType.get_signless(1), result
+    return (result if asked is None else element_type(asked)), result

@@ -1,0 +1,32 @@
+"""Whether a value accumulates: `C = f(C, x)`, as a front end without `+=` writes it."""
+
+from __future__ import annotations
+
+from linalg_ext.definition.functions import REDUCTIONS
+from linalg_ext.definition.model import Reduction
+from linalg_ext.definition.scalar import Access, Apply, ScalarExpr
+
+
+def accumulation(target: Access, value: ScalarExpr, dims: tuple[str, ...]) -> Reduction | None:
+    """How `target = value` accumulates over dimensions, or None where it does not.
+
+    It does where the value reads the target once, under nothing but one function that may reduce:
+    `C + x`, `x + C`, `(C + x) + y`.
+
+    Args:
+        target: the element that is written.
+        value: what is written.
+        dims: the dimensions of the iteration space that the target lacks.
+    """
+    if not isinstance(value, Apply) or value.function not in REDUCTIONS:
+        return None
+    if sum(expr == target for expr in value.walk()) != 1:
+        return None
+    expr: ScalarExpr = value
+    while expr != target:
+        if not isinstance(expr, Apply):
+            return None
+        if (expr.function, expr.attribute) != (value.function, value.attribute):
+            return None
+        expr = next(arg for arg in expr.args if any(part == target for part in arg.walk()))
+    return Reduction(value.function, dims, value.attribute)

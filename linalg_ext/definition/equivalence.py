@@ -1,0 +1,178 @@
+"""When two definitions are the same operation.
+
+A definition has a canonical form: names that follow from positions, the iteration space in an order
+that follows from the operands, sizes that follow from the indices, the operands of commutative
+functions in a fixed order. Two definitions with equal canonical forms compute the same values. The
+other way round it is a matter of form: `x - y` and `x + -y` are not found equal.
+
+The order of the iteration space is not looked at: it says in which order a loop nest may run, and a
+reduction over floats may be done in any. Nor are names, documentation and interfaces. The order of
+the operands is: it is how the op is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from linalg_ext.definition.accumulation import accumulation
+from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
+from linalg_ext.definition.functions import BINARY, REDUCTIONS, UNARY
+from linalg_ext.definition.model import Assignment, OpDefinition, Operand, Reduction
+from linalg_ext.definition.renaming import Renaming, with_values
+from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr
+from linalg_ext.definition.types import PREDEFINED
+
+
+def with_positional_names(definition: OpDefinition) -> OpDefinition:
+    """The definition with dimensions d0, d1, ... and symbols s0, s1, ..., as affine maps have them.
+
+    All else stays as it is: two definitions that differ in these names alone become equal.
+    """
+    renaming = Renaming(
+        dims={dim: f"d{i}" for i, dim in enumerate(definition.dims)},
+        symbols={name: AffineSymbol(f"s{i}") for i, name in enumerate(definition.symbols)},
+    )
+    return _in_order(renaming.definition(definition))
+
+
+def canonical(definition: OpDefinition) -> OpDefinition:
+    """The canonical form: equal, and of equal hash, for definitions of the same operation."""
+    dims = _by_appearance(definition)
+    operands = {operand.name: f"p{i}" for i, operand in enumerate(definition.operands)}
+    type_vars = [t.name for t in definition.type_vars if t.name not in PREDEFINED]
+    bound = _bound_symbols(definition)
+    free = [symbol for symbol in definition.symbols if symbol not in bound]
+    renaming = Renaming(
+        dims={dim: f"d{i}" for i, dim in enumerate(dims)},
+        symbols={
+            **{name: AffineSymbol(f"s{i}") for i, name in enumerate(bound)},
+            **{name: AffineSymbol(f"free{i}") for i, name in enumerate(free)},
+        },
+        type_vars={name: f"T{i}" for i, name in enumerate(type_vars)},
+        operands=operands,
+    )
+    named = renaming.definition(definition)
+    named = replace(
+        named,
+        name="",
+        cpp_class_name="",
+        doc="",
+        dims=tuple(f"d{i}" for i in range(len(dims))),
+        implements=(),
+        defines=(),
+    )
+    named = replace(
+        named, operands=tuple(_with_shape_of_indices(named, operand) for operand in named.operands)
+    )
+    named = with_values(named, _simplified)
+    return _in_order(replace(named, assignments=tuple(_reductions_found(named))))
+
+
+def equivalent(one: OpDefinition, other: OpDefinition) -> bool:
+    """Whether two definitions have the same canonical form."""
+    return canonical(one) == canonical(other)
+
+
+def _in_order(definition: OpDefinition) -> OpDefinition:
+    """What is a set, in the order of the iteration space; nothing said twice."""
+    read = {
+        expr.operand
+        for a in definition.assignments
+        for expr in (a.target, *a.value.walk())
+        if isinstance(expr, Access)
+    }
+    operands = tuple(
+        replace(o, index_dims=None) if o.name in read else o for o in definition.operands
+    )
+    assignments = tuple(
+        replace(a, reduction=_sorted(a.reduction, definition.dims)) for a in definition.assignments
+    )
+    return replace(definition, operands=operands, assignments=assignments)
+
+
+def _sorted(reduction: Reduction | None, dims: tuple[str, ...]) -> Reduction | None:
+    if reduction is None:
+        return None
+    return replace(reduction, dims=tuple(sorted(reduction.dims, key=dims.index)))
+
+
+def _by_appearance(definition: OpDefinition) -> list[str]:
+    """The dimensions in the order in which outputs, then inputs are indexed by them."""
+    exprs: list[AffineExpr] = []
+    for operand in (*definition.outputs, *definition.inputs):
+        for indices in definition.accesses.get(operand.name, ()):
+            exprs += indices
+    found = [dim for expr in exprs for dim in expr.dims]
+    return list(dict.fromkeys([*found, *definition.dims]))
+
+
+def _bound_symbols(definition: OpDefinition) -> list[str]:
+    """Symbols that some index uses, in order; the others only name sizes."""
+    used = {
+        symbol
+        for accesses in definition.accesses.values()
+        for indices in accesses
+        for expr in indices
+        for symbol in expr.symbols
+    }
+    attributes = {s for o in definition.attributes for expr in o.shape for s in expr.symbols}
+    return [symbol for symbol in definition.symbols if symbol in used | attributes]
+
+
+def _with_shape_of_indices(definition: OpDefinition, operand: Operand) -> Operand:
+    """A size that no index uses is named after the dimension that runs over it."""
+    if not operand.kind.is_tensor:
+        return operand
+    bound = {AffineSymbol(name) for name in _bound_symbols(definition)}
+    sizes: dict[AffineExpr, AffineExpr | int] = {
+        AffineDim(dim): AffineSymbol(f"size_{dim}") for dim in definition.dims
+    }
+    derived = tuple(expr.substitute(sizes) for expr in definition.accesses[operand.name][0])
+    if len(derived) != operand.rank:
+        return replace(operand, shape=derived)
+    return replace(
+        operand,
+        shape=tuple(
+            written if written in bound else size
+            for written, size in zip(operand.shape, derived, strict=True)
+        ),
+    )
+
+
+def _reductions_found(definition: OpDefinition) -> Iterable[Assignment]:
+    for output in definition.outputs:
+        assignment = definition.assignment_to(output.name)
+        if assignment.reduction is None:
+            found = accumulation(assignment.target, assignment.value, ())
+            assignment = replace(assignment, reduction=found)
+        yield assignment
+
+
+def _simplified(expr: ScalarExpr) -> ScalarExpr:
+    """One step of simplification; the parts of the expression are simple already."""
+    if not isinstance(expr, Apply) or expr.attribute is not None:
+        return expr
+    if expr.function == BINARY["mul"] and expr.args[0] == expr.args[1]:
+        return Apply(UNARY["square"], expr.args[:1])
+    if expr.function in REDUCTIONS:
+        return replace(expr, args=tuple(sorted(expr.args, key=repr)))
+    if expr.type_var is not None:
+        return _simplified_cast(expr)
+    return expr
+
+
+def _simplified_cast(expr: Apply) -> ScalarExpr:
+    (inner,) = expr.args
+    if (
+        not isinstance(inner, Apply)
+        or inner.type_var is None
+        or inner.function.name != "cast_signed"
+    ):
+        return expr
+    (innermost,) = inner.args
+    exact = isinstance(innermost, Index) or (
+        isinstance(innermost, Const) and isinstance(innermost.value, int)
+    )
+    # Positions and constants are 64-bit integers already.
+    return replace(expr, args=(innermost,)) if exact and inner.type_var.name == "I64" else expr

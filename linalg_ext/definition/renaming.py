@@ -1,0 +1,117 @@
+"""Definitions with other names, and with their expressions rewritten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
+from linalg_ext.definition.model import Assignment, OpDefinition, Operand, Reduction
+from linalg_ext.definition.scalar import Access, Apply, Index, ScalarExpr, ScalarOperand
+from linalg_ext.definition.types import TypeVar
+
+
+@dataclass(frozen=True)
+class Renaming:
+    """New names, or for symbols new expressions; what is not named here keeps its name."""
+
+    dims: Mapping[str, str] = field(default_factory=dict)
+    symbols: Mapping[str, AffineExpr | int] = field(default_factory=dict)
+    type_vars: Mapping[str, str] = field(default_factory=dict)
+    operands: Mapping[str, str] = field(default_factory=dict)
+
+    def definition(self, definition: OpDefinition) -> OpDefinition:
+        """The definition under the new names."""
+        return replace(
+            definition,
+            operands=tuple(self._operand(operand) for operand in definition.operands),
+            dims=tuple(self._dim(dim) for dim in definition.dims),
+            assignments=tuple(self._assignment(a) for a in definition.assignments),
+        )
+
+    def indices(self, exprs: tuple[AffineExpr, ...]) -> tuple[AffineExpr, ...]:
+        """Indices, or a shape, under the new names."""
+        named: dict[AffineExpr, AffineExpr | int] = {
+            AffineDim(old): AffineDim(new) for old, new in self.dims.items()
+        }
+        named.update((AffineSymbol(old), new) for old, new in self.symbols.items())
+        return tuple(expr.substitute(named) for expr in exprs)
+
+    def expression(self, expr: ScalarExpr) -> ScalarExpr:
+        """A scalar expression under the new names."""
+        return rewrite_expression(expr, self._leaf)
+
+    def _dim(self, dim: str) -> str:
+        return self.dims.get(dim, dim)
+
+    def _type_var(self, type_var: TypeVar | None) -> TypeVar | None:
+        if type_var is None:
+            return None
+        return TypeVar(self.type_vars.get(type_var.name, type_var.name))
+
+    def _operand(self, operand: Operand) -> Operand:
+        return replace(
+            operand,
+            name=self.operands.get(operand.name, operand.name),
+            type_var=self._type_var(operand.type_var),
+            shape=self.indices(operand.shape),
+            index_dims=None if operand.index_dims is None else self.indices(operand.index_dims),
+        )
+
+    def _assignment(self, assignment: Assignment) -> Assignment:
+        reduction = assignment.reduction
+        if reduction is not None:
+            attribute = reduction.attribute
+            reduction = Reduction(
+                reduction.function,
+                tuple(self._dim(dim) for dim in reduction.dims),
+                self.operands.get(attribute, attribute) if attribute else None,
+            )
+        return Assignment(
+            self._access(assignment.target), self.expression(assignment.value), reduction
+        )
+
+    def _access(self, access: Access) -> Access:
+        return Access(
+            self.operands.get(access.operand, access.operand),
+            self.indices(access.indices),
+            self._type_var(access.type_var) or access.type_var,
+        )
+
+    def _leaf(self, expr: ScalarExpr) -> ScalarExpr:
+        match expr:
+            case Access():
+                return self._access(expr)
+            case ScalarOperand(operand=name, type_var=type_var):
+                return ScalarOperand(
+                    self.operands.get(name, name), self._type_var(type_var) or type_var
+                )
+            case Index(dim=dim):
+                return Index(self._dim(dim))
+            case Apply(attribute=attribute):
+                return replace(
+                    expr,
+                    type_var=self._type_var(expr.type_var),
+                    attribute=self.operands.get(attribute, attribute) if attribute else None,
+                )
+            case _:
+                return expr
+
+
+def rewrite_expression(expr: ScalarExpr, change: Callable[[ScalarExpr], ScalarExpr]) -> ScalarExpr:
+    """An expression with every part replaced, from the inside out."""
+    if isinstance(expr, Apply):
+        expr = replace(expr, args=tuple(rewrite_expression(arg, change) for arg in expr.args))
+    return change(expr)
+
+
+def with_values(
+    definition: OpDefinition, change: Callable[[ScalarExpr], ScalarExpr]
+) -> OpDefinition:
+    """A definition with every part of every assigned value replaced, from the inside out."""
+    return replace(
+        definition,
+        assignments=tuple(
+            replace(a, value=rewrite_expression(a.value, change)) for a in definition.assignments
+        ),
+    )

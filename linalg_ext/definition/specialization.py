@@ -1,0 +1,191 @@
+"""A definition at given element types and attributes: what is left when they are known.
+
+MLIR's `linalg.generic` is such a special case: where two type variables are of one type, there is
+no cast between them, and strides are numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from linalg_ext.definition.affine import AffineDim, AffineSymbol
+from linalg_ext.definition.attributes import CallAttributes
+from linalg_ext.definition.functions import BINARY, TYPE, UNARY, Function, FunctionKind
+from linalg_ext.definition.model import Assignment, OpDefinition, Reduction
+from linalg_ext.definition.renaming import Renaming, rewrite_expression
+from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr, type_of
+from linalg_ext.definition.types import TypeVar
+from linalg_ext.errors import DefinitionError
+
+_PREDEFINED_TYPES = {"I32": "i32", "I64": "i64", "F32": "f32", "F64": "f64"}
+
+
+def specialize(
+    definition: OpDefinition,
+    types: Mapping[str, str],
+    attributes: CallAttributes | None = None,
+) -> OpDefinition:
+    """The definition at given element types.
+
+    There is one type variable for each type (T, or T1, T2, ... in the order of the operands), casts
+    to the type that a value has already are gone, and of functions that mean the same for a type
+    one is left. Attributes become numbers and functions.
+
+    Args:
+        definition: the op.
+        types: the element type of each type variable, as MLIR spells it: `"f32"`, `"i8"`.
+        attributes: what the attributes are (`resolve_attributes`); None keeps them.
+
+    Raises:
+        DefinitionError: a type variable has no type.
+    """
+    known = {**types, **_PREDEFINED_TYPES}
+    missing = [t.name for t in definition.type_vars if t.name not in known]
+    if missing:
+        raise DefinitionError(
+            f"{definition.name}: no element type is given for {', '.join(missing)}",
+            expected=f"one for each of {', '.join(t.name for t in definition.type_vars)}",
+        )
+    elements = list(dict.fromkeys(known[t.name] for t in definition.type_vars))
+    owner = {
+        element: f"T{i + 1}" if len(elements) > 1 else "T" for i, element in enumerate(elements)
+    }
+    for name, element in _PREDEFINED_TYPES.items():
+        owner.setdefault(element, name)
+    merged = Renaming(
+        type_vars={name: owner[element] for name, element in known.items() if element in owner},
+        symbols=attributes.symbols if attributes else {},
+    ).definition(definition)
+    by_name = {name: element for element, name in owner.items()}
+    rewriter = _Specializer(by_name, attributes.functions if attributes else {})
+    operands = merged.operands
+    if attributes is not None:
+        operands = tuple(operand for operand in operands if not operand.kind.is_attribute)
+    return replace(
+        merged,
+        operands=operands,
+        assignments=tuple(rewriter.assignment(a) for a in merged.assignments),
+    )
+
+
+def at_rank(definition: OpDefinition, rank: int) -> OpDefinition:
+    """A rank-polymorphic definition on tensors of a rank; any other definition as it is."""
+    if not definition.is_rank_polymorphic:
+        return definition
+    dims = tuple(f"d{axis}" for axis in range(rank))
+    indices = tuple(AffineDim(dim) for dim in dims)
+    shape = tuple(AffineSymbol(dim.upper()) for dim in dims)
+
+    def ranked(expr: ScalarExpr) -> ScalarExpr:
+        return replace(expr, indices=indices) if isinstance(expr, Access) else expr
+
+    return replace(
+        definition,
+        dims=dims,
+        operands=tuple(
+            replace(o, shape=shape) if o.kind.is_tensor else o for o in definition.operands
+        ),
+        assignments=tuple(
+            replace(
+                a,
+                target=replace(a.target, indices=indices),
+                value=rewrite_expression(a.value, ranked),
+            )
+            for a in definition.assignments
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class _Specializer:
+    """Rewrites expressions whose type variables are of known, different types."""
+
+    types: Mapping[str, str]
+    functions: Mapping[str, Function]
+
+    def assignment(self, assignment: Assignment) -> Assignment:
+        reduction = assignment.reduction
+        if reduction is not None:
+            function = self.functions.get(reduction.attribute or "", reduction.function)
+            function = self._usual(function, assignment.target.type_var)
+            kept = reduction.attribute if reduction.attribute not in self.functions else None
+            reduction = Reduction(function, reduction.dims, kept)
+        return Assignment(
+            assignment.target, rewrite_expression(assignment.value, self._step), reduction
+        )
+
+    def _step(self, expr: ScalarExpr) -> ScalarExpr:
+        if not isinstance(expr, Apply):
+            return expr
+        if expr.attribute in self.functions:
+            expr = replace(expr, function=self.functions[expr.attribute or ""], attribute=None)
+        if expr.attribute is not None:
+            return expr
+        if expr.function.kind is FunctionKind.TYPE:
+            return self._cast(expr)
+        expr = replace(expr, function=self._usual(expr.function, type_of(expr)))
+        return self._shortened(expr)
+
+    def _cast(self, expr: Apply) -> ScalarExpr:
+        (value,) = expr.args
+        source = type_of(value)
+        if source is not None and source == expr.type_var:
+            return value
+        if isinstance(value, (Const, Index)) or self._ignores_sign(source, expr.type_var):
+            return replace(expr, function=TYPE["cast_signed"])
+        return expr
+
+    def _ignores_sign(self, source: TypeVar | None, target: TypeVar | None) -> bool:
+        """Whether a cast is the same with and without a sign: a narrower integer, floats alone."""
+        before, after = self._element(source), self._element(target)
+        if after == "i1" or not _is_integer(before):
+            return after == "i1" or not _is_integer(after)
+        return _is_integer(after) and _width(after) < _width(before)
+
+    def _usual(self, function: Function, type_var: TypeVar | None) -> Function:
+        """Of two functions that are one for a type, the one without `unsigned` in its name."""
+        element = self._element(type_var)
+        if element == "i1":
+            usual = _ON_BOOLEANS.get(function.name)
+            return function if usual is None else BINARY[usual]
+        if _is_integer(element):
+            return function
+        return BINARY.get(function.name.replace("_unsigned", "_signed"), function)
+
+    def _shortened(self, expr: Apply) -> ScalarExpr:
+        """`0 - x` of integers is a negation, `1 / x` of floats a reciprocal."""
+        if expr.function not in (BINARY["sub"], BINARY["div"]):
+            return expr
+        first, second = expr.args
+        number = _constant(first)
+        is_integer = _is_integer(self._element(type_of(second)))
+        if expr.function == BINARY["sub"] and is_integer and number == 0:
+            return Apply(UNARY["negf"], (second,))
+        if expr.function == BINARY["div"] and not is_integer and number == 1:
+            return Apply(UNARY["reciprocal"], (second,))
+        return expr
+
+    def _element(self, type_var: TypeVar | None) -> str:
+        return self.types.get(type_var.name, "") if type_var is not None else ""
+
+
+_ON_BOOLEANS = {
+    **dict.fromkeys(("max_signed", "max_unsigned", "or"), "add"),
+    **dict.fromkeys(("min_signed", "min_unsigned", "and"), "mul"),
+}
+"""On booleans a sum is `or`, a product `and`."""
+
+
+def _constant(expr: ScalarExpr) -> int | float | None:
+    if isinstance(expr, Apply) and expr.type_var is not None:
+        (expr,) = expr.args
+    return expr.value if isinstance(expr, Const) else None
+
+
+def _is_integer(element: str) -> bool:
+    return element == "index" or (element[:1] == "i" and element[1:].isdigit())
+
+
+def _width(element: str) -> int:
+    return 64 if element == "index" else int(element[1:])

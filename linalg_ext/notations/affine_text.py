@@ -1,0 +1,191 @@
+"""Affine maps read from MLIR's text: `affine_map<(d0, d1)[s0] -> (d0 * s0 + d1, 2)>`.
+
+The grammar is that of MLIR ("Affine Dialect", affine expressions), names as they are written;
+nothing of MLIR is needed to read it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from linalg_ext.definition.affine import (
+    AffineConst,
+    AffineDim,
+    AffineExpr,
+    AffineMap,
+    AffineSymbol,
+)
+from linalg_ext.errors import DefinitionError, NotationError
+
+_EXAMPLE = "affine_map<(d0, d1)[s0] -> (d0 * s0 + d1)>"
+_MAX_DEPTH = 100
+
+
+class AffineTextError(NotationError):
+    """A text is no affine map.
+
+    Attributes:
+        offset: where in the text, counted from 0.
+    """
+
+    def __init__(self, what: str, offset: int, *, expected: str | None = None) -> None:
+        super().__init__(what, where=f"column {offset + 1}", expected=expected)
+        self.offset = offset
+
+
+def parse_affine_map(text: str) -> AffineMap:
+    """The map that a text says.
+
+    Raises:
+        AffineTextError: with the place in the text.
+    """
+    return _Parser(text).map()
+
+
+class _Parser:
+    """Recursive descent over the tokens of one map."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = _tokens(text)
+        self._position = 0
+        self._depth = 0
+        self._names: dict[str, AffineExpr] = {}
+
+    def map(self) -> AffineMap:
+        self._expect("affine_map")
+        self._expect("<")
+        dims = self._declared("(", ")", AffineDim)
+        symbols = self._declared("[", "]", AffineSymbol) if self._peek() == "[" else []
+        self._expect("->")
+        self._expect("(")
+        results: list[AffineExpr] = []
+        while self._peek() != ")":
+            if results:
+                self._expect(",")
+            results.append(self._sum())
+        self._expect(")")
+        self._expect(">")
+        if self._peek():
+            raise self._unexpected("the end of the map")
+        return AffineMap(tuple(dims), tuple(symbols), tuple(results))
+
+    def _declared(
+        self, opening: str, closing: str, leaf: type[AffineDim] | type[AffineSymbol]
+    ) -> list[str]:
+        self._expect(opening)
+        names: list[str] = []
+        while self._peek() != closing:
+            if names:
+                self._expect(",")
+            name, offset = self._next()
+            if not name.isidentifier():
+                raise AffineTextError(
+                    f"{name or 'the end'!r} is no name", offset, expected="a name such as d0 or s0"
+                )
+            if name in self._names:
+                raise AffineTextError(f"{name} is declared twice", offset)
+            self._names[name] = leaf(name)
+            names.append(name)
+        self._expect(closing)
+        return names
+
+    def _sum(self) -> AffineExpr:
+        result = self._product()
+        while (operator := self._peek()) in ("+", "-"):
+            _, offset = self._next()
+            other = self._product()
+            result = self._built(operator, result, other, offset)
+        return result
+
+    def _product(self) -> AffineExpr:
+        result = self._factor()
+        while (operator := self._peek()) in ("*", "floordiv", "ceildiv", "mod"):
+            _, offset = self._next()
+            other = self._factor()
+            result = self._built(operator, result, other, offset)
+        return result
+
+    def _factor(self) -> AffineExpr:
+        token, offset = self._next()
+        if token == "-":
+            return self._nested(self._factor, offset) * -1
+        if token == "(":
+            inner = self._nested(self._sum, offset)
+            self._expect(")")
+            return inner
+        if token.isdigit():
+            if len(token) > len(str(2**63)) or int(token) >= 2**63:
+                raise AffineTextError(f"{token} does not fit in 64 bits", offset)
+            return AffineConst(int(token))
+        if token in self._names:
+            return self._names[token]
+        known = ", ".join(self._names) or "none: the map declares no names"
+        if token.isidentifier():
+            raise AffineTextError(
+                f"{token} is not declared by the map", offset, expected=f"one of {known}"
+            )
+        self._position -= 1
+        raise self._unexpected("a name, an integer or `(`")
+
+    def _nested(self, rule: object, offset: int) -> AffineExpr:
+        self._depth += 1
+        if self._depth > _MAX_DEPTH:
+            raise AffineTextError(f"more than {_MAX_DEPTH} expressions inside each other", offset)
+        result: AffineExpr = rule()  # type: ignore[operator]  # a method of this class
+        self._depth -= 1
+        return result
+
+    def _built(self, operator: str, lhs: AffineExpr, rhs: AffineExpr, offset: int) -> AffineExpr:
+        try:
+            match operator:
+                case "+":
+                    return lhs + rhs
+                case "-":
+                    return lhs - rhs
+                case "*":
+                    return lhs * rhs
+                case "floordiv":
+                    return lhs // rhs
+                case "ceildiv":
+                    return lhs / rhs
+                case _:
+                    return lhs % rhs
+        except DefinitionError as error:
+            raise AffineTextError(error.what, offset) from None
+
+    def _peek(self) -> str:
+        return self._tokens[self._position][0]
+
+    def _next(self) -> tuple[str, int]:
+        token = self._tokens[self._position]
+        if token[0]:
+            self._position += 1
+        return token
+
+    def _expect(self, token: str) -> None:
+        if self._peek() != token:
+            raise self._unexpected(f"`{token}`, as in {_EXAMPLE}")
+        self._next()
+
+    def _unexpected(self, expected: str) -> AffineTextError:
+        token, offset = self._tokens[self._position]
+        found = f"`{token}`" if token else "the end"
+        return AffineTextError(f"an affine map cannot have {found} here", offset, expected=expected)
+
+
+_TOKEN = re.compile(r"\s*(?:(->|[-+*()\[\]<>,])|([A-Za-z_][\w$.]*|\d+)|(\S))")
+
+
+def _tokens(text: str) -> Sequence[tuple[str, int]]:
+    """The tokens and where each begins; an empty one at the end."""
+    tokens = []
+    for found in _TOKEN.finditer(text):
+        if found[3]:
+            raise AffineTextError(
+                f"`{found[3]}` cannot stand in an affine map", found.start(3), expected=_EXAMPLE
+            )
+        group = 1 if found[1] else 2
+        tokens.append((found[group], found.start(group)))
+    return [*tokens, ("", len(text.rstrip()))]

@@ -1,0 +1,258 @@
+"""Einsum strings as definitions of ops, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NoReturn
+
+from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineSymbol
+from linalg_ext.definition.checks import check
+from linalg_ext.definition.functions import TYPE, Function, FunctionKind
+from linalg_ext.definition.model import (
+    Assignment,
+    OpDefinition,
+    Operand,
+    OperandKind,
+    Reduction,
+)
+from linalg_ext.definition.scalar import Access, Apply, ScalarExpr
+from linalg_ext.definition.types import TypeVar
+from linalg_ext.errors import NotationError
+from linalg_ext.notations.einsum.semiring import KINDS, Semiring, semiring
+from linalg_ext.notations.einsum.subscripts import LETTERS, Subscripts, parse
+
+Labels = Sequence[str]
+
+BROADCAST = "1"
+"""In the place of a label: a dimension of size 1 that is read at every point."""
+
+
+def definition_of_einsum(
+    text: str, *, kind: str | Semiring = "+*", name: str | None = None
+) -> OpDefinition:
+    """The op that an einsum string describes.
+
+    Operands `A`, `B`, ... of types `T1`, `T2`, ..., cast to the type `U` of the result and combined
+    in it; a dimension for each label, those of the result first.
+
+        >>> definition_of_einsum("mk,kn->mn").header
+        'einsum_mk_kn_to_mn(A: T1(M, K), B: T2(K, N)) -> C: U(M, N)'
+
+    Args:
+        text: the subscripts.
+        kind: the semiring; the elements of an `or and` are booleans, or cast to them by a `U` that
+            is one.
+        name: of the op, where it is not made of the subscripts.
+
+    Raises:
+        NotationError: the text is no einsum string, or has an ellipsis: the rank of an op is fixed.
+    """
+    subscripts = parse(text)
+    for term in subscripts.inputs:
+        if term.has_ellipsis:
+            subscripts.refuse(
+                "an op has no ellipsis: its rank is fixed",
+                term.columns[term.labels.index("...")],
+                cure="write a label for each dimension",
+            )
+    inputs = [term.labels for term in subscripts.inputs]
+    return definition_of(
+        inputs,
+        [label for label in subscripts.output.labels if label != "..."],
+        kind=semiring(kind),
+        name=name or _name(subscripts),
+        doc=f"{subscripts} in the semiring {semiring(kind)}.",
+    )
+
+
+def definition_of(
+    inputs: Sequence[Labels],
+    output: Labels,
+    *,
+    kind: Semiring,
+    name: str = "einsum",
+    doc: str = "",
+    dims: Labels | None = None,
+    types: Sequence[str] | None = None,
+) -> OpDefinition:
+    """The op for labels of operands, each dimension of which has the size of its label.
+
+    Args:
+        inputs: the labels of each operand, `BROADCAST` among them.
+        output: the labels of the result.
+        kind: the semiring.
+        name: of the op.
+        doc: of the op.
+        dims: the iteration space, outermost first; by default the result's labels, then the others.
+        types: the type variable of each operand, `U` for that of the result; `T1`, ... by default.
+    """
+    reduced = dict.fromkeys(
+        label for labels in inputs for label in labels if label not in (*output, BROADCAST)
+    )
+    symbols = _symbols([*output, *reduced])
+    names = [_operand_name(number) for number in range(len(inputs) + 1)]
+    types = types or [f"T{number + 1}" for number in range(len(inputs))]
+    result = TypeVar("U")
+    operands = [
+        Operand(
+            operand,
+            OperandKind.INPUT_TENSOR,
+            TypeVar(type_var),
+            tuple(_size(label, symbols) for label in labels),
+        )
+        for operand, type_var, labels in zip(names, types, inputs, strict=False)
+    ]
+    shape = tuple(AffineSymbol(symbols[label]) for label in output)
+    operands.append(Operand(names[-1], OperandKind.OUTPUT_TENSOR, result, shape))
+    terms = [
+        _cast(Access(operand, _indices(labels), TypeVar(type_var)), result)
+        for operand, type_var, labels in zip(names, types, inputs, strict=False)
+    ]
+    value: ScalarExpr = terms[0]
+    for term in terms[1:]:
+        value = Apply(kind.multiply, (value, term))
+    target = Access(names[-1], _indices(output), result)
+    reduction = None
+    if reduced:
+        value = Apply(kind.add, (target, value))
+        reduction = Reduction(kind.add, tuple(reduced))
+    return check(
+        OpDefinition(
+            name=name,
+            cpp_class_name=f"{''.join(part.title() for part in name.split('_'))}Op",
+            doc=doc,
+            operands=tuple(operands),
+            dims=tuple(dims or (*output, *reduced)),
+            assignments=(Assignment(target, value, reduction),),
+        )
+    )
+
+
+def to_einsum(op: object, *, kind: str | Semiring = "+*") -> str:
+    """The einsum string of an op that is one: `"mk,kn->mn"` of `lx.ops.matmul`.
+
+    Args:
+        op: an `OpDefinition`, or an op that has one as `.definition`.
+        kind: the semiring in which the string is meant.
+
+    Raises:
+        NotationError: the op is no einsum, or not in that semiring; says why.
+    """
+    definition = op if isinstance(op, OpDefinition) else getattr(op, "definition", None)
+    if not isinstance(definition, OpDefinition):
+        raise NotationError(f"{op!r} is no op", expected="an op or its definition")
+    wanted = semiring(kind)
+    if len(definition.outputs) != 1:
+        _refuse(definition, f"it has {len(definition.outputs)} outputs", "one result")
+    if definition.is_rank_polymorphic and any(o.rank == 0 for o in definition.inputs):
+        _refuse(definition, "it applies to any rank", "a label for each dimension")
+    (assignment,) = definition.assignments
+    value = assignment.value
+    reduction = assignment.reduction
+    if reduction is not None:
+        _require(definition, reduction.function, reduction.attribute, wanted.add, wanted)
+        if not (isinstance(value, Apply) and value.args[0] == assignment.target):
+            _refuse(definition, f"`{assignment}` is no plain reduction", "C += a product")
+        value = value.args[1]
+    accesses = _factors(definition, value, wanted)
+    labels = _letters(definition)
+    terms = [_term(definition, access, labels) for access in accesses]
+    order = [access.operand for access in accesses]
+    if order != [operand.name for operand in definition.inputs]:
+        _refuse(
+            definition,
+            f"it reads {', '.join(order)}, in this order",
+            "each input once, in the order of the operands",
+        )
+    return f"{','.join(terms)}->{_term(definition, assignment.target, labels)}"
+
+
+def _factors(definition: OpDefinition, value: ScalarExpr, kind: Semiring) -> list[Access]:
+    """The elements whose product a value is, left to right."""
+    if isinstance(value, Access):
+        return [value]
+    if isinstance(value, Apply) and value.function.kind is FunctionKind.TYPE:
+        if value.attribute is None and value.function is not TYPE["cast_signed"]:
+            _refuse(definition, f"`{value}` reads integers as unsigned", "signed casts")
+        return _factors(definition, value.args[0], kind)
+    if not (isinstance(value, Apply) and value.function.kind is FunctionKind.BINARY):
+        _refuse(
+            definition, f"it computes `{value}`", "elements of the operands, and products of them"
+        )
+    _require(definition, value.function, value.attribute, kind.multiply, kind)
+    return [access for arg in value.args for access in _factors(definition, arg, kind)]
+
+
+def _require(
+    definition: OpDefinition,
+    found: Function,
+    attribute: str | None,
+    wanted: Function,
+    kind: Semiring,
+) -> None:
+    if attribute is not None:
+        _refuse(definition, f"{attribute} is chosen at a call", "a fixed function")
+    if found.name == wanted.name:
+        return
+    fitting = [k for k in KINDS.values() if found.name in (k.add.name, k.multiply.name)]
+    _refuse(
+        definition,
+        f"it combines by {found}, and the kind {kind.name!r} by {kind.add} and {kind.multiply}",
+        "an op of that kind"
+        + (f"; {found} is in {', '.join(repr(k.name) for k in fitting)}" if fitting else ""),
+    )
+
+
+def _refuse(definition: OpDefinition, why: str, expected: str) -> NoReturn:
+    raise NotationError(
+        f"{definition.name} is no einsum: {why}", where=str(definition), expected=expected
+    )
+
+
+def _term(definition: OpDefinition, access: Access, labels: dict[str, str]) -> str:
+    term = ""
+    for index in access.indices:
+        if not isinstance(index, AffineDim):
+            _refuse(definition, f"`{access}` has the index {index}", "plain dimensions as indices")
+        term += labels[index.name]
+    return term
+
+
+def _letters(definition: OpDefinition) -> dict[str, str]:
+    """A letter for each dimension: its own name where that is one."""
+    taken = {dim for dim in definition.dims if dim in LETTERS}
+    spare = [letter for letter in LETTERS[26:] + LETTERS[:26] if letter not in taken]
+    if len(definition.dims) > len(LETTERS):
+        _refuse(definition, f"it has {len(definition.dims)} dimensions", f"{len(LETTERS)} at most")
+    remaining = iter(spare)
+    return {dim: dim if dim in taken else next(remaining) for dim in definition.dims}
+
+
+def _indices(labels: Labels) -> tuple[AffineExpr, ...]:
+    return tuple(AffineConst(0) if label == BROADCAST else AffineDim(label) for label in labels)
+
+
+def _size(label: str, symbols: Mapping[str, str]) -> AffineExpr:
+    return AffineConst(1) if label == BROADCAST else AffineSymbol(symbols[label])
+
+
+def _cast(access: Access, target: TypeVar) -> ScalarExpr:
+    if access.type_var == target:
+        return access
+    return Apply(TYPE["cast_signed"], (access,), target)
+
+
+def _symbols(labels: Labels) -> dict[str, str]:
+    """The name of the size of each label: its capital, where no other label is that."""
+    return {
+        label: f"size_{label}" if label.swapcase() in labels else label.upper() for label in labels
+    }
+
+
+def _operand_name(number: int) -> str:
+    return chr(ord("A") + number) if number < 26 else f"A{number}"
+
+
+def _name(subscripts: Subscripts) -> str:
+    terms = [str(term) for term in subscripts.inputs]
+    return "_".join(filter(None, ["einsum", *terms, "to", str(subscripts.output)])).replace(".", "")

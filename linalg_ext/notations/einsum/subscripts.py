@@ -1,0 +1,214 @@
+"""The grammar of einsum strings, as `numpy.einsum` reads them.
+
+    subscripts = terms ["->" term]        terms = term {"," term}
+    term       = {label | "..."}          at most one ellipsis a term
+    label      = a letter a to z or A to Z
+
+Spaces mean nothing, but for those inside `...` and `->`. Without `->` the result has the broadcast
+dimensions, where a term has an ellipsis, and then every label that occurs exactly once, in the
+order of the alphabet, capitals first.
+"""
+
+from __future__ import annotations
+
+import string
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NoReturn
+
+from linalg_ext.errors import ArgumentTypeError, NotationError
+from linalg_ext.notations.einsum.contraction import Contraction, Shape, bind
+
+LETTERS = string.ascii_uppercase + string.ascii_lowercase
+"""The labels there are, in the order in which NumPy numbers and sorts them."""
+
+ELLIPSIS = "..."
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """The subscripts of one operand, or of the result.
+
+    Attributes:
+        labels: letters, and `"..."` for the ellipsis.
+        columns: where each of them stands in the text.
+        column: where the term begins.
+    """
+
+    labels: tuple[str, ...]
+    columns: tuple[int, ...] = ()
+    column: int = 0
+
+    @property
+    def has_ellipsis(self) -> bool:
+        """Whether it stands for dimensions without a label."""
+        return ELLIPSIS in self.labels
+
+    def __str__(self) -> str:
+        return "".join(self.labels)
+
+
+@dataclass(frozen=True, slots=True)
+class Subscripts:
+    """An einsum string, read and checked as far as it can be without operands.
+
+    Attributes:
+        text: as it was written.
+        inputs: a term for each operand.
+        output: the term of the result.
+        is_explicit: whether the text states the result.
+    """
+
+    text: str
+    inputs: tuple[Term, ...]
+    output: Term
+    is_explicit: bool
+
+    @property
+    def has_ellipsis(self) -> bool:
+        """Whether some operand has dimensions without a label."""
+        return any(term.has_ellipsis for term in self.inputs)
+
+    def bind(self, shapes: Sequence[Shape]) -> Contraction:
+        """What it means for operands of these shapes.
+
+        Raises:
+            ArityError: more or fewer operands than terms.
+            ShapeError: a rank does not fit its term, or two sizes of one label differ.
+            NotationError: the result lacks the ellipsis that its dimensions need.
+        """
+        return bind(self, shapes)
+
+    def refuse(self, what: str, column: int, *, expected: str = "", cure: str = "") -> NoReturn:
+        """Raise a NotationError that points at a column of the text."""
+        raise NotationError(
+            what, where=self.pointer(column), expected=expected or None, cure=cure or None
+        )
+
+    def pointer(self, column: int) -> str:
+        """The text with a caret under a column."""
+        return pointer(self.text, column)
+
+    def __str__(self) -> str:
+        """The explicit form, without spaces."""
+        return f"{','.join(map(str, self.inputs))}->{self.output}"
+
+
+def pointer(text: str, column: int) -> str:
+    """A text in quotes on one line, and below it a caret under a column."""
+    shown = "".join(" " if char.isspace() else char for char in text)
+    return f"'{shown}'\n {' ' * column}^"
+
+
+@lru_cache(maxsize=1024)
+def parse(text: str) -> Subscripts:
+    """Read an einsum string.
+
+        >>> str(parse("b i j, b j k"))
+        'bij,bjk->bik'
+
+    Raises:
+        NotationError: it is no einsum string; names the column.
+    """
+    if not isinstance(text, str):
+        raise ArgumentTypeError(
+            f"the subscripts are a {type(text).__name__}", expected="a string such as 'mk,kn->mn'"
+        )
+    return _Parser(text).subscripts()
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def subscripts(self) -> Subscripts:
+        arrow = self.text.find("->")
+        left = self.text if arrow < 0 else self.text[:arrow]
+        inputs = []
+        column = 0
+        for part in left.split(","):
+            inputs.append(self.term(part, column))
+            column += len(part) + 1
+        if arrow < 0:
+            output = _implicit_output(inputs)
+            return Subscripts(self.text, tuple(inputs), output, is_explicit=False)
+        output = self.term(self.text[arrow + 2 :], arrow + 2, is_output=True)
+        self.check_output(inputs, output)
+        return Subscripts(self.text, tuple(inputs), output, is_explicit=True)
+
+    def term(self, part: str, start: int, *, is_output: bool = False) -> Term:
+        labels: list[str] = []
+        columns: list[int] = []
+        offset = 0
+        while offset < len(part):
+            char, column = part[offset], start + offset
+            width = 1
+            if char == ".":
+                self.check_ellipsis(part, offset, column, ELLIPSIS in labels)
+                char, width = ELLIPSIS, len(ELLIPSIS)
+            elif not char.isspace() and char not in LETTERS:
+                self.refuse_character(char, part[offset:], column, is_output)
+            if not char.isspace():
+                labels.append(char)
+                columns.append(column)
+            offset += width
+        return Term(tuple(labels), tuple(columns), start)
+
+    def check_ellipsis(self, part: str, offset: int, column: int, has_one: bool) -> None:
+        dots = len(part[offset:]) - len(part[offset:].lstrip("."))
+        if dots != len(ELLIPSIS):
+            self.refuse(
+                f"{dots} dot{'s' * (dots > 1)} where an ellipsis has three",
+                column,
+                expected="'...' for the dimensions that have no label",
+            )
+        if has_one:
+            self.refuse("a second ellipsis in one term", column, cure="keep one of them")
+
+    def refuse_character(self, char: str, rest: str, column: int, is_output: bool) -> NoReturn:
+        if char == "," and is_output:
+            self.refuse("a comma after '->'", column, expected="one term: there is one result")
+        if rest.startswith("->"):
+            self.refuse("a second '->'", column, expected="one arrow, before the result")
+        if char in "->":
+            self.refuse(f"{char!r} alone", column, cure="write '->' before the result")
+        self.refuse(
+            f"{char!r} is no label",
+            column,
+            expected="letters a to z and A to Z, '...', ',' between operands, '->' before "
+            "the result",
+        )
+
+    def check_output(self, inputs: Sequence[Term], output: Term) -> None:
+        known = {label for term in inputs for label in term.labels} | {ELLIPSIS}
+        seen: set[str] = set()
+        for label, column in zip(output.labels, output.columns, strict=True):
+            if label in seen:
+                self.refuse(
+                    f"label '{label}' is twice in the result",
+                    column,
+                    cure="give each dimension of the result a label of its own; to write on a "
+                    "diagonal, assign to the view that einsum('ii->i', matrix) gives",
+                )
+            if label not in known:
+                labels = ", ".join(sorted(known - {ELLIPSIS})) or "none"
+                self.refuse(
+                    f"label '{label}' of the result is in no operand",
+                    column,
+                    expected=f"labels of the operands: {labels}",
+                )
+            seen.add(label)
+
+    def refuse(self, what: str, column: int, *, expected: str = "", cure: str = "") -> NoReturn:
+        Subscripts(self.text, (), Term(()), False).refuse(
+            what, column, expected=expected, cure=cure
+        )
+
+
+def _implicit_output(inputs: Sequence[Term]) -> Term:
+    counts = Counter(label for term in inputs for label in term.labels if label != ELLIPSIS)
+    once = sorted(label for label, count in counts.items() if count == 1)
+    ellipsis = [ELLIPSIS] if any(term.has_ellipsis for term in inputs) else []
+    return Term((*ellipsis, *once))

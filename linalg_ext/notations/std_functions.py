@@ -1,0 +1,215 @@
+"""The functions of TC: `std_addf` and its kin, and the scalar functions that they stand for.
+
+Source: the EDSC intrinsics of MLIR (`StandardOps/EDSC/Intrinsics.h`, 2020 and 2021), each named for
+the op of the old `std` dialect that it built; ops of that dialect without an intrinsic of their own
+are named by the same rule, as `std_sexti32` is for sign extension to 32 bits.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+
+from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY, Function, FunctionKind
+from linalg_ext.definition.model import OpDefinition
+from linalg_ext.definition.scalar import Apply, Const, Index, type_of
+from linalg_ext.definition.types import TypeVar
+from linalg_ext.errors import NotationError
+
+ELEMENT_TYPES = ("i1", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64")
+"""The element types of TC, as MLIR spells them; `I8` and so on are their type variables."""
+
+_WIDTH = {"bf16": 16, **{name: int(name[1:]) for name in ELEMENT_TYPES if name != "bf16"}}
+FLOATS = tuple(name for name in ELEMENT_TYPES if "f" in name)
+INTEGERS = tuple(name for name in ELEMENT_TYPES if name[0] == "i" and name != "i1")
+BOOLEANS = ("i1",)
+
+
+@dataclass(frozen=True)
+class StdFunction:
+    """One function of TC.
+
+    Attributes:
+        name: as TC spells it.
+        function: what it computes.
+        operands: the element types that it takes.
+        result: the element type of its result; None for that of its operands.
+    """
+
+    name: str
+    function: Function
+    operands: tuple[str, ...]
+    result: str | None = None
+
+    @property
+    def type_var(self) -> TypeVar | None:
+        """The target of a cast."""
+        return None if self.result is None else type_var(self.result)
+
+
+def type_var(element: str) -> TypeVar:
+    """The type variable of an element type: `F32` of `f32`."""
+    return TypeVar(element.upper())
+
+
+def element_of(variable: TypeVar | None) -> str | None:
+    """The element type that a type variable always stands for, as MLIR spells it, or None."""
+    name = "" if variable is None else variable.name
+    return name.lower() if name.isupper() and name.lower() in ELEMENT_TYPES else None
+
+
+def _arithmetic() -> list[StdFunction]:
+    floating = {
+        "addf": BINARY["add"],
+        "subf": BINARY["sub"],
+        "mulf": BINARY["mul"],
+        "divf": BINARY["div"],
+        "maxf": BINARY["max_signed"],
+        "minf": BINARY["min_signed"],
+        "powf": BINARY["powf"],
+        "absf": UNARY["abs"],
+        "ceilf": UNARY["ceil"],
+        "floorf": UNARY["floor"],
+        "negf": UNARY["negf"],
+        "exp": UNARY["exp"],
+        "log": UNARY["log"],
+        "sqrt": UNARY["sqrt"],
+        "rsqrt": UNARY["rsqrt"],
+        "tanh": UNARY["tanh"],
+        "erf": UNARY["erf"],
+        "round": UNARY["round"],
+    }
+    integer = {
+        "addi": BINARY["add"],
+        "subi": BINARY["sub"],
+        "muli": BINARY["mul"],
+        "divi_signed": BINARY["div"],
+        "divi_unsigned": BINARY["div_unsigned"],
+        "divis": BINARY["div"],
+        "diviu": BINARY["div_unsigned"],
+        "maxsi": BINARY["max_signed"],
+        "minsi": BINARY["min_signed"],
+        "maxui": BINARY["max_unsigned"],
+        "minui": BINARY["min_unsigned"],
+        "absi": UNARY["abs"],
+    }
+    boolean = {"and": BINARY["mul"], "or": BINARY["add"]}
+    return [
+        *(StdFunction(f"std_{name}", function, FLOATS) for name, function in floating.items()),
+        *(StdFunction(f"std_{name}", function, INTEGERS) for name, function in integer.items()),
+        *(StdFunction(f"std_{name}", function, BOOLEANS) for name, function in boolean.items()),
+        StdFunction("std_select", TERNARY["select"], ELEMENT_TYPES),
+    ]
+
+
+def _casts() -> list[StdFunction]:
+    signed, unsigned = TYPE["cast_signed"], TYPE["cast_unsigned"]
+    found = []
+    for target in INTEGERS:
+        narrower = tuple(t for t in INTEGERS if _WIDTH[t] < _WIDTH[target])
+        wider = tuple(t for t in INTEGERS if _WIDTH[t] > _WIDTH[target])
+        width = _WIDTH[target]
+        found += [
+            StdFunction(f"std_sexti{width}", signed, narrower, target),
+            StdFunction(f"std_zexti{width}", unsigned, (*BOOLEANS, *narrower), target),
+            StdFunction(f"std_trunci{width}", signed, wider, target),
+            StdFunction(f"std_fptosi{width}", signed, FLOATS, target),
+            StdFunction(f"std_fptoui{width}", unsigned, FLOATS, target),
+        ]
+    for target in FLOATS:
+        label = target if target == "bf16" else target[1:]
+        narrower = tuple(t for t in FLOATS if _WIDTH[t] < _WIDTH[target])
+        wider = tuple(t for t in FLOATS if _WIDTH[t] > _WIDTH[target])
+        found += [
+            StdFunction(f"std_fpext{label}", signed, narrower, target),
+            StdFunction(f"std_fptrunc{label}", signed, wider, target),
+            StdFunction(f"std_sitofp{label}", signed, INTEGERS, target),
+            StdFunction(f"std_uitofp{label}", unsigned, (*BOOLEANS, *INTEGERS), target),
+        ]
+    return [cast for cast in found if cast.operands]
+
+
+STD_FUNCTIONS: dict[str, StdFunction] = {f.name: f for f in (*_arithmetic(), *_casts())}
+"""Every function of TC, by its name."""
+
+NO_COMPARISON = ("std_cmpf_ogt", "std_cmpf_olt", "std_cmpi_sgt", "std_cmpf", "std_cmpi")
+"""Intrinsics that compare: the scalar expressions here have no comparisons."""
+
+
+def std_function(function: Function, element: str, result: str | None = None) -> StdFunction | None:
+    """The function of TC that computes `function` on operands of an element type, or None.
+
+    Args:
+        function: the scalar function.
+        element: the element type of its operands (of the values to choose from, for `select`).
+        result: the target of a cast.
+    """
+    for found in STD_FUNCTIONS.values():
+        if found.function is function and element in found.operands and found.result == result:
+            return found
+    return None
+
+
+def std_function_of(expr: Apply, definition: OpDefinition, notation: str) -> StdFunction:
+    """The function of TC that an expression applies.
+
+    Raises:
+        NotationError: it has none.
+    """
+    if expr.attribute is not None:
+        raise NotationError(
+            f"{definition.name} applies the function attribute {expr.attribute}, "
+            f"and {notation} has none",
+            cure="write an op with the function that is meant",
+        )
+    operand = expr.args[-1]
+    if isinstance(operand, (Const, Index)):
+        raise NotationError(
+            f"{definition.name} computes with `{operand}`, and {notation} has no constants and no "
+            "index() among its elements",
+            cure="give the value as an operand of rank 0",
+        )
+    variable = type_of(operand)
+    element, result = element_of(variable), element_of(expr.type_var)
+    for each, known in ((variable, element), (expr.type_var, result)):
+        if each is not None and known is None:
+            raise no_element_type(definition, each.name, notation)
+    found = std_function(expr.function, element or "", result)
+    if found is None:
+        on = f"{element} to {result}" if result else str(element)
+        raise NotationError(
+            f"{definition.name} applies {expr.function} on {on}, and {notation} has no function "
+            "for that",
+            cure="write it with functions that TC has, such as std_mulf(x, x) for a square",
+        )
+    return found
+
+
+def no_element_type(definition: OpDefinition, name: str, notation: str) -> NotationError:
+    """The error for a type variable where a notation needs an element type."""
+    return NotationError(
+        f"{definition.name} is over the type variable {name}, and {notation} names each function "
+        "for an element type",
+        cure=f'choose one: types={{"{name}": "f32"}} here, `--type {name}=f32` on the command line',
+    )
+
+
+def near(name: str) -> list[str]:
+    """Functions whose names are close to a name that is none."""
+    known = list(STD_FUNCTIONS)
+    if name in (bare := {each.removeprefix("std_") for each in known}):
+        return [f"std_{name}"]
+    stem = name.removeprefix("std_")
+    # `std_add` is the document's own shorthand for both of them.
+    typed = [f"std_{stem}{suffix}" for suffix in ("f", "i") if f"{stem}{suffix}" in bare]
+    return typed or difflib.get_close_matches(name, known, n=3)
+
+
+def arity_of(function: StdFunction) -> int:
+    """How many operands it takes."""
+    return function.function.kind.arity
+
+
+def is_cast(function: StdFunction) -> bool:
+    """Whether it changes the element type."""
+    return function.function.kind is FunctionKind.TYPE

@@ -1,0 +1,55 @@
+"""Upstream's YAML op definitions read back into ops that can be called.
+
+The format keeps no names of dimensions and symbols: they get those that the document's affine maps
+write, `d0, d1, ...` and `s0, s1, ...` where this library or upstream wrote it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linalg_ext.errors import NotationError
+from linalg_ext.notations.yaml.document import read_document
+from linalg_ext.notations.yaml.nodes import Source
+from linalg_ext.opdsl.op import StructuredOp
+
+
+def from_yaml(text: str, *, filename: str | None = None) -> Any:
+    """The op of a text with one YAML document; a tuple of ops where there are several.
+
+    (`Any` to type checkers, because it depends on the text; `from_yaml_all` is always a tuple.)
+
+    Args:
+        text: documents in upstream's format, one an op.
+        filename: the name of the file that it comes from, for error messages.
+
+    Raises:
+        NotationError: the text is no such document; says where, and what was expected.
+
+    Example:
+        >>> matmul = from_yaml(to_yaml(lx.ops.matmul))
+        >>> matmul(np.ones((2, 3)), np.ones((3, 1)))
+        array([[3.],
+               [3.]])
+    """
+    ops = from_yaml_all(text, filename=filename)
+    return ops[0] if len(ops) == 1 else ops
+
+
+def from_yaml_all(text: str, *, filename: str | None = None) -> tuple[StructuredOp, ...]:
+    """The ops of a text, one a document, in order; arguments and errors as of `from_yaml`."""
+    if not isinstance(text, str):
+        raise NotationError(
+            f"from_yaml() got a {type(text).__name__}",
+            expected="the text of YAML documents",
+            cure="read the file first: from_yaml(Path(file).read_text(), filename=file)",
+        )
+    source = Source(text, filename)
+    ops = tuple(StructuredOp(read_document(document)) for document in source.documents())
+    if not ops:
+        raise NotationError(
+            "the text holds no document",
+            where=filename,
+            expected="one that begins with `--- !LinalgOpConfig`",
+        )
+    return ops

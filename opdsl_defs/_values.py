@@ -1,0 +1,39 @@
+"""What ops compute with beside elements: positions, sizes, conditions."""
+
+from linalg_ext.opdsl import I64, TV, BinaryFn, TypeFn, U, UnaryFn, index, size
+
+I1 = TV.I1
+"""The type of conditions."""
+
+
+def cast(x):
+    """`x` in the type of the output, integers as signed."""
+    return TypeFn.cast_signed(U, x)
+
+
+def position(dim):
+    """The place along a dimension as a 64-bit integer."""
+    return TypeFn.cast_signed(I64, index(dim))
+
+
+def length(symbol):
+    """A size as a 64-bit integer."""
+    return TypeFn.cast_signed(I64, size(symbol))
+
+
+def truth(x):
+    """Whether a number is not zero; NaN is not."""
+    return BinaryFn.ne(x, 0)
+
+
+def is_nan(x):
+    """Whether a number is NaN: the only one that differs from itself."""
+    return BinaryFn.ne(x, x)
+
+
+def mean_weight(*symbols):
+    """One divided by a number of elements, in the type of the output: a float."""
+    count = size(symbols[0])
+    for symbol in symbols[1:]:
+        count = count * size(symbol)
+    return UnaryFn.reciprocal(TypeFn.cast_signed(U, count))
