@@ -39,12 +39,8 @@ def to_yaml(*ops: object, partial: bool = False) -> str:
     Raises:
         NotationError: the format cannot hold a definition; says what in it and why.
     """
-<<<<<<< HEAD:linalg_ext/notations/yaml/writer.py
-    documents = [_document(definition_of(op)) for op in ops]
-    return yaml.dump_all(documents, Dumper=_Dumper, sort_keys=False, explicit_start=True)
-=======
     documents, left_out = [], []
-    for definition in map(_definition, ops):
+    for definition in map(definition_of, ops):
         try:
             documents.append(_document(definition))
         except NotationError as error:
@@ -54,7 +50,6 @@ def to_yaml(*ops: object, partial: bool = False) -> str:
     comment = "# Left out, because upstream's YAML cannot hold it:\n" if left_out else ""
     text = yaml.dump_all(documents, Dumper=_Dumper, sort_keys=False, explicit_start=True)
     return comment + "".join(left_out) + (text if documents else "")
->>>>>>> defs2:linalg_ext/notations/yaml.py
 
 
 class _Tagged(dict[str, Any]):
