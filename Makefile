@@ -41,7 +41,7 @@ bench: $(DEV) ## measure the library beside its peers
 
 yaml: $(CORE) ## write the YAML of the op library anew, beside its files
 	@for file in linalg_ext/opdsl_defs/[a-z]*.py; do \
-		$(BIN)/linalg-ext yaml $$file -o $${file%.py}.yaml || exit 1; \
+		$(BIN)/linalg-ext yaml --partial $$file -o $${file%.py}.yaml || exit 1; \
 	done
 
 clean: ## remove everything that these targets made

@@ -173,7 +173,7 @@ def row_negative_log_likelihood(
 ):
     """What each row holds at its label, subtracted from O.
 
-        O[m] -= X[m, labels[m]]
+        O[m] += -X[m, labels[m]]
 
     Shapes: X (M, N) log-probabilities, labels (M), O (M); a label outside of [0, N) gives 0.
     Dtypes: X and O any number, alike; labels signed integers.

@@ -192,8 +192,8 @@ def rotary_embedding(
 ):
     """Queries or keys turned by angles that their positions give, in halves: RoPE.
 
-        r(d) = -X[b, h, q, d + D / 2] where d < D / 2, else X[b, h, q, d - D / 2]
         O[b, h, q, d] = X[b, h, q, d] * cosines[q, d] + r(d) * sines[q, d]
+        r(d) = -X[b, h, q, d + D / 2] where d < D / 2, else X[b, h, q, d - D / 2]
 
     Shapes: X (B, H, Q, D), cosines and sines (Q, D), O (B, H, Q, D); D is even.
     Dtypes: any float; all alike.

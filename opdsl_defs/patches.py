@@ -32,10 +32,10 @@ def im2col_nwc(
     strides=STRIDES_1D,
     dilations=DILATIONS_1D,
 ):
-    """The windows of a sequence, side by side, channels last: a convolution is a product with it.
+    """The windows of a sequence, side by side, channels last: convolution as a product.
 
-        O[n, ow, kw, c]
-            = I[n, ow * SW + kw * DW, c]
+        O[n, ow, kw, c] =
+            I[n, ow * SW + kw * DW, c]
 
     Shapes: I (N, W, C), O (N, OW, KW, C).
     Without padding: W >= (OW - 1) * SW + (KW - 1) * DW + 1.
@@ -55,10 +55,10 @@ def im2col_ncw(
     strides=STRIDES_1D,
     dilations=DILATIONS_1D,
 ):
-    """The windows of a sequence, side by side, channels first: a convolution is a product with it.
+    """The windows of a sequence, side by side, channels first: convolution as a product.
 
-        O[n, c, kw, ow]
-            = I[n, c, ow * SW + kw * DW]
+        O[n, c, kw, ow] =
+            I[n, c, ow * SW + kw * DW]
 
     Shapes: I (N, C, W), O (N, C, KW, OW).
     Without padding: W >= (OW - 1) * SW + (KW - 1) * DW + 1.
@@ -78,10 +78,10 @@ def im2col_nhwc(
     strides=STRIDES_2D,
     dilations=DILATIONS_2D,
 ):
-    """The windows of an image, side by side, channels last: a convolution is a product with it.
+    """The windows of an image, side by side, channels last: convolution as a product.
 
-        O[n, oh, ow, kh, kw, c]
-            = I[n, oh * SH + kh * DH, ow * SW + kw * DW, c]
+        O[n, oh, ow, kh, kw, c] =
+            I[n, oh * SH + kh * DH, ow * SW + kw * DW, c]
 
     Shapes: I (N, H, W, C), O (N, OH, OW, KH, KW, C).
     Without padding: W >= (OW - 1) * SW + (KW - 1) * DW + 1, H alike.
@@ -102,10 +102,10 @@ def im2col_nchw(
     strides=STRIDES_2D,
     dilations=DILATIONS_2D,
 ):
-    """The windows of an image, side by side, channels first: a convolution is a product with it.
+    """The windows of an image, side by side, channels first: convolution as a product.
 
-        O[n, c, kh, kw, oh, ow]
-            = I[n, c, oh * SH + kh * DH, ow * SW + kw * DW]
+        O[n, c, kh, kw, oh, ow] =
+            I[n, c, oh * SH + kh * DH, ow * SW + kw * DW]
 
     Shapes: I (N, C, H, W), O (N, C, KH, KW, OH, OW).
     Without padding: W >= (OW - 1) * SW + (KW - 1) * DW + 1, H alike.
@@ -147,10 +147,10 @@ def space_to_depth_nhwc(
 ):
     """Blocks of R * R pixels laid out as channels, channels last: pixel unshuffle.
 
-        O[n, h, w, c]
-            = I[n, h * R + (c // R) mod R, w * R + c mod R, c // (R * R)]
+        O[n, h, w, c] =
+            I[n, h * R + (c // R) mod R, w * R + c mod R, c // (R * R)]
 
-    Shapes: I (N, H, W, C), O (N, H // R, W // R, C * R * R); R divides H and W.
+    Shapes: I (N, H, W, C), O (N, H // R, W // R, (C * R) * R); R divides H and W.
     Dtypes: any; I and O alike.
     Attributes: block = [R], 2 unless given.
     Source: this library; PyTorch's `torch.nn.PixelUnshuffle`.
@@ -190,10 +190,10 @@ def space_to_depth_nchw(
 ):
     """Blocks of R * R pixels laid out as channels, channels first: pixel unshuffle.
 
-        O[n, c, h, w]
-            = I[n, c // (R * R), h * R + (c // R) mod R, w * R + c mod R]
+        O[n, c, h, w] =
+            I[n, c // (R * R), h * R + (c // R) mod R, w * R + c mod R]
 
-    Shapes: I (N, C, H, W), O (N, C * R * R, H // R, W // R); R divides H and W.
+    Shapes: I (N, C, H, W), O (N, (C * R) * R, H // R, W // R); R divides H and W.
     Dtypes: any; I and O alike.
     Attributes: block = [R], 2 unless given.
     Source: this library; PyTorch's `torch.nn.PixelUnshuffle`.

@@ -63,8 +63,8 @@ def transposed_conv_1d_nwc_wcf(
 ):
     """Transposed 1-D convolution, channels last: each element spread by the kernel.
 
-        O[n, w * SW + kw * DW, f]
-            += sum over c of I[n, w, c] * K[kw, c, f], for all w and kw
+        O[n, w * SW + kw * DW, f] +=
+            sum over c of I[n, w, c] * K[kw, c, f], for all w and kw
 
     Shapes: I (N, W, C), K (KW, C, F), O (N, OW, F) with
     OW = (W - 1) * SW + (KW - 1) * DW + 1: all; the caller cuts off a padding.
@@ -89,8 +89,8 @@ def transposed_conv_1d_ncw_cfw(
 ):
     """Transposed 1-D convolution, channels first: each element spread by the kernel.
 
-        O[n, f, w * SW + kw * DW]
-            += sum over c of I[n, c, w] * K[c, f, kw], for all w and kw
+        O[n, f, w * SW + kw * DW] +=
+            sum over c of I[n, c, w] * K[c, f, kw], for all w and kw
 
     Shapes: I (N, C, W), K (C, F, KW), O (N, F, OW) with
     OW = (W - 1) * SW + (KW - 1) * DW + 1: all; the caller cuts off a padding.
@@ -122,8 +122,8 @@ def transposed_conv_2d_nhwc_hwcf(
 ):
     """Transposed 2-D convolution, channels last: each element spread by the kernel.
 
-        O[n, h * SH + kh * DH, w * SW + kw * DW, f]
-            += sum over c of I[n, h, w, c] * K[kh, kw, c, f], for all h, w and kh, kw
+        O[n, h * SH + kh * DH, w * SW + kw * DW, f] +=
+            sum over c of I[n, h, w, c] * K[kh, kw, c, f], for all h, w and kh, kw
 
     Shapes: I (N, H, W, C), K (KH, KW, C, F), O (N, OH, OW, F) with
     OW = (W - 1) * SW + (KW - 1) * DW + 1, OH alike: all; the caller cuts off a padding.
@@ -160,8 +160,8 @@ def transposed_conv_2d_nchw_cfhw(
 ):
     """Transposed 2-D convolution, channels first: each element spread by the kernel.
 
-        O[n, f, h * SH + kh * DH, w * SW + kw * DW]
-            += sum over c of I[n, c, h, w] * K[c, f, kh, kw], for all h, w and kh, kw
+        O[n, f, h * SH + kh * DH, w * SW + kw * DW] +=
+            sum over c of I[n, c, h, w] * K[c, f, kh, kw], for all h, w and kh, kw
 
     Shapes: I (N, C, H, W), K (C, F, KH, KW), O (N, F, OH, OW) with
     OW = (W - 1) * SW + (KW - 1) * DW + 1, OH alike: all; the caller cuts off a padding.
@@ -199,8 +199,8 @@ def transposed_conv_3d_ndhwc_dhwcf(
 ):
     """Transposed 3-D convolution, channels last: each element spread by the kernel.
 
-        O[n, d * SD + kd * DD, h * SH + kh * DH, w * SW + kw * DW, f]
-            += sum over c of I[n, d, h, w, c] * K[kd, kh, kw, c, f], for all d, h, w and kd, kh, kw
+        O[n, d * SD + kd * DD, h * SH + kh * DH, w * SW + kw * DW, f] +=
+            sum over c of I[n, d, h, w, c] * K[kd, kh, kw, c, f], for all d, h, w and kd, kh, kw
 
     Shapes: I (N, D, H, W, C), K (KD, KH, KW, C, F), O (N, OD, OH, OW, F) with
     OW = (W - 1) * SW + (KW - 1) * DW + 1, OH and OD alike: all; the caller cuts off a padding.
@@ -248,8 +248,8 @@ def transposed_conv_3d_ncdhw_cfdhw(
 ):
     """Transposed 3-D convolution, channels first: each element spread by the kernel.
 
-        O[n, f, d * SD + kd * DD, h * SH + kh * DH, w * SW + kw * DW]
-            += sum over c of I[n, c, d, h, w] * K[c, f, kd, kh, kw], for all d, h, w and kd, kh, kw
+        O[n, f, d * SD + kd * DD, h * SH + kh * DH, w * SW + kw * DW] +=
+            sum over c of I[n, c, d, h, w] * K[c, f, kd, kh, kw], for all d, h, w and kd, kh, kw
 
     Shapes: I (N, C, D, H, W), K (C, F, KD, KH, KW), O (N, F, OD, OH, OW) with
     OW = (W - 1) * SW + (KW - 1) * DW + 1, OH and OD alike: all; the caller cuts off a padding.

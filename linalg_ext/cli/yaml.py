@@ -20,6 +20,12 @@ def yaml(
     names: Annotated[
         list[str] | None, typer.Option("--op", help="This op alone; may be given several times.")
     ] = None,
+    partial: Annotated[
+        bool,
+        typer.Option(
+            "--partial", help="Leave out ops that the YAML cannot hold; say which and why."
+        ),
+    ] = False,
 ) -> None:
     """Print the YAML of every op that a file defines, as upstream's generator reads it.
 
@@ -28,8 +34,12 @@ def yaml(
     """
     from linalg_ext.notations.yaml import to_yaml
 
+    ops = ops_of_file(file, names)
+    if partial:
+        write_text(to_yaml(*ops, partial=True), output)
+        return
     documents = []
-    for op in ops_of_file(file, names):
+    for op in ops:
         try:
             documents.append(to_yaml(op))
         except LinalgExtError as error:

@@ -114,8 +114,9 @@ class Reduction:
             itself what becomes of the value before.
         dims: the dimensions that it runs over, in the order of the iteration space.
         attribute: the function attribute that chooses the function at a call, or None.
-        initial: what it starts from where a call gives nothing: a number, or the function whose
-            neutral element it is; None for a fold that must be given a start.
+        initial: what a fold starts from where a call gives nothing: a number, or the function whose
+            neutral element it is; None where a call must give it. A reduction by a function starts
+            from that function's.
     """
 
     function: Function | None

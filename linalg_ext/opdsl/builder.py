@@ -90,7 +90,7 @@ class OpBuilder:
                 reduction = Reduction(None, dims, None, value.initial)
                 value = value.value
             else:
-                reduction = Reduction(function, dims, attribute, function)
+                reduction = Reduction(function, dims, attribute)
                 value = Apply(function, (target, value.value), attribute=attribute)
         expr = as_operand(value, target.type_var, f"{target} = ...")
         assignment = Assignment(target, expr, reduction)

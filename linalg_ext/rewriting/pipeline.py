@@ -201,6 +201,8 @@ def _located(
 ) -> PipelineError | CrashError:
     """Find which pass of a group fails, by running them one at a time."""
     current = _replayed(target, done, trusted=trusted)
+    if len(group) == 1:  # known already; it may have taken minutes to die
+        return _reported(group[0].step.text, group[0].step.nested, current, failure)
     for one in group:
         before = current.clone()
         try:

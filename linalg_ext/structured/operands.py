@@ -121,7 +121,7 @@ class BoundOp:
                 if name in wanted and name not in self.attributes.symbols:
                     if shape.is_dynamic_dim(axis):
                         raise ShapeError(
-                            f"{self.definition.name} multiplies an index by the size {name} of "
+                            f"{self.definition.name} computes an index with the size {name} of "
                             f"{operand.name}, which is dynamic",
                             cure="give the operand a static shape",
                         )
@@ -129,7 +129,7 @@ class BoundOp:
         unknown = sorted(wanted - sizes.keys() - self.attributes.symbols.keys())
         if unknown:
             raise ShapeError(
-                f"{self.definition.name} multiplies an index by {unknown[0]}, which is the size of "
+                f"{self.definition.name} computes an index with {unknown[0]}, which is the size of "
                 "no operand by itself",
                 cure=f"give some operand a dimension of size S.{unknown[0]}, or bind it with "
                 f"IndexAttrDef(S.{unknown[0]}, default=[1])",

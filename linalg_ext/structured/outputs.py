@@ -184,7 +184,7 @@ def _initial_number(
     dtype: DType | None,
 ) -> complex:
     chosen = reduction.attribute
-    initial = attributes.functions[chosen] if chosen else reduction.initial
+    initial = attributes.functions[chosen] if chosen else reduction.function or reduction.initial
     if initial is None:
         raise ArgumentError(
             f"`{assignment}` is a fold that states no start",

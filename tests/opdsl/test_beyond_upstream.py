@@ -253,3 +253,55 @@ def test_what_yaml_cannot_hold_is_refused_by_name(op: Any, message: str | None) 
         return
     with pytest.raises(NotationError, match=message):
         to_yaml(op)
+
+
+@structured_op
+def padded(
+    A=TensorDef(T, S.N),
+    C=TensorDef(T, S.L + S.N, output=True),
+    low=IndexAttrDef(S.L, default=[0], minimum=0),
+):
+    place = index(D.n) - size(S.L)
+    C[D.n] = TernaryFn.select(place >= 0, A[(D.n - S.L) % S.N], 0)
+
+
+@structured_op
+def windows(
+    A=TensorDef(T, S.O + S.K),
+    C=TensorDef(T, S.O, S.K, output=True),
+    width=IndexAttrDef(S.K, default=[2]),
+):
+    C[D.o, D.k] = A[D.o + D.k]
+
+
+@structured_op
+def halved(A=TensorDef(T), C=TensorDef(T, output=True)):
+    C[None] = A[None] * 0.5
+
+
+def test_numbers_beside_positions_and_attributes_of_zero() -> None:
+    a = random(3)
+    np.testing.assert_array_equal(padded(a), a)
+    np.testing.assert_array_equal(padded(a, low=2), [0, 0, *a])
+    with pytest.raises(ArgumentError, match=r"low = \[-1\] is negative(.|\n)*0 or more"):
+        padded(a, low=-1)
+
+
+def test_an_attribute_may_be_the_size_of_a_window() -> None:
+    np.testing.assert_array_equal(windows(np.arange(4)), [[0, 1], [1, 2], [2, 3]])
+    assert windows(np.arange(4), width=4).shape == (1, 4)
+
+
+def test_a_fraction_is_no_integer() -> None:
+    np.testing.assert_array_equal(halved(np.array([3.0])), [1.5])
+    with pytest.raises(DTypeError, match=r"halved: 0\.5 has no meaning for i32"):
+        halved(np.array([3], np.int32))
+
+
+def test_yaml_in_part_says_what_it_leaves_out() -> None:
+    text = to_yaml(hamming, three_by, mean, partial=True)
+    assert text.startswith("# Left out, because upstream's YAML cannot hold it:\n# hamming applies")
+    assert "# mean computes with size(N)" in text
+    assert text.count("--- !LinalgOpConfig") == 1
+    assert to_yaml(hamming, partial=True).count("\n") == 2
+    assert to_yaml(three_by, partial=True) == to_yaml(three_by)

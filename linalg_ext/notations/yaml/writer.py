@@ -29,17 +29,27 @@ from linalg_ext.notations.subject import definition_of
 from linalg_ext.notations.yaml.format import UPSTREAM_FUNCTIONS
 
 
-def to_yaml(*ops: object) -> str:
+def to_yaml(*ops: object, partial: bool = False) -> str:
     """The YAML documents of one or more definitions.
 
     Args:
         ops: `OpDefinition`s, or ops that have one as `.definition`.
+        partial: leave out what the format cannot hold; a comment at the top says what and why.
 
     Raises:
         NotationError: the format cannot hold a definition; says what in it and why.
     """
-    documents = [_document(definition_of(op)) for op in ops]
-    return yaml.dump_all(documents, Dumper=_Dumper, sort_keys=False, explicit_start=True)
+    documents, left_out = [], []
+    for definition in map(definition_of, ops):
+        try:
+            documents.append(_document(definition))
+        except NotationError as error:
+            if not partial:
+                raise
+            left_out.append(f"# {error.what}.\n")
+    comment = "# Left out, because upstream's YAML cannot hold it:\n" if left_out else ""
+    text = yaml.dump_all(documents, Dumper=_Dumper, sort_keys=False, explicit_start=True)
+    return comment + "".join(left_out) + (text if documents else "")
 
 
 class _Tagged(dict[str, Any]):

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
 
 import linalg_ext as lx
+from einsum_examples import Example, examples
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
 
@@ -48,6 +50,15 @@ def test_traced_equals_arrays(
     got = lx.jit(lambda *arrays: lx.einsum(text, *arrays, **keywords))(*operands)
     assert got.dtype == want.dtype
     np.testing.assert_allclose(got, want, rtol=1e-3 if want.dtype == np.float16 else 1e-5)
+
+
+@settings(max_examples=12, deadline=None)
+@given(examples(dtypes=("?", "i1", "u4", "f4", "f8")))
+def test_traced_equals_numpy(example: Example) -> None:
+    want = np.einsum(example.text, *example.operands)
+    got = lx.jit(lambda *arrays: lx.einsum(example.text, *arrays))(*example.operands)
+    assert got.dtype == want.dtype
+    np.testing.assert_array_equal(got, want)
 
 
 def test_traced_takes_arrays_as_constants_and_the_interleaved_form() -> None:
