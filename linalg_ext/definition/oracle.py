@@ -84,8 +84,13 @@ class _Call:
             raise ArgumentError(
                 f"`{assignment}` reads what {output.name} was before the op", cure="give init="
             )
-        chosen = assignment.reduction.attribute
-        start = self.attributes.functions[chosen] if chosen else assignment.reduction.initial
+        reduction = assignment.reduction
+        chosen = reduction.attribute
+        start: Function | float | None = reduction.function
+        if chosen:
+            start = self.attributes.functions[chosen]
+        elif start is None:
+            start = reduction.initial
         if start is None:
             raise ArgumentError(f"`{assignment}` is a fold that states no start", cure="give init=")
         number = neutral_element(start.name, dtype) if isinstance(start, Function) else start
