@@ -12,8 +12,8 @@ from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
 from linalg_ext.definition.call_dtypes import resolve_dtypes
 from linalg_ext.definition.call_inputs import split_inputs
 from linalg_ext.definition.call_shapes import resolve_shapes
+from linalg_ext.definition.initial import initial_number
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
-from linalg_ext.definition.neutral import neutral_element
 from linalg_ext.definition.reference import Array, evaluate
 from linalg_ext.definition.shapes import infer_extents
 from linalg_ext.definition.specialization import at_rank
@@ -79,13 +79,7 @@ class _Call:
         shape, dtype = self.shapes[output.name], self.dtypes[str(output.type_var)]
         if not assignment.reads_target:
             return np.zeros(shape, dtype)
-        if assignment.reduction is None:
-            raise ArgumentError(
-                f"`{assignment}` reads what {output.name} was before the op", cure="give init="
-            )
-        chosen = assignment.reduction.attribute
-        function = self.attributes.functions[chosen] if chosen else assignment.reduction.function
-        return np.full(shape, neutral_element(function.name, dtype), dtype)
+        return np.full(shape, initial_number(assignment, self.attributes, dtype), dtype)
 
     def evaluate(self, arrays: dict[str, Array]) -> list[Array]:
         """The outputs."""

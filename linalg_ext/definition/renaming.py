@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
+from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol, left_associated
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand, Reduction
-from linalg_ext.definition.scalar import Access, Apply, Index, ScalarExpr, ScalarOperand
+from linalg_ext.definition.scalar import Access, Apply, Index, ScalarExpr, ScalarOperand, Size
 from linalg_ext.definition.types import TypeVar
 
 
@@ -35,7 +35,7 @@ class Renaming:
             AffineDim(old): AffineDim(new) for old, new in self.dims.items()
         }
         named.update((AffineSymbol(old), new) for old, new in self.symbols.items())
-        return tuple(expr.substitute(named) for expr in exprs)
+        return tuple(left_associated(expr.substitute(named)) for expr in exprs)
 
     def expression(self, expr: ScalarExpr) -> ScalarExpr:
         """A scalar expression under the new names."""
@@ -66,6 +66,7 @@ class Renaming:
                 reduction.function,
                 tuple(self._dim(dim) for dim in reduction.dims),
                 self.operands.get(attribute, attribute) if attribute else None,
+                reduction.initial,
             )
         return Assignment(
             self._access(assignment.target), self.expression(assignment.value), reduction
@@ -88,6 +89,10 @@ class Renaming:
                 )
             case Index(dim=dim):
                 return Index(self._dim(dim))
+            case Size(symbol=symbol):
+                # A symbol that stands for an expression has no name to go by.
+                new = self.symbols.get(symbol)
+                return Size(new.name) if isinstance(new, AffineSymbol) else expr
             case Apply(attribute=attribute):
                 return replace(
                     expr,

@@ -108,9 +108,10 @@ class _Specializer:
         reduction = assignment.reduction
         if reduction is not None:
             function = self.functions.get(reduction.attribute or "", reduction.function)
-            function = self._usual(function, assignment.target.type_var)
+            if function is not None:
+                function = self._usual(function, assignment.target.type_var)
             kept = reduction.attribute if reduction.attribute not in self.functions else None
-            reduction = Reduction(function, reduction.dims, kept)
+            reduction = Reduction(function, reduction.dims, kept, reduction.initial)
         return Assignment(
             assignment.target, rewrite_expression(assignment.value, self._step), reduction
         )

@@ -123,6 +123,7 @@ def _pattern(function: Function, element: str) -> Pattern | None:
         functions={},
         elements={},
         scalars={f"x{i}": value for i, value in enumerate(block.arguments)},
+        sizes={},
     )
     with ir.InsertionPoint(block):
         try:
