@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linalg_ext.errors import ArgumentError, LinalgExtError, SourceLocation
+from linalg_ext.errors import ArgumentError, LinalgExtError, NotationError, SourceLocation
 
 if TYPE_CHECKING:
     from linalg_ext.opdsl import StructuredOp
@@ -73,6 +73,8 @@ def _document(op: StructuredOp) -> str:
         return to_yaml(op)
     except LinalgExtError as error:
         error.where = error.where or _place_of(op)
+        if isinstance(error, NotationError):
+            error.notes = (*error.notes, "--partial leaves out what the YAML cannot hold")
         raise
 
 

@@ -159,9 +159,7 @@ class IndexAttrDef(_NoElement):
 
     _instead = "write the symbols that it binds, as in D.oh * S.SH"
 
-    def __init__(
-        self, *symbols: AffineSymbol, default: Sequence[int], minimum: int = 1
-    ) -> None:
+    def __init__(self, *symbols: AffineSymbol, default: Sequence[int], minimum: int = 1) -> None:
         super().__init__()
         if minimum not in (0, 1):
             raise DefinitionError(
