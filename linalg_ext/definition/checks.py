@@ -5,9 +5,10 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable
+from itertools import zip_longest
 from typing import TypeVar
 
-from linalg_ext.definition.affine import AffineDim, AffineExpr
+from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind
 from linalg_ext.definition.scalar import Access, Apply, Index, Size
 from linalg_ext.definition.types import PREDEFINED
@@ -169,7 +170,7 @@ def _check_assignment(
             )
         elif isinstance(expr, Apply):
             _check_type_var(definition, expr, where)
-    _check_target(target, where)
+    _check_target(definition.operand(target.operand), target, where)
     _check_coverage(definition, assignment, where)
     for expr in assignment.value.walk():
         if not isinstance(expr, Access) or expr.operand != target.operand:
@@ -238,15 +239,22 @@ def _check_type_var(
         )
 
 
-def _check_target(target: Access, where: SourceLocation | str | None) -> None:
-    if not all(isinstance(index, AffineDim) for index in target.indices):
+def _check_target(output: Operand, target: Access, where: SourceLocation | str | None) -> None:
+    # An axis of size 1 has one element: index 0 writes it all.
+    whole = [
+        index
+        for index, size in zip_longest(target.indices, output.shape)
+        if index == AffineConst(0) and size == AffineConst(1)
+    ]
+    plain = [index for index in target.indices if isinstance(index, AffineDim)]
+    if len(plain) + len(whole) < len(target.indices):
         raise DefinitionError(
             f"`{target}` writes through an index that is no plain dimension",
             where=where,
             cure="write C[D.m, D.n] and move the arithmetic to the indices that are read: "
             "every point of the iteration space must name one element of the output",
         )
-    for index in _repeated(target.indices):
+    for index in _repeated(plain):
         raise DefinitionError(
             f"`{target}` uses dimension {index} twice: only a diagonal would be written",
             where=where,

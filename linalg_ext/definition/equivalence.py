@@ -16,11 +16,18 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from linalg_ext.definition.accumulation import accumulation
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
+from linalg_ext.definition.affine import (
+    AffineBinary,
+    AffineConst,
+    AffineDim,
+    AffineExpr,
+    AffineKind,
+    AffineSymbol,
+)
 from linalg_ext.definition.functions import BINARY, REDUCTIONS, UNARY
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand, Reduction
-from linalg_ext.definition.renaming import Renaming, with_values
-from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr
+from linalg_ext.definition.renaming import Renaming, with_indices, with_values
+from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr, Size
 from linalg_ext.definition.types import PREDEFINED
 
 
@@ -65,7 +72,7 @@ def canonical(definition: OpDefinition) -> OpDefinition:
     named = replace(
         named, operands=tuple(_with_shape_of_indices(named, operand) for operand in named.operands)
     )
-    named = with_values(named, _simplified)
+    named = with_values(with_indices(named, _with_sorted_sums), _simplified)
     return _in_order(replace(named, assignments=tuple(_reductions_found(named))))
 
 
@@ -116,6 +123,7 @@ def _bound_symbols(definition: OpDefinition) -> list[str]:
         for expr in indices
         for symbol in expr.symbols
     }
+    used |= {expr.symbol for expr in definition.expressions() if isinstance(expr, Size)}
     attributes = {s for o in definition.attributes for expr in o.shape for s in expr.symbols}
     return [symbol for symbol in definition.symbols if symbol in used | attributes]
 
@@ -138,6 +146,25 @@ def _with_shape_of_indices(definition: OpDefinition, operand: Operand) -> Operan
             for written, size in zip(operand.shape, derived, strict=True)
         ),
     )
+
+
+def _with_sorted_sums(expr: AffineExpr) -> AffineExpr:
+    """`N - 1 - i` and `N - i - 1` are one index: terms in the order of their text."""
+    if not isinstance(expr, AffineBinary):
+        return expr
+    if expr.kind is not AffineKind.ADD:
+        lhs, rhs = _with_sorted_sums(expr.lhs), _with_sorted_sums(expr.rhs)
+        return AffineBinary(expr.kind, lhs, rhs)
+    total: AffineExpr = AffineConst(0)
+    for term in sorted(_terms(expr), key=str):
+        total = total + term
+    return total
+
+
+def _terms(expr: AffineExpr) -> list[AffineExpr]:
+    if isinstance(expr, AffineBinary) and expr.kind is AffineKind.ADD:
+        return [*_terms(expr.lhs), *_terms(expr.rhs)]
+    return [_with_sorted_sums(expr)]
 
 
 def _reductions_found(definition: OpDefinition) -> Iterable[Assignment]:

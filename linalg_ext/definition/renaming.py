@@ -6,8 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol, left_associated
-from linalg_ext.definition.model import Assignment, OpDefinition, Operand, Reduction
-from linalg_ext.definition.scalar import Access, Apply, Index, ScalarExpr, ScalarOperand, Size
+from linalg_ext.definition.model import Assignment, OpDefinition, Operand
+from linalg_ext.definition.scalar import (
+    Access,
+    Apply,
+    Const,
+    Index,
+    ScalarExpr,
+    ScalarOperand,
+    Size,
+)
 from linalg_ext.definition.types import TypeVar
 
 
@@ -62,11 +70,10 @@ class Renaming:
         reduction = assignment.reduction
         if reduction is not None:
             attribute = reduction.attribute
-            reduction = Reduction(
-                reduction.function,
-                tuple(self._dim(dim) for dim in reduction.dims),
-                self.operands.get(attribute, attribute) if attribute else None,
-                reduction.initial,
+            reduction = replace(
+                reduction,
+                dims=tuple(self._dim(dim) for dim in reduction.dims),
+                attribute=self.operands.get(attribute, attribute) if attribute else None,
             )
         return Assignment(
             self._access(assignment.target), self.expression(assignment.value), reduction
@@ -90,9 +97,7 @@ class Renaming:
             case Index(dim=dim):
                 return Index(self._dim(dim))
             case Size(symbol=symbol):
-                # A symbol that stands for an expression has no name to go by.
-                new = self.symbols.get(symbol)
-                return Size(new.name) if isinstance(new, AffineSymbol) else expr
+                return _size(symbol, self.symbols.get(symbol))
             case Apply(attribute=attribute):
                 return replace(
                     expr,
@@ -101,6 +106,13 @@ class Renaming:
                 )
             case _:
                 return expr
+
+
+def _size(symbol: str, value: AffineExpr | int | None) -> ScalarExpr:
+    """What becomes of the size that a symbol stands for: another one, or a number."""
+    if isinstance(value, AffineSymbol):
+        return Size(value.name)
+    return Const(value) if isinstance(value, int) else Size(symbol)
 
 
 def rewrite_expression(expr: ScalarExpr, change: Callable[[ScalarExpr], ScalarExpr]) -> ScalarExpr:
@@ -118,5 +130,34 @@ def with_values(
         definition,
         assignments=tuple(
             replace(a, value=rewrite_expression(a.value, change)) for a in definition.assignments
+        ),
+    )
+
+
+def with_indices(
+    definition: OpDefinition, change: Callable[[AffineExpr], AffineExpr]
+) -> OpDefinition:
+    """A definition with every index, and every size, replaced."""
+
+    def changed(exprs: tuple[AffineExpr, ...]) -> tuple[AffineExpr, ...]:
+        return tuple(change(expr) for expr in exprs)
+
+    def access(expr: ScalarExpr) -> ScalarExpr:
+        return replace(expr, indices=changed(expr.indices)) if isinstance(expr, Access) else expr
+
+    named = with_values(definition, access)
+    return replace(
+        named,
+        operands=tuple(
+            replace(
+                operand,
+                shape=changed(operand.shape),
+                index_dims=None if operand.index_dims is None else changed(operand.index_dims),
+            )
+            for operand in named.operands
+        ),
+        assignments=tuple(
+            replace(a, target=replace(a.target, indices=changed(a.target.indices)))
+            for a in named.assignments
         ),
     )

@@ -90,7 +90,9 @@ def output_shape(
         ShapeError: the inputs do not determine it.
     """
     target = definition.assignment_to(output).target
-    missing = [_name(index) for index in target.indices if _name(index) not in extents]
+    # Index 0 is that of an axis of size 1, see the checks of definitions.
+    known = {**extents, "": 1}
+    missing = [_name(index) for index in target.indices if _name(index) not in known]
     if missing:
         raise ShapeError(
             f"{definition.name}: the size of output {output} along {', '.join(missing)} "
@@ -98,7 +100,7 @@ def output_shape(
             cure=f"give the output (out= for arrays, outs= for IR values) with its shape "
             f"({', '.join(map(str, definition.operand(output).shape))})",
         )
-    return tuple(extents[_name(index)] for index in target.indices)
+    return tuple(known[_name(index)] for index in target.indices)
 
 
 def check_shapes(

@@ -15,10 +15,11 @@ from linalg_ext.definition.functions import BINARY, TYPE, UNARY, Function, Funct
 from linalg_ext.definition.model import Assignment, OpDefinition, Reduction
 from linalg_ext.definition.renaming import Renaming, rewrite_expression
 from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr, type_of
-from linalg_ext.definition.types import TypeVar
+from linalg_ext.definition.types import PREDEFINED, TypeVar
 from linalg_ext.errors import DefinitionError
 
-_PREDEFINED_TYPES = {"I32": "i32", "I64": "i64", "F32": "f32", "F64": "f64"}
+_PREDEFINED_TYPES = {name: name.lower() for name in PREDEFINED}
+"""What MLIR calls the type variables of fixed meaning."""
 
 
 def specialize(
@@ -107,14 +108,20 @@ class _Specializer:
     def assignment(self, assignment: Assignment) -> Assignment:
         reduction = assignment.reduction
         if reduction is not None:
-            function = self.functions.get(reduction.attribute or "", reduction.function)
-            if function is not None:
-                function = self._usual(function, assignment.target.type_var)
-            kept = reduction.attribute if reduction.attribute not in self.functions else None
-            reduction = Reduction(function, reduction.dims, kept, reduction.initial)
+            reduction = self._reduction(reduction, assignment.target.type_var)
         return Assignment(
             assignment.target, rewrite_expression(assignment.value, self._step), reduction
         )
+
+    def _reduction(self, reduction: Reduction, type_var: TypeVar) -> Reduction:
+        chosen = self.functions.get(reduction.attribute or "")
+        function, initial = chosen or reduction.function, chosen or reduction.initial
+        if function is not None:
+            function = self._usual(function, type_var)
+        if isinstance(initial, Function):
+            initial = self._usual(initial, type_var)
+        kept = None if chosen else reduction.attribute
+        return Reduction(function, reduction.dims, kept, initial)
 
     def _step(self, expr: ScalarExpr) -> ScalarExpr:
         if not isinstance(expr, Apply):

@@ -12,14 +12,16 @@ from dataclasses import replace
 
 from linalg_ext.definition.affine import AffineDim, AffineExpr
 from linalg_ext.definition.functions import FunctionKind
-from linalg_ext.definition.model import (
-    Assignment,
-    OpDefinition,
-    Operand,
-    OperandKind,
-    Reduction,
+from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind
+from linalg_ext.definition.scalar import (
+    Access,
+    Apply,
+    Const,
+    Index,
+    ScalarExpr,
+    ScalarOperand,
+    Size,
 )
-from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr, ScalarOperand
 from linalg_ext.notations.formula_style import ATOM, SUM, Rendered, Style
 from linalg_ext.notations.formula_styles import LATEX, TEXT
 
@@ -59,19 +61,18 @@ class _Formula:
         target = self._access(assignment.target)
         return f"{target} = {self._assigned(assignment).text}"
 
-    def _fold(self, assignment: Assignment, reduction: Reduction) -> Rendered:
-        """A fold: its value says itself what becomes of the value before."""
-        body = self._expression(assignment.value)
-        return self._style.reduction("fold", self._ranges(reduction.dims), body)
-
     def _assigned(self, assignment: Assignment) -> Rendered:
         reduction = assignment.reduction
-        if reduction is not None and reduction.function is None:
-            return self._fold(assignment, reduction)
         rest = _without(assignment.value, assignment.target) if reduction else None
-        if reduction is None or rest is None or not reduction.dims:
+        if reduction is None or not reduction.dims:
             return self._expression(assignment.value)
-        name = reduction.attribute or str(reduction.function)
+        function = reduction.function
+        if function is None or rest is None:
+            # A fold: its value says itself what becomes of the one before.
+            return self._style.reduction(
+                "fold", self._ranges(reduction.dims), self._expression(assignment.value)
+            )
+        name = reduction.attribute or function.name
         if reduction.attribute:
             self._said.add(reduction.attribute)
         body = self._expression(rest)
@@ -100,7 +101,7 @@ class _Formula:
                 return Rendered(style.name(name), ATOM)
             case Const(value=value):
                 return style.number(value)
-            case Index(dim=dim):
+            case Index(dim=dim) | Size(symbol=dim):
                 return Rendered(style.dim(dim), ATOM)
             case Apply():
                 return self._apply(expr)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from linalg_ext.structured.recognize import RecognizedOp, definition_of, recognize
+    from linalg_ext.structured.recognition import RecognizedOp, definition_of, recognize
 
 __all__ = ["RecognizedOp", "definition_of", "recognize"]
 
@@ -20,7 +20,7 @@ def _load(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
     from importlib import import_module
 
-    value = getattr(import_module("linalg_ext.structured.recognize"), name)
+    value = getattr(import_module("linalg_ext.structured.recognition"), name)
     globals()[name] = value
     return value
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.functions import BINARY, TYPE, Function, FunctionKind
+from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY, Function
 from linalg_ext.definition.model import Operand, OperandKind
 from linalg_ext.definition.scalar import (
     Apply,
@@ -124,6 +124,12 @@ class BodyReader:
             return self._cast(TYPE["cast_signed"], self.value(part), value)
         if (clamped := self._maximum(op)) is not None:
             return clamped
+        if (opposite := _opposite(value)) is not None:
+            return Apply(UNARY["not"], (self._compared(opposite, op),))
+        if op.name == "arith.select" and (opposite := _opposite(op.operands[0])) is not None:
+            condition = self._compared(opposite, op.operands[0].owner.operation)
+            x, y = (self._argument(operand) for operand in list(op.operands)[1:])
+            return Apply(TERNARY["select"], (condition, y, x))
         return self._read_function(op, value)
 
     def _read_function(self, op: ir.Operation, value: ir.Value) -> ScalarExpr:
@@ -131,7 +137,7 @@ class BodyReader:
             for pattern in patterns(element).get(op.name, ()):
                 bound: dict[int, ir.Value] = {}
                 if match(pattern.root, value, bound):
-                    is_choice = pattern.function.kind is FunctionKind.TERNARY
+                    is_choice = pattern.function.name == "select"
                     args = [
                         self._condition(bound[i])
                         if is_choice and i == 0
@@ -144,6 +150,10 @@ class BodyReader:
         else:
             reason = f"{_spelling(op)} is no function that definitions know"
         raise refusal(op, f"the body of {self.op.name} has {_spelling(op)}: {reason}", reason)
+
+    def _compared(self, function: Function, op: ir.Operation) -> Apply:
+        x, y = (self._argument(operand) for operand in op.operands)
+        return Apply(function, (x, y))
 
     def _argument(self, value: ir.Value) -> ScalarExpr:
         """A value as the operand of a function: positions are integers there."""
@@ -227,6 +237,19 @@ _UGT, _ULT, _UNE = 9, 11, 13
 """`arith.CmpFPredicate`: unordered (true for NaN) or greater, less, unequal."""
 _NE = 1
 """`arith.CmpIPredicate`: unequal."""
+
+
+_OPPOSITES = {_UGT: "le", 10: "lt", _ULT: "ge", 12: "gt"}
+"""Comparisons that are true for NaN, and those that are true where they are false."""
+
+
+def _opposite(value: ir.Value) -> Function | None:
+    """The comparison that a value is the opposite of, if it is one that is true for NaN."""
+    op = producer(value)
+    if op is None or op.name != "arith.cmpf":
+        return None
+    predicate = ir.IntegerAttr(op.attributes["predicate"]).value
+    return BINARY.get(_OPPOSITES.get(predicate, ""))
 
 
 def _number(value: ir.Value) -> int | float | None:

@@ -110,7 +110,7 @@ def attributes_of(op: ir.Operation) -> tuple[tuple[str, str], ...]:
 
 def _pattern(function: Function, element: str) -> Pattern | None:
     types = [ir.Type.parse(element)] * function.kind.arity
-    if function.kind is FunctionKind.TERNARY:
+    if function.name == "select":
         types[0] = ir.IntegerType.get_signless(1)
     module = ir.Module.create()
     with ir.InsertionPoint(module.body):

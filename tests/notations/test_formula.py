@@ -13,6 +13,7 @@ from linalg_ext.opdsl import (
     D,
     ReduceFn,
     S,
+    StructuredOp,
     T,
     TensorDef,
     TernaryFn,
@@ -72,7 +73,7 @@ def test_the_latex_of(name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("op", LIBRARY, ids=lambda op: op.op_name)
-def test_every_operand_is_in_the_one_line(op: lx.structured_op) -> None:
+def test_every_operand_is_in_the_one_line(op: StructuredOp) -> None:
     text, tex = op.definition.formula(), latex(op.definition)
     for operand in op.definition.operands:
         assert operand.name in text

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from linalg_ext.bindings import ir, linalg
 from linalg_ext.definition.accumulation import accumulation
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
+from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.checks import check
-from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind
+from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind, Reduction
 from linalg_ext.definition.scalar import Access, ScalarExpr, ScalarOperand
 from linalg_ext.definition.specialization import specialize
 from linalg_ext.definition.types import TypeVar
@@ -150,7 +150,9 @@ class _Reader:
         sizes: dict[AffineExpr, AffineExpr | int] = {
             AffineDim(dim): AffineSymbol(dim.upper()) for dim in self._dims
         }
-        shape = tuple(index.substitute(sizes) for index in indices)
+        shape = tuple(
+            _size(index, axis, value).substitute(sizes) for axis, index in enumerate(indices)
+        )
         if position >= len(self._inputs):
             return Operand(leaf.operand, OperandKind.OUTPUT_TENSOR, leaf.type_var, shape)
         index_dims = None if is_read else indices
@@ -163,13 +165,7 @@ class _Reader:
         missing = tuple(dim for dim in self._dims if dim not in written)
         reduction = accumulation(target, value, missing)
         if missing and reduction is None:
-            raise refusal(
-                self._op,
-                f"output {target} is written once for every {', '.join(missing)}, and its value "
-                f"`{_short(value)}` is no reduction",
-                "an output is written several times, and not by a reduction",
-                "a reduction is one function of the output's value before and a new one",
-            )
+            reduction = Reduction(None, missing)  # a fold, from what the output held before
         return Assignment(target, value, reduction)
 
     def _check(self, definition: OpDefinition) -> None:
@@ -207,6 +203,14 @@ def _renamed(dims: tuple[str, ...], results: tuple[AffineExpr, ...]) -> tuple[Af
     return tuple(result.substitute(names) for result in results)
 
 
+def _size(index: AffineExpr, axis: int, value: ir.Value) -> AffineExpr:
+    """The size of an axis, over dimensions that stand for their own sizes."""
+    shape = ir.ShapedType(value.type)
+    if index == AffineConst(0) and not shape.is_dynamic_dim(axis) and shape.get_dim_size(axis) == 1:
+        return AffineConst(1)
+    return index
+
+
 def _element(value: ir.Value) -> str:
     kind = value.type
     return str(ir.ShapedType(kind).element_type if isinstance(kind, ir.ShapedType) else kind)
@@ -225,8 +229,3 @@ def _operand_names(inputs: int, outputs: int) -> list[str]:
     letters = list(_LETTERS) if inputs <= len(_LETTERS) else [f"A{i}" for i in range(inputs)]
     results = ["O"] if outputs == 1 else [f"O{i}" for i in range(outputs)]
     return [*letters[:inputs], *results]
-
-
-def _short(value: ScalarExpr) -> str:
-    text = str(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,0 +1,57 @@
+"""Structured ops of models that PyTorch exported: how many are read, and why the others are not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from linalg_ext.bindings import ir
+from linalg_ext.context import new_context
+from linalg_ext.errors import RecognitionError
+from linalg_ext.structured import definition_of
+from resources import shared_modules, skip_absent
+
+REFUSED = {
+    "cf.assert in the body": 20,
+    "it reads a tensor at an index that is computed": 17,
+}
+"""Why ops are refused."""
+
+
+def _parse(text: str) -> ir.Module:
+    with new_context(allow_unregistered=True):
+        return ir.Module.parse(text)
+
+
+def test_most_of_what_models_hold_is_read() -> None:
+    read: Counter[str] = Counter()
+    refused: Counter[str] = Counter()
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        operation = op.operation
+        kind = "generic" if operation.name == "linalg.generic" else "named"
+        has_body = operation.name.startswith("linalg.") and len(operation.regions) == 1
+        if not has_body or operation.name == "linalg.softmax":
+            return ir.WalkResult.ADVANCE
+        try:
+            definition_of(operation)
+        except RecognitionError as error:
+            refused[error.reason] += 1
+        else:
+            read[kind] += 1
+        return ir.WalkResult.ADVANCE
+
+    skipped = 0
+    for parameter in shared_modules():
+        path = Path(str(parameter.values[0]))
+        if not path.exists():
+            skip_absent("shared/modules")
+        text = path.read_text()
+        if "tm_tensor" in text:
+            skipped += 1  # a dialect of the exporter's own
+            continue
+        _parse(text).operation.walk(visit)
+    assert skipped == 3
+    assert read["named"] == 371
+    assert read["generic"] == 872
+    assert dict(refused) == REFUSED
