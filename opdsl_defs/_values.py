@@ -1,5 +1,8 @@
 """What ops compute with beside elements: positions, sizes, conditions."""
 
+from functools import reduce
+from operator import mul
+
 from linalg_ext.opdsl import I64, TV, BinaryFn, TypeFn, U, UnaryFn, index, size
 
 I1 = TV.I1
@@ -33,7 +36,5 @@ def is_nan(x):
 
 def mean_weight(*symbols):
     """One divided by a number of elements, in the type of the output: a float."""
-    count = size(symbols[0])
-    for symbol in symbols[1:]:
-        count = count * size(symbol)
+    count = reduce(mul, map(size, symbols))
     return UnaryFn.reciprocal(TypeFn.cast_signed(U, count))

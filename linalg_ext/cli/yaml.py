@@ -9,7 +9,7 @@ import typer
 
 from linalg_ext.cli._ops_of_file import ops_of_file, place_of
 from linalg_ext.cli.files import write_text
-from linalg_ext.errors import LinalgExtError
+from linalg_ext.errors import LinalgExtError, NotationError
 
 
 def yaml(
@@ -44,5 +44,7 @@ def yaml(
             documents.append(to_yaml(op))
         except LinalgExtError as error:
             error.where = error.where or place_of(op)
+            if isinstance(error, NotationError):
+                error.notes = (*error.notes, "--partial leaves out what the YAML cannot hold")
             raise
     write_text("".join(documents), output)

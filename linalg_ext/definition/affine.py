@@ -471,3 +471,24 @@ def _render_sum(expr: AffineBinary) -> str:
 def free_dims(exprs: Sequence[AffineExpr]) -> tuple[str, ...]:
     """Names of the dimensions of several expressions, in order, each once."""
     return tuple(dict.fromkeys(name for expr in exprs for name in expr.dims))
+
+
+def left_associated(expr: AffineExpr) -> AffineExpr:
+    """The expression with its sums built from left to right, as a reader of its text builds them.
+
+    MLIR prints `-d0 + (s0 - 1)` without the parentheses: the text has one reading, the tree two.
+    """
+    if not isinstance(expr, AffineBinary):
+        return expr
+    if expr.kind is not AffineKind.ADD:
+        return _BUILD[expr.kind](left_associated(expr.lhs), left_associated(expr.rhs))
+    total, *rest = _addends(expr)
+    for addend in rest:
+        total = total + addend
+    return total
+
+
+def _addends(expr: AffineExpr) -> list[AffineExpr]:
+    if isinstance(expr, AffineBinary) and expr.kind is AffineKind.ADD:
+        return [*_addends(expr.lhs), *_addends(expr.rhs)]
+    return [left_associated(expr)]

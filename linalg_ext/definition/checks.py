@@ -329,7 +329,7 @@ def _check_uses(definition: OpDefinition, locate: Locate) -> None:
         for expr in indices
         for symbol in expr.symbols
     }
-    used |= {s for o in definition.operands if o.kind.is_tensor for e in o.shape for s in e.symbols}
+    used |= {symbol for o in definition.outputs for expr in o.shape for symbol in expr.symbols}
     used |= {expr.symbol for expr in definition.expressions() if isinstance(expr, Size)}
     for operand in definition.operands:
         where = locate(operand)

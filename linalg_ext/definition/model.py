@@ -87,7 +87,7 @@ class Operand:
         default: the values of an index attribute, None where a call must give them; the function
             of a function attribute.
         attribute_type: the type of an index attribute, where the notation states it.
-        minimum: the least value of an index attribute.
+        minimum: the least value of an index attribute: a check of calls, which no notation holds.
     """
 
     name: str
@@ -97,7 +97,7 @@ class Operand:
     index_dims: tuple[AffineExpr, ...] | None = None
     default: tuple[int, ...] | Function | None = None
     attribute_type: AttributeType | None = None
-    minimum: int = 1
+    minimum: int = field(default=1, compare=False)
 
     @property
     def rank(self) -> int:

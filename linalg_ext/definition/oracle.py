@@ -12,9 +12,8 @@ from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
 from linalg_ext.definition.call_dtypes import resolve_dtypes
 from linalg_ext.definition.call_inputs import split_inputs
 from linalg_ext.definition.call_shapes import resolve_shapes
-from linalg_ext.definition.functions import Function
+from linalg_ext.definition.initial import initial_number
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
-from linalg_ext.definition.neutral import neutral_element
 from linalg_ext.definition.reference import Array, evaluate
 from linalg_ext.definition.shapes import infer_extents
 from linalg_ext.definition.specialization import at_rank
@@ -80,21 +79,7 @@ class _Call:
         shape, dtype = self.shapes[output.name], self.dtypes[str(output.type_var)]
         if not assignment.reads_target:
             return np.zeros(shape, dtype)
-        if assignment.reduction is None:
-            raise ArgumentError(
-                f"`{assignment}` reads what {output.name} was before the op", cure="give init="
-            )
-        reduction = assignment.reduction
-        chosen = reduction.attribute
-        start: Function | float | None = reduction.function
-        if chosen:
-            start = self.attributes.functions[chosen]
-        elif start is None:
-            start = reduction.initial
-        if start is None:
-            raise ArgumentError(f"`{assignment}` is a fold that states no start", cure="give init=")
-        number = neutral_element(start.name, dtype) if isinstance(start, Function) else start
-        return np.full(shape, number, dtype)
+        return np.full(shape, initial_number(assignment, self.attributes, dtype), dtype)
 
     def evaluate(self, arrays: dict[str, Array]) -> list[Array]:
         """The outputs."""

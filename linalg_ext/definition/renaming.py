@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
+from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol, left_associated
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand
 from linalg_ext.definition.scalar import (
     Access,
@@ -43,7 +43,7 @@ class Renaming:
             AffineDim(old): AffineDim(new) for old, new in self.dims.items()
         }
         named.update((AffineSymbol(old), new) for old, new in self.symbols.items())
-        return tuple(expr.substitute(named) for expr in exprs)
+        return tuple(left_associated(expr.substitute(named)) for expr in exprs)
 
     def expression(self, expr: ScalarExpr) -> ScalarExpr:
         """A scalar expression under the new names."""

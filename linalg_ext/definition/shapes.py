@@ -21,7 +21,7 @@ from linalg_ext.definition.affine import (
     AffineSymbol,
 )
 from linalg_ext.definition.model import OpDefinition, OperandKind
-from linalg_ext.errors import ShapeError
+from linalg_ext.errors import DefinitionError, ShapeError
 
 Size = Any
 """An `int`, or a value with the arithmetic of one and `clamped()`: itself, 0 if it is negative."""
@@ -217,12 +217,24 @@ def _index_terms(
         if isinstance(size, int)
     }
     return [
-        _IndexTerm(index.substitute(known), size, name, axis, index)
+        _IndexTerm(_known_index(definition, index, known), size, name, axis, index)
         for name, shape in shapes.items()
         for indices in definition.accesses[name]
         for axis, (index, size) in enumerate(zip(indices, shape, strict=True))
         if size is not None
     ]
+
+
+def _known_index(
+    definition: OpDefinition, index: AffineExpr, known: Mapping[AffineExpr, AffineExpr | int]
+) -> AffineExpr:
+    try:
+        return index.substitute(known)
+    except DefinitionError as error:
+        raise ShapeError(
+            f"{definition.name}: `{index}` divides by a size that is 0",
+            expected=f"operands that are not empty: {_describe(definition)}",
+        ) from error
 
 
 def _check_reach(definition: OpDefinition, term: _IndexTerm, extents: Mapping[str, int]) -> None:

@@ -162,6 +162,10 @@ class _Writer:
         value = assignment.value
         if assignment.reduction is None or not isinstance(value, Apply):
             return self._expression(value)
+        if assignment.reduction.function is None:
+            raise NotationError(
+                f"{self.definition.name}: `{assignment}` is a fold, and TC has reductions alone"
+            )
         function = std_function_of(value, self.definition, "TC")
         (accumulated,) = [arg for arg in value.args if arg != assignment.target] or [value.args[1]]
         dims = ", ".join(self._reduced(assignment))

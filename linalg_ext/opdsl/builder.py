@@ -87,7 +87,7 @@ class OpBuilder:
                 dims = _read_dims(value.value, target)
             function, attribute = value.function, value.attribute
             if function is None:
-                reduction = Reduction(None, dims, None, value.initial)
+                reduction = _fold_as_reduction(target, value, dims)
                 value = value.value
             else:
                 reduction = Reduction(function, dims, attribute)
@@ -141,6 +141,19 @@ class OpBuilder:
                 if isinstance(expr, Access):
                     used |= {dim for index in expr.indices for dim in index.dims}
         return tuple(sorted(used))
+
+
+def _fold_as_reduction(target: Access, fold: Accumulation, dims: tuple[str, ...]) -> Reduction:
+    """A fold; one that only combines what was before with something new is a plain reduction."""
+    value = fold.value
+    if (
+        isinstance(value, Apply)
+        and value.function == fold.initial
+        and value.args[0] == target
+        and target not in value.args[1].walk()
+    ):
+        return Reduction(value.function, dims)
+    return Reduction(None, dims, None, fold.initial)
 
 
 def _read_dims(value: ScalarExpr, target: Access) -> tuple[str, ...]:

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from linalg_ext.bindings import arith, ir, linalg, tensor
 from linalg_ext.definition.attributes import CallAttributes
-from linalg_ext.definition.functions import Function
-from linalg_ext.definition.model import Assignment, OpDefinition, OperandKind, Reduction
-from linalg_ext.definition.neutral import neutral_element
+from linalg_ext.definition.initial import initial_number
+from linalg_ext.definition.model import Assignment, OpDefinition, OperandKind
 from linalg_ext.definition.shapes import check_shapes, infer_extents, output_shape
 from linalg_ext.definition.types import PREDEFINED
 from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
@@ -166,36 +165,11 @@ def initial_tensor(
     empty = tensor.EmptyOp(sizes, element).result
     if not assignment.reads_target:
         return empty
-    if assignment.reduction is None:
-        raise ArgumentError(
-            f"`{assignment}` reads what {assignment.target.operand} was before the op",
-            cure="give that: init= for arrays, outs= for IR values",
-        )
-    number = _initial_number(assignment, assignment.reduction, element, attributes, dtype)
-    filled: ir.Value = linalg.fill(number_constant(number, element), outs=[empty])
-    return filled
-
-
-def _initial_number(
-    assignment: Assignment,
-    reduction: Reduction,
-    element: ir.Type,
-    attributes: CallAttributes,
-    dtype: DType | None,
-) -> complex:
-    chosen = reduction.attribute
-    initial = attributes.functions[chosen] if chosen else reduction.function or reduction.initial
-    if initial is None:
-        raise ArgumentError(
-            f"`{assignment}` is a fold that states no start",
-            cure="give it: init= for arrays, outs= for IR values, or fold[...](value, init=...)",
-        )
-    if not isinstance(initial, Function):
-        return initial
     if dtype is None:
         known = by_mlir(str(element))
         if known is None:
-            raise DTypeError(f"no neutral element of {initial} is known for {element}")
+            raise DTypeError(f"what an output of {element} starts from is not known")
         dtype = known.dtype
-    number: complex = neutral_element(initial.name, dtype).item()
-    return number
+    number = initial_number(assignment, attributes, dtype)
+    filled: ir.Value = linalg.fill(number_constant(number, element), outs=[empty])
+    return filled

@@ -208,3 +208,22 @@ def test_the_folder_behind_the_link_is_refused(capsys: pytest.CaptureFixture[str
     code, _, err = run([REPOSITORY / "opdsl_defs/contraction.py"], capsys)
     assert code == 1
     assert "import linalg_ext.opdsl_defs, not opdsl_defs" in err
+
+
+def test_leaves_out_what_the_format_cannot_hold(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    beyond = """
+@structured_op
+def sine(A=TensorDef(T), O=TensorDef(T, output=True)):
+    O[None] = UnaryFn.sin(A[None])
+"""
+    file.write_text(TWO_OPS + beyond)
+    code, out, err = run([file], capsys)
+    assert (code, out) == (1, "")
+    assert "sine applies sin" in err
+    assert "--partial leaves out" in err
+    code, out, _ = run([file, "--partial"], capsys)
+    assert code == 0
+    assert _names(out) == ["second_by_name", "first_by_name"]
+    assert "# sine applies sin, which upstream's YAML has no name for.\n" in out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -669,3 +670,16 @@ def test_a_failed_definition_leaves_the_language_usable() -> None:
         C[D.m] = A[D.m]
 
     assert good.op_name == "good"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"default": [0]}, r"default \[0\] .* is not positive(.|\n)*minimum=0 lets a value be 0"),
+        ({"default": [-1], "minimum": 0}, r"default \[-1\] .* is negative(.|\n)*0 or more"),
+        ({"default": [2], "minimum": 2}, r"minimum of an IndexAttrDef is 2(.|\n)*expected 0 or 1"),
+    ],
+)
+def test_the_least_value_of_an_attribute(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(DefinitionError, match=message):
+        IndexAttrDef(S.L, **arguments)

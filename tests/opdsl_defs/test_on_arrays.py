@@ -148,3 +148,13 @@ def test_halves_are_rounded_to_even() -> None:
     rows = lx.ops.quantize_rows(x, np.array([0.5]), *limits, dtype=np.int8)
     columns = lx.ops.quantize_columns(x, np.full(5, 0.5), *limits, dtype=np.int8)
     assert rows.tolist() == columns.tolist() == [expected]
+
+
+@pytest.mark.parametrize("empty", [0, 1])
+def test_an_empty_operand_that_an_index_wraps_around_in(empty: int) -> None:
+    operands = [np.ones(2), np.ones(2)]
+    operands[empty] = np.ones(0)
+    with pytest.raises(ShapeError, match=r"concatenate: `.* mod .` divides by a size that is 0"):
+        lx.ops.concatenate(*operands)
+    assert lx.ops.flip(np.ones(0)).shape == (0,)
+    assert lx.ops.row_argmax(np.ones((2, 0)))[1].tolist() == [0, 0]

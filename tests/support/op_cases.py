@@ -115,7 +115,7 @@ def _inputs(op: StructuredOp, formula: Formula, kind: str, rng: np.random.Genera
     elif name in UNIT_INTERVAL:
         low, high = 0.1, 0.9
     letters = formula.axes.split("->")[0].split(",") if op.definition.inputs else []
-    arrays = []
+    arrays: list[Array] = []
     for axes, operand in zip(letters, op.definition.inputs, strict=True):
         if operand.name == "labels":
             arrays.append(rng.integers(-1, 6, _shape(axes)).astype(np.int32))

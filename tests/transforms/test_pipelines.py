@@ -67,11 +67,6 @@ def test_a_failing_pass_is_named() -> None:
         pipelines.lower_to_llvm(Module.parse(text, trusted=True).ir)
 
 
-def test_the_optimization_level_falls_with_size() -> None:
-    assert pipelines.suggest_opt_level(100) == 2
-    assert pipelines.suggest_opt_level(1_000_000) == 1
-
-
 def test_large_constants_are_elided_in_texts() -> None:
     text = (
         "func.func @f() -> tensor<64xi32> { %0 = arith.constant dense<[CONTENT]> : tensor<64xi32>"

@@ -150,6 +150,8 @@ def to_einsum(op: object, *, kind: str | Semiring = "+*") -> str:
     value = assignment.value
     reduction = assignment.reduction
     if reduction is not None:
+        if reduction.function is None:
+            _refuse(definition, f"`{assignment}` is a fold", "a reduction by one function")
         _require(definition, reduction.function, reduction.attribute, wanted.add, wanted)
         if not (isinstance(value, Apply) and value.args[0] == assignment.target):
             _refuse(definition, f"`{assignment}` is no plain reduction", "C += a product")

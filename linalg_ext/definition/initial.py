@@ -1,0 +1,47 @@
+"""What an accumulating output starts from where a call does not say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.definition.attributes import CallAttributes
+from linalg_ext.definition.functions import Function
+from linalg_ext.definition.model import Assignment
+from linalg_ext.definition.neutral import neutral_element
+from linalg_ext.errors import ArgumentError
+
+_CURE = "give that: init= for arrays, outs= for IR values"
+
+
+def initial_number(
+    assignment: Assignment, attributes: CallAttributes, dtype: np.dtype[Any]
+) -> complex:
+    """The number that an output of a dtype starts from.
+
+    Args:
+        assignment: what is written to the output; it reads what was there before.
+        attributes: the attributes of the call; one of them may choose the reduction.
+        dtype: the output's, which says whether integers are unsigned.
+
+    Raises:
+        ArgumentError: it is no reduction, or a fold that states no start.
+        DTypeError: the reduction has no neutral element for the dtype.
+    """
+    reduction = assignment.reduction
+    if reduction is None:
+        raise ArgumentError(
+            f"`{assignment}` reads what {assignment.target.operand} was before the op", cure=_CURE
+        )
+    chosen = reduction.attribute
+    start = attributes.functions[chosen] if chosen else reduction.function or reduction.initial
+    if start is None:
+        raise ArgumentError(
+            f"`{assignment}` is a fold that states no start",
+            cure=f"{_CURE}; or say fold[...](value, init=...)",
+        )
+    if not isinstance(start, Function):
+        return start
+    number: complex = neutral_element(start.name, dtype).item()
+    return number
