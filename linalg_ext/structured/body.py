@@ -126,8 +126,9 @@ class BodyReader:
             return clamped
         if (opposite := _opposite(value)) is not None:
             return Apply(UNARY["not"], (self._compared(opposite, op),))
-        if op.name == "arith.select" and (opposite := _opposite(op.operands[0])) is not None:
-            condition = self._compared(opposite, op.operands[0].owner.operation)
+        compare = producer(op.operands[0]) if op.name == "arith.select" else None
+        if compare is not None and (opposite := _opposite(op.operands[0])) is not None:
+            condition = self._compared(opposite, compare)
             x, y = (self._argument(operand) for operand in list(op.operands)[1:])
             return Apply(TERNARY["select"], (condition, y, x))
         return self._read_function(op, value)

@@ -36,8 +36,7 @@ def test_functions_that_mean_the_same_for_a_type_become_one() -> None:
     names = {}
     for element in ("f32", "i32", "i1"):
         at = specialize(op, dict.fromkeys(("T1", "T2", "U"), element))
-        assert at.assignments[0].reduction is not None
-        names[element] = at.assignments[0].reduction.function.name
+        names[element] = str(at.assignments[0].reduction and at.assignments[0].reduction.function)
     assert names == {"f32": "max_signed", "i32": "max_unsigned", "i1": "add"}
 
 
