@@ -104,5 +104,5 @@ def test_a_wrong_call_says_what_is_wrong(
 
 
 def test_a_number_that_a_scalar_cannot_hold_is_refused() -> None:
-    with pytest.raises(DTypeError, match="step=0.5 is no int64"):
+    with pytest.raises(DTypeError, match=r"step=0\.5 is no int64"):
         lx.ops.arange.definition.reference(1, 0.5, init=np.zeros(4, np.int64))

@@ -200,7 +200,7 @@ def test_what_was_read_can_be_named_and_written_down() -> None:
 
 
 def test_a_relu_with_the_wrong_zero_is_no_maximum() -> None:
-    with pytest.raises(RecognitionError, match="arith.cmpf ult"):
+    with pytest.raises(RecognitionError, match=r"arith\.cmpf ult"):
         definition_of(
             _parse(
                 "%z = arith.constant 0.0 : f32\n%1 = arith.cmpf ult, %x, %z : f32\n"
