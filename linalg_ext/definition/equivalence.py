@@ -6,8 +6,9 @@ functions in a fixed order. Two definitions with equal canonical forms compute t
 other way round it is a matter of form: `x - y` and `x + -y` are not found equal.
 
 The order of the iteration space is not looked at: it says in which order a loop nest may run, and a
-reduction over floats may be done in any. Nor are names, documentation and interfaces. The order of
-the operands is: it is how the op is called.
+reduction over floats may be done in any. Nor are names, documentation and interfaces, nor what a
+fold starts from where a call gives nothing. The order of the operands is: it is how the op is
+called.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def with_positional_names(definition: OpDefinition) -> OpDefinition:
         dims={dim: f"d{i}" for i, dim in enumerate(definition.dims)},
         symbols={name: AffineSymbol(f"s{i}") for i, name in enumerate(definition.symbols)},
     )
-    return _in_order(renaming.definition(definition))
+    return _in_order(with_indices(renaming.definition(definition), _with_sorted_sums))
 
 
 def canonical(definition: OpDefinition) -> OpDefinition:
@@ -93,9 +94,19 @@ def _in_order(definition: OpDefinition) -> OpDefinition:
         replace(o, index_dims=None) if o.name in read else o for o in definition.operands
     )
     assignments = tuple(
-        replace(a, reduction=_sorted(a.reduction, definition.dims)) for a in definition.assignments
+        replace(a, reduction=_sorted(_reduction(a), definition.dims))
+        for a in definition.assignments
     )
     return replace(definition, operands=operands, assignments=assignments)
+
+
+def _reduction(assignment: Assignment) -> Reduction | None:
+    """A fold that does and starts as a reduction by a function is that reduction."""
+    reduction = assignment.reduction
+    if reduction is None or reduction.function is not None:
+        return reduction
+    found = accumulation(assignment.target, assignment.value, reduction.dims)
+    return found if found and found.function == reduction.initial else reduction
 
 
 def _sorted(reduction: Reduction | None, dims: tuple[str, ...]) -> Reduction | None:
@@ -170,10 +181,12 @@ def _terms(expr: AffineExpr) -> list[AffineExpr]:
 def _reductions_found(definition: OpDefinition) -> Iterable[Assignment]:
     for output in definition.outputs:
         assignment = definition.assignment_to(output.name)
-        if assignment.reduction is None:
-            found = accumulation(assignment.target, assignment.value, ())
-            assignment = replace(assignment, reduction=found)
-        yield assignment
+        reduction = assignment.reduction
+        dims = reduction.dims if reduction else ()
+        if reduction is None or reduction.function is None:
+            found = accumulation(assignment.target, assignment.value, dims)
+            reduction = found or (Reduction(None, dims) if dims else None)
+        yield replace(assignment, reduction=reduction)
 
 
 def _simplified(expr: ScalarExpr) -> ScalarExpr:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 from linalg_ext.definition.affine import AffineDim, AffineSymbol
 from linalg_ext.definition.attributes import CallAttributes
-from linalg_ext.definition.functions import BINARY, TYPE, UNARY, Function, FunctionKind
+from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY, Function, FunctionKind
 from linalg_ext.definition.model import Assignment, OpDefinition, Reduction
 from linalg_ext.definition.renaming import Renaming, rewrite_expression
-from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr, type_of
+from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr, Size, type_of
 from linalg_ext.definition.types import PREDEFINED, TypeVar
 from linalg_ext.errors import DefinitionError
 
@@ -115,7 +115,7 @@ class _Specializer:
 
     def _reduction(self, reduction: Reduction, type_var: TypeVar) -> Reduction:
         chosen = self.functions.get(reduction.attribute or "")
-        function, initial = chosen or reduction.function, chosen or reduction.initial
+        function, initial = chosen or reduction.function, reduction.initial
         if function is not None:
             function = self._usual(function, type_var)
         if isinstance(initial, Function):
@@ -132,8 +132,36 @@ class _Specializer:
             return expr
         if expr.function.kind is FunctionKind.TYPE:
             return self._cast(expr)
-        expr = replace(expr, function=self._usual(expr.function, type_of(expr)))
-        return self._shortened(expr)
+        if expr.function == UNARY["conj"] and "complex" not in self._element(type_of(expr)):
+            return expr.args[0]
+        args = tuple(self._typed(arg) for arg in expr.args)
+        expr = replace(expr, function=self._usual(expr.function, type_of(expr)), args=args)
+        return self._shortened(self._spelt_out(expr))
+
+    def _typed(self, expr: ScalarExpr) -> ScalarExpr:
+        """Constants, positions and sizes have 64 bits until they are cast."""
+        is_float = isinstance(expr, Const) and isinstance(expr.value, float)
+        if not isinstance(expr, (Const, Index, Size)):
+            return expr
+        wanted = "f64" if is_float else "i64"
+        name = next(name for name, element in self.types.items() if element == wanted)
+        return Apply(TYPE["cast_signed"], (expr,), TypeVar(name))
+
+    def _spelt_out(self, expr: Apply) -> Apply:
+        """Functions that are others in one, as the body of an op has them."""
+        if expr.function == TERNARY["clamp"]:
+            x, low, high = expr.args
+            return self._composed("min_signed", self._composed("max_signed", x, low), high)
+        if expr.function == TERNARY["fma"] and not self._is_float(type_of(expr)):
+            x, y, z = expr.args
+            return self._composed("add", self._composed("mul", x, y), z)
+        return expr
+
+    def _composed(self, name: str, x: ScalarExpr, y: ScalarExpr) -> Apply:
+        return Apply(self._usual(BINARY[name], type_of(x)), (x, y))
+
+    def _is_float(self, type_var: TypeVar | None) -> bool:
+        return self._element(type_var)[:1] in ("f", "b")
 
     def _cast(self, expr: Apply) -> ScalarExpr:
         (value,) = expr.args
@@ -175,7 +203,9 @@ class _Specializer:
         return expr
 
     def _element(self, type_var: TypeVar | None) -> str:
-        return self.types.get(type_var.name, "") if type_var is not None else ""
+        if type_var is None:
+            return ""
+        return self.types.get(type_var.name) or _PREDEFINED_TYPES.get(type_var.name, "")
 
 
 _ON_BOOLEANS = {

@@ -68,8 +68,11 @@ def patterns(element: str) -> Mapping[str, tuple[Pattern, ...]]:
         for kind, table in FUNCTIONS.items():
             if kind is not FunctionKind.TYPE:
                 found += [p for f in table.values() if (p := _pattern(f, element))]
+    single = {pattern.root.op for pattern in found if pattern.root.size == 1}
     by_root: dict[str, list[Pattern]] = {}
     for pattern in sorted(found, key=lambda pattern: -pattern.root.size):
+        if pattern.root.op in single and _is_composed(pattern.root):
+            continue  # `clamp` is read as the minimum of a maximum, which it is emitted as
         by_root.setdefault(pattern.root.op, []).append(pattern)
     return {op: tuple(same) for op, same in by_root.items()}
 
@@ -106,6 +109,17 @@ def attributes_of(op: ir.Operation) -> tuple[tuple[str, str], ...]:
     return tuple(
         sorted((name, str(a)) for name, a in op.attributes.items() if name not in _PERMISSIONS)
     )
+
+
+def _is_composed(node: Node) -> bool:
+    """Whether a pattern is several functions, one inside the other, and no constant."""
+    inner = [operand for operand in node.operands if isinstance(operand, Node)]
+    has_constant = any(not operand.operands for operand in inner)
+    return bool(inner) and not has_constant and all(map(_is_composed_or_single, inner))
+
+
+def _is_composed_or_single(node: Node) -> bool:
+    return _is_composed(node) or all(isinstance(operand, int) for operand in node.operands)
 
 
 def _pattern(function: Function, element: str) -> Pattern | None:

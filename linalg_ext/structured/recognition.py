@@ -36,12 +36,16 @@ class RecognizedOp:
     types: Mapping[str, str]
 
 
-def definition_of(op: ir.Operation | ir.OpView, *, name: str | None = None) -> OpDefinition:
+def definition_of(
+    op: ir.Operation | ir.OpView, *, name: str | None = None, merge_inputs: bool = False
+) -> OpDefinition:
     """The definition of a structured op; see `recognize`, which tells its operands too."""
-    return recognize(op, name=name).definition
+    return recognize(op, name=name, merge_inputs=merge_inputs).definition
 
 
-def recognize(op: ir.Operation | ir.OpView, *, name: str | None = None) -> RecognizedOp:
+def recognize(
+    op: ir.Operation | ir.OpView, *, name: str | None = None, merge_inputs: bool = False
+) -> RecognizedOp:
     """Read a structured op (`linalg.generic`, or a named one) back into a definition.
 
     Its dimensions are d0, d1, ...; its operands are A, B, ... and the outputs O (or O0, O1, ...);
@@ -52,6 +56,8 @@ def recognize(op: ir.Operation | ir.OpView, *, name: str | None = None) -> Recog
     Args:
         op: the op, on tensors or on memrefs; it is not changed.
         name: the definition's name; that of a named op, or `anonymous`, if not given.
+        merge_inputs: whether inputs that are one value become one operand, read in several ways;
+            else `matmul(x, x)` is a matmul of two operands.
 
     Raises:
         ArgumentError: this is no structured op.
@@ -66,7 +72,7 @@ def recognize(op: ir.Operation | ir.OpView, *, name: str | None = None) -> Recog
             expected="linalg.generic, or a named op of linalg with a body, such as linalg.matmul",
         )
     with operation.context:
-        return _Reader(operation).recognized(name)
+        return _Reader(operation, merge_inputs).recognized(name)
 
 
 def _is_structured(op: ir.Operation) -> bool:
@@ -79,8 +85,9 @@ def _is_structured(op: ir.Operation) -> bool:
 class _Reader:
     """Reads one op."""
 
-    def __init__(self, op: ir.Operation) -> None:
+    def __init__(self, op: ir.Operation, merge_inputs: bool) -> None:
         self._op = op
+        self._merge_inputs = merge_inputs
         maps = [parse_affine_map(str(map)) for map in linalg.get_indexing_maps(op) or ()]
         rank = len(maps[0].dims)
         self._dims = tuple(f"d{i}" for i in range(rank))
@@ -91,7 +98,7 @@ class _Reader:
         self._type_vars = _type_vars(values)
 
     def recognized(self, name: str | None) -> RecognizedOp:
-        names = _operand_names(len(self._inputs), len(self._outputs))
+        names = self._names()
         values = (*self._inputs, *self._outputs)
         leaves = [self._leaf(*found) for found in zip(names, values, self._indices, strict=True)]
         captured: dict[ir.Value, Operand] = {}
@@ -108,7 +115,13 @@ class _Reader:
                 zip(leaves, values, self._indices, strict=True)
             )
         ]
-        operands[len(self._inputs) : len(self._inputs)] = captured.values()
+        first = {operand.name: i for i, operand in reversed(list(enumerate(operands)))}
+        inputs = [i for i in sorted(first.values()) if i < len(self._inputs)]
+        operands = [
+            *(operands[i] for i in inputs),
+            *captured.values(),
+            *operands[len(self._inputs) :],
+        ]
         title = name or self._default_name()
         definition = OpDefinition(
             name=title,
@@ -119,7 +132,6 @@ class _Reader:
             assignments=tuple(assignments),
         )
         self._check(definition)
-        inputs = (*self._inputs, *captured)
         types = {type_var.name: element for element, type_var in self._type_vars.items()}
         usual = specialize(definition, types)
         named = {
@@ -127,7 +139,17 @@ class _Reader:
             for old, new in zip(definition.operands, usual.operands, strict=True)
             if old.type_var is not None and new.type_var is not None
         }
-        return RecognizedOp(usual, inputs, self._outputs, named)
+        given = (*(self._inputs[i] for i in inputs), *captured)
+        return RecognizedOp(usual, given, self._outputs, named)
+
+    def _names(self) -> list[str]:
+        """A name for each operand; one for all inputs that are one value, where that is wanted."""
+        if not self._merge_inputs:
+            return _operand_names(len(self._inputs), len(self._outputs))
+        values = list(dict.fromkeys(self._inputs))
+        names = _operand_names(len(values), len(self._outputs))
+        merged = dict(zip(values, names, strict=False))
+        return [*(merged[value] for value in self._inputs), *names[len(values) :]]
 
     def _leaf(
         self, name: str, value: ir.Value, indices: tuple[AffineExpr, ...]

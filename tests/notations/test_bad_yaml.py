@@ -289,12 +289,6 @@ WRONG = {
         "no type function of upstream's format",
         "structured_op.args[5].default_fn",
     ),
-    "symbol that no shape binds": (
-        "-> (d0 * s1 + d1 * s3)>",
-        "-> (d0 * s1)>",
-        "symbol s3 of dilations occurs in no index",
-        "structured_op.args[4]",
-    ),
     "an operand twice": ("name: K\n", "name: I\n", "operand I is declared twice", ""),
     "alias": (
         "  - parallel\n  - reduction\n",
