@@ -100,7 +100,7 @@ def wrap_entry(module: ir.Module, function: Any, signature: Signature) -> Entry:
             symbol,
             (
                 [*inputs, *outputs, status],
-                [_argument_type(types.results[index], force=True) for index in returned],
+                [_row_major(types.results[index]) for index in returned],
             ),
         )
         wrapper.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
@@ -182,14 +182,24 @@ def _store(value: ir.Value, type_: ValueType, destination: ir.Value) -> None:
 
 
 def _returned(value: ir.Value) -> ir.Value:
-    if not isinstance(value.type, ir.RankedTensorType):
-        return value
+    """What is handed back: a buffer in row-major order; a tensor or a strided view as a copy."""
     type_ = value.type
+    is_tensor = isinstance(type_, ir.RankedTensorType)
+    if not is_tensor and type_ == _row_major(type_):
+        return value
+    dim = tensor.dim if is_tensor else memref.dim
     sizes = [
-        tensor.dim(value, arith.constant(ir.IndexType.get(), axis))
+        dim(value, arith.constant(ir.IndexType.get(), axis))
         for axis in range(type_.rank)
         if type_.is_dynamic_dim(axis)
     ]
-    fresh = memref.alloc(ir.MemRefType.get(type_.shape, type_.element_type), sizes, [])
-    bufferization.MaterializeInDestinationOp(None, value, fresh, restrict=True, writable=True)
+    fresh = memref.alloc(_row_major(type_), sizes, [])
+    if is_tensor:
+        bufferization.MaterializeInDestinationOp(None, value, fresh, restrict=True, writable=True)
+    else:
+        memref.copy(value, fresh)
     return fresh
+
+
+def _row_major(type_: ir.ShapedType) -> ir.MemRefType:
+    return ir.MemRefType.get(type_.shape, type_.element_type)

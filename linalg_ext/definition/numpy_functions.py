@@ -26,6 +26,9 @@ def cast_values(value: Array, dtype: np.dtype[Any], function: str) -> Array:
     if function == "cast_unsigned":
         value = _as_unsigned(value)
     with np.errstate(all="ignore"):
+        if value.dtype in (ml_dtypes.int4, ml_dtypes.uint4):
+            # The two do not know one another.
+            value = value.astype(np.int16)
         return value.astype(dtype)
 
 

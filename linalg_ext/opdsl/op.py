@@ -71,6 +71,10 @@ class StructuredOp:
         ]
         return inspect.Signature([*inputs, *keywords])
 
+    def __reduce__(self) -> str:
+        # By name, as functions are: an op that no module has cannot be pickled.
+        return getattr(self, "__qualname__", self.__name__)
+
     def __repr__(self) -> str:
         return self.definition.header
 

@@ -235,3 +235,17 @@ def test_threads_compile_at_once() -> None:
         thread.join()
     for kernel in kernels:
         np.testing.assert_array_equal(kernel(np.ones(4, np.float32))[0], [2, 2, 2, 2])
+
+
+def test_a_view_with_strides_comes_back_as_a_copy_in_row_major_order() -> None:
+    text = """
+    func.func @f(%a: memref<4x?xf32>) -> memref<?x4xf32, strided<[1, ?]>> {
+      %0 = memref.transpose %a (i, j) -> (j, i)
+        : memref<4x?xf32> to memref<?x4xf32, strided<[1, ?]>>
+      return %0 : memref<?x4xf32, strided<[1, ?]>>
+    }"""
+    array = np.arange(12, dtype=np.float32).reshape(4, 3)
+    result = compile(text)(array)
+    np.testing.assert_array_equal(result, array.T)
+    assert result.flags.c_contiguous
+    assert not np.shares_memory(result, array)

@@ -12,6 +12,7 @@ import pytest
 from core_ops import Array, core_ops, problem
 from linalg_ext.definition import OpDefinition
 from linalg_ext.definition.attributes import resolve_attributes
+from linalg_ext.definition.numpy_functions import cast_values
 from linalg_ext.definition.reference import evaluate
 
 FLOATS = [np.float64, np.float32, np.float16, ml_dtypes.bfloat16]
@@ -113,3 +114,16 @@ def test_operands_are_not_written() -> None:
     before = case.arrays["x"].copy()
     case.reference()
     np.testing.assert_array_equal(case.arrays["x"], before)
+
+
+@pytest.mark.parametrize("source", [ml_dtypes.int4, ml_dtypes.uint4, ml_dtypes.float8_e4m3fn])
+def test_casts_from_types_of_one_byte(source: Any) -> None:
+    value = (
+        np.array([1, 3]).astype(source)
+        if source != ml_dtypes.float8_e4m3fn
+        else np.array([1.5, 3]).astype(source)
+    )
+    for target in (ml_dtypes.int4, ml_dtypes.uint4, np.float32):
+        cast = cast_values(value, np.dtype(target), "cast_signed")
+        expected = value.astype(np.float32).astype(np.int8 if target != np.float32 else target)
+        np.testing.assert_array_equal(cast.astype(np.float32), expected)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -305,3 +306,7 @@ def test_yaml_in_part_says_what_it_leaves_out() -> None:
     assert text.count("--- !LinalgOpConfig") == 1
     assert to_yaml(hamming, partial=True).count("\n") == 2
     assert to_yaml(three_by, partial=True) == to_yaml(three_by)
+
+
+def test_an_op_of_a_module_is_pickled_by_name() -> None:
+    assert pickle.loads(pickle.dumps(mean)) is mean
