@@ -100,7 +100,7 @@ def wrap_entry(module: ir.Module, function: Any, signature: Signature) -> Entry:
             symbol,
             (
                 [*inputs, *outputs, status],
-                [_row_major(types.results[index]) for index in returned],
+                [_row_major(ir.ShapedType(types.results[index])) for index in returned],
             ),
         )
         wrapper.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
@@ -183,9 +183,9 @@ def _store(value: ir.Value, type_: ValueType, destination: ir.Value) -> None:
 
 def _returned(value: ir.Value) -> ir.Value:
     """What is handed back: a buffer in row-major order; a tensor or a strided view as a copy."""
-    type_ = value.type
-    is_tensor = isinstance(type_, ir.RankedTensorType)
-    if not is_tensor and type_ == _row_major(type_):
+    type_ = ir.ShapedType(value.type)
+    is_tensor = isinstance(value.type, ir.RankedTensorType)
+    if not is_tensor and value.type == _row_major(type_):
         return value
     dim = tensor.dim if is_tensor else memref.dim
     sizes = [

@@ -41,7 +41,7 @@ from linalg_ext.notations import from_yaml, to_yaml
 from linalg_ext.opdsl import StructuredOp
 from linalg_ext.runtime.dtypes import by_dtype
 from linalg_ext.structured import definition_of
-from linalg_ext.structured.calls import build
+from linalg_ext.structured.calls import build, results_of
 from linalg_ext.structured.generic import build_generic
 from linalg_ext.structured.operands import bind
 
@@ -181,8 +181,8 @@ def run_generic(
         with ir.InsertionPoint(function.add_entry_block()):
             *inputs, output = function.arguments
             bound = bind(definition, inputs, [output], CallAttributes())
-            built = build(bound) if named else build_generic(bound).results[0]
-            func.ReturnOp([built])
+            built = build(bound) if named else build_generic(bound)
+            func.ReturnOp(results_of(built))
         if not named:
             generic = next(iter(function.entry_block.operations))
             check_read_back(generic, definition, arrays, init)
