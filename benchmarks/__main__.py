@@ -16,15 +16,16 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.cases import CASES
-from benchmarks.timing import compare
+from benchmarks.cases import BUDGETS, CASES
+from benchmarks.timing import best_of, compare
 
 
 def main(words: list[str]) -> int:
     """Run the cases that were asked for and print a table."""
-    cases = [case for case in CASES if not words or any(word in case.name for word in words)]
+    cases = [case for case in CASES if _asked_for(case.name, words)]
+    budgets = [budget for budget in BUDGETS if _asked_for(budget.name, words)]
     console = Console()
-    if not cases:
+    if not cases and not budgets:
         console.print(f"no case contains {' or '.join(words)}")
         return 2
     table = Table("case", "peer", "ours", "peer's", "peer / ours", box=None)
@@ -39,8 +40,19 @@ def main(words: list[str]) -> int:
             f"{result.ratio:.2f}",
         )
     console.print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores")
-    console.print(table)
+    if cases:
+        console.print(table)
+    over = Table("work", "time", "budget", box=None)
+    for budget in budgets:
+        seconds = best_of(budget.work)
+        over.add_row(budget.name, f"{1e3 * seconds:.2f} ms", f"{1e3 * budget.seconds:.0f} ms")
+    if budgets:
+        console.print(over)
     return 0
+
+
+def _asked_for(name: str, words: list[str]) -> bool:
+    return not words or any(word in name for word in words)
 
 
 if __name__ == "__main__":

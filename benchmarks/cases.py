@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 import linalg_ext as lx
 from benchmarks.timing import Work
+from linalg_ext.notations.yaml import beyond_yaml
+from linalg_ext.opdsl import D, S, StructuredOp, T, TensorDef, structured_op
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,15 @@ class Case:
     name: str
     peer: str
     make: Callable[[], tuple[Work, Work]]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Something that must not take longer than so many seconds."""
+
+    name: str
+    seconds: float
+    work: Work
 
 
 def _random(*shape: int) -> np.ndarray[Any, np.dtype[np.float32]]:
@@ -63,6 +75,37 @@ def _einsum(text: str, *shapes: tuple[int, ...], dtype: str = "f4") -> tuple[Wor
 
 
 _CHAIN = ((128, 512), (512, 256), (256, 64))
+
+
+def _declare() -> object:
+    @structured_op
+    def product(  # type: ignore[no-untyped-def]  # OpDSL declares by defaults
+        A=TensorDef(T, S.M, S.K), B=TensorDef(T, S.K, S.N), C=TensorDef(T, S.M, S.N, output=True)
+    ):
+        C[D.m, D.n] += A[D.m, D.k] * B[D.k, D.n]
+
+    return product
+
+
+@cache
+def _library() -> tuple[object, ...]:
+    """Every op of the library that YAML can hold."""
+    named = [getattr(lx.ops, name) for name in dir(lx.ops) if not name.startswith("_")]
+    ops = [op for op in named if isinstance(op, StructuredOp)]
+    beyond = beyond_yaml(ops)
+    return tuple(op for op in ops if op.op_name not in beyond)
+
+
+@cache
+def _library_yaml() -> str:
+    return lx.to_yaml(*_library())
+
+
+BUDGETS = (
+    Budget("declare an op", 1e-3, _declare),
+    Budget("write the YAML of all ops", 1.0, lambda: lx.to_yaml(*_library())),
+    Budget("read the YAML of all ops", 1.0, lambda: lx.from_yaml(_library_yaml())),
+)
 
 CASES = (
     Case("call: add, 4 elements, out=", "np.add", _call),

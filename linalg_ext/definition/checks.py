@@ -38,15 +38,16 @@ def check(
     definition: OpDefinition,
     locate: Locate = lambda part: None,
     *,
-    output_ranks: bool = True,
+    strict: bool = True,
 ) -> OpDefinition:
     """Return the definition, or raise for the first rule that it breaks.
 
     Args:
         definition: what to check.
         locate: tells where a part of it was written.
-        output_ranks: whether an output that is indexed more or less often than it has sizes is an
-            error; else it is a warning.
+        strict: whether what upstream accepts, although it makes no sense, is an error: an output
+            that is indexed more or less often than it has sizes (else a warning), a function
+            attribute that nothing applies (else nothing).
 
     Raises:
         DefinitionError: with the place that `locate` gives.
@@ -54,9 +55,9 @@ def check(
     _check_operands(definition, locate)
     _check_dims(definition, locate(None))
     for assignment in definition.assignments:
-        _check_assignment(definition, assignment, locate(assignment), output_ranks)
+        _check_assignment(definition, assignment, locate(assignment), strict)
     _check_outputs(definition, locate)
-    _check_uses(definition, locate)
+    _check_uses(definition, locate, strict)
     return definition
 
 
@@ -138,7 +139,7 @@ def _check_assignment(
     definition: OpDefinition,
     assignment: Assignment,
     where: SourceLocation | str | None,
-    output_ranks: bool,
+    strict: bool,
 ) -> None:
     target = assignment.target
     if definition.operand(target.operand).kind is not OperandKind.OUTPUT_TENSOR:
@@ -151,7 +152,7 @@ def _check_assignment(
     for expr in (target, *assignment.value.walk()):
         if isinstance(expr, Access):
             operand = definition.operand(expr.operand)
-            if output_ranks or operand.kind is not OperandKind.OUTPUT_TENSOR:
+            if strict or operand.kind is not OperandKind.OUTPUT_TENSOR:
                 check_access(operand, expr.indices, where)
             elif expr is target:
                 _warn_of_rank(operand, target, where)
@@ -320,7 +321,7 @@ def _check_outputs(definition: OpDefinition, locate: Locate) -> None:
         )
 
 
-def _check_uses(definition: OpDefinition, locate: Locate) -> None:
+def _check_uses(definition: OpDefinition, locate: Locate, strict: bool) -> None:
     applied = definition.applied_attributes
     used = {
         symbol
@@ -344,7 +345,7 @@ def _check_uses(definition: OpDefinition, locate: Locate) -> None:
             raise DefinitionError(
                 f"scalar {operand.name} is never used", where=where, cure="remove it"
             )
-        if operand.kind.is_function_attribute and operand.name not in applied:
+        if strict and operand.kind.is_function_attribute and operand.name not in applied:
             raise DefinitionError(
                 f"function attribute {operand.name} is never applied",
                 where=where,

@@ -66,7 +66,7 @@ UNARY = _table(
     {
         "exp": "e to the power of x",
         "log": "natural logarithm",
-        "abs": "absolute value",
+        "abs": "absolute value; of a complex number, the real number that it is",
         "ceil": "round towards positive infinity",
         "floor": "round towards negative infinity",
         "negf": "negation",

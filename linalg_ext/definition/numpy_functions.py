@@ -18,7 +18,9 @@ def apply_function(function: Function, args: Sequence[Array]) -> Array:
     """A function of arrays, in their dtype; a predicate gives booleans."""
     with np.errstate(all="ignore"):
         result = np.asarray(_FUNCTIONS[function.name](*args))
-    return result.astype(np.bool_ if function.is_predicate else args[-1].dtype)
+    if function.is_predicate or (function.name == "abs" and args[0].dtype.kind == "c"):
+        return result
+    return result.astype(args[-1].dtype)
 
 
 def cast_values(value: Array, dtype: np.dtype[Any], function: str) -> Array:

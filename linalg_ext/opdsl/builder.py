@@ -120,7 +120,7 @@ class OpBuilder:
             implements=tuple(self.implements),
             defines=tuple(self.defines),
         )
-        return check(definition, self._locate, output_ranks=not self._upstream)
+        return check(definition, self._locate, strict=not self._upstream)
 
     def _locate(self, part: Assignment | Operand | None) -> SourceLocation | None:
         if isinstance(part, Operand):

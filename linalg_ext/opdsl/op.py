@@ -136,8 +136,9 @@ def linalg_structured_op(
 ) -> Any:
     """Upstream's name for the decorator, for definitions that were written for upstream.
 
-    The same as `structured_op`, but for one check: an output whose shape has not as many sizes as
-    it is indexed by, as in a few of upstream's own ops, is a warning and no error.
+    The same as `structured_op`, but for what upstream accepts: an output whose shape has not as
+    many sizes as it is indexed by, as in a few of upstream's own ops, is a warning and no error,
+    and a function attribute need not be applied.
     """
     return _decorator(dsl_func, op_name, op_class_name, upstream=True)
 

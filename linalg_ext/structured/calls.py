@@ -41,7 +41,7 @@ def call_on_values(
     """
     definition = op.definition
     require_insertion_point(definition)
-    keywords = dict(keywords)
+    keywords = {name: value for name, value in keywords.items() if value is not None}
     outs = keywords.pop("outs", None)
     emit_generic = keywords.pop("emit_generic", False)
     if not isinstance(emit_generic, bool):

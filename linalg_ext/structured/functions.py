@@ -181,7 +181,7 @@ def _bitwise(name: str) -> Emitter:
 _FUNCTIONS: dict[str, Emitter] = {
     "exp": _math("ExpOp", "ExpOp"),
     "log": _math("LogOp", "LogOp"),
-    "abs": _math("AbsFOp", integer="AbsIOp"),
+    "abs": _math("AbsFOp", "AbsOp", "AbsIOp"),
     "ceil": _math("CeilOp"),
     "floor": _math("FloorOp"),
     "negf": _negate,

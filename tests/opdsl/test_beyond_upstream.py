@@ -24,10 +24,12 @@ from linalg_ext.opdsl import (
     TensorDef,
     TernaryFn,
     TypeFn,
+    U,
     UnaryFn,
     UnaryFnAttrDef,
     fold,
     index,
+    linalg_structured_op,
     size,
     structured_op,
 )
@@ -310,3 +312,25 @@ def test_yaml_in_part_says_what_it_leaves_out() -> None:
 
 def test_an_op_of_a_module_is_pickled_by_name() -> None:
     assert pickle.loads(pickle.dumps(mean)) is mean
+
+
+def test_the_absolute_value_of_complex_numbers_is_real() -> None:
+    @structured_op
+    def magnitude(A=TensorDef(T), C=TensorDef(U, output=True)):
+        C[None] = UnaryFn.abs(A[None])
+
+    z = random(6) - 1j * random(6)
+    np.testing.assert_allclose(magnitude(z, dtype=np.float64), np.abs(z))
+    assert magnitude.definition.reference(z, dtype=np.float64).dtype == np.float64
+
+
+def test_upstream_may_declare_an_attribute_that_nothing_applies() -> None:
+    @linalg_structured_op
+    def product(
+        A=TensorDef(T, S.M),
+        C=TensorDef(T, S.M, output=True),
+        unused=UnaryFnAttrDef(default=UnaryFn.exp),
+    ):
+        C[D.m] = A[D.m] * A[D.m]
+
+    assert "name: unused" in to_yaml(product)

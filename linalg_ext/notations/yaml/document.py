@@ -203,7 +203,7 @@ class _Structure:
             return self._args.place
 
         try:
-            check(definition, locate, output_ranks=False)
+            check(definition, locate, strict=False)
         except DefinitionError as error:
             # Its cure is in the words of OpDSL.
             raise NotationError(error.what, where=error.where, expected=error.expected) from None
