@@ -9,7 +9,7 @@ import pytest
 
 from core_ops import assert_same, run
 from op_calls import problem_of
-from op_cases import OPS, Case, formula_case, formula_cases, window_case, window_cases
+from op_cases import ALL_FORMULAS, OPS, Case, formula_case, formula_cases, window_case, window_cases
 
 PARTS = 24
 """How many tests share the ops."""
@@ -18,6 +18,9 @@ PARTS = 24
 def _cases() -> list[tuple[str, str, bool | None]]:
     """Each op at the kinds of numbers that it takes; None for one without a window."""
     cases: list[tuple[str, str, bool | None]] = [(*each, None) for each in formula_cases()]
+    # What takes floats alone runs at a second float.
+    cases += [(name, "s", None) for name, formula in ALL_FORMULAS.items() if formula.kinds == "f"]
+    cases += [(name, "s", True) for name, s, _ in window_cases() if s and name.endswith("_average")]
     cases += [
         (name, kind, is_strided)
         for name, is_strided, kind in window_cases()
