@@ -33,7 +33,7 @@ class StdFunction:
         name: as TC spells it.
         function: what it computes.
         operands: the element types that it takes.
-        result: the element type of its result; None for that of its operands.
+        result: the element type that it casts to; None for a function that is no cast.
     """
 
     name: str
@@ -78,6 +78,17 @@ def _arithmetic() -> list[StdFunction]:
         "tanh": UNARY["tanh"],
         "erf": UNARY["erf"],
         "round": UNARY["round"],
+        "sin": UNARY["sin"],
+        "cos": UNARY["cos"],
+        "atan": UNARY["atan"],
+        "exp2": UNARY["exp2"],
+        "expm1": UNARY["expm1"],
+        "log2": UNARY["log2"],
+        "log10": UNARY["log10"],
+        "log1p": UNARY["log1p"],
+        "remf": BINARY["rem"],
+        "atan2": BINARY["atan2"],
+        "copysign": BINARY["copysign"],
     }
     integer = {
         "addi": BINARY["add"],
@@ -92,13 +103,24 @@ def _arithmetic() -> list[StdFunction]:
         "maxui": BINARY["max_unsigned"],
         "minui": BINARY["min_unsigned"],
         "absi": UNARY["abs"],
+        "remi_signed": BINARY["rem"],
     }
-    boolean = {"and": BINARY["mul"], "or": BINARY["add"]}
+    boolean = {"and": BINARY["mul"], "or": BINARY["add"], "xor": BINARY["xor"]}
     return [
         *(StdFunction(f"std_{name}", function, FLOATS) for name, function in floating.items()),
         *(StdFunction(f"std_{name}", function, INTEGERS) for name, function in integer.items()),
         *(StdFunction(f"std_{name}", function, BOOLEANS) for name, function in boolean.items()),
         StdFunction("std_select", TERNARY["select"], ELEMENT_TYPES),
+    ]
+
+
+def _comparisons() -> list[StdFunction]:
+    """Comparisons by the predicates of `std.cmpf` and `std.cmpi`; `u` is unordered, `o` ordered."""
+    floating = {"oeq": "eq", "une": "ne", "olt": "lt", "ole": "le", "ogt": "gt", "oge": "ge"}
+    integer = {"eq": "eq", "ne": "ne", "slt": "lt", "sle": "le", "sgt": "gt", "sge": "ge"}
+    return [
+        *(StdFunction(f"std_cmpf_{name}", BINARY[f], FLOATS) for name, f in floating.items()),
+        *(StdFunction(f"std_cmpi_{name}", BINARY[f], INTEGERS) for name, f in integer.items()),
     ]
 
 
@@ -129,11 +151,10 @@ def _casts() -> list[StdFunction]:
     return [cast for cast in found if cast.operands]
 
 
-STD_FUNCTIONS: dict[str, StdFunction] = {f.name: f for f in (*_arithmetic(), *_casts())}
+STD_FUNCTIONS: dict[str, StdFunction] = {
+    f.name: f for f in (*_arithmetic(), *_comparisons(), *_casts())
+}
 """Every function of TC, by its name."""
-
-NO_COMPARISON = ("std_cmpf_ogt", "std_cmpf_olt", "std_cmpi_sgt", "std_cmpf", "std_cmpi")
-"""Intrinsics that compare: the scalar expressions here have no comparisons."""
 
 
 def std_function(function: Function, element: str, result: str | None = None) -> StdFunction | None:

@@ -25,7 +25,6 @@ from linalg_ext.definition.scalar import Access, Apply, ScalarExpr
 from linalg_ext.errors import DefinitionError, NotationError
 from linalg_ext.notations.source_text import SourceText
 from linalg_ext.notations.std_functions import (
-    NO_COMPARISON,
     STD_FUNCTIONS,
     StdFunction,
     arity_of,
@@ -302,13 +301,6 @@ class _Builder(Scope):
         found = STD_FUNCTIONS.get(term.head)
         if found is not None:
             return found
-        if term.head in NO_COMPARISON:
-            raise self.error(
-                f"{term.head} compares, and elements have no comparisons here",
-                term,
-                cure="use std_maxf, std_minf, std_maxsi or std_minsi; or give the condition as a "
-                "tensor of i1 to std_select",
-            )
         close = near(term.head)
         raise self.error(
             f"{term.head} is neither a tensor nor a function of TC",
@@ -446,6 +438,8 @@ def _element_type(expr: ScalarExpr) -> str:
     if isinstance(expr, Access):
         return element_of(expr.type_var) or ""
     if isinstance(expr, Apply):
+        if expr.function.is_predicate:
+            return "i1"
         return element_of(expr.type_var) if expr.type_var else _element_type(expr.args[-1])  # type: ignore[return-value]
     raise TypeError(f"{expr!r} is no expression of TC")
 

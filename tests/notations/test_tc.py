@@ -200,7 +200,7 @@ def test_every_function_is_read_and_its_body_verifies(name: str) -> None:
     function = STD_FUNCTIONS[name]
     assert set(function.operands) <= set(ELEMENT_TYPES)
     element = function.operands[0]
-    result = function.result or element
+    result = "i1" if function.function.is_predicate else function.result or element
     arity = function.function.kind.arity
     condition = "P: i1(M), " if function.function.kind is FunctionKind.TERNARY else ""
     args = ["P(m)"] * bool(condition) + ["A(m)"] * (arity - bool(condition))
@@ -213,3 +213,13 @@ def test_every_function_is_read_and_its_body_verifies(name: str) -> None:
     )
     given = [np.ones(2, bool)] * bool(condition) + [np.ones(2).astype(np.dtype(dtype))]
     assert np.isfinite(np.asarray(op(*given), np.float64)).all()
+
+
+def test_a_comparison_chooses() -> None:
+    op = lx.tc(
+        "def relu(A: f32(M), Z: f32(M)) -> (C: f32(M)) {"
+        " C(m) = std_select(std_cmpf_ogt(A(m), Z(m)), A(m), Z(m)); }"
+    )
+    a = np.array([-1, 2, np.nan], "f4")
+    np.testing.assert_array_equal(op(a, np.zeros(3, "f4")), [0, 2, 0])
+    assert lx.tc(lx.to_tc(op)).definition.equivalent(op.definition)

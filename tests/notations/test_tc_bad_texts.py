@@ -112,9 +112,9 @@ WRONG = {
     ),
     "function without std": Wrong(_op("C(m) = exp(A(m, 0));"), "exp", ("did you mean std_exp?",)),
     "comparison": Wrong(
-        _op("C(m) = std_cmpf_ogt(A(m, 0), A(m, 0));"),
-        "std_cmpf_ogt(A(m, 0), A(m, 0))",
-        ("compares", "std_maxf"),
+        _op("C(m) = std_cmpf_ugt(A(m, 0), A(m, 0));"),
+        "std_cmpf_ugt",
+        ("neither a tensor nor a function", "std_cmpf_ogt"),
     ),
     "too few operands": Wrong(
         _op("C(m) = std_addf(A(m, 0));"),
