@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -15,7 +16,7 @@ from linalg_ext.runtime.dtypes import DType
 Array = np.ndarray[Any, Any]
 
 
-class Argument:
+class Argument(ABC):
     """One thing that a call is given.
 
     Subclasses work out at their making whatever does not need the value.
@@ -28,13 +29,13 @@ class Argument:
         """Take `word` as the place in the frame, and write there what no call changes."""
         self.word = word
 
+    @abstractmethod
     def prepare(self, value: Any) -> Any:
         """Check `value`, and bring it into the form that `write` takes."""
-        raise NotImplementedError
 
+    @abstractmethod
     def write(self, frame: Frame, prepared: Any) -> None:
         """Write what native code reads into the frame."""
-        raise NotImplementedError
 
     def error(
         self,
