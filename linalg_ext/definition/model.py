@@ -250,8 +250,13 @@ class OpDefinition:
 
     @cached_property
     def is_rank_polymorphic(self) -> bool:
-        """Whether the op is declared on rank-0 operands and so applies element-wise at any rank."""
-        return not self.dims
+        """Whether the op is declared on rank-0 operands and so applies element-wise at any rank.
+
+        No dimension alone does not say so: `O[0] = A[0, 0]` has none, and its operands have ranks.
+        """
+        return not self.dims and not any(
+            indices for accesses in self.accesses.values() for indices in accesses
+        )
 
     @property
     def type_vars(self) -> tuple[TypeVar, ...]:

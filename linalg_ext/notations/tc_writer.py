@@ -77,7 +77,7 @@ class _Writer:
                 f"defines {', '.join(m.name for m in definition.defines)}, and TC says nothing of "
                 "methods"
             )
-        if definition.is_rank_polymorphic and any(o.rank == 0 for o in definition.outputs):
+        if definition.is_rank_polymorphic:
             raise self._refuse(
                 "is element-wise at any rank, and TC has one rank for each op",
                 cure="write an op of the rank that is meant",

@@ -30,6 +30,8 @@ CASES: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("ij,ij->i", (A, A[:1]), {}),
     ("ij,ab->ib", (A, B), {}),
     ("ij,->i", (A, 3), {}),
+    ("a,aa,,a", (A[0, :1], SQUARE[:1, :1], 3, A[0, :0]), {}),
+    ("ab,ba->ab", (SQUARE[:1, :1], SQUARE[1:2, :1]), {}),
     ("ij,jk,kl->i", (A, B, C), {"kind": "max*"}),
     ("ij,jk->ik", (A, B), {"kind": "min+"}),
     ("ij,jk->ik", (A > 0, B > 0), {"kind": "or and"}),
