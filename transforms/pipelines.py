@@ -36,7 +36,11 @@ _FIRST = (
     "func.func(lower-vector-mask)",
     "linalg-ext-mark-masked-operations",
 )
+_COMPUTE_TYPES = "linalg-ext-materialize-compute-type"
+"""Before all else: passes of upstream's drop the attribute, and then compute in another type."""
+
 CHECKS = (
+    _COMPUTE_TYPES,
     *_FIRST,
     # Ops on whole tensors have no checks; the same as structured ops have.
     "convert-elementwise-to-linalg",
@@ -47,6 +51,7 @@ CHECKS = (
 """What puts run-time checks into a module, before `lower_to_llvm`."""
 
 _LINALG = (
+    _COMPUTE_TYPES,
     "linalg-ext-refuse-unsupported",
     "linalg-ext-refuse-recursion",
     *_FIRST,
