@@ -36,7 +36,7 @@ _FIRST = (
     "func.func(lower-vector-mask)",
     "linalg-ext-mark-masked-operations",
 )
-_COMPUTE_TYPES = "linalg-ext-materialize-compute-type"
+_COMPUTE_TYPES = "linalg-ext-materialize-compute-type{strict=true}"
 """Before all else: passes of upstream's drop the attribute, and then compute in another type."""
 
 CHECKS = (

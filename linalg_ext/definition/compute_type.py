@@ -21,6 +21,8 @@ What an op's own casts become:
   gives is cast to the compute type; one that loses nothing vanishes. Where the middle one wraps an
   integer around, or reads a computed one as unsigned, that has no counterpart in another type: an
   error says so.
+- Integers that are computed and then cast to a float (a hash of the position, the difference to a
+  zero point) stay integers under a float compute type, which could only lose something of them.
 
 Comparisons and conditions stay booleans, and an output that is one is computed as it stands.
 

@@ -144,7 +144,7 @@ class Retyper:
         if not is_computed(inner):
             return expr, is_out_unsigned
         source = self._element(inner)
-        if source == "i1":
+        if source == "i1" or (self._is_exact(inner) and family(element) == "float"):
             return expr, False
         self._refuse_reinterpretation(expr, source)
         return inner, is_out_unsigned
@@ -177,14 +177,30 @@ class Retyper:
         while isinstance(inner, Apply) and is_cast(inner):
             chain.append(inner)
             (inner,) = inner.args
-        if isinstance(inner, Apply):
+        is_exact = self._is_exact(inner)
+        if isinstance(inner, Apply) and not is_exact:
             return self._cast_of_computed(chain, inner, unsigned=unsigned)
         if isinstance(inner, Access) and inner.operand in self._accumulators:
             return self._leaf(inner, _SIGNED)
-        if not isinstance(inner, (Access, ScalarOperand)) or not self._loses(chain[1:], inner):
+        is_input = is_exact or isinstance(inner, (Access, ScalarOperand))
+        if not is_input or not self._loses(chain[1:], inner):
             return self._leaf(inner, chain[-1].function)
         # The input is rounded before it is read: only the last cast was to the op's own type.
         return self._converted(chain[1], chain[0].function)
+
+    def _is_exact(self, expr: ScalarExpr) -> bool:
+        """Whether an expression computes with integers what a float compute type need not.
+
+        A hash of the position, a difference to a zero point: no float does it better.
+        """
+        return (
+            isinstance(expr, Apply)
+            and family(self._element(expr)) in ("integer", "index")
+            and family(self.compute_element) in ("float", "complex")
+            and not any(
+                isinstance(e, Access) and e.operand in self._accumulators for e in expr.walk()
+            )
+        )
 
     def _cast_of_computed(self, chain: list[Apply], inner: Apply, *, unsigned: bool) -> ScalarExpr:
         """Casts in the middle of an expression: roundings stay."""

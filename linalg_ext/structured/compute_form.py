@@ -18,7 +18,7 @@ from linalg_ext.definition.specialization import specialize
 from linalg_ext.errors import RecognitionError
 from linalg_ext.runtime.dtypes import by_mlir
 from linalg_ext.structured.casts import Scalar, cast
-from linalg_ext.structured.compute_type import NAME
+from linalg_ext.structured.compute_type import NAME, clear_compute_type
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.generic import build_generic
 from linalg_ext.structured.operands import bind
@@ -96,26 +96,63 @@ class OpInComputeType:
         is_named = self.op.name.startswith("linalg.") and self.op.name not in _WITH_BODY_OF_ITS_OWN
         if not is_named or not self.form.accumulates:
             return None
-        # Every function of the op has a meaning for the compute type, which upstream's builders of
-        # bodies take for granted.
+        results = [v.type for v in outputs if isinstance(v.type, ir.RankedTensorType)]
+        if not self._means(wanted, inputs, outputs, results):
+            return None
         new = ir.Operation.create(
             self.op.name,
-            results=[v.type for v in outputs if isinstance(v.type, ir.RankedTensorType)],
+            results=results,
             operands=[*inputs, *outputs],
             attributes={name: self.op.attributes[name] for name in self.op.attributes},
             regions=1,
         )
+        clear_compute_type(new)
         linalg.fill_builtin_region(new)
-        if NAME in new.attributes:
-            del new.attributes[NAME]
-        try:
-            found = recognize(new)
-        except RecognitionError:
-            found = None
-        if found is None or not same(wanted, self.form.types, found):
-            new.erase()
-            return None
         return new
+
+    def _means(
+        self,
+        wanted: OpDefinition,
+        inputs: Sequence[ir.Value],
+        outputs: Sequence[ir.Value],
+        results: Sequence[ir.Type],
+    ) -> bool:
+        """Whether the named op computes a definition on such operands."""
+        try:
+            # Parsed, not built: for element types that it does not expect, upstream's builder of
+            # bodies kills the process, and the parser reports an error.
+            module = ir.Module.parse(self._text(inputs, outputs, results))
+            found = recognize(module.body.operations[0].regions[0].blocks[0].operations[0])
+        except (ir.MLIRError, RecognitionError):
+            return False
+        return same(wanted, self.form.types, found)
+
+    def _text(
+        self, inputs: Sequence[ir.Value], outputs: Sequence[ir.Value], results: Sequence[ir.Type]
+    ) -> str:
+        """A module whose first op is the named op on arguments of a function."""
+        values = [*inputs, *outputs]
+        names = [f"%{position}" for position in range(len(values))]
+        typed = [(name, str(value.type)) for name, value in zip(names, values, strict=True)]
+        arguments = ", ".join(f"{name}: {kind}" for name, kind in typed)
+        groups = [("ins", typed[: len(inputs)]), ("outs", typed[len(inputs) :])]
+        operands = " ".join(
+            f"{keyword}({', '.join(n for n, _ in group)} : {', '.join(k for _, k in group)})"
+            for keyword, group in groups
+            if group
+        )
+        attributes = {
+            name: str(self.op.attributes[name])
+            for name in self.op.attributes
+            if "." not in name and name != "operandSegmentSizes"
+        }
+        maps = attributes.pop("indexing_maps", None)
+        stated = f"indexing_maps = {maps} " if maps else ""
+        rest = ", ".join(f"{name} = {value}" for name, value in attributes.items())
+        left = f"%r:{len(results)} = " if results else ""
+        arrow = f" -> {', '.join(map(str, results))}" if results else ""
+        op = f"{left}{self.op.name} {stated}{{{rest}}} {operands}{arrow}"
+        return f"func.func @scratch({arguments}) {{ {op}\n return }}"
 
     def accumulator(self, output: StoredOutput, value: ir.Value) -> ir.Value:
         """A new output of the compute type, with the initial value in it where the op reads it.

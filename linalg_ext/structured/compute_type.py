@@ -94,7 +94,8 @@ def set_compute_type(op: ir.Operation | ir.OpView, value: Any) -> None:
     recognized = _recognized(operation)
     if recognized is not None:
         form_of(operation, recognized, element)
-    operation.attributes[NAME] = ir.TypeAttr.get(element)
+    with operation.context:
+        operation.attributes[NAME] = ir.TypeAttr.get(element)
 
 
 def clear_compute_type(op: ir.Operation | ir.OpView) -> None:
@@ -157,6 +158,12 @@ def check_compute_types(
     Raises:
         VerificationError: as of `check_compute_type`, for the first that is wrong.
     """
+    for op in ops_with_compute_type(root):
+        check_compute_type(op, text=text, filename=filename)
+
+
+def ops_with_compute_type(root: ir.Operation | ir.OpView) -> list[ir.Operation]:
+    """The ops that carry one, of those that `root` holds and itself, in the order of the text."""
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
@@ -165,8 +172,7 @@ def check_compute_types(
         return ir.WalkResult.ADVANCE
 
     root.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    for op in found:
-        check_compute_type(op, text=text, filename=filename)
+    return found
 
 
 def _check(op: ir.Operation | ir.OpView) -> None:

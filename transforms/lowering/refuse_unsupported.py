@@ -13,7 +13,6 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.errors import LoweringError
 from linalg_ext.rewriting import module_pass
-from linalg_ext.structured.compute_type import NAME as NAME_OF_COMPUTE_TYPE
 
 from ._unsupported import cure_of
 from ._walk import place, select
@@ -31,12 +30,6 @@ def refuse_unsupported(module: ir.Operation) -> None:
         LoweringError: there is such; names the first.
     """
     for op in select(module, lambda op: op != module):
-        if NAME_OF_COMPUTE_TYPE in op.attributes:
-            raise LoweringError(
-                f"the compute type of {op.name} cannot be lowered: no definition says what it does",
-                where=place(op),
-                cure=f"take {NAME_OF_COMPUTE_TYPE} away, or write the casts into its body",
-            )
         cure = cure_of(op.name)
         if cure is not None:
             raise LoweringError(

@@ -45,13 +45,14 @@ after:
       linalg.yield %z : bf16
     } -> tensor<8xbf16>
 
-An op whose body no definition can say is left as it is, its attribute with it.
+An op whose body no definition can say is left as it is, its attribute with it; the way down to LLVM
+refuses it.
 """
 
 from __future__ import annotations
 
 from linalg_ext.bindings import ir, memref
-from linalg_ext.errors import RecognitionError
+from linalg_ext.errors import LoweringError, RecognitionError
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.compute_form import OpInComputeType
 from linalg_ext.structured.compute_type import (
@@ -60,36 +61,48 @@ from linalg_ext.structured.compute_type import (
     clear_compute_type,
     compute_type_of,
     form_of,
+    ops_with_compute_type,
 )
 from linalg_ext.structured.recognition import recognize
-
-from ..lowering._walk import select
 
 PASS = "linalg-ext-materialize-compute-type"
 
 
 @module_pass(PASS)
 def materialize_compute_type(
-    root: ir.Operation, *, per_iteration: bool = False, saturate: bool = False
+    root: ir.Operation,
+    *,
+    per_iteration: bool = False,
+    saturate: bool = False,
+    strict: bool = False,
 ) -> Report:
     """Turn compute types into plain linalg.
 
     Options: `per_iteration` casts the result to its type at every step of an accumulation, which
     is another operation: it rounds at every step, and needs no accumulator. `saturate` keeps the
     casts out to the range of the output's type, a NaN becoming the integer 0; else they are
-    `arith.fptosi`, `arith.truncf` and `arith.trunci`.
+    `arith.fptosi`, `arith.truncf` and `arith.trunci`. `strict` makes an error of an op that would
+    be left.
 
     Raises:
         VerificationError: a compute type is no type, or cannot hold the operation.
+        LoweringError: an op would be left, and `strict` is given.
     """
     report = Report(PASS)
-    for op in select(root, lambda op: NAME in op.attributes):
+    for op in ops_with_compute_type(root):
         name = str(op.name)
         report.matched[name] += 1
         check_compute_type(op)
         try:
             stated = _stated(op)
         except RecognitionError as error:
+            if strict:
+                raise LoweringError(
+                    f"{name} carries a compute type, and no definition says what it computes",
+                    where=str(error.where),
+                    cure=f"take {NAME} away, or write the casts into its body",
+                    diagnostics=[str(error)],
+                ) from None
             report.leave(name, error.reason)
             continue
         report.changed[name] += 1
