@@ -48,7 +48,7 @@ from linalg_ext.definition.retyping import Retyper, element_table, is_unsigned
 from linalg_ext.definition.saturation import saturating_cast
 from linalg_ext.definition.scalar import Access, Apply, ScalarExpr
 from linalg_ext.definition.types import PREDEFINED, TypeVar
-from linalg_ext.errors import DTypeError
+from linalg_ext.errors import DefinitionError, DTypeError
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,14 @@ def in_compute_type(
 
     Raises:
         DTypeError: the compute type is none, or cannot hold the operation; names the function.
+        DefinitionError: the definition still has attributes that choose functions.
     """
+    if definition.attributes:
+        raise DefinitionError(
+            f"{definition.name} leaves {definition.attributes[0].name} open",
+            expected="a definition without attributes",
+            cure="specialize(definition, types, attributes) has it without",
+        )
     _check_type(definition, types, compute)
     elements = element_table(types)
     type_var = _type_var(types, compute)

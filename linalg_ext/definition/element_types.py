@@ -67,6 +67,8 @@ def holds(wide: str, narrow: str) -> bool:
         inner = _COMPLEX.fullmatch(narrow)
         return holds(part[1], inner[1] if inner else narrow)
     to_float, from_float = _float_format(wide), _float_format(narrow)
+    if _NARROW.fullmatch(wide) and from_float:
+        return False  # formats of 8 bits differ in bias and in what stands for infinity
     if to_float and from_float:
         return to_float[0] >= from_float[0] and to_float[1] >= from_float[1]
     if to_float and is_integer(narrow):

@@ -60,9 +60,11 @@ def saturating_cast(
         return Apply(plain.function, (limited,), to)
     largest = _LARGEST.get(element, math.inf)
     if kinds == ("float", "float") and largest < _LARGEST.get(source[1], math.inf):
-        low_end, high_end = (_constant(x, source[0]) for x in (-largest, largest))
-        limited = _binary("max_signed", _binary("min_signed", value, high_end), low_end)
-        return Apply(plain.function, (limited,), to)
+        # The source may not have the target's largest number, but then it has the next power of 2.
+        is_above = _binary("ge", value, _constant(largest, source[0]))
+        is_below = _binary("le", value, _constant(-largest, source[0]))
+        inner = _select(is_below, _constant(-largest, to), plain)
+        return _select(is_above, _constant(largest, to), inner)
     return plain
 
 

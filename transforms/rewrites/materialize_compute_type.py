@@ -52,7 +52,7 @@ refuses it.
 from __future__ import annotations
 
 from linalg_ext.bindings import ir, memref
-from linalg_ext.errors import LoweringError, RecognitionError
+from linalg_ext.errors import ArgumentError, LoweringError, RecognitionError
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.compute_form import OpInComputeType
 from linalg_ext.structured.compute_type import (
@@ -92,9 +92,11 @@ def materialize_compute_type(
     for op in ops_with_compute_type(root):
         name = str(op.name)
         report.matched[name] += 1
-        check_compute_type(op)
         try:
             stated = _stated(op)
+        except ArgumentError:
+            check_compute_type(op)  # says what is wrong, and where
+            raise
         except RecognitionError as error:
             if strict:
                 raise LoweringError(
@@ -120,6 +122,8 @@ def materialize_compute_type(
 def _stated(op: ir.Operation) -> OpInComputeType:
     element = compute_type_of(op)
     recognized = recognize(op)
+    if element is None:
+        raise ArgumentError(f"{op.name} carries no compute type")
     return OpInComputeType(op, recognized, form_of(op, recognized, element))
 
 
