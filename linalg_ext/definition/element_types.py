@@ -17,9 +17,12 @@ _INTEGER = re.compile(r"i(\d+)")
 _COMPLEX = re.compile(r"complex<(.*)>")
 
 _ALGEBRA = frozenset(
-    ("add", "mul", "max_signed", "max_unsigned", "min_signed", "min_unsigned", "clamp", "conj")
+    (
+        *("add", "mul", "max_signed", "max_unsigned", "min_signed", "min_unsigned"),
+        *("clamp", "conj", "fma"),
+    )
 )
-_ARITHMETIC = frozenset(("sub", "div", "square", "negf", "fma"))
+_ARITHMETIC = frozenset(("sub", "div", "square", "negf"))
 _BITS = frozenset(("and", "or", "xor", "not"))
 _EQUALITY = frozenset(("eq", "ne"))
 _ORDER = frozenset(("lt", "le", "gt", "ge"))
@@ -31,7 +34,8 @@ _ANALYTIC = frozenset(
         *("log2", "log10", "powf", "atan2", "reciprocal"),
     )
 )
-_ON_COMPLEX = (_ANALYTIC | _ARITHMETIC | _EQUALITY | {"add", "mul", "conj"}) - {"abs"}
+_ON_COMPLEX = _ANALYTIC | _ARITHMETIC | _EQUALITY | {"add", "mul", "conj", "fma"}
+"""Without `abs`, which gives a real number and no complex one."""
 
 
 def family(element: str) -> Family | None:
