@@ -268,9 +268,7 @@ def _filled_with(value: ir.Value) -> ir.Value | None:
     attribute = op.attributes["value"]
     if not isinstance(attribute, ir.DenseElementsAttr) or not attribute.is_splat:
         return None
-    scalar: ir.Value = arith.ConstantOp(
-        ir.ShapedType(value.type).element_type, attribute.get_splat_value()
-    ).result
+    scalar: ir.Value = arith.ConstantOp(attribute.get_splat_value()).result
     return scalar
 
 

@@ -11,7 +11,6 @@ pass `linalg-ext-materialize-compute-type` turns it into plain linalg.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -201,7 +200,7 @@ def _recognized(op: ir.Operation) -> RecognizedOp | None:
 
 def _casts_unsigned(op: ir.Operation | ir.OpView) -> bool:
     """Whether an op is told to read integers as unsigned, even where no cast shows it."""
-    attributes: Mapping[str, ir.Attribute] = op.operation.attributes
+    attributes = op.operation.attributes
     return "cast" in attributes and "cast_unsigned" in str(attributes["cast"])
 
 

@@ -246,7 +246,7 @@ def test_what_a_float_holds_survives_it(wide: str, narrow: str) -> None:
         values = np.arange(2 ** (8 * dtype.itemsize), dtype=np.uint32)
         values = values.astype(f"u{dtype.itemsize}").view(dtype)
     elif family(narrow) == "float":
-        info: Any = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
+        info: Any = ml_dtypes.finfo(dtype)
         values = np.array([info.max, info.tiny, info.smallest_subnormal, 1 + info.eps], dtype)
     else:
         values = np.array([2 ** (8 * dtype.itemsize - 1) - 1], dtype)
@@ -306,8 +306,8 @@ def expected_in_range(x: float, source: str, dtype: np.dtype[Any]) -> float:
     if dtype.kind == "i":
         limits: Any = np.iinfo(dtype)
         return float(min(max(np.trunc(x), limits.min), limits.max))
-    info: Any = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
-    own: Any = ml_dtypes.finfo(dtype_of(source))  # type: ignore[no-untyped-call]
+    info: Any = ml_dtypes.finfo(dtype)
+    own: Any = ml_dtypes.finfo(dtype_of(source))
     if float(own.max) > float(info.max):
         x = min(max(x, -float(info.max)), float(info.max))
     with np.errstate(all="ignore"):

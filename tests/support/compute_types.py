@@ -159,8 +159,8 @@ def assert_close(got: Sequence[Array], expected: Sequence[Array], compute: str, 
             np.testing.assert_array_equal(x, y, err_msg=what)
             continue
         tolerance = 32 * _epsilon(dtype_of(compute)) + 2 * _epsilon(y.dtype)
-        wide = [np.asarray(each).astype(_wide(each.dtype)) for each in (x, y)]
-        np.testing.assert_allclose(*wide, rtol=tolerance, atol=tolerance, err_msg=what)
+        actual, desired = (np.asarray(each).astype(_wide(each.dtype)) for each in (x, y))
+        np.testing.assert_allclose(actual, desired, rtol=tolerance, atol=tolerance, err_msg=what)
 
 
 def _epsilon(dtype: np.dtype[Any]) -> float:
