@@ -32,7 +32,7 @@ Source: the wish list of the linalg dialect's users ("Explicit compute type").
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -80,6 +80,7 @@ class ComputeForm:
         element: the compute type, as MLIR spells it.
         outputs: what each output of the definition is stored as.
         types: the element type of each type variable.
+        answers: what was found out about the form before: it is shared by ops that are alike.
     """
 
     definition: OpDefinition
@@ -87,6 +88,7 @@ class ComputeForm:
     element: str
     outputs: tuple[StoredOutput, ...]
     types: Mapping[str, str]
+    answers: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def accumulates(self) -> bool:
@@ -198,7 +200,7 @@ class ComputeForm:
             for a in self.definition.assignments
         )
         definition = replace(self.definition, operands=operands, assignments=assignments)
-        return replace(self, definition=definition)
+        return replace(self, definition=definition, answers={})
 
     def _cast_out(self, value: ScalarExpr, output: StoredOutput, *, saturate: bool) -> ScalarExpr:
         if not saturate:

@@ -5,12 +5,12 @@ All is built at the current insertion point and location.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from linalg_ext.bindings import arith, ir, linalg, memref, tensor
+from linalg_ext.bindings import ir, linalg, memref, tensor
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.compute_type import ComputeForm, StoredOutput
 from linalg_ext.definition.model import OpDefinition
@@ -24,9 +24,7 @@ from linalg_ext.structured.generic import build_generic
 from linalg_ext.structured.operands import bind
 from linalg_ext.structured.outputs import RuntimeSize, sizes_of
 from linalg_ext.structured.recognition import RecognizedOp, recognize
-
-_WITH_BODY_OF_ITS_OWN = frozenset({"linalg.generic", "linalg.map", "linalg.reduce"})
-"""Ops whose body their author writes; that of the others follows from their operands."""
+from linalg_ext.structured.remembered import WITH_BODY_OF_ITS_OWN, read
 
 
 @dataclass(frozen=True)
@@ -43,6 +41,18 @@ class OpInComputeType:
     recognized: RecognizedOp
     form: ComputeForm
 
+    @classmethod
+    def of(cls, op: ir.Operation, element: ir.Type) -> OpInComputeType:
+        """An op in a compute type.
+
+        Raises:
+            DTypeError: the type cannot hold the operation.
+            ArgumentError: this is no structured op.
+            RecognitionError: no definition says what the op does.
+        """
+        recognized, reading = read(op)
+        return cls(op, recognized, reading.form(str(element)))
+
     @property
     def is_on_tensors(self) -> bool:
         """Whether it has results; else it writes to memrefs."""
@@ -53,7 +63,11 @@ class OpInComputeType:
         """Whether the op computes so without being told."""
         if any(output.is_cast for output in self.form.outputs) and self.form.accumulates:
             return False
-        return same(self.form.at_every_point(), self.form.types, self.recognized)
+        answers = self.form.answers
+        if "so already" not in answers:
+            definition = self.form.at_every_point()
+            answers["so already"] = same(definition, self.form.types, self.recognized)
+        return bool(answers["so already"])
 
     def build_at_every_point(
         self,
@@ -68,7 +82,9 @@ class OpInComputeType:
             saturate: whether the casts out keep to the range of the stored type.
         """
         given = self.recognized.inputs if inputs is None else inputs
-        definition = self.form.at_every_point(saturate=saturate)
+        definition = self._made(
+            ("point", saturate), lambda: self.form.at_every_point(saturate=saturate)
+        )
         new = build_definition(definition, self.form.types, given, self.recognized.outputs)
         self._copy_attributes(new)
         return new
@@ -93,7 +109,7 @@ class OpInComputeType:
         self, inputs: Sequence[ir.Value], outputs: Sequence[ir.Value], wanted: OpDefinition
     ) -> ir.Operation | None:
         """The same named op on other operands; None where it would not compute a definition."""
-        is_named = self.op.name.startswith("linalg.") and self.op.name not in _WITH_BODY_OF_ITS_OWN
+        is_named = self.op.name.startswith("linalg.") and self.op.name not in WITH_BODY_OF_ITS_OWN
         if not is_named or not self.form.accumulates:
             return None
         results = [v.type for v in outputs if isinstance(v.type, ir.RankedTensorType)]
@@ -118,10 +134,16 @@ class OpInComputeType:
         results: Sequence[ir.Type],
     ) -> bool:
         """Whether the named op computes a definition on such operands."""
+        text = self._text(inputs, outputs, results)
+        if text not in self.form.answers:
+            self.form.answers[text] = self._parsed_means(wanted, text)
+        return bool(self.form.answers[text])
+
+    def _parsed_means(self, wanted: OpDefinition, text: str) -> bool:
         try:
             # Parsed, not built: for element types that it does not expect, upstream's builder of
             # bodies kills the process, and the parser reports an error.
-            module = ir.Module.parse(self._text(inputs, outputs, results))
+            module = ir.Module.parse(text)
             found = recognize(module.body.operations[0].regions[0].blocks[0].operations[0])
         except (ir.MLIRError, RecognitionError):
             return False
@@ -195,12 +217,22 @@ class OpInComputeType:
             value: what the op had for this output; a memref is written to.
             saturate: whether to keep to the range of the stored type.
         """
-        definition = self.form.cast_out(output, saturate=saturate)
+        definition = self._made(
+            ("out", output.name, saturate), lambda: self.form.cast_out(output, saturate=saturate)
+        )
         destination = _destination(value)
         return build_definition(definition, self.form.types, [computed], [destination])
 
     def _cast_in(self, output: StoredOutput, value: ir.Value, target: ir.Value) -> ir.Operation:
         return build_definition(self.form.cast_in(output), self.form.types, [value], [target])
+
+    def _made(self, key: object, make: Callable[[], OpDefinition]) -> OpDefinition:
+        """A definition that follows from the form, made once."""
+        answers = self.form.answers
+        if key not in answers:
+            answers[key] = make()
+        definition: OpDefinition = answers[key]
+        return definition
 
     def _copy_attributes(self, new: ir.Operation) -> None:
         """What others have written on the op stays on it."""
@@ -224,8 +256,8 @@ def build_definition(
         outputs: a value for each output.
     """
     bound = bind(definition, inputs, outputs, CallAttributes())
-    known = {name: ir.Type.parse(element) for name, element in types.items()}
-    return build_generic(replace(bound, types={**known, **bound.types}))
+    more = {name: ir.Type.parse(types[name]) for name in types if name not in bound.types}
+    return build_generic(replace(bound, types={**bound.types, **more}))
 
 
 def same(definition: OpDefinition, types: Mapping[str, str], found: RecognizedOp) -> bool:
@@ -268,8 +300,10 @@ def _filled_with(value: ir.Value) -> ir.Value | None:
     attribute = op.attributes["value"]
     if not isinstance(attribute, ir.DenseElementsAttr) or not attribute.is_splat:
         return None
-    scalar: ir.Value = arith.ConstantOp(attribute.get_splat_value()).result
-    return scalar
+    number = attribute.get_splat_value()
+    element = ir.ShapedType(value.type).element_type
+    constant = ir.Operation.create("arith.constant", [element], attributes={"value": number})
+    return constant.results[0]
 
 
 def _converted(scalar: ir.Value, element: ir.Type, *, unsigned: bool) -> ir.Value:

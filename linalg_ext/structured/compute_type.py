@@ -11,12 +11,12 @@ pass `linalg-ext-materialize-compute-type` turns it into plain linalg.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.compute_type import ComputeForm, in_compute_type
 from linalg_ext.definition.element_types import family
 from linalg_ext.diagnostics import Diagnostic
 from linalg_ext.errors import (
@@ -27,7 +27,7 @@ from linalg_ext.errors import (
     VerificationError,
 )
 from linalg_ext.runtime.dtypes import mlir_text
-from linalg_ext.structured.recognition import RecognizedOp, recognize
+from linalg_ext.structured.remembered import read
 
 NAME = "linalg_ext.compute_type"
 """The attribute; its value is a type: `f32`."""
@@ -90,9 +90,7 @@ def set_compute_type(op: ir.Operation | ir.OpView, value: Any) -> None:
         return
     with operation.context:
         element = as_compute_type(value)
-    recognized = _recognized(operation)
-    if recognized is not None:
-        form_of(operation, recognized, element)
+    _check_form(operation, element)
     with operation.context:
         operation.attributes[NAME] = ir.TypeAttr.get(element)
 
@@ -102,24 +100,6 @@ def clear_compute_type(op: ir.Operation | ir.OpView) -> None:
     attributes = op.operation.attributes
     if NAME in attributes:
         del attributes[NAME]
-
-
-def form_of(
-    op: ir.Operation | ir.OpView, recognized: RecognizedOp, element: ir.Type
-) -> ComputeForm:
-    """The op in a compute type.
-
-    Args:
-        op: a structured op.
-        recognized: what `recognize` says of it.
-        element: the compute type.
-
-    Raises:
-        DTypeError: the compute type cannot hold the operation.
-    """
-    return in_compute_type(
-        recognized.definition, recognized.types, str(element), unsigned=_casts_unsigned(op)
-    )
 
 
 def check_compute_type(
@@ -179,9 +159,7 @@ def _check(op: ir.Operation | ir.OpView) -> None:
     if element is None:
         return
     try:
-        recognized = _recognized(op.operation)
-        if recognized is not None:
-            form_of(op, recognized, element)
+        _check_form(op.operation, element)
     except ArgumentError as error:
         what, expected = error.what, error.expected
         if not isinstance(error, DTypeError):
@@ -190,18 +168,10 @@ def _check(op: ir.Operation | ir.OpView) -> None:
         raise _broken(op, what, expected=expected, cure=error.cure) from None
 
 
-def _recognized(op: ir.Operation) -> RecognizedOp | None:
-    """What an op computes; None where it is a structured op that no definition can say."""
-    try:
-        return recognize(op)
-    except (RecognitionError, DefinitionError):
-        return None
-
-
-def _casts_unsigned(op: ir.Operation | ir.OpView) -> bool:
-    """Whether an op is told to read integers as unsigned, even where no cast shows it."""
-    attributes = op.operation.attributes
-    return "cast" in attributes and "cast_unsigned" in str(attributes["cast"])
+def _check_form(op: ir.Operation, element: ir.Type) -> None:
+    """Raise where a compute type cannot hold an op; one that no definition says may do anything."""
+    with contextlib.suppress(RecognitionError, DefinitionError):
+        read(op)[1].form(str(element))
 
 
 def _is_scalar(element: ir.Type) -> bool:

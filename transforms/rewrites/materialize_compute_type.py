@@ -60,10 +60,8 @@ from linalg_ext.structured.compute_type import (
     check_compute_type,
     clear_compute_type,
     compute_type_of,
-    form_of,
     ops_with_compute_type,
 )
-from linalg_ext.structured.recognition import recognize
 
 PASS = "linalg-ext-materialize-compute-type"
 
@@ -121,10 +119,9 @@ def materialize_compute_type(
 
 def _stated(op: ir.Operation) -> OpInComputeType:
     element = compute_type_of(op)
-    recognized = recognize(op)
     if element is None:
         raise ArgumentError(f"{op.name} carries no compute type")
-    return OpInComputeType(op, recognized, form_of(op, recognized, element))
+    return OpInComputeType.of(op, element)
 
 
 def _materialize(stated: OpInComputeType, *, per_iteration: bool, saturate: bool) -> list[ir.Value]:

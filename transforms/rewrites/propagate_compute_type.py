@@ -51,11 +51,11 @@ from linalg_ext.structured.compute_form import OpInComputeType
 from linalg_ext.structured.compute_type import (
     check_compute_type,
     compute_type_of,
-    form_of,
     ops_with_compute_type,
     set_compute_type,
 )
-from linalg_ext.structured.recognition import RecognizedOp, recognize
+from linalg_ext.structured.recognition import RecognizedOp
+from linalg_ext.structured.remembered import read
 
 PASS = "linalg-ext-propagate-compute-type"
 
@@ -84,10 +84,9 @@ def _stated(op: ir.Operation) -> OpInComputeType | None:
     if element is None:
         return None
     try:
-        recognized = recognize(op)
+        return OpInComputeType.of(op, element)
     except RecognitionError:
         return None
-    return OpInComputeType(op, recognized, form_of(op, recognized, element))
 
 
 def _spread(root: ir.Operation, report: Report) -> None:
@@ -115,7 +114,7 @@ def _spread(root: ir.Operation, report: Report) -> None:
 def _accept(op: ir.Operation, element: str) -> str:
     """Give an element-wise op a compute type; else say why not, with no word on other ops."""
     try:
-        recognized = recognize(op)
+        recognized, _ = read(op)
     except RecognitionError as error:
         return error.reason
     except ArgumentError:
@@ -202,7 +201,9 @@ class _Chain:
             return
         self.report.changed[str(op.name)] += 1
         self._replaced.append(op)
-        changed = replace(stated, form=form.with_inputs_of_compute_type(names))
+        if names not in form.answers:
+            form.answers[names] = form.with_inputs_of_compute_type(names)
+        changed = replace(stated, form=form.answers[names])
         with ir.InsertionPoint(op), op.location:
             if not form.accumulates and not any(crossing):
                 new = changed.build_at_every_point(inputs)

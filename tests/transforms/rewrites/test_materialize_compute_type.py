@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from compute_types import Stated, assert_close, dtype_of, run
+from compute_types import Stated, assert_close, run
 from core_ops import build, core_ops, problem
 from examples import check_example, examples
 from linalg_ext.bindings import ir, linalg
@@ -380,23 +380,3 @@ def test_a_wrong_one_is_an_error_that_names_it() -> None:
         op.attributes["linalg_ext.compute_type"] = ir.StringAttr.get("f32")
     with pytest.raises(VerificationError, match="expected a type"):
         materialize(module)
-
-
-@pytest.mark.parametrize("compute", ["f16", "bf16", "f32", "f64"])
-def test_einsum_computes_in_the_same(compute: str) -> None:
-    """Where one product is summed, a compute type of an einsum is that of a matmul."""
-    random = np.random.default_rng(1)
-    a, b = (random.integers(-4, 5, s).astype(np.int8) for s in ((5, 7), (7, 6)))
-    expected = lx.einsum(
-        "mk,kn->mn", a, b, compute_type=dtype_of(compute), dtype=np.int32, casting="unsafe"
-    )
-    text = f"""
-        func.func @f(%a: tensor<5x7xi8>, %b: tensor<7x6xi8>, %c: tensor<5x6xi32>)
-            -> tensor<5x6xi32> {{
-          %r = linalg.matmul {{linalg_ext.compute_type = {compute}}}
-                 ins(%a, %b : tensor<5x7xi8>, tensor<7x6xi8>)
-                 outs(%c : tensor<5x6xi32>) -> tensor<5x6xi32>
-          return %r : tensor<5x6xi32>
-        }}"""
-    got = lx.compile(text, entry="f")(a, b, np.zeros((5, 6), np.int32))
-    np.testing.assert_array_equal(got, expected)
