@@ -39,7 +39,8 @@ def as_compute_type(value: Any) -> ir.Type:
     """A compute type from what a caller gives for one, in the current context.
 
     Args:
-        value: an IR type, its spelling in MLIR, or a dtype.
+        value: an IR type, its spelling in MLIR, or a dtype. Where a text is both, it is MLIR's:
+            `"i8"` has 8 bits, as in the attribute.
 
     Raises:
         DTypeError: it is none of these, or no float, integer or complex type.
@@ -163,8 +164,8 @@ def _check(op: ir.Operation | ir.OpView) -> None:
     except ArgumentError as error:
         what, expected = error.what, error.expected
         if not isinstance(error, DTypeError):
-            what = f"carries {NAME}, but computes no elements"
-            expected = "it on a structured op, such as linalg.matmul"
+            what = f"carries {NAME}, but has no body that computes one element"
+            expected = "it on a structured op, such as linalg.matmul or linalg.generic"
         raise _broken(op, what, expected=expected, cure=error.cure) from None
 
 

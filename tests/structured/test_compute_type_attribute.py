@@ -73,7 +73,17 @@ def test_what_is_wrong_is_found_with_its_place(attribute: str, message: str) -> 
 
 def test_an_op_that_computes_nothing_carries_none() -> None:
     text = "func.func @f() attributes {linalg_ext.compute_type = f32} { return }"
-    with pytest.raises(VerificationError, match=r"'func.func' op carries .* computes no elements"):
+    with pytest.raises(VerificationError, match=r"'func.func' op carries .* no body that computes"):
+        lx.parse(text)
+
+
+def test_softmax_has_no_body_and_carries_none() -> None:
+    text = """func.func @f(%a: tensor<4x4xbf16>) -> tensor<4x4xbf16> {
+  %r = linalg.softmax {linalg_ext.compute_type = f32} dimension(1)
+         ins(%a : tensor<4x4xbf16>) outs(%a : tensor<4x4xbf16>) -> tensor<4x4xbf16>
+  return %r : tensor<4x4xbf16>
+}"""
+    with pytest.raises(VerificationError, match=r"'linalg.softmax' op carries .* has no body"):
         lx.parse(text)
 
 
@@ -97,7 +107,13 @@ def the_op(module: Module) -> ir.Operation:
 
 @pytest.mark.parametrize(
     ("value", "element"),
-    [("bf16", "bf16"), (np.float64, "f64"), (ml_dtypes.bfloat16, "bf16"), ("float16", "f16")],
+    [
+        ("bf16", "bf16"),
+        ("f64", "f64"),
+        (np.float64, "f64"),
+        (ml_dtypes.bfloat16, "bf16"),
+        ("float16", "f16"),
+    ],
 )
 def test_setting(value: Any, element: str) -> None:
     module = lx.parse(module_with("f32"))

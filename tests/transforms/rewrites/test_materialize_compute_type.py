@@ -95,6 +95,18 @@ def test_every_op_as_a_generic_on_memrefs() -> None:
         assert_close(got, stated.reference(), stated.compute, stated.case.definition.name)
 
 
+def test_ops_with_several_outputs() -> None:
+    ops = [getattr(lx.ops, name) for name in dir(lx.ops)]
+    cases = [
+        Stated(problem(op, BF16), "f32")
+        for op in ops
+        if isinstance(op, StructuredOp) and len(op.definition.outputs) > 1
+    ]
+    assert len(cases) >= 5
+    for stated, (_, got) in zip(cases, run(cases), strict=True):
+        assert_close(got, stated.reference(), "f32", stated.case.definition.name)
+
+
 def test_without_its_compute_type_an_op_differs() -> None:
     """What the test above finds if the attribute is dropped: most results, not some."""
     cases = stated_ops("bf16 to i8 in f32")
