@@ -141,8 +141,17 @@ def _scalar_type(
     )
 
 
+def as_values(op: str, values: Sequence[Any]) -> list[ir.Value]:
+    """Values, or ops of one result, that are given for the operands of an op."""
+    return [_as_value(f"{op}: operand {i}", value) for i, value in enumerate(values)]
+
+
 def as_value(definition: OpDefinition, name: str, value: Any) -> ir.Value:
     """A value, or the one result of an op; `name` is the operand that it is given for."""
+    return _as_value(f"{definition.name}: {name}", value)
+
+
+def _as_value(subject: str, value: Any) -> ir.Value:
     if isinstance(value, ir.Value):
         return value
     if isinstance(value, (ir.OpView, ir.Operation)):
@@ -150,11 +159,10 @@ def as_value(definition: OpDefinition, name: str, value: Any) -> ir.Value:
         if len(results) == 1:
             return results[0]
         raise ArityError(
-            f"{definition.name}: {name} is given as {value.operation.name}, "
-            f"which has {len(results)} results",
+            f"{subject} is given as {value.operation.name}, which has {len(results)} results",
             cure="give one of its results",
         )
     raise DTypeError(
-        f"{definition.name}: {name} is {value!r}",
+        f"{subject} is {value!r}",
         expected="an MLIR value, as the other operands are",
     )
