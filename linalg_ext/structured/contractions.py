@@ -7,8 +7,10 @@ is called and however its iteration space is ordered.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim, AffineExpr
 from linalg_ext.definition.functions import BINARY, TYPE
 from linalg_ext.definition.model import Assignment, OpDefinition, OperandKind, Reduction
@@ -91,11 +93,39 @@ def contraction_of(recognized: RecognizedOp) -> Contraction | None:
         return None
     a, b, c = (each or () for each in dims)
     wanted = definition.canonical()
+    indices = {o.name: definition.accesses[o.name][0] for o in operands}
     for cast in ("cast_signed", "cast_unsigned"):
-        said = specialize(_sum_of_products(definition, cast), recognized.types)
+        said = specialize(_sum_of_products(definition, cast, indices), recognized.types)
         if said.canonical() == wanted:
             return Contraction(a, b, c, definition.dims, cast == "cast_unsigned")
     return None
+
+
+def rearranged(
+    recognized: RecognizedOp,
+    contraction: Contraction,
+    inputs: tuple[ir.Value, ir.Value],
+    output: ir.Value,
+) -> RecognizedOp:
+    """A contraction on other operands of the same sizes: what to look for to build it.
+
+    Args:
+        recognized: an op that contracts.
+        contraction: how the operands are indexed now, by dimensions of that op.
+        inputs: the operands, of the element types that they had.
+        output: the destination.
+    """
+    definition = recognized.definition
+    operands = (*definition.inputs, *definition.outputs)
+    indices = {
+        operand.name: tuple(AffineDim(dim) for dim in dims)
+        for operand, dims in zip(
+            operands, (contraction.a, contraction.b, contraction.c), strict=True
+        )
+    }
+    cast = "cast_unsigned" if contraction.unsigned else "cast_signed"
+    said = _sum_of_products(definition, cast, indices)
+    return RecognizedOp(specialize(said, recognized.types), inputs, (output,), recognized.types)
 
 
 def _plain(definition: OpDefinition, operand: str) -> Indices | None:
@@ -114,26 +144,25 @@ def plain_dims(indices: tuple[AffineExpr, ...]) -> Indices | None:
     return names
 
 
-def _sum_of_products(definition: OpDefinition, cast: str) -> OpDefinition:
-    """The contraction with the operands and the indices of a definition."""
-    (target,) = (assignment.target for assignment in definition.assignments)
-    elements = (
-        Access(o.name, definition.accesses[o.name][0], o.type_var)
-        for o in definition.inputs
+def _sum_of_products(
+    definition: OpDefinition, cast: str, indices: Mapping[str, tuple[AffineExpr, ...]]
+) -> OpDefinition:
+    """The contraction with the operands of a definition, indexed as is said."""
+    (output,) = definition.outputs
+    elements = [
+        Access(o.name, indices[o.name], o.type_var)
+        for o in (*definition.inputs, output)
         if o.type_var is not None
-    )
+    ]
+    target = elements.pop()
     factors = (Apply(TYPE[cast], (element,), target.type_var) for element in elements)
     product = Apply(BINARY["mul"], tuple(factors))
     written = {dim for index in target.indices for dim in index.dims}
     summed = tuple(dim for dim in definition.dims if dim not in written)
+    reduction = Reduction(BINARY["add"], summed)
+    assignment = Assignment(target, Apply(BINARY["add"], (target, product)), reduction)
     return replace(
         definition,
         operands=tuple(replace(o, index_dims=None) for o in definition.operands),
-        assignments=(
-            Assignment(
-                target,
-                Apply(BINARY["add"], (target, product)),
-                Reduction(BINARY["add"], summed),
-            ),
-        ),
+        assignments=(assignment,),
     )

@@ -7,11 +7,13 @@ is one of them, and so is whatever another tool has left there to find again.
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
+from linalg_ext.structured.extension_ops import OVERWRITE, sugar_attributes
 
 _INHERENT = frozenset(
     (
         *("operandSegmentSizes", "indexing_maps", "iterator_types", "doc", "library_call"),
         *("cast", "fun", "kind", "strides", "dilations", "permutation", "dimensions"),
+        OVERWRITE,
     )
 )
 """What the structured ops of linalg are told by; any of them may be missing on some op."""
@@ -22,11 +24,8 @@ _MEMOIZED = "linalg.memoized_indexing_maps"
 
 def discardable_attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
     """The attributes of a structured op that its meaning does not rest on, by name."""
-    return {
-        name: attribute
-        for name, attribute in op.attributes.items()
-        if name not in _INHERENT and name != _MEMOIZED
-    }
+    inherent = {*_INHERENT, _MEMOIZED, *sugar_attributes(op)}
+    return {name: value for name, value in op.attributes.items() if name not in inherent}
 
 
 def carry_over(source: ir.Operation, target: ir.Operation) -> None:

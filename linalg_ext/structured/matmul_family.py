@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from linalg_ext.bindings import ir, linalg
+from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.structured.agreement import kept_if_same
 from linalg_ext.structured.contractions import Contraction, contraction_of
+from linalg_ext.structured.maps import maps_attribute
 from linalg_ext.structured.recognition import RecognizedOp
 
 _ACCEPTED: Mapping[str, tuple[str, str, str, str]] = {
@@ -33,8 +34,6 @@ _CLASSES: Mapping[str, str] = {
     "linalg.batch_matmul": "BatchMatmulOp",
     "linalg.batch_reduce_matmul": "BatchReduceMatmulOp",
 }
-
-UNSIGNED = "#linalg.type_fn<cast_unsigned>"
 
 
 @dataclass(frozen=True)
@@ -92,8 +91,18 @@ def build_matmul(form: MatmulForm, recognized: RecognizedOp) -> ir.Operation | N
 
     None where the element types are none that upstream multiplies.
     """
-    maps = [_map(form.dims, letters) for letters in form.maps]
-    return build_with_maps(getattr(linalg, _CLASSES[form.op_name]), recognized, maps, form)
+    if not _multiplies(recognized):
+        return None
+    op = getattr(linalg, _CLASSES[form.op_name])(
+        [v.type for v in recognized.outputs if isinstance(v.type, ir.RankedTensorType)],
+        [recognized.inputs[position] for position in form.order],
+        list(recognized.outputs),
+        indexing_maps=maps_attribute([_map(form.dims, letters) for letters in form.maps]),
+    ).operation
+    if form.unsigned:
+        op.attributes["cast"] = ir.Attribute.parse("#linalg.type_fn<cast_unsigned>")
+    linalg.fill_builtin_region(op)
+    return kept_if_same(op, recognized, form.order)
 
 
 def build_matmul_of(recognized: RecognizedOp) -> ir.Operation | None:
@@ -103,32 +112,7 @@ def build_matmul_of(recognized: RecognizedOp) -> ir.Operation | None:
     return None if form is None else build_matmul(form, recognized)
 
 
-def build_with_maps(
-    op_class: Any, recognized: RecognizedOp, maps: Sequence[ir.AffineMap], form: Any
-) -> ir.Operation | None:
-    """Build a sum of products by its class and its maps; None where upstream cannot, or differs.
-
-    Args:
-        op_class: an op of upstream that takes `indexing_maps` and `cast`.
-        recognized: the op that it is built for.
-        maps: for A, B and the result.
-        form: has `order` and `unsigned`, as `MatmulForm`.
-    """
-    if not multiplies(recognized):
-        return None
-    op = op_class(
-        [v.type for v in recognized.outputs if isinstance(v.type, ir.RankedTensorType)],
-        [recognized.inputs[position] for position in form.order],
-        list(recognized.outputs),
-        indexing_maps=ir.ArrayAttr.get([ir.AffineMapAttr.get(map) for map in maps]),
-    ).operation
-    if form.unsigned:
-        op.attributes["cast"] = ir.Attribute.parse(UNSIGNED)
-    linalg.fill_builtin_region(op)
-    return kept_if_same(op, recognized, form.order)
-
-
-def multiplies(recognized: RecognizedOp) -> bool:
+def _multiplies(recognized: RecognizedOp) -> bool:
     """Whether upstream multiplies operands of these element types: of others its builder dies."""
     if not is_uniform(recognized):
         return False
@@ -145,6 +129,5 @@ def is_uniform(recognized: RecognizedOp) -> bool:
     return len({type(each) for each in types if isinstance(each, ir.ShapedType)}) == 1
 
 
-def _map(dims: str, letters: str) -> ir.AffineMap:
-    results: list[ir.AffineExpr] = [ir.AffineDimExpr.get(dims.index(each)) for each in letters]
-    return ir.AffineMap.get(len(dims), 0, results)
+def _map(dims: str, letters: str) -> AffineMap:
+    return AffineMap(tuple(dims), (), tuple(AffineDim(letter) for letter in letters))

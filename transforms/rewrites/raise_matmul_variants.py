@@ -1,11 +1,11 @@
 """Raise every spelling of a matrix product to one op with maps.
 
-A product of matrices whose operands are transposed or broadcast may be a generic, a
-`linalg.contract` or a matrix product already, and its operands may stand either way about: the
-product of a transposed result is the product of the operands changed about. All of them become
-`linalg.matmul`, `linalg.batch_matmul` or `linalg.batch_reduce_matmul`, so that one pattern on
-these three meets every one. What decides is what the op computes. Casts keep their sign, and
-discardable attributes stay. `linalg-ext-specialize-matmul` is the way back.
+A product of matrices whose operands are transposed or broadcast may be a generic, a `contract` of
+linalg or of linalg_ext, or a matrix product already, and its operands may stand either way about:
+the product of a transposed result is that of the operands changed about. All of them become
+`linalg.matmul`, `linalg.batch_matmul` or `linalg.batch_reduce_matmul`, so that one pattern on these
+three meets every one. What decides is what the op computes. Casts keep their sign, and discardable
+attributes stay. `linalg-ext-specialize-matmul` is the way back.
 
 before:
     %r = linalg.contract
@@ -31,13 +31,15 @@ from linalg_ext.structured.matmul_family import build_matmul, matmul_form
 
 from ._structured import put_in_place, read
 
-_SPELLINGS = (
-    *("linalg.generic", "linalg.contract"),
-    *("linalg.matmul", "linalg.batch_matmul", "linalg.batch_reduce_matmul"),
+_SPELLINGS = frozenset(
+    (
+        *("linalg.generic", "linalg.contract", "linalg_ext.contract"),
+        *("linalg.matmul", "linalg.batch_matmul", "linalg.batch_reduce_matmul"),
+    )
 )
 
 
-@rewrite("linalg-ext-raise-matmul-variants", on=_SPELLINGS, driver="walk")
+@rewrite("linalg-ext-raise-matmul-variants", on=_SPELLINGS.__contains__, driver="walk")
 def raise_matmul_variants(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
     """Replace any spelling of a (batched) matrix product by one op with maps."""
     product = op.operation
