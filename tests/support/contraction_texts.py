@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rewrite_texts import function
 
-SIZES = {"b": 2, "m": 3, "n": 4, "k": 5}
+SIZES = {"b": 2, "m": 3, "n": 4, "k": 5, "l": 2}
 
 
 def contraction_text(
