@@ -73,10 +73,9 @@ def build_named_form(
 
     Returns:
         The op; None where upstream has none.
-
-    Raises:
-        DTypeError: some operands are tensors and some are memrefs.
     """
+    if not recognized.is_uniform:
+        return None
     for form in named_forms(recognized) if forms is None else forms:
         inputs = [recognized.inputs[position] for position in form.order]
         built = build_named(bind(form.definition, inputs, recognized.outputs, form.attributes))
