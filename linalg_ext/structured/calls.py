@@ -11,6 +11,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.call_inputs import split_inputs
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
+from linalg_ext.definition.own_types import with_own_types
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError
 from linalg_ext.notations.operand_keywords import (
     inverses_named,
@@ -62,6 +63,9 @@ def call_on_values(
         definition, keywords, also=("outs", "emit_generic", "compute_type")
     )
     outputs = None if outs is None else _outputs(definition, outs)
+    is_mixed = compute_type is not None and _is_mixed(definition, given, outputs)
+    if is_mixed:
+        definition = with_own_types(definition)
     with all_or_nothing():
         inputs = _inputs(definition, given, outputs or [])
         shapes = _shapes(definition, inputs, outputs)
@@ -74,7 +78,7 @@ def call_on_values(
         return build(
             bound,
             emit_generic=emit_generic,
-            mapped=bool(said),
+            mapped=bool(said) or is_mixed,
             compute_type=compute_type,
         )
 
@@ -124,6 +128,20 @@ def require_insertion_point(definition: OpDefinition) -> None:
             f"{definition.name} is called on MLIR values outside an insertion point",
             cure="build it inside `with ir.InsertionPoint(block):`",
         ) from None
+
+
+def _is_mixed(
+    definition: OpDefinition, given: Sequence[Any], outputs: Sequence[ir.Value] | None
+) -> bool:
+    """Whether operands of one type variable are of several element types."""
+    values = [*zip(definition.inputs, given, strict=True)]
+    values += [*zip(definition.outputs, outputs or (), strict=False)]
+    elements: dict[str, set[str]] = {}
+    for operand, value in values:
+        kind = getattr(value, "type", None)
+        if isinstance(kind, ir.ShapedType):
+            elements.setdefault(str(operand.type_var), set()).add(str(kind.element_type))
+    return any(len(found) > 1 for found in elements.values())
 
 
 def _shapes(

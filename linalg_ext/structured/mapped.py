@@ -14,8 +14,9 @@ from linalg_ext.definition.affine import AffineMap
 from linalg_ext.definition.equivalence import canonical
 from linalg_ext.definition.functions import TYPE, Function, FunctionKind
 from linalg_ext.definition.model import OpDefinition, OperandKind
+from linalg_ext.definition.operand_maps import with_indices_of
 from linalg_ext.definition.scalar import Apply
-from linalg_ext.definition.specialization import specialize
+from linalg_ext.definition.specialization import at_rank, specialize
 from linalg_ext.errors import ArgumentError
 from linalg_ext.notations.einsum.semiring import KINDS, Semiring
 from linalg_ext.structured.categories import build_contract, build_elementwise
@@ -146,7 +147,11 @@ def _same(candidate: OpDefinition, bound: BoundOp) -> bool:
 
 def _usual(bound: BoundOp) -> OpDefinition:
     types = {name: str(element) for name, element in bound.types.items()}
-    return specialize(bound.definition, types, bound.attributes)
+    definition = bound.definition
+    if definition.is_rank_polymorphic:
+        given = {o.name: map.results for o, _, access, map in bound.slots() if access is not None}
+        definition = with_indices_of(at_rank(definition, bound.rank), given)
+    return specialize(definition, types, bound.attributes)
 
 
 def _function(definition: OpDefinition) -> Function | None:

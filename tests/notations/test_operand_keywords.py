@@ -229,6 +229,18 @@ def test_a_compute_type_is_noted_on_the_op() -> None:
         built(lambda a: ops.exp(a, compute_type="tensor<2xf32>"), "tensor<5xf32>")
 
 
+def test_operands_of_several_types_meet_in_the_compute_type() -> None:
+    text = built(
+        lambda x, y, o: ops.add(x, y, compute_type="f32", outs=[o]),
+        "tensor<5xbf16>",
+        "tensor<5xf32>",
+        "tensor<5xi8>",
+    )
+    assert '"linalg_ext.elementwise"' in text
+    with pytest.raises(ArgumentError, match="type variable T1"):
+        built(lambda x, y: ops.add(x, y), "tensor<5xbf16>", "tensor<5xf32>")
+
+
 def test_maps_on_memrefs() -> None:
     text = built(
         lambda x, y: ops.add(x, y, broadcast_x=[1], outs=[y]),
