@@ -113,7 +113,7 @@ def _has_meaning(name: str, element: ir.Type) -> bool:
 
 
 def _multiplies(element: ir.Type) -> bool:
-    """Whether upstream's body builder multiplies numbers of a type; of index it does not survive."""
+    """Whether upstream multiplies numbers of a type: its body builder does not survive index."""
     return isinstance(element, (ir.FloatType, ir.IntegerType))
 
 

@@ -98,6 +98,18 @@ NO_CATEGORY = {
         SUM,
         dims="i",
     ),
+    # Upstream's builder ends the process on it.
+    "a product of positions": generic(
+        {
+            "a": (tensor(2, 3, element="index"), "i, k"),
+            "b": (tensor(3, 2, element="index"), "k, j"),
+            "o": (tensor(2, 2, element="index"), "i, j"),
+        },
+        "%p = arith.muli %a_, %b_ : index\n%s = arith.addi %o_, %p : index\n"
+        "linalg.yield %s : index",
+        dims="ijk",
+        reduced="k",
+    ),
     "an outer product": generic(
         {"a": (tensor(3), "i"), "b": (tensor(4), "j"), "o": (tensor(3, 4), "i, j")},
         "%p = arith.mulf %a_, %b_ : f32\n%s = arith.addf %o_, %p : f32\nlinalg.yield %s : f32",

@@ -153,6 +153,22 @@ NAMELESS = {
         dims="ij",
         reduced="j",
     ),
+    "a sum over what is said to be parallel": generic(
+        {"a": (tensor(3, 4), "i, j"), "o": (tensor(3), "i")},
+        "%s = arith.addf %a_, %o_ : f32\nlinalg.yield %s : f32",
+        dims="ij",
+    ),
+    "a product of positions": generic(
+        {
+            "a": (tensor(2, 3, element="index"), "i, k"),
+            "b": (tensor(3, 2, element="index"), "k, j"),
+            "o": (tensor(2, 2, element="index"), "i, j"),
+        },
+        "%p = arith.muli %a_, %b_ : index\n%s = arith.addi %o_, %p : index\n"
+        "linalg.yield %s : index",
+        dims="ijk",
+        reduced="k",
+    ),
     "two functions": generic(
         {"a": (tensor(3), "i"), "o": (tensor(3), "i")},
         "%e = math.exp %a_ : f32\n%f = math.exp %e : f32\nlinalg.yield %f : f32",
