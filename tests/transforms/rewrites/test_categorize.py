@@ -49,6 +49,11 @@ ELEMENTWISE = {
         "%s = arith.maxui %a_, %b_ : i8\nlinalg.yield %s : i8",
         dims="i",
     ),
+    "<sin> {test.kept}": generic(  # which has no named op
+        {"a": (tensor(3, 4), "i, j"), "o": (tensor(3, 4), "i, j")},
+        "%s = math.sin %a_ : f32\nlinalg.yield %s : f32",
+        dims="ij",
+    ),
     "-> (d1, d0)>": generic(
         {"a": (tensor(3, 4), "i, j"), "b": (tensor(3, 4), "i, j"), "o": (tensor(4, 3), "j, i")},
         SUM,

@@ -276,3 +276,18 @@ def test_a_reduction_of_two_results() -> None:
     assert specialize(module)
     assert "linalg.reduce" in str(module)
     assert_same_results(parsed(text), module)
+
+
+@pytest.mark.parametrize("steps", ["specialize", "categorize", "specialize generalize"])
+def test_an_op_keeps_its_place_in_the_source(steps: str) -> None:
+    text = contraction_text("generic", "mk", "kn", "mn")
+    head, arrow, tail = text.rpartition("} -> tensor<3x4xf32>")
+    module = parsed(f'{head}{arrow} loc("model.py":7:3){tail}')
+    for step in steps.split():
+        getattr(lx.transforms, step)(module)
+    (op,) = [
+        op.operation
+        for op in module.ir.body.operations[0].regions[0].blocks[0].operations
+        if op.operation.name.startswith("linalg.")
+    ]
+    assert "model.py" in str(op.location)
