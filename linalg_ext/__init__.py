@@ -12,6 +12,7 @@ from linalg_ext.dispatch import register
 
 if TYPE_CHECKING:
     # What `_LAZY` says at run time, for type checkers and editors.
+    from linalg_ext import dialects as dialects
     from linalg_ext import errors as errors
     from linalg_ext import opdsl_defs as ops
     from linalg_ext import samples as samples
@@ -31,6 +32,7 @@ __all__ = [
     "Kernel",
     "Module",
     "compile",
+    "dialects",
     "einsum",
     "errors",
     "from_yaml",
@@ -50,6 +52,7 @@ _LAZY = {
     "Kernel": "linalg_ext.compiler:Kernel",
     "Module": "linalg_ext.module:Module",
     "compile": "linalg_ext.compiler:compile",
+    "dialects": "linalg_ext.dialects",
     "einsum": "linalg_ext.compiler.einsum:einsum",
     "errors": "linalg_ext.errors",
     "from_yaml": "linalg_ext.notations:from_yaml",

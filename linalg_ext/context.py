@@ -41,6 +41,13 @@ def register_dialect(load: DialectLoader) -> None:
             _loaders.append(load)
 
 
+def ensure_dialects(context: ir.Context) -> None:
+    """Load what `new_context` loads into a context that somebody else made; again does nothing."""
+    with _lock:
+        for load in _loaders:
+            load(context)
+
+
 def dialect_modules() -> tuple[str, ...]:
     """The Python modules that registered loaders: another process imports them to do the same."""
     with _lock:

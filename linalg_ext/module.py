@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TypeAlias
 
+import linalg_ext.dialects  # noqa: F401  # registers them for every context
 from linalg_ext import dispatch
 from linalg_ext.bindings import ir as mlir
 from linalg_ext.context import new_context

@@ -46,7 +46,7 @@ def with_positional_names(definition: OpDefinition) -> OpDefinition:
 
 def canonical(definition: OpDefinition) -> OpDefinition:
     """The canonical form: equal, and of equal hash, for definitions of the same operation."""
-    dims = _by_appearance(definition)
+    dims = by_appearance(definition)
     operands = {operand.name: f"p{i}" for i, operand in enumerate(definition.operands)}
     type_vars = [t.name for t in definition.type_vars if t.name not in PREDEFINED]
     bound = _bound_symbols(definition)
@@ -115,7 +115,7 @@ def _sorted(reduction: Reduction | None, dims: tuple[str, ...]) -> Reduction | N
     return replace(reduction, dims=tuple(sorted(reduction.dims, key=dims.index)))
 
 
-def _by_appearance(definition: OpDefinition) -> list[str]:
+def by_appearance(definition: OpDefinition) -> list[str]:
     """The dimensions in the order in which outputs, then inputs are indexed by them."""
     exprs: list[AffineExpr] = []
     for operand in (*definition.outputs, *definition.inputs):

@@ -101,11 +101,13 @@ def _build(bound: BoundOp, op_class: Any) -> ir.Operation:
 
 
 def _attributes(bound: BoundOp) -> dict[str, ir.Attribute]:
-    """The attributes of the named op; index attributes only where they are no defaults."""
+    """The attributes of the named op that are no defaults."""
     attributes = {name: _index_vector(values) for name, values in bound.attributes.given.items()}
     for operand in bound.definition.attributes:
         if operand.kind.is_function_attribute:
             function = bound.attributes.functions[operand.name]
+            if function == operand.default:
+                continue
             kind = operand.kind.value.removesuffix("_attr")
             attributes[operand.name] = ir.Attribute.parse(f"#linalg.{kind}<{function.name}>")
     return attributes

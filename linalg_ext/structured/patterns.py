@@ -77,6 +77,13 @@ def patterns(element: str) -> Mapping[str, tuple[Pattern, ...]]:
     return {op: tuple(same) for op, same in by_root.items()}
 
 
+@functools.cache
+def has_meaning(kind: FunctionKind, name: str, element: str) -> bool:
+    """Whether a function can be computed on an element type, as MLIR spells it."""
+    with new_context(), ir.Location.unknown():
+        return _pattern(FUNCTIONS[kind][name], element) is not None
+
+
 def match(node: Node | int, value: ir.Value, bound: dict[int, ir.Value]) -> bool:
     """Whether a value is computed as a pattern says; fills in what the arguments are."""
     if isinstance(node, int):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from linalg_ext.bindings import ir, linalg
 from linalg_ext.definition.accumulation import accumulation
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineSymbol
+from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.checks import check
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind, Reduction
 from linalg_ext.definition.scalar import Access, ScalarExpr, ScalarOperand
@@ -16,6 +17,10 @@ from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import ArgumentError, DefinitionError
 from linalg_ext.notations.affine_text import parse_affine_map
 from linalg_ext.structured.body import BodyReader, refusal
+from linalg_ext.structured.extension_ops import NAMES as EXTENSION_OPS
+from linalg_ext.structured.extension_ops import OVERWRITE, extension_definition
+from linalg_ext.structured.fingerprint import fingerprint
+from linalg_ext.structured.operands import bind
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,12 @@ class RecognizedOp:
     inputs: tuple[ir.Value, ...]
     outputs: tuple[ir.Value, ...]
     types: Mapping[str, str]
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether the operands are tensors alone, or memrefs alone, but for scalars."""
+        types = [value.type for value in (*self.inputs, *self.outputs)]
+        return len({type(each) for each in types if isinstance(each, ir.ShapedType)}) == 1
 
 
 def definition_of(
@@ -65,14 +76,65 @@ def recognize(
             the way.
     """
     operation = op.operation if isinstance(op, ir.OpView) else op
+    if isinstance(operation, ir.Operation) and operation.name in EXTENSION_OPS:
+        with operation.context:
+            return _recognize_extension(operation, name)
     if not isinstance(operation, ir.Operation) or not _is_structured(operation):
         named = operation.name if isinstance(operation, ir.Operation) else repr(op)
         raise ArgumentError(
             f"{named} is no structured op",
-            expected="linalg.generic, or a named op of linalg with a body, such as linalg.matmul",
+            expected="linalg.generic, a named op of linalg with a body, such as linalg.matmul, or "
+            "an op of linalg_ext",
         )
     with operation.context:
-        return _Reader(operation, merge_inputs).recognized(name)
+        return _recognize(operation, name, merge_inputs)
+
+
+_known: dict[tuple[object, ...], tuple[OpDefinition, Mapping[str, str]]] = {}
+"""What ops were read as, by what they say: a module says the same thing many times."""
+_MOST_KNOWN = 4096
+
+
+def _recognize(op: ir.Operation, name: str | None, merge_inputs: bool) -> RecognizedOp:
+    said = None if merge_inputs else fingerprint(op)
+    if said is None:
+        return _Reader(op, merge_inputs).recognized(name)
+    key = (name, *said)
+    if key not in _known:
+        read = _Reader(op, merge_inputs).recognized(name)
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        _known[key] = (read.definition, read.types)
+        return read
+    definition, types = _known[key]
+    values = tuple(op.operands)
+    count = len(definition.inputs)
+    return RecognizedOp(definition, values[:count], values[count:], types)
+
+
+def _recognize_extension(op: ir.Operation, name: str | None) -> RecognizedOp:
+    """An op of our own dialect, which has no body: its kind and its maps say what it does."""
+    try:
+        definition = extension_definition(op)
+        *inputs, output = op.operands
+        bound = bind(definition, inputs, [output], CallAttributes())
+    except ArgumentError as error:
+        raise refusal(op, error.what, "its attributes say no op", error.cure) from None
+    if OVERWRITE in op.attributes and definition.reduction_dims:
+        raise refusal(
+            op,
+            f"{op.name} overwrites what a definition with a reduction adds to",
+            "it overwrites its destination",
+            "run linalg-ext-lower-contract first",
+        )
+    types = {str(t): str(bound.types[str(t)]) for t in definition.type_vars}
+    usual = specialize(replace(definition, name=name or definition.name), types)
+    named = {
+        new.type_var.name: types[old.type_var.name]
+        for old, new in zip(definition.operands, usual.operands, strict=True)
+        if old.type_var is not None and new.type_var is not None
+    }
+    return RecognizedOp(usual, tuple(inputs), (output,), named)
 
 
 def _is_structured(op: ir.Operation) -> bool:

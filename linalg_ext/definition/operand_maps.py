@@ -1,0 +1,313 @@
+"""Explicit transposes and broadcasts of operands: the sugar, the maps, and definitions with them.
+
+An operand of an op has the indices that the definition gives it: `B[k, n]` of a matrix product. A
+call may say that what it gives is a transposed or a narrower one. With the words of
+`linalg.transpose` and `linalg.broadcast`, transpose first, then broadcast:
+
+    permutation = [1, 0]    B is given as (n, k): dimension i of B is dimension permutation[i] of it
+    broadcast = [0]         B is given as (n): dimension 0 of B is added to it
+
+or, with the same meaning, a whole map from the iteration space to what is given, as in
+`linalg.matmul`'s `indexing_maps`: `(m, n, k) -> (n, k)`.
+
+Source: the "Linalg Dialect Wish list" (Renato Golin, 2024), explicit broadcast and transpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, permutations
+
+from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap
+from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
+from linalg_ext.definition.renaming import rewrite_expression
+from linalg_ext.definition.scalar import Access, ScalarExpr
+from linalg_ext.definition.shapes import check_shapes, infer_extents
+from linalg_ext.definition.specialization import at_rank
+from linalg_ext.errors import ArgumentError
+
+Indices = tuple[AffineExpr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sugar:
+    """How an operand is given: transposed, then broadcast.
+
+    Attributes:
+        permutation: dimension `i` of the transposed operand is `permutation[i]` of what is given;
+            empty for none.
+        broadcast: the dimensions that are then added, by their positions in the result.
+    """
+
+    permutation: tuple[int, ...] = ()
+    broadcast: tuple[int, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.permutation or self.broadcast)
+
+
+def apply_sugar(natural: Indices, sugar: Sugar, subject: str) -> Indices:
+    """The indices of what is given, for an operand that an op reads by the indices `natural`.
+
+    Args:
+        natural: the operand's own indices, one for each of its dimensions.
+        sugar: the transpose and the broadcast.
+        subject: the op and the operand, for errors: `"matmul: B"`.
+
+    Raises:
+        ArgumentError: a dimension is out of range or said twice, or the permutation is none.
+    """
+    rank = len(natural)
+    for dim in sugar.broadcast:
+        if not 0 <= dim < rank:
+            raise ArgumentError(
+                f"{subject}: broadcast = {list(sugar.broadcast)} adds dimension {dim}",
+                expected=f"dimensions of the operand that the op reads: 0 to {rank - 1}"
+                if rank
+                else "none: the op reads it at rank 0",
+            )
+    if len(set(sugar.broadcast)) != len(sugar.broadcast):
+        raise ArgumentError(
+            f"{subject}: broadcast = {list(sugar.broadcast)} adds a dimension twice",
+            expected="each dimension once",
+        )
+    kept = [index for dim, index in enumerate(natural) if dim not in sugar.broadcast]
+    if not sugar.permutation:
+        return tuple(kept)
+    if sorted(sugar.permutation) != list(range(len(kept))):
+        order = ", ".join(map(str, range(len(kept))))
+        after = " that are left by the broadcast" if sugar.broadcast else ""
+        raise ArgumentError(
+            f"{subject}: permutation = {list(sugar.permutation)} is no permutation of its "
+            f"{len(kept)} dimension(s){after}",
+            expected=f"each of {order} once" if kept else "an empty permutation",
+        )
+    given = list(kept)
+    for position, source in enumerate(sugar.permutation):
+        given[source] = kept[position]
+    return tuple(given)
+
+
+def find_sugar(natural: Indices, given: Indices) -> Sugar | None:
+    """The sugar that says `given`, the shortest; None where there is none.
+
+    There is none where an index is none of the operand's own, or occurs twice.
+    """
+    if len(set(given)) != len(given) or any(index not in natural for index in given):
+        return None
+    broadcast = tuple(dim for dim, index in enumerate(natural) if index not in given)
+    kept = [index for index in natural if index in given]
+    permutation = tuple(given.index(index) for index in kept)
+    if permutation == tuple(range(len(kept))):
+        permutation = ()
+    return Sugar(permutation, broadcast)
+
+
+def apply_map(dims: Sequence[str], natural: Indices, map: AffineMap, subject: str) -> Indices:
+    """The indices that a whole map says, in the names of an op's own dimensions.
+
+    Args:
+        dims: the iteration space of the op.
+        natural: the operand's own indices.
+        map: from the iteration space to what is given.
+        subject: the op and the operand, for errors.
+
+    Raises:
+        ArgumentError: the map is of another iteration space, or indexes the operand by what the op
+            does not.
+    """
+    if map.symbols:
+        raise ArgumentError(
+            f"{subject}: its map {map} has symbols", expected="dimensions of the op alone"
+        )
+    if len(map.dims) != len(dims):
+        raise ArgumentError(
+            f"{subject}: its map {map} is of {len(map.dims)} dimension(s)",
+            expected=f"{len(dims)}, the iteration space of the op: ({', '.join(dims)})",
+        )
+    positional = AffineMap(tuple(dims), (), natural)
+    names: dict[AffineExpr, AffineExpr | int] = {
+        AffineDim(theirs): AffineDim(ours) for theirs, ours in zip(map.dims, dims, strict=True)
+    }
+    given = tuple(result.substitute(names) for result in map.results)
+    if len(set(given)) < len(given):
+        raise ArgumentError(
+            f"{subject}: its map {map} has one index twice", expected=f"each of {positional} once"
+        )
+    for result, index in zip(map.results, given, strict=True):
+        if index not in natural:
+            raise ArgumentError(
+                f"{subject}: its map {map} has the index {result}",
+                expected=f"indices of its own map {positional}, transposed or left out",
+            )
+    return given
+
+
+def with_indices_of(definition: OpDefinition, operands: Mapping[str, Indices]) -> OpDefinition:
+    """The definition with some operands read, or written, by other indices.
+
+    Each new index is one of those that the operand has; its shape follows.
+
+    Raises:
+        ArgumentError: the operands no longer say how far each dimension runs.
+    """
+
+    def moved(expr: ScalarExpr) -> ScalarExpr:
+        if isinstance(expr, Access) and expr.operand in operands:
+            return replace(expr, indices=operands[expr.operand])
+        return expr
+
+    changed = replace(
+        definition,
+        operands=tuple(
+            _reshaped(definition, operand, operands[operand.name])
+            if operand.name in operands
+            else operand
+            for operand in definition.operands
+        ),
+        assignments=tuple(
+            replace(
+                a,
+                target=replace(a.target, indices=operands.get(a.target.operand, a.target.indices)),
+                value=rewrite_expression(a.value, moved),
+            )
+            for a in definition.assignments
+        ),
+    )
+    _check_covered(changed)
+    return changed
+
+
+def natural_indices(definition: OpDefinition, operand: Operand) -> Indices:
+    """The indices by which a definition reads or writes a tensor.
+
+    Raises:
+        ArgumentError: it is no tensor, or is read in several ways.
+    """
+    if operand.kind is OperandKind.SCALAR or not operand.kind.is_tensor:
+        raise ArgumentError(
+            f"{definition.name}: {operand.name} is no tensor: it has no dimensions to map"
+        )
+    accesses = definition.accesses[operand.name]
+    if len(accesses) != 1:
+        raise ArgumentError(
+            f"{definition.name}: {operand.name} is read in {len(accesses)} ways at once",
+            cure="transpose or broadcast it before the op",
+        )
+    return accesses[0]
+
+
+def _reshaped(definition: OpDefinition, operand: Operand, indices: Indices) -> Operand:
+    natural = definition.accesses[operand.name][0]
+    by_index = dict(zip(natural, operand.shape, strict=False))
+    shape = tuple(by_index.get(index, index) for index in indices)
+    index_dims = None if operand.index_dims is None else indices
+    return replace(operand, shape=shape, index_dims=index_dims)
+
+
+def _check_covered(definition: OpDefinition) -> None:
+    found = {
+        dim
+        for accesses in definition.accesses.values()
+        for indices in accesses
+        for index in indices
+        for dim in index.dims
+    }
+    missing = [dim for dim in definition.dims if dim not in found]
+    if missing:
+        position = definition.dims.index(missing[0])
+        raise ArgumentError(
+            f"{definition.name}: no operand is indexed by dimension {missing[0]} (d{position}) of "
+            f"the iteration space ({', '.join(definition.dims)}) any more",
+            expected="maps that together cover the iteration space",
+            cure=f"leave {missing[0]} in the map of one operand",
+        )
+
+
+def readings(
+    definition: OpDefinition,
+    shapes: Mapping[str, Sequence[int | None]],
+    symbols: Mapping[str, int],
+) -> list[str]:
+    """What the author of a call may have meant whose shapes do not fit.
+
+    Each is the keyword for one input with which they would: `"broadcast_x=[1]"`.
+
+    Args:
+        definition: the op.
+        shapes: the sizes of its tensors, None for one that is not known.
+        symbols: values of the symbols that index attributes bind.
+    """
+    ranked = at_rank(definition, max((len(shape) for shape in shapes.values()), default=0))
+    if len(ranked.dims) > _MOST_DIMS or any(len(a) > 1 for a in ranked.accesses.values()):
+        return []
+    found = []
+    for operand in ranked.inputs:
+        if operand.name in shapes:
+            natural = ranked.accesses[operand.name][0]
+            for sugar in _sugars(len(natural), len(shapes[operand.name])):
+                given = apply_sugar(natural, sugar, operand.name)
+                if fits(ranked, {operand.name: given}, shapes, symbols):
+                    found.append(_keywords(operand.name, sugar))
+    return found
+
+
+_MOST_DIMS = 5
+
+
+def _sugars(natural: int, given: int) -> Iterator[Sugar]:
+    if given > natural:
+        return
+    for broadcast in combinations(range(natural), natural - given):
+        for permutation in permutations(range(given)):
+            moved = permutation if permutation != tuple(range(given)) else ()
+            if moved or broadcast:
+                yield Sugar(moved, broadcast)
+
+
+def fits(
+    definition: OpDefinition,
+    changed: Mapping[str, Indices],
+    shapes: Mapping[str, Sequence[int | None]],
+    symbols: Mapping[str, int],
+) -> bool:
+    """Whether shapes fit together, with some operands read by other indices.
+
+    Args:
+        definition: the op, at its rank.
+        changed: the other indices, by operand.
+        shapes, symbols: as of `readings`.
+    """
+    try:
+        mapped = with_indices_of(definition, changed)
+        ranks = {name: len(accesses[0]) for name, accesses in mapped.accesses.items()}
+        if any(len(shape) != ranks[name] for name, shape in shapes.items()):
+            return False
+        extents = infer_extents(mapped, shapes, symbols)
+        check_shapes(mapped, shapes, symbols, extents)
+    except ArgumentError:
+        return False
+    return True
+
+
+def _keywords(operand: str, sugar: Sugar) -> str:
+    words = []
+    if sugar.permutation:
+        words.append(f"permutation_{operand}={list(sugar.permutation)}")
+    if sugar.broadcast:
+        words.append(f"broadcast_{operand}={list(sugar.broadcast)}")
+    return ", ".join(words)
+
+
+def add_readings(
+    error: ArgumentError,
+    definition: OpDefinition,
+    shapes: Mapping[str, Sequence[int | None]],
+    symbols: Mapping[str, int],
+) -> ArgumentError:
+    """An error about shapes that do not fit, with the ways in which they would."""
+    found = readings(definition, shapes, symbols)
+    if found:
+        error.cure = f"nothing is broadcast or transposed unless said: {' or '.join(found)}"
+    return error

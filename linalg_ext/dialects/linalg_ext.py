@@ -1,0 +1,259 @@
+"""The dialect `linalg_ext`: structured ops that upstream's dialect lacks.
+
+    linalg_ext.contract      an n-ary contraction in a semiring (an einsum), by its maps
+    linalg_ext.elementwise   a function at every element, by its kind, with maps or their sugar
+    linalg_ext.yield         ends a region of an op of this dialect
+
+They are ops on tensors, without side effects; they leave as ops of linalg before bufferization.
+The generic form is their text:
+
+    %r = "linalg_ext.contract"(%a, %b, %c, %out) {indexing_maps = [
+           affine_map<(i, l, j, k) -> (i, j)>, affine_map<(i, l, j, k) -> (j, k)>,
+           affine_map<(i, l, j, k) -> (k, l)>, affine_map<(i, l, j, k) -> (i, l)>]}
+         : (tensor<2x3xf32>, tensor<3x4xf32>, tensor<4x5xf32>, tensor<2x5xf32>) -> tensor<2x5xf32>
+    %s = "linalg_ext.elementwise"(%x, %y, %out) {kind = #linalg.elementwise_kind<add>,
+           broadcast_a = [1]} : (tensor<16xf32>, tensor<16x64xf32>, tensor<16x64xf32>)
+         -> tensor<16x64xf32>
+
+The last operand is the destination. A contract adds to what it holds, unless it has the attribute
+`overwrite`; `kind` is one of the semirings of `lx.einsum`, `"+*"` where it is left out. `cast =
+#linalg.type_fn<cast_unsigned>` casts the inputs to the type of the result as unsigned integers, and
+`linalg_ext.compute_type = f32` says in what the op computes.
+"""
+
+# No `from __future__ import annotations`: the bindings read the annotations of these classes.
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from linalg_ext.bindings import ext, ir
+from linalg_ext.context import ensure_dialects
+from linalg_ext.definition.affine import AffineDim, AffineMap
+from linalg_ext.definition.attributes import CallAttributes
+from linalg_ext.definition.functions import BINARY, TERNARY, UNARY, Function
+from linalg_ext.errors import ArgumentError, ArityError, LinalgExtError
+from linalg_ext.notations.affine_text import affine_map
+from linalg_ext.notations.einsum.semiring import Semiring, semiring
+from linalg_ext.notations.einsum.subscripts import parse as parse_einsum
+from linalg_ext.structured.calls import as_values
+from linalg_ext.structured.extension_checks import COMPUTE_TYPE, check_extension_op
+from linalg_ext.structured.extension_ops import (
+    CAST,
+    KIND,
+    LETTERS,
+    MAPS,
+    OVERWRITE,
+    contract_definition,
+    elementwise_definition,
+)
+from linalg_ext.structured.operands import to_ir_map
+from linalg_ext.structured.outputs import make_outputs
+
+_Map: TypeAlias = "AffineMap | ir.AffineMap | ir.AffineMapAttr | str"
+Outs: TypeAlias = ir.Value | ir.OpView | Sequence[ir.Value | ir.OpView]
+Maps: TypeAlias = "str | Sequence[_Map]"
+"""An einsum string, `"ij,jk->ik"`, or a map for each operand, the destination last."""
+
+
+class LinalgExt(ext.Dialect, name="linalg_ext"):
+    """Structured ops that upstream's dialect lacks."""
+
+
+def _verified(op: ir.OpView) -> bool:
+    """Check an op; what is wrong becomes a diagnostic at its location."""
+    try:
+        with op.operation.context:
+            check_extension_op(op.operation)
+    except LinalgExtError as error:
+        op.operation.location.emit_error(f"'{op.operation.name}' op {error}")
+        return False
+    return True
+
+
+class _StructuredOp(LinalgExt.Operation, traits=[ext.Pure]):
+    """Inputs `a`, `b`, ... and a destination.
+
+    Each input is an optional operand of its own, counted by `operandSegmentSizes`: those of one
+    variadic operand would all have to be of one type.
+    """
+
+    __annotations__ = dict.fromkeys(LETTERS, ext.Operand[Any] | None)
+    vars().update(dict.fromkeys(LETTERS))
+
+    def verify_invariants(self) -> bool:
+        """Whether the op keeps its rules."""
+        return _verified(self)
+
+
+class ContractOp(_StructuredOp, name="contract"):
+    """An n-ary contraction in a semiring: `init[...] += a[...] * b[...] * c[...]`."""
+
+    init: ext.Operand[Any] = ext.operand(kw_only=True)
+    result: ext.Result[Any] = ext.result(kw_only=True)
+
+
+class ElementwiseOp(_StructuredOp, name="elementwise"):
+    """A function at every element, its inputs cast to the type of the result."""
+
+    init: ext.Operand[Any] = ext.operand(kw_only=True)
+    result: ext.Result[Any] = ext.result(kw_only=True)
+
+
+class YieldOp(LinalgExt.Operation, name="yield", traits=[ext.Pure, ir.IsTerminatorTrait]):
+    """Ends a region of an op of this dialect with what the region gives."""
+
+    values: Sequence[ext.Operand[Any]]
+
+    def verify_invariants(self) -> bool:
+        """Whether it ends a region of an op of this dialect."""
+        parent = self.operation.parent
+        if parent is not None and parent.name.startswith("linalg_ext."):
+            return True
+        named = "no op" if parent is None else parent.name
+        self.operation.location.emit_error(
+            f"'linalg_ext.yield' op ends a region of {named}; it belongs in one of linalg_ext"
+        )
+        return False
+
+
+def contract(
+    *inputs: ir.Value | ir.OpView,
+    outs: Outs | None = None,
+    maps: Maps,
+    kind: str | Semiring = "+*",
+    overwrite: bool = False,
+    cast: str = "cast_signed",
+    compute_type: ir.Type | str | None = None,
+) -> ir.Value:
+    """Build `linalg_ext.contract` at the current insertion point.
+
+        >>> contract(a, b, c, maps="ij,jk,kl->il")
+
+    Args:
+        inputs: tensors or scalars, 25 at most.
+        outs: the destination, which the sum is added to; where it is left out, a new tensor.
+        maps: an einsum string, or a map for each operand, the destination last: lists of
+            dimensions, which may be left out, permuted and, but for the destination, repeated.
+        kind: the semiring, as of `lx.einsum`.
+        overwrite: let what the destination holds not matter.
+        cast: how inputs become what the result is of: `"cast_signed"` or `"cast_unsigned"`.
+        compute_type: the type to compute in, where it is not that of the result.
+
+    Raises:
+        ArgumentError: operands and maps do not fit together; names them.
+    """
+    values = as_values("contract", inputs)
+    semiring_ = semiring(kind)
+    parsed = _maps(maps, len(values) + 1)
+    scalars = [i for i, value in enumerate(values) if not isinstance(value.type, ir.ShapedType)]
+    if outs is None:
+        definition = contract_definition(parsed, semiring_, overwrite=True, scalars=scalars)
+        overwrite = not definition.reduction_dims
+        (destination,) = make_outputs(definition, values, CallAttributes())
+    else:
+        (destination,) = as_values("contract", _listed(outs))
+    attributes: dict[str, ir.Attribute] = {KIND: ir.StringAttr.get(semiring_.name)}
+    if overwrite:
+        attributes[OVERWRITE] = ir.UnitAttr.get()
+    return _built(ContractOp, values, destination, parsed, attributes, cast, compute_type)
+
+
+def elementwise(
+    kind: str | Function,
+    *inputs: ir.Value | ir.OpView,
+    outs: Outs | None = None,
+    maps: Maps,
+    cast: str = "cast_signed",
+    compute_type: ir.Type | str | None = None,
+) -> ir.Value:
+    """Build `linalg_ext.elementwise` at the current insertion point.
+
+        >>> elementwise("add", x, y, maps="i,ij->ij")
+
+    Args:
+        kind: a function of `UnaryFn`, `BinaryFn` or `TernaryFn`; sums, products, greatest and least
+            take any number of operands.
+        inputs: tensors or scalars, 25 at most.
+        outs: the destination; where it is left out, a new tensor.
+        maps, cast, compute_type: as of `contract`.
+
+    Raises:
+        ArgumentError: operands and maps do not fit together; names them.
+    """
+    values = as_values("elementwise", inputs)
+    name = kind if isinstance(kind, str) else kind.name
+    function = UNARY.get(name) or BINARY.get(name) or TERNARY.get(name)
+    if function is None:
+        raise ArgumentError(f"elementwise knows no kind {name!r}")
+    parsed = _maps(maps, len(values) + 1)
+    if outs is None:
+        scalars = [i for i, v in enumerate(values) if not isinstance(v.type, ir.ShapedType)]
+        definition = elementwise_definition(parsed, function, scalars=scalars)
+        (destination,) = make_outputs(definition, values, CallAttributes())
+    else:
+        (destination,) = as_values("elementwise", _listed(outs))
+    attributes = {KIND: ir.Attribute.parse(f"#linalg.elementwise_kind<{name}>")}
+    return _built(ElementwiseOp, values, destination, parsed, attributes, cast, compute_type)
+
+
+def _built(
+    op: type[ContractOp | ElementwiseOp],
+    inputs: Sequence[ir.Value],
+    destination: ir.Value,
+    maps: Sequence[AffineMap],
+    attributes: dict[str, ir.Attribute],
+    cast: str,
+    compute_type: ir.Type | str | None,
+) -> ir.Value:
+    if not 1 <= len(inputs) <= len(LETTERS):
+        raise ArityError(
+            f"{op.OPERATION_NAME} of {len(inputs)} inputs", expected=f"1 to {len(LETTERS)}"
+        )
+    ensure_dialects(destination.context)
+    built = op(
+        **dict(zip(LETTERS, inputs, strict=False)), init=destination, result=destination.type
+    ).operation
+    attributes[MAPS] = ir.ArrayAttr.get([ir.AffineMapAttr.get(to_ir_map(map)) for map in maps])
+    if cast != "cast_signed":
+        attributes[CAST] = ir.Attribute.parse(f"#linalg.type_fn<{cast}>")
+    if compute_type is not None:
+        type_ = ir.Type.parse(compute_type) if isinstance(compute_type, str) else compute_type
+        attributes[COMPUTE_TYPE] = ir.TypeAttr.get(type_)
+    for name, attribute in attributes.items():
+        built.attributes[name] = attribute
+    try:
+        check_extension_op(built)
+    except LinalgExtError:
+        built.erase()
+        raise
+    result: ir.Value = built.results[0]
+    return result
+
+
+def _listed(outs: Outs) -> Sequence[ir.Value | ir.OpView]:
+    return outs if isinstance(outs, Sequence) else [outs]
+
+
+def _maps(maps: Maps, count: int) -> list[AffineMap]:
+    if isinstance(maps, str):
+        return _maps_of_einsum(maps, count)
+    parsed = [affine_map(map) for map in maps]
+    if len(parsed) != count:
+        raise ArityError(
+            f"there are {len(parsed)} maps for {count} operands",
+            expected="one for each, the destination last",
+        )
+    return parsed
+
+
+def _maps_of_einsum(text: str, count: int) -> list[AffineMap]:
+    subscripts = parse_einsum(text)
+    terms = [*subscripts.inputs, subscripts.output]
+    if len(terms) != count:
+        raise ArityError(f"'{text}' has {len(terms) - 1} terms for {count - 1} operands")
+    for term in terms:
+        if term.has_ellipsis:
+            subscripts.refuse("an op has no ellipsis: its rank is fixed", term.column)
+    labels = [label for term in (terms[-1], *terms[:-1]) for label in term.labels]
+    dims = tuple(dict.fromkeys(labels))
+    return [AffineMap(dims, (), tuple(map(AffineDim, term.labels))) for term in terms]

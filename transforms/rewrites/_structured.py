@@ -1,0 +1,36 @@
+"""What the rewrites of structured ops have in common: reading one, and putting one in its place."""
+
+from __future__ import annotations
+
+from linalg_ext.bindings import ir
+from linalg_ext.errors import ArgumentError, RecognitionError
+from linalg_ext.rewriting import Left, Rewriter
+from linalg_ext.structured.discardable import carry_over
+from linalg_ext.structured.recognition import RecognizedOp, recognize
+
+LIBRARY_CALL = Left("it names the library function that it calls")
+
+
+def read(op: ir.Operation) -> RecognizedOp | Left:
+    """A structured op as a definition, or why it is none."""
+    if "library_call" in op.attributes:
+        return LIBRARY_CALL
+    try:
+        return recognize(op)
+    except RecognitionError as error:
+        return Left(error.reason)
+    except ArgumentError as error:
+        return Left(error.what)
+
+
+def put_in_place(op: ir.Operation, new: ir.Operation, rewriter: Rewriter) -> bool:
+    """Replace a structured op by one that was built for it, which gets its discardable attributes.
+
+    True, as a pattern answers.
+    """
+    carry_over(op, new)
+    if len(op.results):
+        rewriter.replace_op(op, new)
+    else:
+        rewriter.erase_op(op)  # it wrote to memrefs: nobody uses anything of it
+    return True

@@ -1,0 +1,56 @@
+"""Generalize named and category ops to `linalg.generic`.
+
+Upstream's `linalg-generalize-named-ops` does it; here it says what it did, and leaves nothing on
+the ops but what their users put there. Discardable attributes stay: with `linalg_ext.compute_type`
+the generic means what the op meant with it. Ops without a body of their own, such as
+`linalg.softmax` and `linalg.pack`, are left: `linalg-ext-decompose-structured-ops` is for them.
+
+before:
+    %r = linalg.exp ins(%a : tensor<8x5xf32>) outs(%c : tensor<8x5xf32>) -> tensor<8x5xf32>
+after:
+    %r = linalg.generic {
+      indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>],
+      iterator_types = ["parallel", "parallel"]
+    } ins(%a : tensor<8x5xf32>) outs(%c : tensor<8x5xf32>) {
+    ^bb0(%x: f32, %out: f32):
+      %e = math.exp %x : f32
+      linalg.yield %e : f32
+    } -> tensor<8x5xf32>
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from linalg_ext.bindings import ir, passmanager
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.discardable import forget_memoized_maps
+from linalg_ext.transforms.lowering._walk import operations, select
+
+NAME = "linalg-ext-generalize"
+
+_PASS = "linalg-generalize-named-ops"
+_OF_BODIES = frozenset(("linalg.generic", "linalg.index", "linalg.yield"))
+
+
+@module_pass(NAME)
+def generalize(module: ir.Operation) -> Report:
+    """Replace every named and category op of linalg by `linalg.generic`."""
+    report = Report(NAME)
+    report.matched.update(_named(module))
+    manager = passmanager.PassManager("any", module.context)
+    manager.add(_PASS)
+    manager.run(module)
+    left = _named(module)
+    report.changed.update(report.matched - left)
+    for name in left:
+        report.leave(name, "it has no body: linalg-ext-decompose-structured-ops is for it")
+    for generic in operations(module, {"linalg.generic"}):
+        forget_memoized_maps(generic)
+    return report
+
+
+def _named(module: ir.Operation) -> Counter[str]:
+    """How many ops of linalg there are of each name, generics not counted."""
+    ops = select(module, lambda op: op.name.startswith("linalg.") and op.name not in _OF_BODIES)
+    return Counter(op.name for op in ops)

@@ -1,0 +1,60 @@
+"""Raise every spelling of a matrix product to one op with maps.
+
+A product of matrices whose operands are transposed or broadcast may be a generic, a `contract` of
+linalg or of linalg_ext, or a matrix product already, and its operands may stand either way about:
+the product of a transposed result is that of the operands changed about. All of them become
+`linalg.matmul`, `linalg.batch_matmul` or `linalg.batch_reduce_matmul`, so that one pattern on these
+three meets every one. What decides is what the op computes. Casts keep their sign, and discardable
+attributes stay. `linalg-ext-specialize-matmul` is the way back.
+
+before:
+    %r = linalg.contract
+           indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>,
+                            affine_map<(d0, d1, d2) -> (d1, d2)>,
+                            affine_map<(d0, d1, d2) -> (d0, d1)>]
+           ins(%a, %b : tensor<8x5xf32>, tensor<7x5xf32>)
+           outs(%c : tensor<8x7xf32>) -> tensor<8x7xf32>
+after:
+    %r = linalg.matmul indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>,
+                                        affine_map<(d0, d1, d2) -> (d1, d2)>,
+                                        affine_map<(d0, d1, d2) -> (d0, d1)>]
+           ins(%a, %b : tensor<8x5xf32>, tensor<7x5xf32>)
+           outs(%c : tensor<8x7xf32>) -> tensor<8x7xf32>
+"""
+
+from __future__ import annotations
+
+from linalg_ext.bindings import ir
+from linalg_ext.rewriting import Left, Rewriter, rewrite
+from linalg_ext.structured.contractions import contraction_of
+from linalg_ext.structured.matmul_family import build_matmul, matmul_form
+
+from ._structured import put_in_place, read
+
+_SPELLINGS = frozenset(
+    (
+        *("linalg.generic", "linalg.contract", "linalg_ext.contract"),
+        *("linalg.matmul", "linalg.batch_matmul", "linalg.batch_reduce_matmul"),
+    )
+)
+
+
+@rewrite("linalg-ext-raise-matmul-variants", on=_SPELLINGS.__contains__, driver="walk")
+def raise_matmul_variants(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
+    """Replace any spelling of a (batched) matrix product by one op with maps."""
+    product = op.operation
+    recognized = read(product)
+    if isinstance(recognized, Left):
+        return recognized
+    contraction = contraction_of(recognized)
+    if contraction is None:
+        return Left("it is no sum of products of two operands, cast to the type of the result")
+    form = matmul_form(contraction)
+    if form is None:
+        return Left("no matrix product of upstream has its dimensions")
+    if product.name == form.op_name and form.order == (0, 1):
+        return False  # it is said that way
+    matmul = build_matmul(form, recognized)
+    if matmul is None:
+        return Left("upstream's product casts or multiplies these element types in another way")
+    return put_in_place(product, matmul, rewriter)

@@ -1,0 +1,188 @@
+"""Specialize matrix products with maps to the ops that need none.
+
+`linalg.matmul` with the maps that it has anyway loses them; `linalg.contract` becomes the product
+of matrices, of a matrix and a vector, or of two vectors that it is, batched or packed ones too.
+With `explicit_transposes`, operands that the maps transpose are transposed by `linalg.transpose`
+before, and a result after: the way back from folding them in, and from
+`linalg-ext-raise-matmul-variants`. Discardable attributes stay on the product.
+
+before:
+    %r = linalg.matmul indexing_maps = [affine_map<(d0, d1, d2) -> (d2, d0)>,
+                                        affine_map<(d0, d1, d2) -> (d2, d1)>,
+                                        affine_map<(d0, d1, d2) -> (d0, d1)>]
+           ins(%a, %b : tensor<5x8xf32>, tensor<5x7xf32>)
+           outs(%c : tensor<8x7xf32>) -> tensor<8x7xf32>
+after, with explicit_transposes:
+    %e = tensor.empty() : tensor<8x5xf32>
+    %t = linalg.transpose ins(%a : tensor<5x8xf32>) outs(%e : tensor<8x5xf32>)
+           permutation = [1, 0]
+    %r = linalg.matmul ins(%t, %b : tensor<8x5xf32>, tensor<5x7xf32>)
+                       outs(%c : tensor<8x7xf32>) -> tensor<8x7xf32>
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+
+from linalg_ext.bindings import ir, linalg, tensor
+from linalg_ext.rewriting import Left, Rewriter, rewrite
+from linalg_ext.structured.constants import integer_constant
+from linalg_ext.structured.contractions import Contraction, contraction_of, rearranged
+from linalg_ext.structured.discardable import carry_over
+from linalg_ext.structured.matmul_family import build_matmul, matmul_form
+from linalg_ext.structured.named_forms import build_named_form, named_forms
+from linalg_ext.structured.patterns import producer
+from linalg_ext.structured.recognition import RecognizedOp
+
+from ._structured import put_in_place, read
+
+_WITH_MAPS = (
+    *("linalg.matmul", "linalg.batch_matmul", "linalg.batch_reduce_matmul"),
+    "linalg.contract",
+)
+
+
+@rewrite("linalg-ext-specialize-matmul", on=_WITH_MAPS, driver="walk")
+def specialize_matmul(
+    op: ir.OpView, rewriter: Rewriter, *, explicit_transposes: bool = False
+) -> bool | Left:
+    """Replace a matrix product with maps by the most specific op without any."""
+    product = op.operation
+    recognized = read(product)
+    if isinstance(recognized, Left):
+        return recognized
+    contraction = contraction_of(recognized)
+    if contraction is None:
+        return Left("it is no sum of products of two operands, cast to the type of the result")
+    if _is_plain(product, recognized, contraction):
+        return False
+    plain = _build_plain(recognized, contraction)
+    if plain is not None:
+        return put_in_place(product, plain, rewriter)
+    if not explicit_transposes:
+        return Left("no op without maps says it: its operands are transposed or broadcast")
+    return _with_transposes(product, recognized, contraction, rewriter)
+
+
+def _is_plain(product: ir.Operation, recognized: RecognizedOp, contraction: Contraction) -> bool:
+    """Whether an op says already what it says without maps."""
+    for named in named_forms(recognized):
+        if named.op_name == product.name and named.order == (0, 1):
+            return True
+    form = matmul_form(contraction)
+    return (
+        form is not None
+        and form.op_name == product.name
+        and form.is_plain
+        and (form.order == (0, 1))
+    )
+
+
+def _build_plain(recognized: RecognizedOp, contraction: Contraction) -> ir.Operation | None:
+    named = build_named_form(recognized)
+    if named is not None:
+        return named
+    form = matmul_form(contraction)  # for a cast that only the matrix products can say
+    return build_matmul(form, recognized) if form is not None and form.is_plain else None
+
+
+def _with_transposes(
+    product: ir.Operation, recognized: RecognizedOp, contraction: Contraction, rewriter: Rewriter
+) -> bool | Left:
+    if not all(isinstance(v.type, ir.RankedTensorType) for v in product.operands):
+        return Left("its operands are memrefs: there is no place to transpose them to")
+    if any(ir.RankedTensorType(v.type).encoding is not None for v in product.operands):
+        return Left("an operand has an encoding")
+    if contraction.lone:
+        return Left("an operand is broadcast")
+    choices = [
+        (order, given, wanted)
+        for order, given in (((0, 1), contraction), ((1, 0), contraction.swapped))
+        for wanted in _layouts(given)
+    ]
+    if not choices:
+        return Left("no op without maps has its dimensions")
+    order, given, wanted = min(choices, key=lambda choice: _transposes(*choice[1:]))
+    inputs = [recognized.inputs[position] for position in order]
+    (output,) = recognized.outputs
+    built: list[ir.Operation] = []
+    lhs = _transposed(inputs[0], given.a, wanted.a, built)
+    rhs = _transposed(inputs[1], given.b, wanted.b, built)
+    init = _transposed(output, given.c, wanted.c, built)
+    ordered = replace(
+        recognized.definition,
+        operands=(
+            *(recognized.definition.inputs[position] for position in order),
+            *recognized.definition.outputs,
+        ),
+    )
+    there = rearranged(replace(recognized, definition=ordered), wanted, (lhs, rhs), init)
+    plain = _build_plain(there, wanted)
+    if plain is None:
+        for op in reversed(built):
+            op.erase()
+        return Left("no op without maps says it")
+    if given.c == wanted.c:
+        return put_in_place(product, plain, rewriter)
+    back = _transpose(plain.results[0], output, [wanted.c.index(dim) for dim in given.c])
+    carry_over(product, plain)
+    rewriter.replace_op(product, back)
+    return True
+
+
+def _layouts(contraction: Contraction) -> Iterator[Contraction]:
+    """The ways to index the operands that some op without maps has."""
+    batch, rows = contraction.batch, contraction.rows
+    columns, contracted = contraction.columns, contraction.contracted
+    is_reduced_batch = len(contracted) == 2 and not batch and len(rows) == len(columns) == 1
+    is_product = len(contracted) == 1 and max(len(batch), len(rows), len(columns)) <= 1
+    if not is_product and not is_reduced_batch:
+        return
+    for *summed, inner in itertools.permutations(contracted):
+        outer = (*batch, *summed)
+        yield replace(
+            contraction,
+            a=(*outer, *rows, inner),
+            b=(*outer, inner, *columns),
+            c=(*batch, *rows, *columns),
+        )
+
+
+def _transposes(given: Contraction, wanted: Contraction) -> int:
+    """How many operands are transposed to get from one to the other."""
+    return (given.a != wanted.a) + (given.b != wanted.b) + 2 * (given.c != wanted.c)
+
+
+def _transposed(
+    value: ir.Value,
+    given: tuple[str, ...],
+    wanted: tuple[str, ...],
+    built: list[ir.Operation],
+) -> ir.Value:
+    """A tensor that is indexed by `given`, for `wanted`; the ops that make it are noted."""
+    if given == wanted:
+        return value
+    permutation = [given.index(dim) for dim in wanted]
+    shape = ir.ShapedType(value.type)
+    sizes: list[ir.Value | int] = []
+    for axis in permutation:
+        if shape.is_dynamic_dim(axis):
+            position = integer_constant(ir.IndexType.get(), axis)
+            size = tensor.DimOp(value, position)
+            built += [made for made in (producer(position), producer(size.result)) if made]
+            sizes.append(size.result)
+        else:
+            sizes.append(shape.get_dim_size(axis))
+    init = tensor.EmptyOp(sizes, shape.element_type)
+    transpose = _transpose(value, init.result, permutation)
+    built += [init.operation, transpose]
+    result: ir.Value = transpose.results[0]
+    return result
+
+
+def _transpose(value: ir.Value, init: ir.Value, permutation: list[int]) -> ir.Operation:
+    transpose: ir.Operation = linalg.TransposeOp([init.type], value, init, permutation).operation
+    linalg.fill_builtin_region(transpose)
+    return transpose
