@@ -18,13 +18,16 @@ from linalg_ext.definition.specialization import specialize
 from linalg_ext.errors import RecognitionError
 from linalg_ext.runtime.dtypes import by_mlir
 from linalg_ext.structured.casts import Scalar, cast
-from linalg_ext.structured.compute_type import NAME, clear_compute_type
+from linalg_ext.structured.compute_type import clear_compute_type, form_of
 from linalg_ext.structured.constants import number_constant
+from linalg_ext.structured.discardable import carry_over, discardable_attributes
 from linalg_ext.structured.generic import build_generic
 from linalg_ext.structured.operands import bind
 from linalg_ext.structured.outputs import RuntimeSize, sizes_of
 from linalg_ext.structured.recognition import RecognizedOp, recognize
-from linalg_ext.structured.remembered import WITH_BODY_OF_ITS_OWN, read
+
+_WITH_BODY_OF_ITS_OWN = frozenset({"linalg.generic", "linalg.map", "linalg.reduce"})
+"""Ops whose body their author writes; that of the others of linalg follows from the rest."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,8 @@ class OpInComputeType:
             ArgumentError: this is no structured op.
             RecognitionError: no definition says what the op does.
         """
-        recognized, reading = read(op)
-        return cls(op, recognized, reading.form(str(element)))
+        recognized = recognize(op)
+        return cls(op, recognized, form_of(op, recognized, element))
 
     @property
     def is_on_tensors(self) -> bool:
@@ -109,7 +112,7 @@ class OpInComputeType:
         self, inputs: Sequence[ir.Value], outputs: Sequence[ir.Value], wanted: OpDefinition
     ) -> ir.Operation | None:
         """The same named op on other operands; None where it would not compute a definition."""
-        is_named = self.op.name.startswith("linalg.") and self.op.name not in WITH_BODY_OF_ITS_OWN
+        is_named = self.op.name.startswith("linalg.") and self.op.name not in _WITH_BODY_OF_ITS_OWN
         if not is_named or not self.form.accumulates:
             return None
         results = [v.type for v in outputs if isinstance(v.type, ir.RankedTensorType)]
@@ -119,10 +122,9 @@ class OpInComputeType:
             self.op.name,
             results=results,
             operands=[*inputs, *outputs],
-            attributes={name: self.op.attributes[name] for name in self.op.attributes},
+            attributes={name: self.op.attributes[name] for name in self._inherent()},
             regions=1,
         )
-        clear_compute_type(new)
         linalg.fill_builtin_region(new)
         return new
 
@@ -163,11 +165,8 @@ class OpInComputeType:
             for keyword, group in groups
             if group
         )
-        attributes = {
-            name: str(self.op.attributes[name])
-            for name in self.op.attributes
-            if "." not in name and name != "operandSegmentSizes"
-        }
+        attributes = {name: str(self.op.attributes[name]) for name in self._inherent()}
+        attributes.pop("operandSegmentSizes", None)
         maps = attributes.pop("indexing_maps", None)
         stated = f"indexing_maps = {maps} " if maps else ""
         rest = ", ".join(f"{name} = {value}" for name, value in attributes.items())
@@ -175,6 +174,15 @@ class OpInComputeType:
         arrow = f" -> {', '.join(map(str, results))}" if results else ""
         op = f"{left}{self.op.name} {stated}{{{rest}}} {operands}{arrow}"
         return f"func.func @scratch({arguments}) {{ {op}\n return }}"
+
+    def _inherent(self) -> list[str]:
+        """The attributes that say what the op does."""
+        others = discardable_attributes(self.op)
+        return [
+            name
+            for name in self.op.attributes
+            if name not in others and not name.startswith("linalg.")
+        ]
 
     def accumulator(self, output: StoredOutput, value: ir.Value) -> ir.Value:
         """A new output of the compute type, with the initial value in it where the op reads it.
@@ -235,10 +243,9 @@ class OpInComputeType:
         return definition
 
     def _copy_attributes(self, new: ir.Operation) -> None:
-        """What others have written on the op stays on it."""
-        for name in self.op.attributes:
-            if "." in name and name != NAME:
-                new.attributes[name] = self.op.attributes[name]
+        """What others have written on the op stays on it; the compute type has done its work."""
+        carry_over(self.op, new)
+        clear_compute_type(new)
 
 
 def build_definition(

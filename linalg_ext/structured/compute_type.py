@@ -12,12 +12,15 @@ pass `linalg-ext-materialize-compute-type` turns it into plain linalg.
 from __future__ import annotations
 
 import contextlib
+import functools
 from typing import Any
 
 import numpy as np
 
 from linalg_ext.bindings import ir
+from linalg_ext.definition.compute_type import ComputeForm, in_compute_type
 from linalg_ext.definition.element_types import family
+from linalg_ext.definition.model import OpDefinition
 from linalg_ext.diagnostics import Diagnostic
 from linalg_ext.errors import (
     ArgumentError,
@@ -27,7 +30,7 @@ from linalg_ext.errors import (
     VerificationError,
 )
 from linalg_ext.runtime.dtypes import mlir_text
-from linalg_ext.structured.remembered import read
+from linalg_ext.structured.recognition import RecognizedOp, recognize
 
 NAME = "linalg_ext.compute_type"
 """The attribute; its value is a type: `f32`."""
@@ -103,6 +106,33 @@ def clear_compute_type(op: ir.Operation | ir.OpView) -> None:
         del attributes[NAME]
 
 
+def form_of(
+    op: ir.Operation | ir.OpView, recognized: RecognizedOp, element: ir.Type
+) -> ComputeForm:
+    """What an op computes in a compute type; shared by ops that are alike.
+
+    Args:
+        op: a structured op.
+        recognized: what `recognize` says of it.
+        element: the compute type.
+
+    Raises:
+        DTypeError: the compute type cannot hold the operation.
+    """
+    attributes = op.operation.attributes
+    # Told so, even where its operands are of one type and no cast shows it.
+    unsigned = "cast" in attributes and "cast_unsigned" in str(attributes["cast"])
+    types = tuple(recognized.types.items())
+    return _derived(recognized.definition, types, str(element), unsigned)
+
+
+@functools.lru_cache(maxsize=4096)
+def _derived(
+    definition: OpDefinition, types: tuple[tuple[str, str], ...], compute: str, unsigned: bool
+) -> ComputeForm:
+    return in_compute_type(definition, dict(types), compute, unsigned=unsigned)
+
+
 def check_compute_type(
     op: ir.Operation | ir.OpView, *, text: str = "", filename: str = "-"
 ) -> None:
@@ -172,7 +202,7 @@ def _check(op: ir.Operation | ir.OpView) -> None:
 def _check_form(op: ir.Operation, element: ir.Type) -> None:
     """Raise where a compute type cannot hold an op; one that no definition says may do anything."""
     with contextlib.suppress(RecognitionError, DefinitionError):
-        read(op)[1].form(str(element))
+        form_of(op, recognize(op), element)
 
 
 def _is_scalar(element: ir.Type) -> bool:

@@ -32,8 +32,7 @@ from linalg_ext.definition.scalar import Apply
 from linalg_ext.errors import ArgumentError, DTypeError, RecognitionError
 from linalg_ext.rewriting import Left, Rewriter, rewrite
 from linalg_ext.structured.compute_type import compute_type_of, set_compute_type
-from linalg_ext.structured.recognition import RecognizedOp
-from linalg_ext.structured.remembered import read
+from linalg_ext.structured.recognition import RecognizedOp, recognize
 
 _F8 = (
     *("f8E5M2", "f8E4M3", "f8E4M3FN", "f8E3M4"),
@@ -68,7 +67,7 @@ def infer_compute_type(op: ir.OpView, rewriter: Rewriter, *, target: str = "x86-
             f"target {target!r} is not known", expected=f"one of {', '.join(ACCUMULATORS)}"
         )
     try:
-        recognized, _ = read(op)
+        recognized = recognize(op)
     except RecognitionError as error:
         return Left(error.reason)
     except ArgumentError:

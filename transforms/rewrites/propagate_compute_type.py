@@ -49,13 +49,13 @@ from linalg_ext.errors import ArgumentError, DTypeError, RecognitionError
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.compute_form import OpInComputeType
 from linalg_ext.structured.compute_type import (
+    NAME,
     check_compute_type,
     compute_type_of,
+    form_of,
     ops_with_compute_type,
-    set_compute_type,
 )
-from linalg_ext.structured.recognition import RecognizedOp
-from linalg_ext.structured.remembered import read
+from linalg_ext.structured.recognition import RecognizedOp, recognize
 
 PASS = "linalg-ext-propagate-compute-type"
 
@@ -69,10 +69,11 @@ def propagate_compute_type(root: ir.Operation) -> Report:
     """
     report = Report(PASS)
     _spread(root, report)
-    chain = _Chain(report)
-    for op in ops_with_compute_type(root):
-        stated = _stated(op)
-        if stated is not None and stated.is_on_tensors:
+    ops = [op for op in ops_with_compute_type(root) if len(op.results) and _is_readable(op)]
+    chain = _Chain(report, {op.results[0]: str(compute_type_of(op)) for op in ops})
+    for op in ops:
+        stated = _stated(op)  # anew: what it writes to may have been replaced meanwhile
+        if stated is not None:
             chain.rebuild(stated)
     chain.erase_replaced()
     return report
@@ -87,6 +88,14 @@ def _stated(op: ir.Operation) -> OpInComputeType | None:
         return OpInComputeType.of(op, element)
     except RecognitionError:
         return None
+
+
+def _is_readable(op: ir.Operation) -> bool:
+    try:
+        recognize(op)
+    except RecognitionError:
+        return False
+    return True
 
 
 def _spread(root: ir.Operation, report: Report) -> None:
@@ -114,7 +123,7 @@ def _spread(root: ir.Operation, report: Report) -> None:
 def _accept(op: ir.Operation, element: str) -> str:
     """Give an element-wise op a compute type; else say why not, with no word on other ops."""
     try:
-        recognized, _ = read(op)
+        recognized = recognize(op)
     except RecognitionError as error:
         return error.reason
     except ArgumentError:
@@ -124,9 +133,10 @@ def _accept(op: ir.Operation, element: str) -> str:
     if _only_rounds(recognized):
         return "it does nothing but round"
     try:
-        set_compute_type(op, element)
+        form_of(op, recognized, ir.Type.parse(element))
     except DTypeError as error:
         return error.what
+    op.attributes[NAME] = ir.TypeAttr.get(ir.Type.parse(element))
     return ""
 
 
@@ -144,10 +154,7 @@ def _only_rounds(recognized: RecognizedOp) -> bool:
 
 def _neighbours(op: ir.Operation, element: str) -> Iterator[ir.Operation]:
     """The ops before and behind, where what passes between is of the family and no wider."""
-    stated = _stated(op)
-    if stated is None or not stated.is_on_tensors:
-        return
-    for value in stated.recognized.inputs:
+    for value in list(op.operands)[: len(op.operands) - len(op.results)]:
         if not isinstance(value.owner, ir.Block) and _fits(value, element):
             yield value.owner.operation
     for result in op.results:
@@ -165,7 +172,7 @@ def _fits(value: ir.Value, element: str) -> bool:
 def _is_read(use: ir.OpOperand) -> bool:
     """Whether a use is an input of a structured op on tensors, not what it writes to."""
     user = use.owner.operation
-    is_structured = user.name.startswith(("linalg.", "linalg_ext."))
+    is_structured = user.name.startswith(("linalg.", "linalg_ext.")) and len(user.results) > 0
     return is_structured and use.operand_number < len(user.operands) - len(user.results)
 
 
@@ -175,10 +182,12 @@ class _Chain:
 
     Attributes:
         report: what is told of it.
+        compute: the compute type of each op, by its first result.
         wide: for each result that is of the compute type from now on, the new value.
     """
 
     report: Report
+    compute: dict[ir.Value, str]
     wide: dict[ir.Value, ir.Value] = field(default_factory=dict)
     _replaced: list[ir.Operation] = field(default_factory=list)
 
@@ -252,10 +261,7 @@ class _Chain:
 
     def _stays(self, use: ir.OpOperand, element: str) -> bool:
         """Whether a use is an input of an op with the compute type."""
-        user = use.owner.operation
-        if not _is_read(use) or str(compute_type_of(user)) != element:
-            return False
-        return _stated(user) is not None
+        return _is_read(use) and self.compute.get(use.owner.operation.results[0]) == element
 
 
 def _fits_either_way(value: ir.Value, element: str) -> bool:
