@@ -183,7 +183,7 @@ class ContractionBuilder:
     def _accumulator(self, destination: ir.Value) -> ir.Value:
         """The destination in the type that is computed in."""
         sizes = [self._size(label) for label in self.call.output]
-        number = _fill_number(destination)
+        number = fill_number(destination)
         if number is not None and _holds(self.call.compute, number, self.call.cast):
             empty = tensor.EmptyOp(_dynamic(sizes), self.call.compute).result
             filled: ir.Value = linalg.fill(
@@ -305,7 +305,7 @@ def _unfilled(value: ir.Value) -> ir.Value:
     return value if fill is None else fill.operands[1]
 
 
-def _fill_number(value: ir.Value) -> float | None:
+def fill_number(value: ir.Value) -> float | None:
     """The number that a tensor is filled with, as its own type has it."""
     fill = _fill(value)
     if fill is None or fill.operands[0].type != _element(value):
