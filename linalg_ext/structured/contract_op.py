@@ -9,7 +9,16 @@ from linalg_ext.context import ensure_dialects
 from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.definition.functions import TYPE, Function
 from linalg_ext.notations.einsum.semiring import Semiring
-from linalg_ext.structured.extension_ops import CAST, CONTRACT, KIND, LETTERS, MAPS, OVERWRITE
+from linalg_ext.structured.extension_ops import (
+    CAST,
+    CONTRACT,
+    KIND,
+    LETTERS,
+    MAPS,
+    OVERWRITE,
+    SEGMENTS,
+    segments,
+)
 from linalg_ext.structured.maps import maps_attribute
 
 Labels = tuple[str, ...]
@@ -42,11 +51,10 @@ def build_contract_op(
     """
     ensure_dialects(destination.context)
     maps = [AffineMap(tuple(dims), (), tuple(map(AffineDim, own))) for own in labels]
-    segments = [*[1] * len(inputs), *[0] * (MOST_INPUTS - len(inputs)), 1]
     said: dict[str, ir.Attribute] = {
         **(attributes or {}),
         MAPS: maps_attribute(maps),
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get(segments),
+        SEGMENTS: segments(len(inputs)),
     }
     if kind.name != "+*":
         said[KIND] = ir.StringAttr.get(kind.name)

@@ -120,9 +120,7 @@ def _accumulated(target: Access, value: ScalarExpr) -> tuple[Function | None, Sc
 def _in_semiring(add: Function | None, product: ScalarExpr) -> tuple[Semiring, list[ScalarExpr]]:
     """The semiring of a sum of products, and the operands of the product."""
     fitting = [
-        kind
-        for kind in KINDS.values()
-        if not kind.is_boolean and (add is None or kind.add == add)
+        kind for kind in KINDS.values() if not kind.is_boolean and (add is None or kind.add == add)
     ]
     if add is None:
         fitting = [kind for kind in fitting if kind.name == "+*"]

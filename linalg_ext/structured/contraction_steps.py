@@ -173,7 +173,13 @@ class ContractionBuilder:
         self, step: Step, inputs: list[ir.Value], destination: ir.Value, *, overwrites: bool
     ) -> ir.Value:
         recognized = _contraction_of(
-            inputs, step.inputs, destination, step.output, self.call.kind, self.call.cast, overwrites
+            inputs,
+            step.inputs,
+            destination,
+            step.output,
+            self.call.kind,
+            self.call.cast,
+            overwrites,
         )
         op = build_most_specific(recognized) if self.named else build_plain(recognized)
         self.built.append(op)
@@ -186,9 +192,7 @@ class ContractionBuilder:
         number = fill_number(destination)
         if number is not None and _holds(self.call.compute, number, self.call.cast):
             empty = tensor.EmptyOp(_dynamic(sizes), self.call.compute).result
-            filled: ir.Value = linalg.fill(
-                number_constant(number, self.call.compute), outs=[empty]
-            )
+            filled: ir.Value = linalg.fill(number_constant(number, self.call.compute), outs=[empty])
             return filled
         return self._copied(destination, self._new(sizes, self.call.compute, neutral=False))
 
@@ -201,9 +205,7 @@ class ContractionBuilder:
             raise DTypeError(f"{value.type} is no tensor to cast")
         return copied
 
-    def _new(
-        self, sizes: Sequence[ir.Value | int], element: ir.Type, *, neutral: bool
-    ) -> ir.Value:
+    def _new(self, sizes: Sequence[ir.Value | int], element: ir.Type, *, neutral: bool) -> ir.Value:
         empty: ir.Value = tensor.EmptyOp(_dynamic(sizes), element).result
         return self._filled(empty) if neutral else empty
 

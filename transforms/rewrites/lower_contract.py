@@ -17,8 +17,9 @@ after:
 
 Dimensions that one operand alone has are summed first, repeated ones are read as diagonals. Each
 pair becomes the most specific op of upstream: `linalg.dot`, `matvec`, `matmul` with maps,
-`batch_matmul`, ..., else `linalg.contract`, else `linalg.generic`. The last adds to the destination.
-Intermediate results are of the compute type, where one is said; the sum is then cast once.
+`batch_matmul`, ..., else `linalg.contract`, else `linalg.generic`. The last one adds to the
+destination. Intermediate results are of the compute type, where one is said; the sum is then cast
+once.
 
 `explain_contraction` of `linalg_ext.structured` shows the order and what it costs.
 """

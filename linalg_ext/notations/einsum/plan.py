@@ -208,8 +208,12 @@ def cheapest_path(contraction: Contraction, cost: Cost) -> Path:
         if subset in best:
             continue
         options = (
-            (best[part][0] + best[subset ^ part][0]
-             + cost(labels[part], labels[subset ^ part], labels[subset]), (part, subset ^ part))
+            (
+                best[part][0]
+                + best[subset ^ part][0]
+                + cost(labels[part], labels[subset ^ part], labels[subset]),
+                (part, subset ^ part),
+            )
             for part in _halves(subset)
         )
         best[subset] = min(options, key=lambda option: option[0])
