@@ -61,11 +61,13 @@ def rebuilt(
     inputs: Sequence[ir.Value],
     outputs: Sequence[ir.Value],
     maps: Sequence[AffineMap],
+    changed: Mapping[str, ir.Attribute] | None = None,
 ) -> ir.Operation | None:
     """The same op on other operands and with other maps, at the current insertion point.
 
-    Attributes (the discardable ones too), location and body stay; the results are of the types of
-    the destinations. The old op is left as it is, for the caller to replace.
+    Attributes (the discardable ones too) but those that are `changed`, location and body stay; the
+    results are of the types of the destinations. The old op is left as it is, for the caller to
+    replace.
 
     Returns:
         The new op; None, and nothing built, where `refusal` or the op's verifier says no.
@@ -78,6 +80,7 @@ def rebuilt(
         if name not in extension_ops.sugar_attributes(op) or op.name not in extension_ops.NAMES
     }
     attributes[INDEXING_MAPS] = maps_attribute(maps)
+    attributes.update(changed or {})
     new = ir.Operation.create(
         op.name,
         results=[v.type for v in outputs if isinstance(v.type, ir.RankedTensorType)],
