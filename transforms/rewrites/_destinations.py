@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from linalg_ext.bindings import ir, linalg, tensor
@@ -9,7 +10,7 @@ from linalg_ext.structured import extension_ops
 from linalg_ext.structured.constants import integer_constant
 from linalg_ext.structured.maps import split_operands
 
-from ._views import producer
+from ._views import ViewKind, producer, view_of
 
 
 def reads_destination(op: ir.Operation, position: int) -> bool:
@@ -53,11 +54,20 @@ def rearranged(
     if op is not None and op.name == "arith.constant" and is_read:
         return _constant(op, value, axes, added)
     if is_read and (op is None or op.name != "tensor.empty"):
-        return None
+        return None if added else _before_transpose(value, axes)
     sizes: list[int | ir.Value] = [size_of(value, axis) for axis in axes]
     for place, size in added:
         sizes.insert(place, size)
     return empty(sizes, ir.ShapedType(value.type).element_type)
+
+
+def _before_transpose(value: ir.Value, axes: Sequence[int]) -> ir.Value | None:
+    """What a destination was before it was transposed, if its axes were in this order then."""
+    view = view_of(value)
+    if view is None or view.kind is not ViewKind.TRANSPOSE:
+        return None
+    order = [view.axes.index(axis) for axis in axes]
+    return view.source if order == list(range(view.rank)) else None
 
 
 def _constant(
@@ -142,7 +152,9 @@ def unsqueezed(value: ir.Value, like: ir.Value, units: Sequence[int]) -> ir.Valu
     kept = [axis for axis in range(shape.rank) if axis not in units]
     sizes = [size_of(like, axis) for axis in range(shape.rank)]
     dynamic = ir.ShapedType.get_dynamic_size()
-    static = [dynamic if shape.is_dynamic_dim(a) else shape.get_dim_size(a) for a in range(shape.rank)]
+    static = [
+        dynamic if shape.is_dynamic_dim(a) else shape.get_dim_size(a) for a in range(shape.rank)
+    ]
     op = ir.Operation.create(
         "tensor.expand_shape",
         results=[like.type],
@@ -159,7 +171,7 @@ def _groups(rank: int, kept: Sequence[int]) -> ir.ArrayAttr:
     """The axes of a longer shape for each axis of a shorter one: those kept begin a group."""
     index = ir.IntegerType.get_signless(64)
     starts = [0, *kept[1:], rank] if kept else [rank]
-    groups = [range(start, end) for start, end in zip(starts, starts[1:], strict=False)]
+    groups = [range(start, end) for start, end in itertools.pairwise(starts)]
     return ir.ArrayAttr.get(
         [ir.ArrayAttr.get([ir.IntegerAttr.get(index, a) for a in group]) for group in groups]
     )

@@ -16,14 +16,12 @@ from linalg_ext.rewriting import Left, Rewriter
 from linalg_ext.structured.discardable import forget_memoized_maps
 from linalg_ext.structured.maps import indexing_maps, split_operands
 
-from ._destinations import rearranged, reads_destination, squeezed, unsqueezed
+from ._destinations import reads_destination, rearranged, squeezed
 from ._targets import is_structured, may_take_maps, why_not, with_maps
-from ._views import Reading, View, ViewKind, is_unit, readings, view_of
+from ._views import Reading, View, ViewKind, is_unit, producer, readings, view_of
 
-_COPIES = {
-    "linalg.transpose": "a transpose of a memref is a copy, which others may write to",
-    "linalg.broadcast": "a broadcast of a memref is a copy, which others may write to",
-}
+_KINDS = {"linalg.transpose": ViewKind.TRANSPOSE, "linalg.broadcast": ViewKind.BROADCAST}
+_RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 
 
 def fold(
@@ -37,15 +35,14 @@ def fold(
     return folded if written is False else written
 
 
-def fold_operands(
-    op: ir.Operation, kinds: Collection[ViewKind], rewriter: Rewriter
-) -> bool | Left:
+def fold_operands(op: ir.Operation, kinds: Collection[ViewKind], rewriter: Rewriter) -> bool | Left:
     """Have an op read the sources of its inputs that are views of some kinds."""
     if not is_structured(op):
         return False
     inputs, outputs = split_operands(op)
     if not any(_may_fold(op, value, kinds) for value in inputs):
-        return _copied(inputs)
+        reason = _why_no_view(inputs, kinds)
+        return Left(reason) if reason else False
     maps = _maps(op)
     if maps is None:
         return Left("its maps are not what they must be")
@@ -53,7 +50,8 @@ def fold_operands(
     for position in range(len(inputs)):
         folding.fold(position)
     if not folding.changed:
-        return Left(folding.reason) if folding.reason else False
+        reason = folding.reason or _why_no_view(inputs, kinds)
+        return Left(reason) if reason else False
     given = [_squeezed(*pair) for pair in zip(folding.inputs, folding.units, strict=True)]
     new = with_maps(op, given, outputs, folding.maps)
     if new is None:
@@ -219,7 +217,8 @@ def _put_in_place(
         if other != position:
             result.replace_all_uses_with(new.results[other])
     for view in views:
-        rewriter.replace_op(view.owner.operation, [new.results[position]])
+        if (arranging := producer(view)) is not None:
+            rewriter.replace_op(arranging, [new.results[position]])
     rewriter.erase_op(op)
 
 
@@ -244,12 +243,16 @@ def _squeezed(value: ir.Value, units: Sequence[int]) -> ir.Value:
     return squeezed(value, units) if units else value
 
 
-def _copied(inputs: Sequence[ir.Value]) -> bool | Left:
-    """Why memrefs that a transpose or a broadcast has written are left."""
+def _why_no_view(inputs: Sequence[ir.Value], kinds: Collection[ViewKind]) -> str | None:
+    """Why what looks like a view of some kinds is none."""
     for value in inputs:
         if isinstance(value.type, ir.MemRefType):
             for use in value.uses:
-                user = use.owner.operation
-                if user.name in _COPIES and use.operand_number == 1:
-                    return Left(_COPIES[user.name])
-    return False
+                name = use.owner.operation.name
+                if _KINDS.get(name) in kinds and use.operand_number == 1:
+                    return "on memrefs a transpose or a broadcast is a copy, not a view"
+        op = producer(value)
+        is_reshape = op is not None and op.name in _RESHAPES
+        if is_reshape and ViewKind.RESHAPE in kinds and view_of(value) is None:
+            return "a reshape of it splits or joins dimensions of several elements"
+    return None

@@ -8,6 +8,7 @@ by its name.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineMap
@@ -17,13 +18,23 @@ from linalg_ext.dialects.linalg_ext import elementwise
 from linalg_ext.errors import ArgumentError, LinalgExtError, RecognitionError
 from linalg_ext.structured import extension_ops
 from linalg_ext.structured.categories import build_elementwise
-from linalg_ext.structured.discardable import carry_over, discardable_attributes, forget_memoized_maps
+from linalg_ext.structured.discardable import (
+    carry_over,
+    discardable_attributes,
+    forget_memoized_maps,
+)
 from linalg_ext.structured.maps import holds_maps, rebuilt, refusal
 from linalg_ext.structured.recognition import recognize
 
+from ._views import producer
+
+_WITH_BODIES = ("linalg.map", "linalg.reduce")
 _NO_TARGETS = frozenset(
     f"linalg.{name}"
-    for name in "broadcast fill fill_rng_2d index pack softmax transpose unpack yield".split()
+    for name in (
+        *("broadcast", "fill", "fill_rng_2d", "index", "pack"),
+        *("softmax", "transpose", "unpack", "yield"),
+    )
 )
 
 
@@ -46,7 +57,7 @@ def why_not(op: ir.Operation, maps: Sequence[AffineMap]) -> str | None:
         return refusal(op.name, maps)
     if not all(map.is_projected_permutation for map in maps):
         return "the maps of linalg.elementwise list dimensions, each once"
-    return None if _function_of(op) else f"{op.name} has no maps of its own"
+    return None if _elementwise(op) else f"{op.name} has no maps of its own"
 
 
 def with_maps(
@@ -64,34 +75,33 @@ def with_maps(
         if op.name == "linalg.generic":
             kinds["iterator_types"] = _iterator_types(op, len(maps[0].dims))
         return rebuilt(op, inputs, outputs, maps, kinds)
-    found = _function_of(op)
+    found = _elementwise(op)
     if found is None:
         return None
-    function, cast, order = found
-    inputs = [inputs[position] for position in order]
-    maps = [*(maps[position] for position in order), maps[-1]]
+    inputs = [inputs[position] for position in found.order]
+    maps = [*(maps[position] for position in found.order), maps[-1]]
     new = None
-    if cast is None:
+    if found.cast is None:
         more = discardable_attributes(op)
-        new = build_elementwise(function, inputs, outputs[0], maps, more)
-    return new or _ours(op, function, cast, inputs, outputs[0], maps)
+        new = build_elementwise(found.function, inputs, outputs[0], maps, more)
+    return new or _ours(op, found, inputs, outputs[0], maps)
 
 
 def _ours(
     op: ir.Operation,
-    function: Function,
-    cast: Function | None,
+    found: _Elementwise,
     inputs: Sequence[ir.Value],
     output: ir.Value,
     maps: Sequence[AffineMap],
 ) -> ir.Operation | None:
-    name = (cast or TYPE["cast_signed"]).name
+    name = (found.cast or TYPE["cast_signed"]).name
     try:
-        result = elementwise(function, *inputs, outs=output, maps=list(maps), cast=name)
+        result = elementwise(found.function, *inputs, outs=output, maps=list(maps), cast=name)
     except LinalgExtError:
         return None
-    new: ir.Operation = result.owner.operation
-    carry_over(op, new)
+    new = producer(result)
+    if new is not None:
+        carry_over(op, new)
     return new
 
 
@@ -102,8 +112,52 @@ def _iterator_types(op: ir.Operation, rank: int) -> ir.Attribute:
     return ir.ArrayAttr.get([*kinds, *[parallel] * (rank - len(kinds))])
 
 
-def _function_of(op: ir.Operation) -> tuple[Function, Function | None, tuple[int, ...]] | None:
-    """The function that an element-wise op applies, how it casts, and to which inputs in order."""
+@dataclass(frozen=True)
+class _Elementwise:
+    """What an element-wise op applies.
+
+    Attributes:
+        function: the function.
+        cast: how it casts its inputs; None where it does not.
+        order: which input of the op is each of the function's.
+    """
+
+    function: Function
+    cast: Function | None
+    order: tuple[int, ...]
+
+
+_known: dict[tuple[str, ...], _Elementwise | None] = {}
+
+
+def _elementwise(op: ir.Operation) -> _Elementwise | None:
+    """What an op applies, element by element; None where it is none of its kind."""
+    if op.name in _WITH_BODIES:
+        return _read_elementwise(op)
+    key = meaning_key(op)
+    if key not in _known:
+        _known[key] = _read_elementwise(op)
+    return _known[key]
+
+
+def meaning_key(op: ir.Operation) -> tuple[str, ...]:
+    """What says what a structured op does that brings no body of its own: equal for equal ops."""
+    told = {*op.attributes} - {*discardable_attributes(op)}
+    return (
+        op.name,
+        *(f"{name} = {op.attributes[name]}" for name in sorted(told)),
+        *(_element_and_rank(value.type) for value in op.operands),
+    )
+
+
+def _element_and_rank(type: ir.Type) -> str:
+    if not isinstance(type, ir.ShapedType):
+        return str(type)
+    shaped = ir.ShapedType(type)
+    return f"{shaped.rank} x {shaped.element_type}"
+
+
+def _read_elementwise(op: ir.Operation) -> _Elementwise | None:
     try:
         recognized = recognize(op)
     except (ArgumentError, RecognitionError):
@@ -131,9 +185,13 @@ def _function_of(op: ir.Operation) -> tuple[Function, Function | None, tuple[int
         if not isinstance(arg, (Access, ScalarOperand)):
             return None
         order.append(names.index(arg.operand))
-    if len(casts) > 1 or len(recognized.inputs) != len(names) or set(order) != set(range(len(names))):
+    if (
+        len(casts) > 1
+        or len(recognized.inputs) != len(names)
+        or set(order) != set(range(len(names)))
+    ):
         return None
-    return value.function, next(iter(casts), None), tuple(order)
+    return _Elementwise(value.function, next(iter(casts), None), tuple(order))
 
 
 def _is_condition(value: Apply, position: int) -> bool:

@@ -8,7 +8,7 @@ from linalg_ext.rewriting import Rewriter
 from linalg_ext.structured.discardable import carry_over
 from linalg_ext.structured.maps import indexing_maps, is_valid, maps_attribute, split_operands
 
-from ._destinations import rearranged, reads_destination, squeezed, unsqueezed
+from ._destinations import reads_destination, rearranged, squeezed, unsqueezed
 from ._folding import units_read_by_zero
 from ._targets import with_maps
 from ._views import is_unit
@@ -30,7 +30,9 @@ def drop_batch_of_one(op: ir.Operation, rewriter: Rewriter) -> bool:
         return False
     if not all(is_unit(value, axis) for value, axis in held):
         return False  # a dynamic size beside a static one: nobody has said yet that it is one
-    given = [v if axis is None else squeezed(v, [axis]) for v, axis in zip(inputs, axes, strict=False)]
+    given = [
+        v if axis is None else squeezed(v, [axis]) for v, axis in zip(inputs, axes, strict=False)
+    ]
     destination = _squeezed_destination(op, output, [axes[-1]] if axes[-1] is not None else [])
     new = linalg.MatmulOp(
         [destination.type],
@@ -46,7 +48,9 @@ def drop_batch_of_one(op: ir.Operation, rewriter: Rewriter) -> bool:
         return False
     carry_over(op, new)
     result = new.results[0]
-    rewriter.replace_op(op, [result if axes[-1] is None else unsqueezed(result, output, [axes[-1]])])
+    rewriter.replace_op(
+        op, [result if axes[-1] is None else unsqueezed(result, output, [axes[-1]])]
+    )
     return True
 
 

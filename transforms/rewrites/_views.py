@@ -1,4 +1,4 @@
-"""Values that show another value's elements in another arrangement: transposed, broadcast, reshaped.
+"""Values that show the elements of another in a new arrangement: transposed, broadcast, reshaped.
 
 A view says, for each dimension of its source, by which of its own axes that is read. An op that
 reads a view can read the source instead, by other indices: that is what folding means here.
@@ -65,9 +65,7 @@ class Reading:
         return any(isinstance(index, AffineConst) for index in self.indices)
 
 
-def readings(
-    value: ir.Value, indices: Indices, kinds: Collection[ViewKind]
-) -> Iterator[Reading]:
+def readings(value: ir.Value, indices: Indices, kinds: Collection[ViewKind]) -> Iterator[Reading]:
     """The ways to read an operand: as it stands, then looking through more and more views."""
     reading = Reading(value, indices)
     yield reading
