@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from linalg_ext.bindings import ir
@@ -33,15 +33,21 @@ class Diagnostic:
     @classmethod
     def of(cls, raw: ir.Diagnostic | ir.DiagnosticInfo) -> Diagnostic:
         """Copy a diagnostic of upstream's, which dies with its handler or its exception."""
-        place = ir.FileLineColLoc(raw.location) if _is_file_location(raw.location) else None
+        own = cls.at(raw.location, raw.message)
+        severity = str(raw.severity).rpartition(".")[2].lower()
+        return replace(own, severity=severity, notes=tuple(cls.of(note) for note in raw.notes))
+
+    @classmethod
+    def at(cls, location: ir.Location, message: str) -> Diagnostic:
+        """An error of our own at a location."""
+        place = ir.FileLineColLoc(location) if _is_file_location(location) else None
         return cls(
-            severity=str(raw.severity).rpartition(".")[2].lower(),
-            message=raw.message,
-            location=str(raw.location),
+            severity="error",
+            message=message,
+            location=str(location),
             file=place.filename if place is not None else None,
             line=place.start_line if place is not None else None,
             column=place.start_col if place is not None else None,
-            notes=tuple(cls.of(note) for note in raw.notes),
         )
 
     def to_data(self) -> dict[str, Any]:

@@ -82,10 +82,13 @@ class Module:
         context = new_context(allow_unregistered=allow_unregistered)
         with collected(context) as emitted:
             try:
-                return cls(mlir.Module.parse(text, context), filename=filename)
+                module = cls(mlir.Module.parse(text, context), filename=filename)
             except mlir.MLIRError as error:
                 found = joined(of_error(error), emitted)
-        raise _rejected(text, found, filename)
+                raise _rejected(text, found, filename) from None
+        if _holds_compute_type(text):
+            module._check_compute_types(text if isinstance(text, str) else "")
+        return module
 
     @classmethod
     def of(cls, source: ModuleLike) -> Module:
@@ -147,7 +150,7 @@ class Module:
         return Module(mlir.Module.parse(bytecode, self.context), filename=self.filename)
 
     def verify(self, *, after: str | None = None) -> None:
-        """Check every rule of every op.
+        """Check every rule of every op, and what this library says of its own attributes.
 
         Args:
             after: the pass that ran last, to name in the error.
@@ -158,6 +161,7 @@ class Module:
         with collected(self.context) as emitted:
             try:
                 if self._ir.operation.verify():
+                    self._check_compute_types()
                     return
                 found = joined(emitted)
             except mlir.MLIRError as error:
@@ -167,6 +171,12 @@ class Module:
             f"the module is invalid after {after}: {first}" if after else first,
             diagnostics=[diagnostic.shown(self.filename) for diagnostic in found],
         )
+
+    def _check_compute_types(self, text: str = "") -> None:
+        # Definitions and their notations load with it: only where a module is at hand.
+        from linalg_ext.structured.compute_type import check_compute_types
+
+        check_compute_types(self._ir.operation, text=text, filename=self.filename)
 
     def run(
         self,
@@ -223,6 +233,12 @@ class Module:
 def as_module(source: ModuleLike) -> Module:
     """`Module.of`."""
     return Module.of(source)
+
+
+def _holds_compute_type(text: str | bytes) -> bool:
+    """Whether some op may carry a compute type; bytecode has its strings in plain text."""
+    name = "linalg_ext.compute_type"
+    return name in text if isinstance(text, str) else name.encode() in text
 
 
 def _check_text(text: Any) -> None:
