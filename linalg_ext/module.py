@@ -144,15 +144,15 @@ class Module:
                 found[name] = str(mlir.TypeAttr(attributes["function_type"]).value)
         return found
 
-    def to_text(self, *, spelled: bool = False) -> str:
+    def to_text(self, *, sugar: bool = False) -> str:
         """The module as text.
 
         Args:
-            spelled: write structured ops as the "Linalg Dialect Wish list" does, with what is
+            sugar: write structured ops as the "Linalg Dialect Wish list" does, with what is
                 transposed, broadcast and computed in beside their operands, where that says it,
                 and ops of linalg_ext in their readable form. `Module.parse` reads it back.
         """
-        return to_text(self._ir) if spelled else str(self._ir)
+        return to_text(self._ir) if sugar else str(self._ir)
 
     def clone(self) -> Module:
         """A copy in the same context."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import linalg_ext.opdsl_defs as library
 from linalg_ext.bindings import ir
@@ -19,6 +20,7 @@ from linalg_ext.notations.affine_text import parse_affine_map
 from linalg_ext.notations.einsum.semiring import semiring
 from linalg_ext.notations.operand_keywords import with_operand_maps
 from linalg_ext.opdsl.op import StructuredOp
+from linalg_ext.spelling.older import is_linalg_op
 from linalg_ext.spelling.said import SpelledValues
 from linalg_ext.structured.extension_ops import (
     CAST,
@@ -38,7 +40,7 @@ class Meaning:
         definition: of fixed rank.
         attributes: those that are a part of it.
         notes: the others, which the op carries along.
-        is_mapped: whether its maps are others than those that its name says.
+        is_mapped: whether it is another op than its name says: its maps, or its casts.
     """
 
     definition: OpDefinition
@@ -59,14 +61,14 @@ def meaning_of(values: SpelledValues) -> Meaning:
         function = _kind(values, attributes)
         maps = maps or [_identity(values, "")] * (len(values.inputs) + 1)
         definition = elementwise_definition(maps, function, scalars=_scalars(values))
-        return Meaning(definition, notes=attributes)
+        return Meaning(replace(definition, name=function.name), notes=attributes)
     if values.name == "linalg.contract":
         if not maps:
             raise ArgumentError(f"{values.name}: indexing_maps is missing")
         cast = _cast(attributes)
         definition = contract_definition(maps, semiring("+*"), cast=cast, scalars=_scalars(values))
         return Meaning(definition, notes=attributes)
-    definition = _named(values.name)
+    definition = _named(values)
     if definition.is_rank_polymorphic:
         rank = len(_identity(values, definition.outputs[0].name).dims)
         definition = at_rank(definition, rank)
@@ -75,17 +77,18 @@ def meaning_of(values: SpelledValues) -> Meaning:
     own = {o.name for o in definition.attributes} & set(attributes)
     given = {name: _keyword(attributes.pop(name)) for name in sorted(own)}
     definition, resolved = _with_functions(definition, resolve_attributes(definition, given))
-    if values.compute_type is not None:
-        definition = _with_casts(definition, values)
-    return Meaning(definition, resolved, attributes, is_mapped=bool(maps))
+    is_mapped = bool(maps)
+    if values.compute_type is not None and (wide := _with_casts(definition, values)) is not None:
+        definition, is_mapped = wide, True
+    return Meaning(definition, resolved, attributes, is_mapped)
 
 
-def _named(name: str) -> OpDefinition:
-    op = getattr(library, name.removeprefix("linalg."), None)
-    if isinstance(op, StructuredOp):
+def _named(values: SpelledValues) -> OpDefinition:
+    op = getattr(library, values.name.removeprefix("linalg."), None)
+    if isinstance(op, StructuredOp) and is_linalg_op(values.name, values.output.context):
         return op.definition
     raise ArgumentError(
-        f"{name} is no op of which this can be said",
+        f"{values.name} is no op of which this can be said",
         expected="linalg.elementwise, linalg.contract, or a named structured op of linalg",
     )
 
@@ -152,11 +155,11 @@ def _with_functions(
     )
 
 
-def _with_casts(definition: OpDefinition, values: SpelledValues) -> OpDefinition:
+def _with_casts(definition: OpDefinition, values: SpelledValues) -> OpDefinition | None:
     """An element-wise op of one element type as one that casts, where its operands have several.
 
     `linalg.add` takes operands of one type. Where it is said what to compute in, each may have its
-    own.
+    own. None where there is nothing to cast.
     """
     (assignment,) = definition.assignments[:1]
     value = assignment.value
@@ -171,7 +174,7 @@ def _with_casts(definition: OpDefinition, values: SpelledValues) -> OpDefinition
         or len(value.args) != len(definition.inputs)
         or len(values.inputs) != len(definition.inputs)
     ):
-        return definition
+        return None
     maps = [
         AffineMap(definition.dims, (), definition.accesses[operand.name][0])
         for operand in (*definition.inputs, *definition.outputs)
@@ -229,5 +232,6 @@ def _word(attribute: ir.Attribute) -> str:
 def _keyword(attribute: ir.Attribute) -> object:
     """What an attribute of a named op says, as a keyword of a call would."""
     if isinstance(attribute, ir.DenseElementsAttr):
-        return [int(value) for value in attribute]
+        values: Any = attribute
+        return [int(value) for value in values]
     return _word(attribute)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 
+from linalg_ext.bindings import ir
 from linalg_ext.context import new_context
 from linalg_ext.notations.spelled import Translation, translate
 
@@ -31,9 +32,16 @@ def translated(text: str, filename: str) -> Translation:
     return translate(text, filename, _unknown())
 
 
+def is_linalg_op(name: str, context: ir.Context) -> bool:
+    """Whether an op is one of linalg, in this version of it or in another."""
+    return name in _ONCE or context.is_registered_operation(name)
+
+
+_ONCE = frozenset(f"linalg.{name}" for name in (*TRANSPOSED, *_ELEMENTWISE.split()))
+
+
 @functools.cache
 def _unknown() -> frozenset[str]:
     """Of the ops above those that this build of MLIR does not know: it is asked."""
     context = new_context()
-    names = (f"linalg.{name}" for name in (*TRANSPOSED, *_ELEMENTWISE.split()))
-    return frozenset(name for name in names if not context.is_registered_operation(name))
+    return frozenset(name for name in _ONCE if not context.is_registered_operation(name))

@@ -9,9 +9,9 @@ from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, LinalgExtError, VerificationError
 from linalg_ext.notations.spelled import SpelledOp, Translation
 from linalg_ext.notations.spelled.lexer import Span
+from linalg_ext.spelling.own_ops import build_own_op
 from linalg_ext.spelling.said import SpelledValues
 from linalg_ext.spelling.upstream_ops import build_linalg_op
-from linalg_ext.spelling.own_ops import build_own_op
 
 SPELLED = "linalg_ext.spelled"
 
@@ -50,7 +50,7 @@ def _found(root: ir.Operation) -> list[ir.Operation]:
 
 
 def _written(op: ir.Operation, translation: Translation) -> SpelledOp:
-    number = op.attributes["number"] if "number" in op.attributes else None
+    number = op.attributes.get("number", None)
     if isinstance(number, ir.IntegerAttr) and 0 <= number.value < len(translation.ops):
         return translation.ops[number.value]
     raise VerificationError(

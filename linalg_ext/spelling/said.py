@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
@@ -34,8 +35,9 @@ class SpelledValues:
     def of(cls, op: ir.Operation, spelled: SpelledOp) -> SpelledValues:
         """Read `linalg_ext.spelled`."""
         *inputs, output = op.operands
-        said = {entry.name: entry.attr for entry in ir.DictAttr(op.attributes["said"])}
-        return cls(spelled.name, tuple(inputs), output, said)
+        said: Any = op.attributes["said"]
+        words = {entry.name: entry.attr for entry in said}
+        return cls(spelled.name, tuple(inputs), output, words)
 
     @property
     def sugar(self) -> dict[str, object]:

@@ -26,7 +26,7 @@ from linalg_ext.spelling.older import TRANSPOSED
 from linalg_ext.spelling.said import SpelledValues
 from linalg_ext.structured.calls import build
 from linalg_ext.structured.extension_checks import COMPUTE_TYPE
-from linalg_ext.structured.extension_ops import LETTERS
+from linalg_ext.structured.extension_ops import CAST, KIND, LETTERS, MAPS
 from linalg_ext.structured.mapped import build_mapped
 from linalg_ext.structured.operands import BoundOp, bind, static_sizes
 
@@ -44,10 +44,14 @@ def build_linalg_op(values: SpelledValues) -> ir.Operation:
     meaning, said = _lettered(meaning, said)
     bound = _bound(meaning.definition, said, values, meaning.attributes)
     op = _built(values.name, bound, is_mapped=bool(said) or meaning.is_mapped)
+    if CAST in op.attributes and CAST not in values.said:
+        del op.attributes[CAST]  # it is the default: the op stays as it is written
     if values.compute_type is not None:
         op.attributes[COMPUTE_TYPE] = values.compute_type
-    for name, attribute in meaning.notes.items():
-        op.attributes[name] = attribute
+    # The very attributes of the text, defaults too, where the op is the one that is named there.
+    for name in values.attributes:
+        if name in meaning.notes or (op.name == values.name and name not in (MAPS, KIND)):
+            op.attributes[name] = values.attributes[name]
     return op
 
 
@@ -91,7 +95,9 @@ def _built(name: str, bound: BoundOp, *, is_mapped: bool) -> ir.Operation:
         bound, is_mapped = replace(bound, definition=named), True
     if name in _CATEGORIES and (category := build_mapped(bound)) is not None:
         return category
-    built = build(bound, mapped=is_mapped or not bound.inputs[0].context.is_registered_operation(name))
+    built = build(
+        bound, mapped=is_mapped or not bound.inputs[0].context.is_registered_operation(name)
+    )
     if isinstance(built, ir.Operation):
         return built
     value = built if isinstance(built, ir.Value) else built[0]

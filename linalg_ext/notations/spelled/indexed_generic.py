@@ -26,9 +26,7 @@ from linalg_ext.notations.spelled.lexer import Reader, Span, Token
 _NAME = "linalg.indexed_generic"
 _ITERATORS = re.compile(r"iterator_types\s*=\s*\[")
 _KIND = re.compile(r'"(parallel|reduction|window)"')
-_SEGMENTS = re.compile(
-    r"operand_segment_sizes\s*=\s*dense<\[?([\d,\s]*)\]?>\s*:\s*vector<\d+xi32>"
-)
+_SEGMENTS = re.compile(r"operand_segment_sizes\s*=\s*dense<\[?([\d,\s]*)\]?>\s*:\s*vector<\d+xi32>")
 
 
 def translate_indexed_generic(source: SourceText, start: int) -> tuple[int, int, list[Span | str]]:
@@ -77,30 +75,23 @@ def translate_indexed_generic(source: SourceText, start: int) -> tuple[int, int,
 def _body(reader: Reader, is_generic_form: bool) -> int:
     """The offset behind the brace that opens the body; the reader is left behind its end."""
     source = reader.source
-    while (token := reader.peek()).text:
-        if token.text == "{":
-            if _NAMED_BLOCK.match(source.text, token.end):
-                reader.balanced()
-                if is_generic_form:
-                    reader.expect(")", _NAME)
-                return token.end
-            reader.balanced()
-        elif token.text == "(" and is_generic_form:
-            inside = Reader(source, token.end)
-            if inside.peek().text == "{":
-                reader.next()
-            else:
-                reader.balanced()
-        elif token.text in ("(", "[", "<"):
+    while not ((token := reader.peek()).text == "{" and _LABEL.match(source.text, token.end)):
+        if not token.text:
+            reader.refuse(
+                f"{_NAME} has no body", token, "a block: { ^bb0(%i: index, %x: f32, ...): ... }"
+            )
+        opens_body = token.text == "(" and Reader(source, token.end).peek().text == "{"
+        if token.text in ("(", "[", "<", "{") and not (opens_body and is_generic_form):
             reader.balanced()
         else:
             reader.next()
-    reader.refuse(
-        f"{_NAME} has no body", reader.peek(), "a block: {{ ^bb0(%i: index, %x: f32, ...): ... }}"
-    )
+    reader.balanced()
+    if is_generic_form:
+        reader.expect(")", _NAME)
+    return token.end
 
 
-_NAMED_BLOCK = re.compile(r"(?:\s+|//[^\n]*)*\^")
+_LABEL = re.compile(r"(?:\s+|//[^\n]*)*\^")
 
 
 def _arguments(source: SourceText, body: int) -> tuple[Token, list[Span], int]:

@@ -104,6 +104,7 @@ class Reader:
         """
         opening = self.peek()
         stack = [_CLOSING[opening.text]]
+        closed = -1
         for found in _BRACKETS.finditer(self._text, opening.end):
             bracket = found[0]
             if bracket in _CLOSING:
@@ -111,18 +112,21 @@ class Reader:
             elif bracket == stack[-1]:
                 stack.pop()
                 if not stack:
-                    self.position = found.end()
-                    return self.position
+                    closed = found.end()
+                    break
             elif bracket in _CLOSING.values():
                 if in_group and bracket == ")" and stack == [">"]:
-                    self.position = found.start()
-                    return self.position
+                    closed = found.start()
+                    break
                 self.refuse(
                     f"`{bracket}` closes nothing here",
                     Token(bracket, found.start()),
                     f"`{stack[-1]}` first, for `{opening.text}` before it",
                 )
-        self.refuse(f"`{opening.text}` is never closed", opening, f"`{stack[-1]}`")
+        if closed < 0:
+            self.refuse(f"`{opening.text}` is never closed", opening, f"`{stack[-1]}`")
+        self.position = closed
+        return closed
 
     def span(self, start: int, end: int) -> Span:
         """A part of the text, on one line."""

@@ -80,7 +80,9 @@ class SpelledOp:
         return next((clause for clause in self.clauses if clause.name == name), None)
 
 
-def parse_op(source: SourceText, start: int, name: str, unknown: Collection[str]) -> SpelledOp | None:
+def parse_op(
+    source: SourceText, start: int, name: str, unknown: Collection[str]
+) -> SpelledOp | None:
     """The op whose name stands at an offset; None where upstream's own syntax says it.
 
     Args:
@@ -255,10 +257,8 @@ class _OpParser:
         while (token := reader.peek()).text not in (",", "}"):
             if not token.text:
                 reader.refuse("the attributes end too soon", token, "`}`")
-            if token.text in ("(", "[", "{", "<"):
-                end = reader.balanced()
-            else:
-                end = reader.next().end
+            is_bracket = token.text in ("(", "[", "{", "<")
+            end = reader.balanced() if is_bracket else reader.next().end
         return reader.span(start, end)
 
     def _attribute(self, name: str) -> Span:
@@ -333,7 +333,9 @@ class _OpParser:
         token = reader.next()
         if not _TYPE.fullmatch(token.text):
             reader.refuse(
-                f"{self._op.name} cannot have `{token.text}` here", token, "a type, as tensor<4xf32>"
+                f"{self._op.name} cannot have `{token.text}` here",
+                token,
+                "a type, as tensor<4xf32>",
             )
         end = token.end
         if reader.peek().text == "<":

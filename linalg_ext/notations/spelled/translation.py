@@ -21,16 +21,14 @@ from linalg_ext.notations.spelled.syntax import COMPUTE_TYPE, SpelledOp, parse_o
 MAX_INPUTS = 25
 """How many inputs `linalg_ext.spelled` has room for."""
 
-_NAME = re.compile(r'linalg(?:_ext)?\.[a-z]\w*')
-_BEFORE = frozenset("#!%@^$.\"-_")
+_NAME = re.compile(r"linalg(?:_ext)?\.[a-z]\w*")
+_BEFORE = frozenset('#!%@^$."-_')
 _WITH_BODY = frozenset(
     ("linalg.generic", "linalg.map", "linalg.reduce", "linalg.index", "linalg.yield")
 )
 _SAME_SYNTAX = ("linalg.broadcast", "linalg.transpose")
 _CUSTOM = ("linalg_ext.contract", "linalg_ext.elementwise")
-_ORDINARY = re.compile(
-    r"\s*ins\([^():%]*(?:%[\w$.#-]+[\s,]*)+:[^():%]*\)\s*outs\(%[\w$.#-]+\s*:[^():%]*\)\s*->"
-)
+_ORDINARY = re.compile(r"\s*ins\([^():]*:[^():%/]*>\)\s*outs\([^():]*:[^():%/]*>\)\s*->")
 """The usual form of a named op of upstream's, which is passed over at once."""
 
 _INDEXED = "linalg.indexed_generic"
@@ -94,6 +92,8 @@ def translate(text: str, name: str = "-", unknown: Collection[str] = ()) -> Tran
             continue  # inside what was read already
         if op_name == _INDEXED:
             builder.replace(*translate_indexed_generic(source, start))
+        elif op_name not in unknown and _ORDINARY.match(text, start + len(op_name)):
+            continue
         elif op_name not in _WITH_BODY:
             op = parse_op(source, start, op_name, unknown)
             if op is not None:
