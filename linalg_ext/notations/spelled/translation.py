@@ -28,7 +28,13 @@ _WITH_BODY = frozenset(
 )
 _SAME_SYNTAX = ("linalg.broadcast", "linalg.transpose")
 _CUSTOM = ("linalg_ext.contract", "linalg_ext.elementwise")
-_ORDINARY = re.compile(r"\s*ins\([^():]*:[^():%/]*>\)\s*outs\([^():]*:[^():%/]*>\)\s*->")
+_TYPES = r":[^()%/]*(?:>|[ ,:](?:f|bf|i)\d+)\)"
+_ORDINARY = re.compile(
+    r"\s*(?:indexing_maps\s*=\s*\[[^\]]*\]\s*)?"
+    r"(?:\{(?![^{}]*(?:broadcast_|permut|transpose_|map_|compute_type))[^{}]*\}\s*)?"
+    rf"(?:ins\([^():]*{_TYPES}\s*)?outs\([^():]*{_TYPES}"
+    r"\s*(?:->|%|\}|return\b|[a-z_]\w*\.[a-z])"
+)
 """The usual form of a named op of upstream's, which is passed over at once."""
 
 _INDEXED = "linalg.indexed_generic"
