@@ -10,8 +10,9 @@ import linalg_ext.opdsl_defs as library
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
-from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY, Function, FunctionKind
+from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY, Function
 from linalg_ext.definition.model import OpDefinition, OperandKind
+from linalg_ext.definition.own_types import with_own_types
 from linalg_ext.definition.renaming import with_values
 from linalg_ext.definition.scalar import Apply, ScalarExpr
 from linalg_ext.definition.specialization import at_rank
@@ -22,6 +23,7 @@ from linalg_ext.notations.operand_keywords import with_operand_maps
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.spelling.older import is_linalg_op
 from linalg_ext.spelling.said import SpelledValues
+from linalg_ext.structured.calls import is_mixed_type
 from linalg_ext.structured.extension_ops import (
     CAST,
     KIND,
@@ -78,8 +80,10 @@ def meaning_of(values: SpelledValues) -> Meaning:
     given = {name: _keyword(attributes.pop(name)) for name in sorted(own)}
     definition, resolved = _with_functions(definition, resolve_attributes(definition, given))
     is_mapped = bool(maps)
-    if values.compute_type is not None and (wide := _with_casts(definition, values)) is not None:
-        definition, is_mapped = wide, True
+    if values.compute_type is not None and is_mixed_type(
+        definition, values.inputs, [values.output]
+    ):
+        definition, is_mapped = with_own_types(definition), True
     return Meaning(definition, resolved, attributes, is_mapped)
 
 
@@ -153,38 +157,6 @@ def _with_functions(
         with_values(replace(definition, operands=kept), resolved),
         replace(attributes, functions=functions),
     )
-
-
-def _with_casts(definition: OpDefinition, values: SpelledValues) -> OpDefinition | None:
-    """An element-wise op of one element type as one that casts, where its operands have several.
-
-    `linalg.add` takes operands of one type. Where it is said what to compute in, each may have its
-    own. None where there is nothing to cast.
-    """
-    (assignment,) = definition.assignments[:1]
-    value = assignment.value
-    elements = {str(_element(each)) for each in (*values.inputs, values.output)}
-    type_vars = {operand.type_var for operand in (*definition.inputs, *definition.outputs)}
-    if (
-        len(elements) == 1
-        or len(type_vars) > 1
-        or assignment.reduction is not None
-        or not isinstance(value, Apply)
-        or value.function.kind is FunctionKind.TYPE
-        or len(value.args) != len(definition.inputs)
-        or len(values.inputs) != len(definition.inputs)
-    ):
-        return None
-    maps = [
-        AffineMap(definition.dims, (), definition.accesses[operand.name][0])
-        for operand in (*definition.inputs, *definition.outputs)
-    ]
-    return elementwise_definition(maps, value.function)
-
-
-def _element(value: ir.Value) -> ir.Type:
-    kind = value.type
-    return ir.ShapedType(kind).element_type if isinstance(kind, ir.ShapedType) else kind
 
 
 def _scalars(values: SpelledValues) -> list[int]:
