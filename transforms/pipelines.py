@@ -50,6 +50,7 @@ _LINALG = (
     "linalg-ext-refuse-unsupported",
     "linalg-ext-refuse-recursion",
     *_FIRST,
+    "linalg-ext-lower-elementwise",
     "linalg-ext-decompose-structured-ops",
     "linalg-ext-lower-gather-scatter",
     "linalg-ext-lower-tensor-bitcast",

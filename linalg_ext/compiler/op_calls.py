@@ -29,6 +29,12 @@ from linalg_ext.errors import (
     ShapeError,
     caller_location,
 )
+from linalg_ext.notations.operand_keywords import (
+    inverses_named,
+    operand_maps_key,
+    take_operand_maps,
+    with_operand_maps,
+)
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.structured.calls import build, results_of
@@ -70,9 +76,13 @@ def _call(
     keywords = dict(keywords)
     out = _per_output(definition, "out", keywords.pop("out", None))
     init = _per_output(definition, "init", keywords.pop("init", None))
-    dtype = _dtype(definition, keywords.pop("dtype", None))
+    dtype = _dtype(definition, "dtype", keywords.pop("dtype", None))
+    compute_type = _dtype(definition, "compute_type", keywords.pop("compute_type", None))
+    said = take_operand_maps(definition, keywords)
     given = split_inputs(definition, operands, keywords)
-    attributes = resolve_attributes(definition, keywords, also=("out", "init", "dtype"))
+    attributes = resolve_attributes(
+        definition, keywords, also=("out", "init", "dtype", "compute_type")
+    )
     inputs = {
         operand.name: _scalar(definition, operand.name, value)
         if operand.kind is OperandKind.SCALAR
@@ -89,11 +99,19 @@ def _call(
     known = {name: array.dtype for name, array in {**inits, **outs}.items()}
     dtypes = resolve_dtypes(definition, deciding, known, dtype)
     tensors = [o for o in definition.inputs if o.kind is OperandKind.INPUT_TENSOR]
+    given_shapes = {o.name: inputs[o.name].shape for o in tensors}
     known_shapes = {name: array.shape for name, array in {**inits, **outs}.items()}
-    shapes = resolve_shapes(
-        definition, {o.name: inputs[o.name].shape for o in tensors}, known_shapes, attributes
-    )
-    kernel = _kernel(op, _Call(definition, dtypes, shapes, attributes, frozenset(inits)))
+    if said:
+        every = {**given_shapes, **known_shapes}
+        natural, ranks = definition, {name: len(shape) for name, shape in every.items()}
+        definition = with_operand_maps(natural, said, ranks)
+        with inverses_named(natural, said, every, attributes.symbols):
+            shapes = resolve_shapes(definition, given_shapes, known_shapes, attributes)
+    else:
+        shapes = resolve_shapes(definition, given_shapes, known_shapes, attributes)
+    maps = operand_maps_key(definition) if said else ()
+    call = _Call(definition, dtypes, shapes, attributes, frozenset(inits), maps, compute_type)
+    kernel = _kernel(op, call)
     arguments = [
         _fitted(definition, operand, deciding[operand.name], dtypes[str(operand.type_var)])
         for operand in definition.inputs
@@ -110,13 +128,20 @@ def _call(
 
 @dataclass(frozen=True)
 class _Call:
-    """What a kernel for an op is compiled for."""
+    """What a kernel for an op is compiled for.
+
+    Attributes:
+        definition: the op, with the maps of the call.
+        maps: what tells it from the op without them; empty for none.
+    """
 
     definition: OpDefinition
     dtypes: Mapping[str, DType]
     shapes: Mapping[str, Shape]
     attributes: CallAttributes
     initialized: frozenset[str]
+    maps: tuple[object, ...]
+    compute_type: DType | None
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -125,6 +150,8 @@ class _Call:
             tuple(self.shapes.items()),
             self.attributes.key,
             self.initialized,
+            self.maps,
+            self.compute_type,
         )
 
 
@@ -187,7 +214,8 @@ def _build_function(call: _Call) -> None:
             for output in definition.outputs
         ]
         bound = bind(definition, inputs, outputs, call.attributes, unsigned_type_vars(call.dtypes))
-        func.ReturnOp(results_of(build(bound)))
+        computed = call.compute_type and ir.Type.parse(by_dtype(call.compute_type).mlir)
+        func.ReturnOp(results_of(build(bound, mapped=bool(call.maps), compute_type=computed)))
 
 
 def _per_output(definition: OpDefinition, keyword: str, value: Any) -> dict[str, Any]:
@@ -204,7 +232,7 @@ def _per_output(definition: OpDefinition, keyword: str, value: Any) -> dict[str,
     return {name: array for name, array in zip(names, values, strict=True) if array is not None}
 
 
-def _dtype(definition: OpDefinition, value: Any) -> DType | None:
+def _dtype(definition: OpDefinition, keyword: str, value: Any) -> DType | None:
     if value is None:
         return None
     try:
@@ -212,7 +240,8 @@ def _dtype(definition: OpDefinition, value: Any) -> DType | None:
         by_dtype(dtype)
     except (TypeError, DTypeError) as error:
         raise DTypeError(
-            f"{definition.name}: dtype={value!r} is no dtype that MLIR knows", notes=[str(error)]
+            f"{definition.name}: {keyword}={value!r} is no dtype that MLIR knows",
+            notes=[str(error)],
         ) from None
     return dtype
 

@@ -20,9 +20,14 @@ from linalg_ext.definition.call_inputs import split_inputs
 from linalg_ext.definition.call_shapes import Shape, resolve_shapes
 from linalg_ext.definition.model import OpDefinition, OperandKind
 from linalg_ext.errors import ArgumentError, DTypeError, LinalgExtError, ShapeError, caller_location
+from linalg_ext.notations.operand_keywords import (
+    inverses_named,
+    take_operand_maps,
+    with_operand_maps,
+)
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.runtime.dtypes import DType, by_dtype
-from linalg_ext.structured.calls import build, results_of
+from linalg_ext.structured.calls import as_element_type, build, results_of
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.operands import bind
 from linalg_ext.structured.outputs import initial_tensor
@@ -179,8 +184,10 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
             cure="give out= to the compiled function",
         )
     dtype, init = keywords.pop("dtype", None), keywords.pop("init", None)
+    compute_type = as_element_type(definition.name, keywords.pop("compute_type", None))
+    said = take_operand_maps(definition, keywords)
     given = split_inputs(definition, operands, keywords)
-    attributes = resolve_attributes(definition, keywords, also=("init", "dtype"))
+    attributes = resolve_attributes(definition, keywords, also=("init", "dtype", "compute_type"))
     inputs = {
         o.name: value if is_python_number(value) else as_traced(value)
         for o, value in zip(definition.inputs, given, strict=True)
@@ -194,12 +201,13 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
         for o in definition.inputs
         if o.kind is OperandKind.INPUT_TENSOR
     }
-    shapes = resolve_shapes(
-        definition,
-        {name: value.shape for name, value in tensors.items()},
-        {name: value.shape for name, value in inits.items()},
-        attributes,
-    )
+    given_shapes = {name: value.shape for name, value in tensors.items()}
+    known_shapes = {name: value.shape for name, value in inits.items()}
+    every = {**given_shapes, **known_shapes}
+    with inverses_named(definition, said, every, attributes.symbols):
+        ranks = {name: len(shape) for name, shape in every.items()}
+        definition = with_operand_maps(definition, said, ranks)
+        shapes = resolve_shapes(definition, given_shapes, known_shapes, attributes)
     values = [
         _cast(tensors[o.name], dtypes[str(o.type_var)]).value
         if o.name in tensors
@@ -218,7 +226,7 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
                 initial_tensor(assignment, shape, element_type(wanted), attributes, wanted)
             )
     bound = bind(definition, values, outputs, attributes, unsigned_type_vars(dtypes))
-    results = results_of(build(bound))
+    results = results_of(build(bound, mapped=bool(said), compute_type=compute_type))
     traced = tuple(
         Traced(result, dtypes[str(output.type_var)])
         for result, output in zip(results, definition.outputs, strict=True)

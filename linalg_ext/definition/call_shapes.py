@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.model import OpDefinition
+from linalg_ext.definition.operand_maps import add_readings
 from linalg_ext.definition.shapes import check_rank, check_shapes, infer_extents, output_shape
 from linalg_ext.errors import ShapeError
 
@@ -23,6 +24,18 @@ def resolve_shapes(
     Raises:
         ShapeError: shapes do not fit together, or do not determine an output's.
     """
+    try:
+        return _resolved(definition, inputs, outputs, attributes)
+    except ShapeError as error:
+        raise add_readings(error, definition, {**inputs, **outputs}, attributes.symbols) from None
+
+
+def _resolved(
+    definition: OpDefinition,
+    inputs: Mapping[str, Shape],
+    outputs: Mapping[str, Shape],
+    attributes: CallAttributes,
+) -> dict[str, Shape]:
     if definition.is_rank_polymorphic:
         return _elementwise(definition, inputs, outputs)
     shapes = {**inputs, **outputs}

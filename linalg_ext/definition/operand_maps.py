@@ -15,13 +15,16 @@ Source: the "Linalg Dialect Wish list" (Renato Golin, 2024), explicit broadcast 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations, permutations
 
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.definition.renaming import rewrite_expression
 from linalg_ext.definition.scalar import Access, ScalarExpr
+from linalg_ext.definition.shapes import check_shapes, infer_extents
+from linalg_ext.definition.specialization import at_rank
 from linalg_ext.errors import ArgumentError
 
 Indices = tuple[AffineExpr, ...]
@@ -220,3 +223,91 @@ def _check_covered(definition: OpDefinition) -> None:
             expected="maps that together cover the iteration space",
             cure=f"leave {missing[0]} in the map of one operand",
         )
+
+
+def readings(
+    definition: OpDefinition,
+    shapes: Mapping[str, Sequence[int | None]],
+    symbols: Mapping[str, int],
+) -> list[str]:
+    """What the author of a call may have meant whose shapes do not fit.
+
+    Each is the keyword for one input with which they would: `"broadcast_x=[1]"`.
+
+    Args:
+        definition: the op.
+        shapes: the sizes of its tensors, None for one that is not known.
+        symbols: values of the symbols that index attributes bind.
+    """
+    ranked = at_rank(definition, max((len(shape) for shape in shapes.values()), default=0))
+    if len(ranked.dims) > _MOST_DIMS or any(len(a) > 1 for a in ranked.accesses.values()):
+        return []
+    found = []
+    for operand in ranked.inputs:
+        if operand.name in shapes:
+            natural = ranked.accesses[operand.name][0]
+            for sugar in _sugars(len(natural), len(shapes[operand.name])):
+                given = apply_sugar(natural, sugar, operand.name)
+                if fits(ranked, {operand.name: given}, shapes, symbols):
+                    found.append(_keywords(operand.name, sugar))
+    return found
+
+
+_MOST_DIMS = 5
+
+
+def _sugars(natural: int, given: int) -> Iterator[Sugar]:
+    if given > natural:
+        return
+    for broadcast in combinations(range(natural), natural - given):
+        for permutation in permutations(range(given)):
+            moved = permutation if permutation != tuple(range(given)) else ()
+            if moved or broadcast:
+                yield Sugar(moved, broadcast)
+
+
+def fits(
+    definition: OpDefinition,
+    changed: Mapping[str, Indices],
+    shapes: Mapping[str, Sequence[int | None]],
+    symbols: Mapping[str, int],
+) -> bool:
+    """Whether shapes fit together, with some operands read by other indices.
+
+    Args:
+        definition: the op, at its rank.
+        changed: the other indices, by operand.
+        shapes, symbols: as of `readings`.
+    """
+    try:
+        mapped = with_indices_of(definition, changed)
+        ranks = {name: len(accesses[0]) for name, accesses in mapped.accesses.items()}
+        if any(len(shape) != ranks[name] for name, shape in shapes.items()):
+            return False
+        extents = infer_extents(mapped, shapes, symbols)
+        check_shapes(mapped, shapes, symbols, extents)
+    except ArgumentError:
+        return False
+    return True
+
+
+def _keywords(operand: str, sugar: Sugar) -> str:
+    words = []
+    if sugar.permutation:
+        words.append(f"permutation_{operand}={list(sugar.permutation)}")
+    if sugar.broadcast:
+        words.append(f"broadcast_{operand}={list(sugar.broadcast)}")
+    return ", ".join(words)
+
+
+def add_readings(
+    error: ArgumentError,
+    definition: OpDefinition,
+    shapes: Mapping[str, Sequence[int | None]],
+    symbols: Mapping[str, int],
+) -> ArgumentError:
+    """An error about shapes that do not fit, with the ways in which they would."""
+    found = readings(definition, shapes, symbols)
+    if found:
+        error.cure = f"nothing is broadcast or transposed unless said: {' or '.join(found)}"
+    return error

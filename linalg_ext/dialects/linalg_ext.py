@@ -32,7 +32,7 @@ from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.functions import BINARY, TERNARY, UNARY, Function
 from linalg_ext.errors import ArgumentError, ArityError, LinalgExtError
-from linalg_ext.notations.affine_text import parse_affine_map
+from linalg_ext.notations.affine_text import affine_map
 from linalg_ext.notations.einsum.semiring import Semiring, semiring
 from linalg_ext.notations.einsum.subscripts import parse as parse_einsum
 from linalg_ext.structured.calls import as_values
@@ -237,19 +237,13 @@ def _listed(outs: Outs) -> Sequence[ir.Value | ir.OpView]:
 def _maps(maps: Maps, count: int) -> list[AffineMap]:
     if isinstance(maps, str):
         return _maps_of_einsum(maps, count)
-    parsed = [map if isinstance(map, AffineMap) else parse_affine_map(_text(map)) for map in maps]
+    parsed = [affine_map(map) for map in maps]
     if len(parsed) != count:
         raise ArityError(
             f"there are {len(parsed)} maps for {count} operands",
             expected="one for each, the destination last",
         )
     return parsed
-
-
-def _text(map: object) -> str:
-    text = str(map.value if isinstance(map, ir.AffineMapAttr) else map)
-    text = text.removeprefix("AffineMap").strip()
-    return text if text.startswith("affine_map") else f"affine_map<{text}>"
 
 
 def _maps_of_einsum(text: str, count: int) -> list[AffineMap]:

@@ -43,6 +43,22 @@ def parse_affine_map(text: str) -> AffineMap:
     return _Parser(text).map()
 
 
+def affine_map(value: object) -> AffineMap:
+    """The map that something says: a map of ours or of MLIR, or a text of one.
+
+        >>> affine_map("(d0, d1) -> (d1)")
+        affine_map<(d0, d1) -> (d1)>
+
+    Raises:
+        AffineTextError: with the place in the text.
+    """
+    if isinstance(value, AffineMap):
+        return value
+    # MLIR's own print as one of the two forms that a text may have.
+    text = str(value).strip()
+    return parse_affine_map(text if text.startswith("affine_map") else f"affine_map<{text}>")
+
+
 class _Parser:
     """Recursive descent over the tokens of one map."""
 

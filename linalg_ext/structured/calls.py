@@ -11,13 +11,22 @@ from linalg_ext.bindings import ir
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.call_inputs import split_inputs
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
+from linalg_ext.definition.own_types import with_own_types
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError
+from linalg_ext.notations.operand_keywords import (
+    inverses_named,
+    take_operand_maps,
+    with_operand_maps,
+)
 from linalg_ext.opdsl.op import StructuredOp
+from linalg_ext.runtime.dtypes import by_mlir, mlir_text
 from linalg_ext.structured.atomic import all_or_nothing
 from linalg_ext.structured.constants import number_constant
+from linalg_ext.structured.extension_checks import COMPUTE_TYPE
 from linalg_ext.structured.generic import build_generic
+from linalg_ext.structured.mapped import build_mapped
 from linalg_ext.structured.named import build_named
-from linalg_ext.structured.operands import BoundOp, bind, predefined_types
+from linalg_ext.structured.operands import BoundOp, bind, predefined_types, static_sizes
 from linalg_ext.structured.outputs import make_outputs
 
 
@@ -30,8 +39,9 @@ def call_on_values(
         op: the op.
         operands: its inputs: values, or ops with one result; Python numbers for scalars.
         keywords: `outs`, its outputs, which tensors may go without; `emit_generic`, whether to
-            build `linalg.generic` even where upstream has a named op; inputs and attributes by
-            name.
+            build `linalg.generic` even where upstream has a named op; `compute_type`, what to
+            compute in where it is not the type of the result; `permutation_x`, `broadcast_x` and
+            `map_x`, how operand x is given; inputs and attributes by name.
 
     Returns:
         Its result, the results where there are several, the op itself where it writes memrefs.
@@ -46,26 +56,56 @@ def call_on_values(
     emit_generic = keywords.pop("emit_generic", False)
     if not isinstance(emit_generic, bool):
         raise ArgumentError(f"{definition.name}: emit_generic={emit_generic!r}", expected="a bool")
+    compute_type = as_element_type(definition.name, keywords.pop("compute_type", None))
+    said = take_operand_maps(definition, keywords)
     given = split_inputs(definition, operands, keywords)
-    attributes = resolve_attributes(definition, keywords, also=("outs", "emit_generic"))
+    attributes = resolve_attributes(
+        definition, keywords, also=("outs", "emit_generic", "compute_type")
+    )
     outputs = None if outs is None else _outputs(definition, outs)
-    if outputs is not None and not any(_is_number(value) for value in given):
-        inputs = _inputs(definition, given, outputs)
-        return build(bind(definition, inputs, outputs, attributes), emit_generic=emit_generic)
+    is_mixed = compute_type is not None and _is_mixed(definition, given, outputs)
+    if is_mixed:
+        definition = with_own_types(definition)
     with all_or_nothing():
         inputs = _inputs(definition, given, outputs or [])
-        if outputs is None:
-            outputs = make_outputs(definition, inputs, attributes)
-        return build(bind(definition, inputs, outputs, attributes), emit_generic=emit_generic)
+        shapes = _shapes(definition, inputs, outputs)
+        with inverses_named(definition, said, shapes, attributes.symbols):
+            ranks = {name: len(shape) for name, shape in shapes.items()}
+            mapped = with_operand_maps(definition, said, ranks)
+            if outputs is None:
+                outputs = make_outputs(mapped, inputs, attributes)
+            bound = bind(mapped, inputs, outputs, attributes)
+        return build(
+            bound,
+            emit_generic=emit_generic,
+            mapped=bool(said) or is_mixed,
+            compute_type=compute_type,
+        )
 
 
 def build(
-    bound: BoundOp, *, emit_generic: bool = False
+    bound: BoundOp,
+    *,
+    emit_generic: bool = False,
+    mapped: bool = False,
+    compute_type: ir.Type | None = None,
 ) -> ir.Value | ir.OpResultList | ir.Operation:
-    """Build a bound op; see `call_on_values` for what it answers."""
+    """Build a bound op; see `call_on_values` for what it answers.
+
+    Args:
+        bound: the op.
+        emit_generic: build `linalg.generic` even where there is a named op.
+        mapped: whether its operands have other maps than its definition had: it becomes one of
+            the ops that carry their maps, where one of these can say it.
+        compute_type: the type to compute in, where it is not that of the result.
+    """
     operation = None if emit_generic else build_named(bound)
+    if operation is None and mapped and not emit_generic:
+        operation = build_mapped(bound)
     if operation is None:
         operation = build_generic(bound)
+    if compute_type is not None:
+        operation.attributes[COMPUTE_TYPE] = ir.TypeAttr.get(compute_type)
     results = operation.results
     if len(results) == 0:
         return operation
@@ -87,6 +127,50 @@ def require_insertion_point(definition: OpDefinition) -> None:
         raise ArgumentError(
             f"{definition.name} is called on MLIR values outside an insertion point",
             cure="build it inside `with ir.InsertionPoint(block):`",
+        ) from None
+
+
+def _is_mixed(
+    definition: OpDefinition, given: Sequence[Any], outputs: Sequence[ir.Value] | None
+) -> bool:
+    """Whether operands of one type variable are of several element types."""
+    values = [*zip(definition.inputs, given, strict=True)]
+    values += [*zip(definition.outputs, outputs or (), strict=False)]
+    elements: dict[str, set[str]] = {}
+    for operand, value in values:
+        kind = getattr(value, "type", None)
+        if isinstance(kind, ir.ShapedType):
+            elements.setdefault(str(operand.type_var), set()).add(str(kind.element_type))
+    return any(len(found) > 1 for found in elements.values())
+
+
+def _shapes(
+    definition: OpDefinition, inputs: Sequence[ir.Value], outputs: Sequence[ir.Value] | None
+) -> dict[str, list[int | None]]:
+    known = [*zip(definition.inputs, inputs, strict=True)]
+    known += [*zip(definition.outputs, outputs or (), strict=False)]
+    return {
+        operand.name: static_sizes(value)
+        for operand, value in known
+        if operand.kind.is_tensor and isinstance(value.type, (ir.RankedTensorType, ir.MemRefType))
+    }
+
+
+def as_element_type(op: str, given: object) -> ir.Type | None:
+    """The element type that `compute_type=` names: one of MLIR, its text, or a dtype.
+
+    Raises:
+        DTypeError: it is none.
+    """
+    if given is None or isinstance(given, ir.Type):
+        return given
+    try:
+        text = given if isinstance(given, str) and by_mlir(given) else mlir_text(np.dtype(given))  # type: ignore[call-overload]
+        return ir.Type.parse(text)
+    except (TypeError, DTypeError):
+        raise DTypeError(
+            f"{op}: compute_type={given!r} is no element type",
+            expected="a dtype, an MLIR type, or its text: numpy.float32, 'f32'",
         ) from None
 
 

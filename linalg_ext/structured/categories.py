@@ -30,6 +30,9 @@ def elementwise_refusal(
     computed = elements[1:] if function.name == "select" else elements
     if len({str(element) for element in computed}) > 1:
         return "linalg.elementwise casts nothing"
+    if len(inputs) != function.kind.arity:
+        # Its verifier would let more pass, and its body does not read them.
+        return f"linalg.elementwise takes {function.kind.arity} operand(s) for {function.name}"
     if function.name not in _kinds():
         return f"linalg.elementwise has no kind {function.name}"
     if not _has_meaning(function.name, computed[-1]):

@@ -28,6 +28,7 @@ ELEMENTWISE = "linalg_ext.elementwise"
 NAMES = (CONTRACT, ELEMENTWISE)
 
 MAPS, KIND, CAST, OVERWRITE = "indexing_maps", "kind", "cast", "overwrite"
+SEGMENTS = "operandSegmentSizes"
 SUGAR_WORDS = {"permutation": "permutation", "permute": "permutation", "broadcast": "broadcast"}
 """What an attribute such as `permute_a` begins with, and what it means."""
 
@@ -70,6 +71,18 @@ def sugar_attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
         for name, attribute in op.attributes.items()
         if name.partition("_")[0] in words and name.partition("_")[2]
     }
+
+
+def own_attributes(op: ir.Operation) -> set[str]:
+    """The names of the attributes that say what an op of ours is; the others are notes on it."""
+    own = {MAPS, KIND, CAST, OVERWRITE, SEGMENTS, *sugar_attributes(op)}
+    return own & set(op.attributes)
+
+
+def segments(inputs: int) -> ir.Attribute:
+    """The attribute that says how many inputs an op of ours has."""
+    absent = [0] * (len(LETTERS) - inputs)
+    return ir.DenseI32ArrayAttr.get([*[1] * inputs, *absent, 1])
 
 
 def operand_letters(count: int) -> list[str]:

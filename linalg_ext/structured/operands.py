@@ -17,6 +17,7 @@ from linalg_ext.definition.affine import (
 )
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.model import IteratorType, OpDefinition, Operand, OperandKind
+from linalg_ext.definition.operand_maps import add_readings
 from linalg_ext.definition.scalar import Access
 from linalg_ext.definition.shapes import check_shapes, infer_extents
 from linalg_ext.definition.types import PREDEFINED
@@ -158,10 +159,14 @@ def bind(
     operands = (*definition.inputs, *definition.outputs)
     types = bind_types(definition, operands, (*inputs, *outputs))
     _check_semantics(definition, inputs, outputs)
-    if definition.is_rank_polymorphic:
-        _check_ranks(definition, inputs, outputs)
-    else:
-        _check_static_shapes(definition, (*inputs, *outputs), attributes)
+    try:
+        if definition.is_rank_polymorphic:
+            _check_ranks(definition, inputs, outputs)
+        else:
+            _check_static_shapes(definition, (*inputs, *outputs), attributes)
+    except ShapeError as error:
+        shapes = _static_shapes(definition, (*inputs, *outputs))
+        raise add_readings(error, definition, shapes, attributes.symbols) from None
     return BoundOp(definition, tuple(inputs), tuple(outputs), attributes, types, unsigned)
 
 
@@ -205,10 +210,16 @@ def _check_semantics(
 def _check_static_shapes(
     definition: OpDefinition, values: Sequence[ir.Value], attributes: CallAttributes
 ) -> None:
-    operands = zip((*definition.inputs, *definition.outputs), values, strict=True)
-    shapes = {o.name: static_sizes(value) for o, value in operands if o.kind.is_tensor}
+    shapes = _static_shapes(definition, values)
     extents = infer_extents(definition, shapes, attributes.symbols)
     check_shapes(definition, shapes, attributes.symbols, extents)
+
+
+def _static_shapes(
+    definition: OpDefinition, values: Sequence[ir.Value]
+) -> dict[str, list[int | None]]:
+    operands = zip((*definition.inputs, *definition.outputs), values, strict=True)
+    return {o.name: static_sizes(value) for o, value in operands if o.kind.is_tensor}
 
 
 def static_sizes(value: ir.Value) -> list[int | None]:

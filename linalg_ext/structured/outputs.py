@@ -8,12 +8,13 @@ from linalg_ext.bindings import arith, ir, linalg, tensor
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.initial import initial_number
 from linalg_ext.definition.model import Assignment, OpDefinition, OperandKind
+from linalg_ext.definition.operand_maps import add_readings
 from linalg_ext.definition.shapes import check_shapes, infer_extents, output_shape
 from linalg_ext.definition.types import PREDEFINED
 from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
 from linalg_ext.runtime.dtypes import DType, by_mlir
 from linalg_ext.structured.constants import integer_constant, number_constant
-from linalg_ext.structured.operands import bind_types
+from linalg_ext.structured.operands import bind_types, static_sizes
 
 
 class RuntimeSize:
@@ -116,11 +117,29 @@ def _output_shapes(
                 f"{definition.name}: no input has a shape",
                 cure="give the output as outs=[...]",
             )
+        _check_one_shape(definition, tensors)
         return [tuple(ranked[0])] * len(definition.outputs)
     extents = infer_extents(definition, shapes, attributes.symbols)
     outputs = [output_shape(definition, o.name, extents) for o in definition.outputs]
     check_shapes(definition, shapes, attributes.symbols, extents)
     return outputs
+
+
+def _check_one_shape(definition: OpDefinition, tensors: Mapping[str, ir.Value]) -> None:
+    """Raise where the inputs of an element-wise op differ in what is known of their shapes."""
+    shapes = {name: static_sizes(value) for name, value in tensors.items()}
+    ranked = {name: shape for name, shape in shapes.items() if shape}
+    (first, shape), *others = ranked.items()
+    for name, other in others:
+        if len(other) != len(shape) or any(
+            None not in (x, y) and x != y for x, y in zip(shape, other, strict=True)
+        ):
+            error = ShapeError(
+                f"{definition.name}: {name} is of type {tensors[name].type}, but {first} is of "
+                f"type {tensors[first].type}",
+                expected="operands of one shape, or inputs of rank 0",
+            )
+            raise add_readings(error, definition, shapes, {})
 
 
 def _element(definition: OpDefinition, output: object, types: Mapping[str, ir.Type]) -> ir.Type:

@@ -1,0 +1,261 @@
+"""The keywords of a call that say how operands are given: `broadcast_x=[1]`, `map_b=...`.
+
+An operand is meant by its own name (`lhs`, `A`, in any case) or by its position among the inputs,
+then the outputs, as a letter: a, b, c, ... or x, y, z.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from linalg_ext.definition.affine import AffineMap
+from linalg_ext.definition.model import OpDefinition, Operand
+from linalg_ext.definition.operand_maps import (
+    Indices,
+    Sugar,
+    apply_map,
+    apply_sugar,
+    fits,
+    natural_indices,
+    with_indices_of,
+)
+from linalg_ext.definition.specialization import at_rank
+from linalg_ext.errors import ArgumentError, ArityError, ShapeError
+from linalg_ext.notations.affine_text import affine_map
+
+MAP_WORDS: Mapping[str, str] = {
+    "broadcast": "broadcast",
+    "permutation": "permutation",
+    "permute": "permutation",
+    "transpose": "transpose",
+    "map": "map",
+}
+"""What a keyword begins with, before `_` and the operand; and what it says."""
+
+_EXCLUSIVE = (
+    ("map", "permutation"),
+    ("map", "broadcast"),
+    ("map", "transpose"),
+    ("permutation", "transpose"),
+)
+
+Said = dict[str, dict[str, Any]]
+"""What a call says of each operand, by its name: `{"A": {"permutation": [1, 0]}}`."""
+
+
+def take_operand_maps(definition: OpDefinition, keywords: dict[str, Any]) -> Said:
+    """Take what a call says of its operands' maps out of its keywords.
+
+    Raises:
+        ArityError: it names an operand that the op does not have.
+        ArgumentError: it says one thing twice, or a map and sugar of one operand.
+    """
+    attributes = {operand.name for operand in definition.attributes}
+    said: Said = {}
+    for keyword in list(keywords):
+        word, _, name = keyword.partition("_")
+        if word not in MAP_WORDS or not name or keyword in attributes:
+            continue
+        value = keywords.pop(keyword)
+        if value is None:
+            continue
+        operand = _operand(definition, keyword, name)
+        of_operand = said.setdefault(operand.name, {})
+        meaning = MAP_WORDS[word]
+        if meaning in of_operand:
+            raise ArgumentError(f"{definition.name}: the {meaning} of {operand.name} is said twice")
+        of_operand[meaning] = value
+    for name, things in said.items():
+        for one, other in _EXCLUSIVE:
+            if one in things and other in things:
+                raise ArgumentError(
+                    f"{definition.name}: both the {one} and the {other} of {name} are said",
+                    expected="one of them",
+                )
+    return said
+
+
+def with_operand_maps(
+    definition: OpDefinition, said: Said, ranks: Mapping[str, int]
+) -> OpDefinition:
+    """The definition of an op whose operands are given as a call says.
+
+    Args:
+        definition: the op.
+        said: what `take_operand_maps` found.
+        ranks: the rank of each tensor that the call gives.
+
+    Raises:
+        ArgumentError: a permutation, a broadcast or a map does not fit its operand.
+    """
+    if not said:
+        return definition
+    plain: dict[str, Indices] = {}
+    if definition.is_rank_polymorphic:
+        definition = at_rank(definition, _iteration_rank(definition, said, ranks))
+        # Tensors of rank 0 are read at every point, as they are without maps.
+        plain = {
+            o.name: ()
+            for o in definition.inputs
+            if o.kind.is_tensor and ranks.get(o.name) == 0 and o.name not in said
+        }
+    indices = {
+        name: _indices(definition, definition.operand(name), things)
+        for name, things in said.items()
+    }
+    return with_indices_of(definition, {**plain, **indices})
+
+
+@contextmanager
+def inverses_named(
+    definition: OpDefinition,
+    said: Said,
+    shapes: Mapping[str, Sequence[int | None]],
+    symbols: Mapping[str, int],
+) -> Iterator[None]:
+    """Where shapes do not fit the maps that a call says, tell whether an inverse would.
+
+    Args:
+        definition: the op without those maps.
+        said: what the call says.
+        shapes: the sizes of its tensors, None for one that is not known.
+        symbols: values of the symbols that index attributes bind.
+    """
+    try:
+        yield
+    except ShapeError as error:
+        if said:
+            error.cure = _inverse(definition, said, shapes, symbols) or error.cure
+        raise
+
+
+def _inverse(
+    definition: OpDefinition,
+    said: Said,
+    shapes: Mapping[str, Sequence[int | None]],
+    symbols: Mapping[str, int],
+) -> str | None:
+    if definition.is_rank_polymorphic:
+        ranks = {name: len(shape) for name, shape in shapes.items()}
+        definition = at_rank(definition, _iteration_rank(definition, said, ranks))
+    given = {
+        name: _indices(definition, definition.operand(name), things)
+        for name, things in said.items()
+    }
+    for name, things in said.items():
+        natural = natural_indices(definition, definition.operand(name))
+        if sorted(map(str, given[name])) != sorted(map(str, natural)):
+            continue
+        places = [natural.index(index) for index in given[name]]
+        inverse = tuple(natural[places.index(dim)] for dim in range(len(places)))
+        if inverse != given[name] and fits(definition, {**given, name: inverse}, shapes, symbols):
+            word = "map" if "map" in things else "permutation"
+            if word == "map":
+                meant = str(AffineMap(definition.dims, (), inverse)).removeprefix("affine_map")[
+                    1:-1
+                ]
+            else:
+                meant = str([inverse.index(index) for index in natural])
+            return f"{word}_{name} is the inverse of what fits: say {word}_{name} = {meant}"
+    return None
+
+
+def operand_maps_key(definition: OpDefinition) -> tuple[object, ...]:
+    """What tells definitions apart that `with_operand_maps` made of one op. Hashable."""
+    return tuple(definition.accesses.values())
+
+
+def _indices(definition: OpDefinition, operand: Operand, things: Mapping[str, Any]) -> Indices:
+    natural = natural_indices(definition, operand)
+    subject = f"{definition.name}: {operand.name}"
+    if "map" in things:
+        return apply_map(definition.dims, natural, _map(things["map"], subject), subject)
+    broadcast = _integers(things.get("broadcast", ()), f"{subject}: broadcast")
+    if "transpose" in things:
+        permutation = _reversed(things["transpose"], len(natural) - len(broadcast), subject)
+    else:
+        permutation = _integers(things.get("permutation", ()), f"{subject}: permutation")
+    return apply_sugar(natural, Sugar(permutation, broadcast), subject)
+
+
+def _reversed(transpose: object, rank: int, subject: str) -> tuple[int, ...]:
+    if not isinstance(transpose, bool):
+        raise ArgumentError(f"{subject}: transpose = {transpose!r}", expected="True or False")
+    if not transpose:
+        return ()
+    if rank != 2:
+        raise ArgumentError(
+            f"{subject}: transpose says nothing of {rank} dimension(s)",
+            expected="a matrix",
+            cure=f"say the permutation, as in permutation = {list(reversed(range(rank)))}",
+        )
+    return (1, 0)
+
+
+def _map(value: object, subject: str) -> AffineMap:
+    if isinstance(value, (list, tuple)) and all(isinstance(dim, int) for dim in value):
+        raise ArgumentError(
+            f"{subject}: map = {list(value)!r}",
+            expected="an affine map, as in '(d0, d1) -> (d1)'",
+            cure=f"for a transpose say permutation = {list(value)}",
+        )
+    return affine_map(value)
+
+
+def _integers(value: object, what: str) -> tuple[int, ...]:
+    items: list[Any] = list(value) if isinstance(value, Iterable) else [value]
+    if not all(hasattr(item, "__index__") and not isinstance(item, bool) for item in items):
+        raise ArgumentError(f"{what} = {value!r}", expected="a list of integers, as in [1, 0]")
+    return tuple(item.__index__() for item in items)
+
+
+def _iteration_rank(definition: OpDefinition, said: Said, ranks: Mapping[str, int]) -> int:
+    """The rank of the iteration space of an element-wise op: what the operands, as given, make."""
+    found: dict[str, int] = {}
+    for operand in (*definition.outputs, *definition.inputs):
+        things = said.get(operand.name, {})
+        if "map" in things:
+            found[operand.name] = len(_map(things["map"], operand.name).dims)
+        elif operand.name in ranks and (ranks[operand.name] or "broadcast" in things):
+            added = _integers(things.get("broadcast", ()), "broadcast")
+            found[operand.name] = ranks[operand.name] + len(added)
+    if not found:
+        return 0
+    (first, rank), *others = found.items()
+    for name, other in others:
+        if other != rank:
+            raise ArgumentError(
+                f"{definition.name}: as they are given, {first} spans {rank} dimension(s), but "
+                f"{name} spans {other}",
+                expected="operands of one rank: nothing is broadcast unless said",
+                cure=_cure(definition, *((first, name) if rank < other else (name, first)), found),
+            )
+    return rank
+
+
+def _cure(definition: OpDefinition, narrow: str, wide: str, found: Mapping[str, int]) -> str:
+    missing = found[wide] - found[narrow]
+    return f"say which {missing} dimension(s) {narrow} lacks: broadcast_{narrow}=[...]"
+
+
+def _operand(definition: OpDefinition, keyword: str, name: str) -> Operand:
+    operands = [*definition.inputs, *definition.outputs]
+    for operand in operands:
+        if operand.name == name:
+            return operand
+    for operand in operands:
+        if operand.name.lower() == name.lower():
+            return operand
+    for letters in ("abcdefghijklmnopqrstuvwxyz", "xyz"):
+        if len(name) == 1 and name in letters and letters.index(name) < len(operands):
+            return operands[letters.index(name)]
+    names = [operand.name for operand in operands]
+    near = difflib.get_close_matches(name, names, 1)
+    raise ArityError(
+        f"{definition.name} has no operand {name!r}, which {keyword}= is about",
+        expected=f"one of {', '.join(names)}, or a letter for its position",
+        cure=f"did you mean {near[0]}?" if near else None,
+    )
