@@ -36,7 +36,11 @@ _FIRST = (
     "func.func(lower-vector-mask)",
     "linalg-ext-mark-masked-operations",
 )
+_CONTRACT = "linalg-ext-lower-contract"
+"""Before all else: it knows the compute type of a contraction and the order of its operands."""
+
 CHECKS = (
+    _CONTRACT,
     *_FIRST,
     # Ops on whole tensors have no checks; the same as structured ops have.
     "convert-elementwise-to-linalg",
@@ -47,6 +51,7 @@ CHECKS = (
 """What puts run-time checks into a module, before `lower_to_llvm`."""
 
 _LINALG = (
+    _CONTRACT,
     "linalg-ext-refuse-unsupported",
     "linalg-ext-refuse-recursion",
     *_FIRST,

@@ -41,7 +41,8 @@ _LARGEST = 2000
 
 def refusal(op: ir.Operation, what: str, reason: str, cure: str | None = None) -> RecognitionError:
     """The error for an op, with its line of IR."""
-    text = str(op).splitlines()[0].strip()
+    # In a scope of its own: else MLIR numbers the values of the whole function for one line.
+    text = op.get_asm(use_local_scope=True, skip_regions=True).strip()
     place = str(op.location).removeprefix("loc(").removesuffix(")")
     return RecognitionError(what, reason=reason, where=f"{place}:   {text}", cure=cure)
 

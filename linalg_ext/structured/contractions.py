@@ -7,6 +7,7 @@ is called and however its iteration space is ordered.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -82,7 +83,13 @@ def contraction_of(recognized: RecognizedOp) -> Contraction | None:
     The operands are cast to the type of the result before they are multiplied, as upstream's ops
     say it: a product of another type is none of these.
     """
-    definition = recognized.definition
+    return _contraction(recognized.definition, tuple(recognized.types.items()))
+
+
+@functools.lru_cache(maxsize=1024)
+def _contraction(
+    definition: OpDefinition, types: tuple[tuple[str, str], ...]
+) -> Contraction | None:
     if len(definition.inputs) != 2 or len(definition.outputs) != 1:
         return None
     operands = (*definition.inputs, *definition.outputs)
@@ -95,7 +102,7 @@ def contraction_of(recognized: RecognizedOp) -> Contraction | None:
     wanted = definition.canonical()
     indices = {o.name: definition.accesses[o.name][0] for o in operands}
     for cast in ("cast_signed", "cast_unsigned"):
-        said = specialize(_sum_of_products(definition, cast, indices), recognized.types)
+        said = specialize(_sum_of_products(definition, cast, indices), dict(types))
         if said.canonical() == wanted:
             return Contraction(a, b, c, definition.dims, cast == "cast_unsigned")
     return None
@@ -115,7 +122,15 @@ def rearranged(
         inputs: the operands, of the element types that they had.
         output: the destination.
     """
-    definition = recognized.definition
+    types = tuple(recognized.types.items())
+    said = _rearranged(recognized.definition, contraction, types)
+    return RecognizedOp(said, inputs, (output,), recognized.types)
+
+
+@functools.lru_cache(maxsize=1024)
+def _rearranged(
+    definition: OpDefinition, contraction: Contraction, types: tuple[tuple[str, str], ...]
+) -> OpDefinition:
     operands = (*definition.inputs, *definition.outputs)
     indices = {
         operand.name: tuple(AffineDim(dim) for dim in dims)
@@ -124,8 +139,7 @@ def rearranged(
         )
     }
     cast = "cast_unsigned" if contraction.unsigned else "cast_signed"
-    said = _sum_of_products(definition, cast, indices)
-    return RecognizedOp(specialize(said, recognized.types), inputs, (output,), recognized.types)
+    return specialize(_sum_of_products(definition, cast, indices), dict(types))
 
 
 def _plain(definition: OpDefinition, operand: str) -> Indices | None:

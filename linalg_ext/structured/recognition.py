@@ -19,6 +19,7 @@ from linalg_ext.notations.affine_text import parse_affine_map
 from linalg_ext.structured.body import BodyReader, refusal
 from linalg_ext.structured.extension_ops import NAMES as EXTENSION_OPS
 from linalg_ext.structured.extension_ops import OVERWRITE, extension_definition
+from linalg_ext.structured.fingerprint import fingerprint
 from linalg_ext.structured.operands import bind
 
 
@@ -80,7 +81,29 @@ def recognize(
             "an op of linalg_ext",
         )
     with operation.context:
-        return _Reader(operation, merge_inputs).recognized(name)
+        return _recognize(operation, name, merge_inputs)
+
+
+_known: dict[tuple[object, ...], tuple[OpDefinition, Mapping[str, str]]] = {}
+"""What ops were read as, by what they say: a module says the same thing many times."""
+_MOST_KNOWN = 4096
+
+
+def _recognize(op: ir.Operation, name: str | None, merge_inputs: bool) -> RecognizedOp:
+    said = None if merge_inputs else fingerprint(op)
+    if said is None:
+        return _Reader(op, merge_inputs).recognized(name)
+    key = (name, *said)
+    if key not in _known:
+        read = _Reader(op, merge_inputs).recognized(name)
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        _known[key] = (read.definition, read.types)
+        return read
+    definition, types = _known[key]
+    values = tuple(op.operands)
+    count = len(definition.inputs)
+    return RecognizedOp(definition, values[:count], values[count:], types)
 
 
 def _recognize_extension(op: ir.Operation, name: str | None) -> RecognizedOp:

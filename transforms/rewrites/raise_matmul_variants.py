@@ -56,5 +56,5 @@ def raise_matmul_variants(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
         return False  # it is said that way
     matmul = build_matmul(form, recognized)
     if matmul is None:
-        return Left("upstream does not multiply these element types")
+        return Left("upstream's product casts or multiplies these element types in another way")
     return put_in_place(product, matmul, rewriter)
