@@ -31,7 +31,8 @@ def fold(
     folded = fold_operands(op, kinds, rewriter)
     if folded or not results:
         return folded
-    written = fold_results(op, kinds, rewriter)
+    # A result that is reshaped stays: to write it so would need a dimension more to iterate over.
+    written = fold_results(op, {*kinds} - {ViewKind.RESHAPE}, rewriter)
     return folded if written is False else written
 
 
