@@ -111,9 +111,20 @@ def filled(value: ir.Value, destination: ir.Value) -> ir.Value:
     return fill.results[0]
 
 
-def transposed(value: ir.Value, permutation: Sequence[int]) -> ir.Value:
-    """`linalg.transpose` into a new tensor: dimension `i` is dimension `permutation[i]` of it."""
-    sizes = [size_of(value, axis) for axis in permutation]
+def transposed(
+    value: ir.Value, permutation: Sequence[int], like: ir.Value | None = None
+) -> ir.Value:
+    """`linalg.transpose` into a new tensor: dimension `i` is dimension `permutation[i]` of it.
+
+    Args:
+        value: what is transposed.
+        permutation: how.
+        like: a tensor of the shape of the result, where its sizes are to be taken from there.
+    """
+    sizes = [
+        size_of(value, axis) if like is None else size_of(like, place)
+        for place, axis in enumerate(permutation)
+    ]
     init = empty(sizes, ir.ShapedType(value.type).element_type)
     op = linalg.TransposeOp([init.type], value, init, list(permutation)).operation
     linalg.fill_builtin_region(op)

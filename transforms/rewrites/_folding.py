@@ -31,7 +31,8 @@ def fold(
     folded = fold_operands(op, kinds, rewriter)
     if folded or not results:
         return folded
-    written = fold_results(op, kinds, rewriter)
+    # A result that is reshaped stays: to write it so would need a dimension more to iterate over.
+    written = fold_results(op, {*kinds} - {ViewKind.RESHAPE}, rewriter)
     return folded if written is False else written
 
 
@@ -145,6 +146,8 @@ def _views_of(result: ir.Value, kinds: Collection[ViewKind]) -> list[ir.Value]:
     alike: set[View] = set()
     for use in result.uses:
         user = use.owner.operation
+        if user.name == "tensor.dim":
+            continue  # its destination has the same sizes
         view = view_of(user.results[0]) if len(user.results) == 1 else None
         if view is None or view.kind not in kinds or view.source != result:
             return []
@@ -216,6 +219,10 @@ def _put_in_place(
     for other, result in enumerate(op.results):
         if other != position:
             result.replace_all_uses_with(new.results[other])
+    for use in list(op.results[position].uses):
+        asking = use.owner.operation
+        if asking.name == "tensor.dim":
+            asking.operands[0] = split_operands(op)[1][position]
     for view in views:
         if (arranging := producer(view)) is not None:
             rewriter.replace_op(arranging, [new.results[position]])

@@ -55,9 +55,11 @@ def why_not(op: ir.Operation, maps: Sequence[AffineMap]) -> str | None:
     """Why an op cannot be given maps; None where it seems that it can."""
     if holds_maps(op.name):
         return refusal(op.name, maps)
+    if _elementwise(op) is None:
+        return f"{op.name} has no maps of its own"
     if not all(map.is_projected_permutation for map in maps):
         return "the maps of linalg.elementwise list dimensions, each once"
-    return None if _elementwise(op) else f"{op.name} has no maps of its own"
+    return None
 
 
 def with_maps(

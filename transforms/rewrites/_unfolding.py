@@ -68,7 +68,9 @@ def unfolded(op: ir.Operation) -> list[ir.Value] | Left | None:
     if new is None:
         return Left("the op does not take its plain maps")
     return [
-        transposed(result, [plain[i].index(index) for index in given[i]]) if sugars[i] else result
+        transposed(result, [plain[i].index(index) for index in given[i]], like=outputs[i - count])
+        if sugars[i]
+        else result
         for i, result in enumerate(new.results, start=count)
     ]
 

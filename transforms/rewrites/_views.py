@@ -75,14 +75,14 @@ def readings(value: ir.Value, indices: Indices, kinds: Collection[ViewKind]) -> 
 
 
 def view_of(value: ir.Value) -> View | None:
-    """What a tensor is a view of; None where it is none, or says nothing of the arrangement."""
+    """What a tensor is a view of; None where it is none."""
     op = producer(value)
     if op is None or not _is_plain_tensor(value):
         return None
     reader = _READERS.get(op.name)
     view = None if reader is None else reader(op, ir.ShapedType(value.type).rank)
-    if view is None or view.axes == tuple(range(view.rank)):
-        return None  # a copy, or a reshape to the same shape, is no arrangement
+    if view is None:
+        return None
     is_tensor = isinstance(view.source.type, ir.ShapedType)
     return None if is_tensor and not _is_plain_tensor(view.source) else view
 
@@ -141,6 +141,8 @@ def _generic(op: ir.Operation, rank: int) -> View | None:
     known = [axis for axis in axes if axis is not None]
     if len(set(known)) != len(known):
         return None  # a diagonal
+    if axes == tuple(range(rank)):
+        return None  # a copy
     kind = ViewKind.TRANSPOSE if len(known) == len(axes) == rank else ViewKind.BROADCAST
     return View(kind, source, axes, rank)
 
