@@ -7,7 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import linalg_ext as lx
@@ -283,6 +283,7 @@ def saturations(draw: st.DrawFn) -> tuple[str, str, np.ndarray[Any, Any]]:
         return source, target, np.array(drawn, np.float64).astype(dtype_of(source))
 
 
+@settings(deadline=None)
 @given(saturations())
 def test_saturation_keeps_to_the_range(
     case: tuple[str, str, np.ndarray[Any, Any]],

@@ -39,7 +39,7 @@ def statements(draw: st.DrawFn) -> Stated:
     return stated
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(statements(), st.booleans(), st.booleans())
 def test_compiled_code_and_the_oracle_agree(
     stated: Stated, emit_generic: bool, memref: bool
