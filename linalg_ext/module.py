@@ -28,7 +28,7 @@ from linalg_ext.errors import (
 )
 from linalg_ext.notations.spelled import Translation
 from linalg_ext.runtime import guard
-from linalg_ext.spelling import resolve, to_text, translated
+from linalg_ext.spelling import SPELLED, resolve, to_text, translated
 
 ModuleLike: TypeAlias = "Module | mlir.Module | mlir.Operation | mlir.OpView | str"
 """What every transformation accepts as a module."""
@@ -93,7 +93,7 @@ class Module:
             except mlir.MLIRError as error:
                 found = joined(of_error(error), emitted)
                 raise _rejected(text, _traced_back(found, translation), filename) from None
-        if translation is not None and translation.ops:
+        if translation is not None and SPELLED in payload:
             resolve(module._ir, translation)
             module.verify()
         elif _holds_compute_type(text):

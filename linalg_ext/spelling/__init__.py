@@ -7,7 +7,7 @@ each of them means; `to_text` prints them so.
 from __future__ import annotations
 
 from linalg_ext.spelling.older import translated
-from linalg_ext.spelling.resolution import resolve
+from linalg_ext.spelling.resolution import SPELLED, resolve
 from linalg_ext.spelling.writing import to_text
 
-__all__ = ["resolve", "to_text", "translated"]
+__all__ = ["SPELLED", "resolve", "to_text", "translated"]

@@ -12,10 +12,19 @@
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
-from linalg_ext.errors import LinalgExtError
+from linalg_ext.definition.operand_maps import add_readings
+from linalg_ext.definition.renaming import Renaming
+from linalg_ext.errors import ArgumentError, LinalgExtError, ShapeError
 from linalg_ext.spelling.said import SpelledValues
 from linalg_ext.structured.extension_checks import COMPUTE_TYPE, check_extension_op
-from linalg_ext.structured.extension_ops import ELEMENTWISE, KIND, SEGMENTS, segments
+from linalg_ext.structured.extension_ops import (
+    ELEMENTWISE,
+    KIND,
+    SEGMENTS,
+    extension_definition,
+    segments,
+)
+from linalg_ext.structured.operands import static_sizes
 
 
 def build_own_op(values: SpelledValues) -> ir.Operation:
@@ -43,10 +52,28 @@ def build_own_op(values: SpelledValues) -> ir.Operation:
     )
     try:
         check_extension_op(op)
+    except ShapeError as error:
+        raise _with_readings(error, op) from None
     except LinalgExtError:
         op.erase()
         raise
     return op
+
+
+def _with_readings(error: ShapeError, op: ir.Operation) -> ArgumentError:
+    """What the author may have meant, by the letters that the op knows its operands by."""
+    if error.cure is None and op.name == ELEMENTWISE:
+        definition = extension_definition(op)
+        operands = [*definition.inputs, *definition.outputs]
+        shapes = {
+            operand.name.lower(): static_sizes(value)
+            for operand, value in zip(operands, op.operands, strict=True)
+            if operand.kind.is_tensor
+        }
+        lower = Renaming(operands={operand.name: operand.name.lower() for operand in operands})
+        add_readings(error, lower.definition(definition), shapes, {})
+    op.erase()
+    return error
 
 
 def _permutation() -> ir.Attribute:

@@ -104,7 +104,7 @@ def _located(
     place = _place(error, spelled)
     cure = None if error.cure is None else _ASSIGNMENT.sub(r"\1 = ", error.cure)
     return VerificationError(
-        error.what,
+        error.what.replace("= is about", " is about"),
         where=translation.source.place(place.start, place.end),
         expected=error.expected,
         cure=cure,
@@ -120,7 +120,7 @@ def _place(error: LinalgExtError, spelled: SpelledOp) -> Span:
     for letter, operand in zip(
         "abcdefghijklmnopqrstuvwxyz", (*spelled.inputs, *spelled.outputs), strict=False
     ):
-        if re.search(rf": {letter}\b|\bbut {letter}\b|operand {letter}\b", error.what):
+        if re.search(rf": {letter}\b|\bbut {letter}\b|operand {letter}\b", error.what, re.I):
             for clause in spelled.clauses:
                 if clause.name.endswith(f"_{letter}"):
                     return clause.place

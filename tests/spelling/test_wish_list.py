@@ -72,9 +72,7 @@ def test_the_second_map_of_the_transpose_is_the_inverse_of_what_it_means() -> No
 
 def test_square_operands_run_untransposed() -> None:
     x, y, out = arrays((64, 64), (64, 64), (64, 64))
-    np.testing.assert_array_equal(
-        lx.compile(in_function(EXAMPLES["square add"]))(x, y, out), x + y
-    )
+    np.testing.assert_array_equal(lx.compile(in_function(EXAMPLES["square add"]))(x, y, out), x + y)
     text = in_function(EXAMPLES["square matmul"])
     assert "linalg.matmul ins" in str(lx.parse(text))
     np.testing.assert_allclose(lx.compile(text)(x, y, out), x @ y + out, rtol=1e-4, atol=1e-4)

@@ -50,14 +50,19 @@ class Span:
     """A part of a text.
 
     Attributes:
-        text: what it says, on one line and without comments, as long as it is in the source; where
-            something was left out that can only be meant, with it.
+        text: what it says, on one line and without comments, as long as it is in the source.
         start, end: its place in the source.
+        before, after: what belongs around it and is not written: `affine_map<` and `>`.
     """
 
     text: str
     start: int
     end: int
+    before: str = ""
+    after: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.before}{self.text}{self.after}"
 
 
 class Reader:
@@ -119,9 +124,7 @@ class Reader:
                     closed = found.start()
                     break
                 self.refuse(
-                    f"`{bracket}` closes nothing here",
-                    Token(bracket, found.start()),
-                    f"`{stack[-1]}` first, for `{opening.text}` before it",
+                    f"`{opening.text}` is not closed before `{bracket}`", opening, f"`{stack[-1]}`"
                 )
         if closed < 0:
             self.refuse(f"`{opening.text}` is never closed", opening, f"`{stack[-1]}`")

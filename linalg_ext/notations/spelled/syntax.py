@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from linalg_ext.errors import ParseError
 from linalg_ext.notations.source_text import SourceText
@@ -217,7 +217,8 @@ class _OpParser:
             else:
                 value = self._attribute(name)
         clause = Clause(name, value, reader.span(word.start, reader.position))
-        self._op.is_foreign |= SUGAR.fullmatch(name) is not None
+        is_bare_kind = name == "kind" and value is not None and value.text.isidentifier()
+        self._op.is_foreign |= is_bare_kind or SUGAR.fullmatch(name) is not None
         self._check(clause, in_dictionary)
         return clause
 
@@ -240,12 +241,12 @@ class _OpParser:
         reader = self._reader
         token = reader.peek()
         if token.text == "{":
-            end = reader.balanced()
+            reader.balanced()
             inner = Reader(reader.source, token.end)
             span = _Bare(inner).map()
             if inner.peek().text != "}":
                 reader.refuse("a map cannot have this here", inner.peek(), "`}`")
-            return Span(span.text, span.start, end - 1)
+            return span
         if token.text == "(":
             return _Bare(reader).map()
         return self._attribute("map")
@@ -343,7 +344,7 @@ class _OpParser:
             if reader.source.text[end - 1] != ">":
                 # The wish list writes `tensor<16x64xf32)`; nothing else can be meant.
                 self._op.is_foreign = True
-                return Span(reader.span(token.start, end).text.rstrip() + ">", token.start, end)
+                return replace(reader.span(token.start, end), after=">")
         return reader.span(token.start, end)
 
 
@@ -367,5 +368,4 @@ class _Bare:
         if reader.peek().text != "(":
             reader.refuse("a map cannot have this here", reader.peek(), "(d0, d1) -> (d0)")
         end = reader.balanced()
-        inside = reader.span(start.start, end)
-        return Span(f"affine_map<{inside.text}>", start.start, end)
+        return replace(reader.span(start.start, end), before="affine_map<", after=">")

@@ -160,7 +160,9 @@ class _Builder:
         self._copy_up_to(start)
         for piece in pieces:
             if isinstance(piece, Span):
+                self._add(piece.before, piece.start, is_copied=False)
                 self._add(piece.text, piece.start, is_copied=True)
+                self._add(piece.after, piece.end, is_copied=False)
             else:
                 self._add(piece, start, is_copied=False)
         lines = self._source.text.count("\n", start, end)
@@ -219,6 +221,8 @@ class _Builder:
             self._add(self._source.text[self.end : offset], self.end, is_copied=True)
 
     def _add(self, text: str, origin: int, *, is_copied: bool) -> None:
+        if not text:
+            return
         self._pieces.append((self._length, origin, is_copied))
         self._parts.append(text)
         self._length += len(text)
@@ -267,10 +271,10 @@ def _in_upstream_syntax(source: SourceText, op: SpelledOp) -> list[Span | str]:
     """`linalg.broadcast` and `linalg.transpose`, whose results upstream infers."""
     word = "dimensions" if op.name == "linalg.broadcast" else "permutation"
     for result in op.results:
-        expected = [_bare(operand.type.text) for operand in op.outputs]
-        if [_bare(result.text)] != expected:
+        expected = [_bare(str(operand.type)) for operand in op.outputs]
+        if [_bare(str(result))] != expected:
             raise ParseError(
-                f"{op.name} gives {result.text}",
+                f"{op.name} gives {result}",
                 where=source.place(result.start, result.end),
                 expected=f"the type of its destination: {', '.join(expected)}",
             )
