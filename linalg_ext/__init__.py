@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from linalg_ext import structured as structured
     from linalg_ext import transforms as transforms
     from linalg_ext.compiler import Kernel, compile, jit
+    from linalg_ext.compiler.contract import contract
     from linalg_ext.compiler.einsum import einsum
     from linalg_ext.module import Module, parse
     from linalg_ext.notations import from_yaml, to_yaml
@@ -32,6 +33,7 @@ __all__ = [
     "Kernel",
     "Module",
     "compile",
+    "contract",
     "dialects",
     "einsum",
     "errors",
@@ -52,6 +54,7 @@ _LAZY = {
     "Kernel": "linalg_ext.compiler:Kernel",
     "Module": "linalg_ext.module:Module",
     "compile": "linalg_ext.compiler:compile",
+    "contract": "linalg_ext.compiler.contract:contract",
     "dialects": "linalg_ext.dialects",
     "einsum": "linalg_ext.compiler.einsum:einsum",
     "errors": "linalg_ext.errors",

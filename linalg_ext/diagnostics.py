@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -58,6 +58,14 @@ class Diagnostic:
     def from_data(cls, data: dict[str, Any]) -> Diagnostic:
         """The inverse of `to_data`."""
         return cls(**{**data, "notes": tuple(cls.from_data(note) for note in data["notes"])})
+
+    def moved(self, origin: Callable[[int, int], tuple[int, int]]) -> Diagnostic:
+        """The same about another text: `origin` leads from its lines and columns to those."""
+        notes = tuple(note.moved(origin) for note in self.notes)
+        if self.line is None or self.column is None:
+            return replace(self, notes=notes)
+        line, column = origin(self.line, self.column)
+        return replace(self, line=line, column=column, notes=notes)
 
     def place(self, filename: str) -> str:
         """`file:line:column`, or the location as MLIR prints it."""

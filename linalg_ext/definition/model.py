@@ -197,6 +197,14 @@ class OpDefinition:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_by_name", {operand.name: operand for operand in self.operands})
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        # A definition is the key of many tables, and large: its hash is taken once.
+        return hash((self.name, self.operands, self.dims, self.assignments))
+
     def operand(self, name: str) -> Operand:
         """The operand of that name."""
         return self._by_name[name]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from linalg_ext.definition.affine import (
     AffineConst,
@@ -34,6 +35,7 @@ class AffineTextError(NotationError):
         self.offset = offset
 
 
+@lru_cache(maxsize=4096)
 def parse_affine_map(text: str) -> AffineMap:
     """The map that a text says.
 

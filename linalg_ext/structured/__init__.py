@@ -9,9 +9,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from linalg_ext.structured.explain_contraction import (
+        ContractionExplanation,
+        explain_contraction,
+    )
     from linalg_ext.structured.recognition import RecognizedOp, definition_of, recognize
 
-__all__ = ["RecognizedOp", "definition_of", "recognize"]
+_HOMES = {
+    "ContractionExplanation": "explain_contraction",
+    "RecognizedOp": "recognition",
+    "definition_of": "recognition",
+    "explain_contraction": "explain_contraction",
+    "recognize": "recognition",
+}
+"""The public names, and the modules that they live in."""
+
+__all__ = [
+    "ContractionExplanation",
+    "RecognizedOp",
+    "definition_of",
+    "explain_contraction",
+    "recognize",
+]
 
 
 def _load(name: str) -> Any:
@@ -20,7 +39,7 @@ def _load(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
     from importlib import import_module
 
-    value = getattr(import_module("linalg_ext.structured.recognition"), name)
+    value = getattr(import_module(f"linalg_ext.structured.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
 

@@ -127,7 +127,7 @@ def _contract(op: ir.Operation) -> OpDefinition:
     return contract_definition(
         indexing_maps(op),
         contract_kind(op),
-        cast=_cast_function(op),
+        cast=cast_function(op),
         overwrite=OVERWRITE in op.attributes,
         scalars=_scalars(inputs),
     )
@@ -252,7 +252,7 @@ def _elementwise(op: ir.Operation) -> OpDefinition:
     return elementwise_definition(
         indexing_maps(op),
         elementwise_function(op),
-        cast=_cast_function(op),
+        cast=cast_function(op),
         scalars=_scalars(list(op.operands)[:-1]),
     )
 
@@ -261,7 +261,12 @@ def _shape(indices: Indices) -> Indices:
     return tuple(AffineSymbol(f"size_{index}") for index in indices)
 
 
-def _cast_function(op: ir.Operation) -> Function:
+def cast_function(op: ir.Operation) -> Function:
+    """How an op casts its inputs.
+
+    Raises:
+        ArgumentError: its attribute names no cast.
+    """
     if CAST not in op.attributes:
         return TYPE["cast_signed"]
     text = str(op.attributes[CAST])

@@ -12,7 +12,6 @@ from linalg_ext.compiler.einsum.algebra import Algebra, Array
 from linalg_ext.compiler.einsum.dtypes import as_dtype, check_casting, resolve
 from linalg_ext.compiler.einsum.evaluation import evaluate
 from linalg_ext.compiler.einsum.layout import arranged, check_order
-from linalg_ext.compiler.einsum.path import Path, find_path
 from linalg_ext.compiler.einsum.record import Request, on_traced, on_values
 from linalg_ext.compiler.overlap import overlaps_itself, share_memory
 from linalg_ext.errors import (
@@ -31,6 +30,7 @@ from linalg_ext.notations.einsum import (
     parse_interleaved,
     semiring,
 )
+from linalg_ext.notations.einsum.path import Path, find_path
 from linalg_ext.opdsl.calls import kind_of_call
 
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from linalg_ext.compiler.einsum.algebra import Algebra, Array
-from linalg_ext.compiler.einsum.path import Path
 from linalg_ext.compiler.einsum.steps import Labelled, combine, diagonal, reduce
 from linalg_ext.notations.einsum import Contraction
+from linalg_ext.notations.einsum.path import Path
 
 
 def evaluate(

@@ -13,13 +13,13 @@ from typing import Any
 from linalg_ext import opdsl_defs as ops
 from linalg_ext.bindings import ir
 from linalg_ext.compiler.einsum.dtypes import resolve
-from linalg_ext.compiler.einsum.path import Path, find_path
 from linalg_ext.compiler.op_dtypes import unsigned_type_vars
 from linalg_ext.compiler.traced import as_traced, call_on_traced, element_type
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError
 from linalg_ext.notations.einsum import BROADCAST, Semiring, Subscripts, definition_of
+from linalg_ext.notations.einsum.path import Path, find_path
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.structured.atomic import all_or_nothing

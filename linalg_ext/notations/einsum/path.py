@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.errors import ArgumentError, PathError
-from linalg_ext.notations.einsum import Contraction
+from linalg_ext.notations.einsum.contraction import Contraction
 
 Path = tuple[tuple[int, ...], ...]
 """For each step the positions of its operands; its result is appended to those that are left."""

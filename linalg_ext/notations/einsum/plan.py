@@ -1,0 +1,296 @@
+"""A contraction of many operands as steps of one or two: what is done, and what it costs.
+
+Operands that are read along a diagonal, or have dimensions that nothing else has, are reduced to
+the rest first; then two at a time are contracted along a path. Where the semiring does not
+distribute (greatest products of numbers that may be negative), all is one step.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import combinations
+
+from linalg_ext.errors import ArgumentError
+from linalg_ext.notations.einsum.contraction import Contraction
+from linalg_ext.notations.einsum.path import STRATEGIES, Path, find_path
+
+Labels = tuple[str, ...]
+Cost = Callable[[Collection[str], Collection[str], Collection[str]], float]
+"""What it costs to contract two operands into a third, each given by its labels."""
+
+PATHS = (*STRATEGIES, "naive", "cost")
+"""What the path of a contraction may be: opt_einsum's strategies, left to right, and ours."""
+
+_MOST_EXACT = 9
+"""Operands of which every order is looked at: 3**n steps."""
+
+FLOPS_PER_BYTE = 8.0
+"""How many operations a core does while it moves a byte, where nobody says."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One op of a plan.
+
+    Attributes:
+        operands: which values it reads: those of the contraction are 0, 1, ...; the result of the
+            first step is the number after the last of them, and so on.
+        inputs: the labels of each.
+        output: those of its result.
+    """
+
+    operands: tuple[int, ...]
+    inputs: tuple[Labels, ...]
+    output: Labels
+
+    @property
+    def summed(self) -> Labels:
+        """The labels that it sums over."""
+        return tuple(dict.fromkeys(x for own in self.inputs for x in own if x not in self.output))
+
+
+@dataclass(frozen=True)
+class ContractionPlan:
+    """A contraction and the steps that do it.
+
+    Attributes:
+        contraction: the labels of its operands, and their sizes.
+        steps: in their order; the last gives the result.
+    """
+
+    contraction: Contraction
+    steps: tuple[Step, ...]
+
+    def flops(self, step: Step) -> int:
+        """Additions and multiplications of a step, or what stands for them in its semiring."""
+        return _flops(step.inputs, step.output, self.contraction.sizes)
+
+    def elements(self, step: Step) -> int:
+        """The size of the result of a step."""
+        return math.prod(self.contraction.sizes[label] for label in step.output)
+
+    @cached_property
+    def total_flops(self) -> int:
+        """Those of all steps."""
+        return sum(map(self.flops, self.steps))
+
+    @cached_property
+    def naive_flops(self) -> int:
+        """Those of one loop nest over all operands at once."""
+        own = self.contraction
+        return _flops(own.inputs, own.output, own.sizes)
+
+
+def plan_contraction(
+    contraction: Contraction,
+    path: str = "auto",
+    *,
+    distributes: bool = True,
+    flops_per_byte: float = FLOPS_PER_BYTE,
+    bytes_per_element: int = 4,
+) -> ContractionPlan:
+    """Find the steps of a contraction.
+
+    Args:
+        contraction: of one operand at least.
+        path: `"optimal"`, `"greedy"`, `"auto"` or another strategy of opt_einsum; `"naive"`, from
+            left to right; `"cost"`, the order with the least operations and bytes moved.
+        distributes: whether operands may be summed before they are multiplied.
+        flops_per_byte: for `"cost"`, how many operations the target does while it moves a byte.
+        bytes_per_element: for `"cost"`, of an intermediate result.
+
+    Raises:
+        ArgumentError: there is no such path.
+    """
+    if path not in PATHS:
+        raise ArgumentError(
+            f"there is no path {path!r} of a contraction",
+            expected="one of " + ", ".join(map(repr, PATHS)),
+        )
+    key = (contraction.inputs, contraction.output, tuple(contraction.sizes.items()))
+    return _planned(*key, path, distributes, flops_per_byte * bytes_per_element)
+
+
+@lru_cache(maxsize=4096)
+def _planned(
+    inputs: tuple[Labels, ...],
+    output: Labels,
+    sizes: tuple[tuple[str, int], ...],
+    path: str,
+    distributes: bool,
+    flops_per_element: float,
+) -> ContractionPlan:
+    contraction = Contraction(inputs, output, dict(sizes))
+    if not distributes or len(inputs) == 1:
+        whole = Step(tuple(range(len(inputs))), inputs, output)
+        return ContractionPlan(contraction, (whole,))
+    builder = _Builder(inputs, output)
+    builder.follow(_path(contraction, path, flops_per_element))
+    return ContractionPlan(contraction, tuple(builder.steps))
+
+
+def _path(contraction: Contraction, path: str, flops_per_element: float) -> Path:
+    if path == "cost" and len(contraction.inputs) > 2:
+        return cheapest_path(contraction, _roofline(contraction.sizes, flops_per_element))
+    return find_path(contraction, {"naive": False, "cost": "auto"}.get(path, path))
+
+
+class _Builder:
+    """Turns a path into steps."""
+
+    def __init__(self, inputs: tuple[Labels, ...], output: Labels) -> None:
+        self._output = output
+        self._next = len(inputs)
+        self._left = list(enumerate(inputs))
+        self.steps: list[Step] = []
+
+    def follow(self, path: Path) -> None:
+        for positions in path:
+            group = [self._left.pop(place) for place in sorted(positions, reverse=True)][::-1]
+            while len(group) > 1:
+                first, second, *rest = group
+                others = [labels for _, labels in (*rest, *self._left)]
+                group = [self._pair(first, second, others), *rest]
+            self._left += group
+        (number, labels), *_ = self._left
+        if labels != self._output:
+            self._add((number,), (labels,), self._output)
+
+    def _pair(
+        self, a: tuple[int, Labels], b: tuple[int, Labels], others: Sequence[Labels]
+    ) -> tuple[int, Labels]:
+        needed = {*self._output, *(label for labels in others for label in labels)}
+        a = self._reduced(a, {*needed, *b[1]})
+        b = self._reduced(b, {*needed, *a[1]})
+        batch = [x for x in a[1] if x in b[1]]
+        rows = [x for x in a[1] if x not in b[1]]
+        columns = [x for x in b[1] if x not in a[1]]
+        kept = tuple(x for x in (*batch, *rows, *columns) if x in needed)
+        if not others and {*kept} == {*self._output}:
+            kept = self._output
+        return self._add((a[0], b[0]), (a[1], b[1]), kept)
+
+    def _reduced(self, operand: tuple[int, Labels], needed: Collection[str]) -> tuple[int, Labels]:
+        """An operand summed over the labels that nobody else has, and read along its diagonals."""
+        number, labels = operand
+        kept = tuple(x for x in dict.fromkeys(labels) if x in needed)
+        return operand if kept == labels else self._add((number,), (labels,), kept)
+
+    def _add(
+        self, operands: tuple[int, ...], inputs: tuple[Labels, ...], output: Labels
+    ) -> tuple[int, Labels]:
+        self.steps.append(Step(operands, inputs, output))
+        self._next += 1
+        return self._next - 1, output
+
+
+def cheapest_path(contraction: Contraction, cost: Cost) -> Path:
+    """The order in which contracting two at a time costs least.
+
+    Every order is looked at for up to 9 operands; beyond, the cheapest pair is taken each time.
+
+    Args:
+        contraction: of two operands or more.
+        cost: of contracting operands of some labels into one of others.
+    """
+    if len(contraction.inputs) > _MOST_EXACT:
+        return _cheapest_pairs(contraction, cost)
+    count = len(contraction.inputs)
+    everything = (1 << count) - 1
+    labels = [_needed(contraction, subset) for subset in range(everything + 1)]
+    best: dict[int, tuple[float, tuple[int, int] | None]] = {
+        1 << position: (0.0, None) for position in range(count)
+    }
+    for subset in sorted(range(1, everything + 1), key=int.bit_count):
+        if subset in best:
+            continue
+        options = (
+            (
+                best[part][0]
+                + best[subset ^ part][0]
+                + cost(labels[part], labels[subset ^ part], labels[subset]),
+                (part, subset ^ part),
+            )
+            for part in _halves(subset)
+        )
+        best[subset] = min(options, key=lambda option: option[0])
+    return _positions(best, everything, count)
+
+
+def _halves(subset: int) -> Iterator[int]:
+    """The parts of a subset that have its lowest member: one of each pair of complements."""
+    lowest = subset & -subset
+    rest = subset ^ lowest
+    part = rest
+    while part:
+        part = (part - 1) & rest
+        yield part | lowest
+
+
+def _positions(
+    best: Mapping[int, tuple[float, tuple[int, int] | None]], subset: int, count: int
+) -> Path:
+    left = [1 << position for position in range(count)]
+    path: list[tuple[int, ...]] = []
+
+    def visit(subset: int) -> None:
+        parts = best[subset][1]
+        if parts is None:
+            return
+        for part in parts:
+            visit(part)
+        places = tuple(sorted(left.index(part) for part in parts))
+        path.append(places)
+        for part in parts:
+            left.remove(part)
+        left.append(subset)
+
+    visit(subset)
+    return tuple(path)
+
+
+def _cheapest_pairs(contraction: Contraction, cost: Cost) -> Path:
+    left = [1 << position for position in range(len(contraction.inputs))]
+    path: list[tuple[int, ...]] = []
+    while len(left) > 1:
+        labels = {subset: _needed(contraction, subset) for subset in left}
+
+        def price(pair: tuple[int, int], labels: dict[int, frozenset[str]] = labels) -> float:
+            a, b = pair
+            return cost(labels[a], labels[b], _needed(contraction, a | b))
+
+        a, b = min(combinations(left, 2), key=price)
+        path.append((left.index(a), left.index(b)))
+        left = [each for each in left if each not in (a, b)] + [a | b]
+    return tuple(path)
+
+
+def _needed(contraction: Contraction, subset: int) -> frozenset[str]:
+    """The labels of some operands that the result or another operand has too."""
+    inside: set[str] = set()
+    outside: set[str] = {*contraction.output}
+    for position, labels in enumerate(contraction.inputs):
+        (inside if subset >> position & 1 else outside).update(labels)
+    return frozenset(inside & outside)
+
+
+def _roofline(sizes: Mapping[str, int], flops_per_element: float) -> Cost:
+    """Operations, and elements read and written at what they cost of operations."""
+
+    def volume(labels: Collection[str]) -> int:
+        return math.prod(sizes[label] for label in labels)
+
+    def cost(a: Collection[str], b: Collection[str], result: Collection[str]) -> float:
+        moved = volume(a) + volume(b) + volume(result)
+        return 2.0 * volume({*a, *b}) + flops_per_element * moved
+
+    return cost
+
+
+def _flops(inputs: Sequence[Labels], output: Labels, sizes: Mapping[str, int]) -> int:
+    labels = {x for own in inputs for x in own} | {*output}
+    is_summed = not labels <= {*output}
+    return math.prod(sizes[label] for label in labels) * (len(inputs) - 1 + is_summed)

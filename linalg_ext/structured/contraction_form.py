@@ -1,0 +1,215 @@
+"""Contractions of any number of operands, found in what an op computes.
+
+    C[c] += A[a] * B[b] * ...            and the same in every other semiring of einsum
+
+An op is one by its definition, whatever it is called: the matmul family, `linalg.contract`, many a
+generic, convolutions and quantized products. Its indices may be any: whether they are plain
+dimensions, and what becomes of those that are not, is for the reader of the form to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from linalg_ext.definition.affine import AffineExpr
+from linalg_ext.definition.functions import BINARY, TYPE, Function, FunctionKind
+from linalg_ext.definition.model import OpDefinition
+from linalg_ext.definition.scalar import Access, Apply, Const, ScalarExpr, ScalarOperand, type_of
+from linalg_ext.definition.types import TypeVar
+from linalg_ext.notations.einsum.semiring import KINDS, Semiring
+
+Indices = tuple[AffineExpr, ...]
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One of the operands that are multiplied.
+
+    Attributes:
+        operand: the input that it is read from.
+        indices: how; none for a scalar.
+        difference: where a scalar is subtracted first (a zero point), that difference, of the type
+            of the result; None where the input is read as it is, or cast.
+    """
+
+    operand: str
+    indices: Indices
+    difference: ScalarExpr | None = None
+
+
+@dataclass(frozen=True)
+class ContractionForm:
+    """A contraction.
+
+    Attributes:
+        kind: the semiring.
+        factors: what is multiplied, in order; an input may be there several times.
+        output: the indices of the result.
+        dims: the iteration space, outermost first.
+        summed: the dimensions that are summed over.
+        accumulates: whether it adds to what the destination holds.
+        cast: how factors become what the result is of.
+    """
+
+    kind: Semiring
+    factors: tuple[Factor, ...]
+    output: Indices
+    dims: tuple[str, ...]
+    summed: tuple[str, ...]
+    accumulates: bool
+    cast: Function
+
+    @property
+    def is_product(self) -> bool:
+        """Whether nothing is summed: an outer product, a broadcasting multiplication."""
+        return not self.summed
+
+
+class _NoContraction(Exception):
+    """Why a definition is none; caught where it was asked."""
+
+
+def find_contraction(definition: OpDefinition, types: Mapping[str, str]) -> ContractionForm | str:
+    """A definition as a contraction, or why it is none.
+
+    Args:
+        definition: an op at known element types, as `recognize` reads it.
+        types: the element type of each type variable, as MLIR spells it.
+    """
+    try:
+        return _form(definition, types)
+    except _NoContraction as reason:
+        return str(reason)
+
+
+def _form(definition: OpDefinition, types: Mapping[str, str]) -> ContractionForm:
+    if len(definition.outputs) != 1:
+        raise _NoContraction(f"it has {len(definition.outputs)} results")
+    (assignment,) = definition.assignments
+    target, value = assignment.target, assignment.value
+    add, product = _accumulated(target, value)
+    if add is None and definition.reduction_dims:
+        raise _NoContraction("it reduces by no function, or by several")
+    kind, parts = _in_semiring(add, product)
+    reader = _FactorReader(target.type_var)
+    factors = tuple(reader.factor(part) for part in parts)
+    written = {dim for index in target.indices for dim in index.dims}
+    return ContractionForm(
+        kind,
+        factors,
+        target.indices,
+        definition.dims,
+        tuple(dim for dim in definition.dims if dim not in written),
+        add is not None,
+        _common_cast(reader.casts, target.type_var, types),
+    )
+
+
+def _accumulated(target: Access, value: ScalarExpr) -> tuple[Function | None, ScalarExpr]:
+    """By what a value is added to its target, and what is added."""
+    reads = sum(expr == target for expr in value.walk())
+    if reads == 0:
+        return None, value
+    if isinstance(value, Apply) and value.attribute is None and target in value.args and reads == 1:
+        (added,) = (arg for arg in value.args if arg != target)
+        return value.function, added
+    raise _NoContraction("it reads its destination other than to add to it")
+
+
+def _in_semiring(add: Function | None, product: ScalarExpr) -> tuple[Semiring, list[ScalarExpr]]:
+    """The semiring of a sum of products, and the operands of the product."""
+    fitting = [
+        kind for kind in KINDS.values() if not kind.is_boolean and (add is None or kind.add == add)
+    ]
+    if add is None:
+        fitting = [kind for kind in fitting if kind.name == "+*"]
+    if not fitting:
+        raise _NoContraction(f"there is no semiring whose sum is {add}")
+    split = [(kind, list(_operands(product, kind.multiply))) for kind in fitting]
+    # Of one operand the product does not matter: the first is the one that always distributes.
+    return next(((kind, parts) for kind, parts in split if len(parts) > 1), split[0])
+
+
+def _operands(expr: ScalarExpr, multiply: Function) -> Iterator[ScalarExpr]:
+    """What is multiplied, from left to right."""
+    if isinstance(expr, Apply) and expr.function == multiply and expr.attribute is None:
+        for arg in expr.args:
+            yield from _operands(arg, multiply)
+    else:
+        yield expr
+
+
+class _FactorReader:
+    """Reads the operands of one product; gathers the casts that they go through."""
+
+    def __init__(self, result: TypeVar) -> None:
+        self._result = result
+        self.casts: list[tuple[Function, TypeVar]] = []
+
+    def factor(self, expr: ScalarExpr) -> Factor:
+        leaf, cast = self._leaf(expr)
+        if leaf is not None:
+            if cast is not None:
+                self.casts.append((cast, leaf.type_var))
+            return Factor(leaf.operand, leaf.indices if isinstance(leaf, Access) else ())
+        if isinstance(expr, Apply) and expr.function == BINARY["sub"] and expr.attribute is None:
+            read, taken = (self._leaf(arg)[0] for arg in expr.args)
+            is_number = isinstance(taken, ScalarOperand) or _is_constant(expr.args[1])
+            if isinstance(read, Access) and is_number:
+                return Factor(read.operand, read.indices, expr)
+        raise _NoContraction(_why_no_factor(expr))
+
+    def _leaf(self, expr: ScalarExpr) -> tuple[Access | ScalarOperand | None, Function | None]:
+        """An input, and how it is cast to the type of the result."""
+        cast = None
+        if isinstance(expr, Apply) and expr.function.kind is FunctionKind.TYPE:
+            if expr.attribute is not None or expr.type_var != self._result:
+                return None, None
+            cast, (expr,) = expr.function, expr.args
+        if not isinstance(expr, (Access, ScalarOperand)):
+            return None, None
+        if cast is None and expr.type_var != self._result:
+            return None, None
+        return expr, cast
+
+
+def _is_constant(expr: ScalarExpr) -> bool:
+    if isinstance(expr, Apply) and expr.function.kind is FunctionKind.TYPE:
+        (expr,) = expr.args
+    return isinstance(expr, Const)
+
+
+def _why_no_factor(expr: ScalarExpr) -> str:
+    if isinstance(expr, Apply) and expr.function.kind is FunctionKind.TYPE:
+        (inner,) = expr.args
+        if type_of(inner) is not None and isinstance(inner, Apply):
+            return f"it rounds in the middle: `{expr}` casts what was computed in another type"
+    return f"`{expr}` is no operand, nor one cast to the type of the result"
+
+
+def _common_cast(
+    casts: list[tuple[Function, TypeVar]], result: TypeVar, types: Mapping[str, str]
+) -> Function:
+    """The one cast that says what all of them say."""
+    target = types[result.name]
+    found = {function for function, source in casts if _reads_sign(types[source.name], target)}
+    if len(found) > 1:
+        raise _NoContraction("some operands are cast as signed and some as unsigned integers")
+    return found.pop() if found else TYPE["cast_signed"]
+
+
+def _reads_sign(source: str, target: str) -> bool:
+    """Whether it matters to a cast if integers are signed."""
+    if _is_integer(source):
+        narrows = _is_integer(target) and _width(target) < _width(source)
+        return target != "i1" and not narrows
+    return _is_integer(target) and target != "i1"
+
+
+def _is_integer(element: str) -> bool:
+    return element == "index" or (element[:1] == "i" and element[1:].isdigit())
+
+
+def _width(element: str) -> int:
+    return 64 if element == "index" else int(element[1:])

@@ -1,0 +1,316 @@
+"""Operands that a contraction reads by windows, as operands that it reads by plain dimensions.
+
+A convolution is a contraction where its windows do not overlap: then each element of the image is
+read for one place of the result, and the image needs but another shape. Nothing is copied.
+
+    oh + kh, kh of size 1          the image as it is
+    2 * oh + kh, kh of size 1      every other element: tensor.extract_slice
+    3 * oh + kh, kh of size 3      a dimension as two, oh and kh: tensor.expand_shape
+    oh + kh, oh of size 1          the first window alone
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from linalg_ext.bindings import arith, ir, tensor
+from linalg_ext.definition.affine import (
+    AffineBinary,
+    AffineConst,
+    AffineDim,
+    AffineExpr,
+    AffineKind,
+)
+from linalg_ext.structured.constants import integer_constant
+
+Indices = tuple[AffineExpr, ...]
+Labels = tuple[str, ...]
+
+
+class Overlapping(Exception):
+    """Why an operand is not read by plain dimensions; caught where that was asked."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """How one dimension of an operand is read.
+
+    Attributes:
+        dims: none where one place of it is read; one; or two, that it is to be split into.
+        offset: the first element that is read.
+        stride: how far it is to the next one.
+        is_whole: whether it is read as it is, from end to end.
+    """
+
+    dims: Labels
+    offset: int = 0
+    stride: int = 1
+    is_whole: bool = False
+
+
+@dataclass(frozen=True)
+class View:
+    """How an operand is read: an axis for each of its dimensions."""
+
+    axes: tuple[Axis, ...]
+
+    @property
+    def labels(self) -> Labels:
+        """The plain dimensions that it is read by."""
+        return tuple(dim for axis in self.axes for dim in axis.dims)
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether the operand is read by plain dimensions as it stands."""
+        return all(axis.is_whole for axis in self.axes)
+
+
+class Extents:
+    """How far each dimension of an iteration space runs.
+
+    Args:
+        operands: the operands and the indices that each is read or written by.
+    """
+
+    def __init__(self, operands: Sequence[tuple[ir.Value, Indices]]) -> None:
+        self._owners: dict[str, tuple[ir.Value, int]] = {}
+        self.static: dict[str, int] = {}
+        for value, indices in operands:
+            for axis, index in enumerate(indices):
+                if not isinstance(index, AffineDim):
+                    continue
+                self._owners.setdefault(index.name, (value, axis))
+                shape = ir.ShapedType(value.type)
+                if not shape.is_dynamic_dim(axis):
+                    self.static[index.name] = shape.get_dim_size(axis)
+        self.windowed = {
+            dim
+            for _, indices in operands
+            for index in indices
+            if not isinstance(index, AffineDim)
+            for dim in index.dims
+        }
+
+    @property
+    def units(self) -> frozenset[str]:
+        """Dimensions of a window that run over one place alone: they are not needed."""
+        return frozenset(dim for dim in self.windowed if self.static.get(dim) == 1)
+
+    def size(self, dim: str) -> ir.Value | int:
+        """The extent of a dimension: a number, or a value made at the current insertion point."""
+        if dim in self.static:
+            return self.static[dim]
+        value, axis = self._owners[dim]
+        size: ir.Value = tensor.DimOp(value, integer_constant(ir.IndexType.get(), axis)).result
+        return size
+
+    def is_known(self, dim: str) -> bool:
+        """Whether some operand is as long as the dimension runs."""
+        return dim in self._owners
+
+
+def view_of(value: ir.Value, indices: Indices, extents: Extents) -> View:
+    """How an operand is read by plain dimensions.
+
+    Raises:
+        Overlapping: it is not; says which index is in the way.
+    """
+    shape = ir.ShapedType(value.type) if indices else None
+    axes = []
+    for position, index in enumerate(indices):
+        size = None
+        if shape is not None and not shape.is_dynamic_dim(position):
+            size = shape.get_dim_size(position)
+        axes.append(_axis(index, size, extents))
+    return View(tuple(axes))
+
+
+def _axis(index: AffineExpr, size: int | None, extents: Extents) -> Axis:
+    if isinstance(index, AffineDim):
+        is_unit = index.name in extents.units
+        return Axis(() if is_unit else (index.name,), is_whole=not is_unit)
+    terms = _linear(index)
+    if terms is None:
+        raise Overlapping(f"the index {index} is no sum of multiples of dimensions")
+    factors, offset = terms
+    factors = {dim: factor for dim, factor in factors.items() if dim not in extents.units}
+    for dim in factors:
+        if not extents.is_known(dim):
+            raise Overlapping(f"no operand is as long as {dim} runs")
+    if any(factor < 1 for factor in factors.values()):
+        raise Overlapping(f"the index {index} runs backwards")
+    inner_first = sorted(factors, key=lambda dim: factors[dim])
+    if len(inner_first) > 2:
+        raise Overlapping(f"the index {index} is of more than two dimensions")
+    stride = factors[inner_first[0]] if inner_first else 1
+    if len(inner_first) == 2:
+        inner, outer = inner_first
+        if extents.static.get(inner) is None:
+            raise Overlapping(f"whether the windows of the index {index} overlap is not known")
+        if factors[outer] != stride * extents.static[inner]:
+            raise Overlapping(f"the windows of the index {index} overlap, or leave gaps")
+    dims = tuple(reversed(inner_first))
+    length = _product([extents.static.get(dim) for dim in dims])
+    is_whole = offset == 0 and stride == 1 and size is not None and length == size
+    return Axis(dims, offset, stride, is_whole and len(dims) == 1)
+
+
+def _product(sizes: Sequence[int | None]) -> int | None:
+    result = 1
+    for size in sizes:
+        if size is None:
+            return None
+        result *= size
+    return result
+
+
+def _linear(expr: AffineExpr) -> tuple[dict[str, int], int] | None:
+    """The factor of each dimension, and the constant; None where it is not linear."""
+    if isinstance(expr, AffineDim):
+        return {expr.name: 1}, 0
+    if isinstance(expr, AffineConst):
+        return {}, expr.value
+    if not isinstance(expr, AffineBinary):
+        return None
+    left, right = _linear(expr.lhs), _linear(expr.rhs)
+    if left is None or right is None:
+        return None
+    if expr.kind is AffineKind.ADD:
+        both = {dim: left[0].get(dim, 0) + right[0].get(dim, 0) for dim in (*left[0], *right[0])}
+        return both, left[1] + right[1]
+    if expr.kind is AffineKind.MUL and not right[0]:
+        return {dim: factor * right[1] for dim, factor in left[0].items()}, left[1] * right[1]
+    return None
+
+
+def viewed(value: ir.Value, view: View, extents: Extents) -> ir.Value:
+    """The operand that a view describes, made at the current insertion point without a copy."""
+    if view.is_identity:
+        return value
+    value = _sliced(value, view, extents)
+    value = dropped(value, [i for i, axis in enumerate(view.axes) if not axis.dims])
+    return _split(value, [axis for axis in view.axes if axis.dims], extents)
+
+
+def _sliced(value: ir.Value, view: View, extents: Extents) -> ir.Value:
+    shape = ir.ShapedType(value.type)
+    sizes: list[ir.Value | int] = []
+    needed = False
+    for position, axis in enumerate(view.axes):
+        own = None if shape.is_dynamic_dim(position) else shape.get_dim_size(position)
+        length: ir.Value | int = 1
+        for dim in axis.dims:
+            length = _multiplied(length, extents.size(dim))
+        sizes.append(length)
+        fits = own is not None and own == length
+        needed |= not axis.is_whole and not (fits and axis.offset == 0 and axis.stride == 1)
+    if not needed:
+        return value
+    slice_ = tensor.ExtractSliceOp(
+        ir.RankedTensorType.get(_static(sizes), shape.element_type),
+        value,
+        [],
+        _dynamic(sizes),
+        [],
+        [axis.offset for axis in view.axes],
+        _static(sizes),
+        [axis.stride for axis in view.axes],
+    )
+    result: ir.Value = slice_.result
+    return result
+
+
+def dropped(value: ir.Value, axes: Collection[int]) -> ir.Value:
+    """A tensor without some of its dimensions, which are of size 1."""
+    if not axes:
+        return value
+    shape = ir.ShapedType(value.type)
+    kept = [axis for axis in range(shape.rank) if axis not in axes]
+    sizes = [_size(shape, axis) for axis in kept]
+    result = ir.RankedTensorType.get(sizes, shape.element_type)
+    collapsed: ir.Value = tensor.CollapseShapeOp(result, value, _groups(shape.rank, kept)).result
+    return collapsed
+
+
+def restored(value: ir.Value, like: ir.Value, axes: Collection[int]) -> ir.Value:
+    """What `dropped` gave, with the dimensions of size 1 again.
+
+    Args:
+        value: of the shape that `dropped(like, axes)` has.
+        like: a tensor of the type that is wanted.
+        axes: the dimensions.
+    """
+    if not axes:
+        return value
+    shape = ir.ShapedType(like.type)
+    kept = [axis for axis in range(shape.rank) if axis not in axes]
+    sizes: list[ir.Value | int] = []
+    for axis in range(shape.rank):
+        is_dynamic = shape.is_dynamic_dim(axis)
+        position = integer_constant(ir.IndexType.get(), axis) if is_dynamic else None
+        sizes.append(
+            shape.get_dim_size(axis) if position is None else tensor.DimOp(like, position).result
+        )
+    return _expanded(value, like.type, _groups(shape.rank, kept), sizes)
+
+
+def _split(value: ir.Value, axes: Sequence[Axis], extents: Extents) -> ir.Value:
+    """A tensor with two dimensions for each that is read by two."""
+    if all(len(axis.dims) == 1 for axis in axes):
+        return value
+    sizes = [extents.size(dim) for axis in axes for dim in axis.dims]
+    groups: list[list[int]] = []
+    for axis in axes:
+        first = sum(map(len, groups))
+        groups.append(list(range(first, first + len(axis.dims))))
+    element = ir.ShapedType(value.type).element_type
+    return _expanded(value, ir.RankedTensorType.get(_static(sizes), element), groups, sizes)
+
+
+def _expanded(
+    value: ir.Value, result: ir.Type, groups: list[list[int]], sizes: Sequence[ir.Value | int]
+) -> ir.Value:
+    expanded: ir.Value = tensor.ExpandShapeOp(
+        result, value, groups, _dynamic(sizes), _static(sizes)
+    ).result
+    return expanded
+
+
+def _groups(rank: int, kept: Sequence[int]) -> list[list[int]]:
+    """For each dimension that is kept, those that collapse into it."""
+    if not kept:
+        return []
+    starts = [0, *kept[1:]]
+    ends = [*kept[1:], rank]
+    return [list(range(start, end)) for start, end in zip(starts, ends, strict=True)]
+
+
+def _multiplied(x: ir.Value | int, y: ir.Value | int) -> ir.Value | int:
+    if isinstance(x, int) and isinstance(y, int):
+        return x * y
+    if x == 1:
+        return y
+    values = [
+        integer_constant(ir.IndexType.get(), each) if isinstance(each, int) else each
+        for each in (x, y)
+    ]
+    product: ir.Value = arith.MulIOp(*values).result
+    return product
+
+
+def _size(shape: ir.ShapedType, axis: int) -> int:
+    return _unknown() if shape.is_dynamic_dim(axis) else shape.get_dim_size(axis)
+
+
+def _static(sizes: Sequence[ir.Value | int]) -> list[int]:
+    return [size if isinstance(size, int) else _unknown() for size in sizes]
+
+
+def _dynamic(sizes: Sequence[ir.Value | int]) -> list[ir.Value]:
+    return [size for size in sizes if isinstance(size, ir.Value)]
+
+
+def _unknown() -> int:
+    unknown: int = ir.ShapedType.get_dynamic_size()
+    return unknown
