@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from linalg_ext import opdsl_defs as ops
     from linalg_ext import samples as samples
     from linalg_ext import structured as structured
+    from linalg_ext import target as target
     from linalg_ext import transforms as transforms
     from linalg_ext.compiler import Kernel, compile, jit
     from linalg_ext.compiler.contract import contract
@@ -44,6 +45,7 @@ __all__ = [
     "samples",
     "structured",
     "structured_op",
+    "target",
     "tc",
     "to_tc",
     "to_yaml",
@@ -65,6 +67,7 @@ _LAZY = {
     "samples": "linalg_ext.samples",
     "structured": "linalg_ext.structured",
     "structured_op": "linalg_ext.opdsl:structured_op",
+    "target": "linalg_ext.target",
     "tc": "linalg_ext.notations.tc:tc",
     "to_tc": "linalg_ext.notations.tc_writer:to_tc",
     "to_yaml": "linalg_ext.notations:to_yaml",

@@ -186,6 +186,10 @@ class SignatureError(LinalgExtError, TypeError):
     """A module lacks the entry that was asked for, or arrays cannot be passed to it."""
 
 
+class TargetError(LinalgExtError, ValueError):
+    """A description of a machine cannot be true, or code for it cannot be made or run here."""
+
+
 class UnresolvedSymbolError(LinalgExtError, LookupError):
     """Compiled code refers to a function that no library provides."""
 

@@ -1,0 +1,194 @@
+"""What instruction set extensions are called, which imply which, and what their dot products do.
+
+Extensions have LLVM's names here. Linux spells them otherwise in /proc/cpuinfo (`avx512_bf16` for
+`avx512bf16`, `asimd` for `neon`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from linalg_ext.errors import TargetError
+
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+_X86_SPELLED_OTHERWISE = {
+    "3dnowprefetch": "prfchw",
+    "abm": "lzcnt",
+    "amx_bf16": "amx-bf16",
+    "amx_fp16": "amx-fp16",
+    "amx_int8": "amx-int8",
+    "amx_tile": "amx-tile",
+    "avx512_bf16": "avx512bf16",
+    "avx512_bitalg": "avx512bitalg",
+    "avx512_fp16": "avx512fp16",
+    "avx512_vbmi2": "avx512vbmi2",
+    "avx512_vnni": "avx512vnni",
+    "avx512_vp2intersect": "avx512vp2intersect",
+    "avx512_vpopcntdq": "avx512vpopcntdq",
+    "avx_ifma": "avxifma",
+    "avx_ne_convert": "avxneconvert",
+    "avx_vnni": "avxvnni",
+    "avx_vnni_int16": "avxvnniint16",
+    "avx_vnni_int8": "avxvnniint8",
+    "bmi1": "bmi",
+    "pclmulqdq": "pclmul",
+    "pni": "sse3",
+    "rdrand": "rdrnd",
+    "sha_ni": "sha",
+    "sse4_1": "sse4.1",
+    "sse4_2": "sse4.2",
+}
+_X86_SPELLED_ALIKE = """
+    adx aes avx avx2 avx512bw avx512cd avx512dq avx512f avx512ifma avx512vbmi avx512vl bmi2
+    clflushopt clwb cmov cx16 cx8 f16c fma fsgsbase fxsr gfni mmx movbe popcnt rdpid rdseed sse
+    sse2 sse4a ssse3 vaes vpclmulqdq xsave xsavec xsaveopt xsaves
+"""
+_X86 = {name: name for name in _words(_X86_SPELLED_ALIKE)} | _X86_SPELLED_OTHERWISE
+_AARCH64 = {
+    "aes": "aes",
+    "asimd": "neon",
+    "asimddp": "dotprod",
+    "asimdfhm": "fp16fml",
+    "asimdhp": "fullfp16",
+    "asimdrdm": "rdm",
+    "atomics": "lse",
+    "bf16": "bf16",
+    "crc32": "crc",
+    "fcma": "complxnum",
+    "fp": "fp-armv8",
+    "i8mm": "i8mm",
+    "jscvt": "jsconv",
+    "lrcpc": "rcpc",
+    "sha2": "sha2",
+    "sme": "sme",
+    "sve": "sve",
+    "sve2": "sve2",
+}
+
+SPELLINGS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {"x86_64": MappingProxyType(_X86), "aarch64": MappingProxyType(_AARCH64)}
+)
+"""For each architecture, LLVM's name of each flag that Linux lists."""
+
+BASELINE: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "x86_64": frozenset({"cmov", "cx8", "fxsr", "mmx", "sse", "sse2"}),
+        "aarch64": frozenset({"fp-armv8", "neon"}),
+    }
+)
+"""What every CPU of an architecture has (x86-64 psABI, level 1; Armv8-A)."""
+
+_NEEDS = {
+    "sse2": "sse",
+    "sse3": "sse2",
+    "ssse3": "sse3",
+    "sse4.1": "ssse3",
+    "sse4.2": "sse4.1",
+    "avx": "sse4.2",
+    "avx2": "avx",
+    "f16c": "avx",
+    "fma": "avx",
+    "avxvnni": "avx2",
+    "avxvnniint8": "avx2",
+    "avxvnniint16": "avx2",
+    "avxifma": "avx2",
+    "avxneconvert": "avx2",
+    "vaes": "avx2",
+    "vpclmulqdq": "avx",
+    "avx512f": "avx2",
+    **{
+        name: "avx512f" for name in _X86.values() if name.startswith("avx512") and name != "avx512f"
+    },
+    "amx-int8": "amx-tile",
+    "amx-bf16": "amx-tile",
+    "amx-fp16": "amx-tile",
+    "neon": "fp-armv8",
+    "dotprod": "neon",
+    "i8mm": "neon",
+    "sve": "neon",
+    "sve2": "sve",
+}
+
+
+def from_linux(architecture: str, flags: Iterable[str]) -> frozenset[str]:
+    """LLVM's names of the flags of /proc/cpuinfo; flags that do not bear on code are dropped."""
+    spellings = SPELLINGS[architecture]
+    known = {spellings[flag] for flag in flags if flag in spellings}
+    return BASELINE[architecture] | known
+
+
+def check_features(architecture: str, features: frozenset[str]) -> None:
+    """Check that each extension is known, and that what it builds on is there too.
+
+    Raises:
+        TargetError: one is not; LLVM would ignore the one and switch the other on unasked.
+    """
+    known = BASELINE[architecture] | set(SPELLINGS[architecture].values())
+    if unknown := sorted(features - known):
+        raise TargetError(
+            f"{architecture} has no extension {', '.join(unknown)}",
+            expected="some of " + ", ".join(sorted(known)),
+        )
+    for feature in sorted(features):
+        needed = _NEEDS.get(feature)
+        if needed is not None and needed not in features:
+            raise TargetError(
+                f"a target with {feature} and without {needed}",
+                cure=f"add {needed}, or drop {feature}",
+            )
+
+
+def without(features: frozenset[str], dropped: Iterable[str]) -> frozenset[str]:
+    """`features` less `dropped`, and less all that builds on those."""
+    gone = set(dropped)
+    while more := {one for one in features - gone if _NEEDS.get(one) in gone}:
+        gone |= more
+    return features - gone
+
+
+@dataclass(frozen=True, slots=True)
+class DotProduct:
+    """An instruction that sums products of neighbouring narrow elements into wide accumulators.
+
+    Attributes:
+        feature: the extension that brings it.
+        left, right: element types of the factors, signedness included (`u8`, `s8`).
+        accumulator: element type of the sums.
+        depth: how many products go into one accumulator; for tiles, at the most.
+        bits: width of an operand, or of a row of a tile.
+    """
+
+    feature: str
+    left: str
+    right: str
+    accumulator: str
+    depth: int
+    bits: int
+
+    def __str__(self) -> str:
+        return f"{self.left}.{self.right}->{self.accumulator} x{self.depth} ({self.feature})"
+
+
+DOT_PRODUCTS: tuple[DotProduct, ...] = (
+    DotProduct("amx-bf16", "bf16", "bf16", "f32", 32, 512),
+    DotProduct("amx-fp16", "f16", "f16", "f32", 32, 512),
+    DotProduct("amx-int8", "u8", "s8", "i32", 64, 512),
+    DotProduct("amx-int8", "s8", "s8", "i32", 64, 512),
+    DotProduct("avx512bf16", "bf16", "bf16", "f32", 2, 512),
+    DotProduct("avx512vnni", "u8", "s8", "i32", 4, 512),
+    DotProduct("avx512vnni", "s16", "s16", "i32", 2, 512),
+    DotProduct("avxvnniint8", "s8", "s8", "i32", 4, 256),
+    DotProduct("avxvnni", "u8", "s8", "i32", 4, 256),
+    DotProduct("avxvnni", "s16", "s16", "i32", 2, 256),
+    DotProduct("i8mm", "u8", "s8", "i32", 4, 128),
+    DotProduct("dotprod", "s8", "s8", "i32", 4, 128),
+    DotProduct("dotprod", "u8", "u8", "i32", 4, 128),
+    DotProduct("bf16", "bf16", "bf16", "f32", 2, 128),
+)
+"""Widest first. Sources: Intel's and Arm's instruction set references."""

@@ -1,0 +1,268 @@
+"""What code generation must know of a machine."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import MappingProxyType
+
+import numpy as np
+
+from linalg_ext.errors import TargetError
+from linalg_ext.target.features import (
+    BASELINE,
+    DOT_PRODUCTS,
+    DotProduct,
+    check_features,
+    without,
+)
+
+_ELEMENT = re.compile(r"(?:[su]?i|s|u|b?f)(\d+)|f8E\w+")
+
+BASELINE_CPU: Mapping[str, str] = MappingProxyType({"x86_64": "x86-64", "aarch64": "generic"})
+"""LLVM's name of the least CPU of each architecture."""
+
+HUGE_PAGES = ("always", "madvise", "never")
+
+
+def _check_positive(what: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise TargetError(f"{what} is {value!r}", expected="a whole number of at least 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """A data or unified cache.
+
+    Attributes:
+        level: 1 is the nearest to the core.
+        size: in bytes.
+        line: in bytes.
+        associativity: ways of a set.
+        shared_by: how many logical cores use one such cache.
+    """
+
+    level: int
+    size: int
+    line: int = 64
+    associativity: int = 8
+    shared_by: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("level", "size", "line", "associativity", "shared_by"):
+            _check_positive(f"{name} of a cache", getattr(self, name))
+
+    @property
+    def sets(self) -> int:
+        """How many sets: addresses `sets * line` bytes apart compete for the same ways."""
+        return max(1, self.size // (self.line * self.associativity))
+
+    def __str__(self) -> str:
+        shared = f" for {self.shared_by} cores" if self.shared_by > 1 else ""
+        return f"L{self.level} {bytes_text(self.size)}, {self.associativity} ways{shared}"
+
+
+@dataclass(frozen=True, eq=True)
+class Target:
+    """A machine to generate code for.
+
+    Attributes:
+        name: `host`, or one of `linalg_ext.target.names()`, or whatever you call your own.
+        architecture: `x86_64` or `aarch64`.
+        features: instruction set extensions, by LLVM's names.
+        vector_bits: width of a vector register.
+        vector_registers: how many there are.
+        fma_units: how many fused multiply-adds (or, without the extension, multiplications and
+            additions each) on whole vector registers a core begins in one cycle.
+        fma_latency: cycles until the result of one can be used.
+        caches: data and unified caches, the nearest first.
+        logical_cores: how many threads can run at once.
+        physical_cores: how many of these do not share a core's units.
+        page_bytes: size of a page of memory.
+        huge_page_bytes: size of a huge page; 0 where there are none.
+        huge_pages: who gets them: `always`, `madvise` (who asks), or `never`.
+        cpu: LLVM's name of the CPU, which instruction scheduling goes by; empty for the least of
+            the architecture.
+
+    Raises:
+        TargetError: two of these cannot be true together.
+    """
+
+    name: str
+    architecture: str
+    features: frozenset[str]
+    vector_bits: int
+    vector_registers: int
+    fma_units: int = 2
+    fma_latency: int = 4
+    caches: tuple[Cache, ...] = (
+        Cache(level=1, size=32 << 10),
+        Cache(level=2, size=256 << 10),
+        Cache(level=3, size=2 << 20, associativity=16),
+    )
+    logical_cores: int = 1
+    physical_cores: int = 1
+    page_bytes: int = 4096
+    huge_page_bytes: int = 0
+    huge_pages: str = "never"
+    cpu: str = ""
+
+    def __post_init__(self) -> None:
+        if self.architecture not in BASELINE:
+            raise TargetError(
+                f"architecture {self.architecture!r}", expected="one of " + ", ".join(BASELINE)
+            )
+        for name in (
+            "vector_bits",
+            "vector_registers",
+            "fma_units",
+            "fma_latency",
+            "logical_cores",
+            "physical_cores",
+            "page_bytes",
+        ):
+            _check_positive(name, getattr(self, name))
+        check_features(self.architecture, self.features)
+        widest = widest_vector(self.architecture, self.features)
+        if self.vector_bits > widest or self.vector_bits % 64:
+            raise TargetError(
+                f"vectors of {self.vector_bits} bits on a target whose widest are of {widest}",
+                cure="name the extension that has them among the features",
+            )
+        if self.huge_pages not in HUGE_PAGES:
+            raise TargetError(
+                f"huge_pages is {self.huge_pages!r}", expected="one of " + ", ".join(HUGE_PAGES)
+            )
+        levels = [cache.level for cache in self.caches]
+        if not levels or levels != sorted(set(levels)):
+            raise TargetError(
+                f"caches of levels {levels}", expected="one at least, each level once, L1 first"
+            )
+
+    def lanes(self, dtype: object) -> int:
+        """How many elements one vector register holds, at least 1.
+
+        Args:
+            dtype: MLIR's name of an element type (`f32`, `bf16`, `i8`), or a NumPy dtype.
+        """
+        return max(1, self.vector_bits // element_bits(dtype))
+
+    @property
+    def has_fma(self) -> bool:
+        """Whether `vector.fma` is an instruction; without it LLVM calls libm for every element."""
+        return self.architecture == "aarch64" or "fma" in self.features
+
+    @property
+    def has_masks(self) -> bool:
+        """Whether loads and stores under a mask are instructions that do not fault beside it."""
+        return bool({"avx", "sve"} & self.features)
+
+    def flops_per_cycle(self, dtype: object) -> int:
+        """Additions and multiplications that a core can do in one cycle."""
+        return 2 * self.fma_units * self.lanes(dtype)
+
+    def cache(self, level: int) -> Cache:
+        """The cache of a level, or the last one where there are fewer."""
+        return next((one for one in self.caches if one.level >= level), self.caches[-1])
+
+    @cached_property
+    def dot_products(self) -> tuple[DotProduct, ...]:
+        """The instructions for products of narrow elements, the widest first."""
+        return tuple(one for one in DOT_PRODUCTS if one.feature in self.features)
+
+    def without(self, *features: str) -> Target:
+        """This machine as if it lacked some extensions, and all that builds on them.
+
+        Vectors become as narrow as what is left of the extensions makes them.
+
+        Raises:
+            TargetError: one is what every CPU of the architecture has.
+        """
+        left = without(self.features, features)
+        if lost := sorted(BASELINE[self.architecture] - left):
+            raise TargetError(f"every CPU of {self.architecture} has {', '.join(lost)}")
+        bits = min(self.vector_bits, widest_vector(self.architecture, left))
+        registers = min(self.vector_registers, vector_registers(self.architecture, left))
+        return replace(
+            self,
+            name=f"{self.name} without {', '.join(features)}",
+            features=left,
+            vector_bits=bits,
+            vector_registers=registers,
+        )
+
+    def missing_on(self, machine: Target) -> tuple[str, ...]:
+        """What `machine` lacks to run code for this target; empty where it can."""
+        if machine.architecture != self.architecture:
+            return (self.architecture,)
+        return tuple(sorted(self.features - machine.features))
+
+    def __repr__(self) -> str:
+        lanes = ", ".join(f"{self.lanes(dtype)} {dtype}" for dtype in ("f32", "f64"))
+        unit = "FMA" if self.has_fma else "multiplication and addition"
+        huge = "no huge ones"
+        if self.huge_page_bytes:
+            huge = f"huge ones of {bytes_text(self.huge_page_bytes)} ({self.huge_pages})"
+        rows = {
+            f"target {self.name}": f"{self.architecture} {self.cpu}".rstrip(),
+            "cores": f"{self.logical_cores} ({self.physical_cores} physical)",
+            "vectors": f"{self.vector_registers} of {self.vector_bits} bits: {lanes}",
+            unit: f"{self.fma_units} a cycle, {self.fma_latency} cycles each",
+            "dot products": "; ".join(map(str, self.dot_products)) or "none",
+            "caches": "; ".join(map(str, self.caches)),
+            "pages": f"{bytes_text(self.page_bytes)}, {huge}",
+            "features": " ".join(sorted(self.features)),
+        }
+        width = max(map(len, rows)) + 2
+        lines = (
+            textwrap.fill(
+                value, 100, initial_indent=f"{name:<{width}}", subsequent_indent=" " * width
+            )
+            for name, value in rows.items()
+        )
+        return "\n".join(lines)
+
+
+def element_bits(dtype: object) -> int:
+    """The width of an element type in bits: `bf16` is 16, `numpy.float64` is 64.
+
+    Raises:
+        TargetError: it is no element type of fixed width.
+    """
+    if isinstance(dtype, str):
+        if dtype == "index":
+            return 64
+        if found := _ELEMENT.fullmatch(dtype):
+            return int(found[1] or 8)
+    try:
+        return 8 * np.dtype(dtype).itemsize  # type: ignore[call-overload, no-any-return]
+    except TypeError:
+        raise TargetError(
+            f"{dtype!r} is no element type",
+            expected="MLIR's name of one, such as f32, or a NumPy dtype",
+        ) from None
+
+
+def bytes_text(count: int) -> str:
+    """A number of bytes for people: `48 KiB`."""
+    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count >= size:
+            return f"{count / size:.4g} {unit}"
+    return f"{count} B"
+
+
+def widest_vector(architecture: str, features: frozenset[str]) -> int:
+    """The most bits that a vector register can have with these extensions."""
+    if architecture == "aarch64":
+        return 2048 if "sve" in features else 128
+    if "avx512f" in features:
+        return 512
+    return 256 if "avx" in features else 128
+
+
+def vector_registers(architecture: str, features: frozenset[str]) -> int:
+    """How many vector registers instructions can name."""
+    return 32 if architecture == "aarch64" or "avx512f" in features else 16

@@ -1,0 +1,94 @@
+"""Which machine code is made for: this one, or the one that a `with` block names."""
+
+from __future__ import annotations
+
+import functools
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from difflib import get_close_matches
+
+from linalg_ext.errors import TargetError
+from linalg_ext.target import linux, macos
+from linalg_ext.target.known import KNOWN
+from linalg_ext.target.model import Target
+
+HOST = "host"
+
+_in_force: ContextVar[Target | None] = ContextVar("linalg_ext.target", default=None)
+
+
+@functools.cache
+def host() -> Target:
+    """This machine, read once."""
+    return macos.read() if platform.system() == "Darwin" else linux.read()
+
+
+def names() -> tuple[str, ...]:
+    """What `named` and `using` know."""
+    return (HOST, *KNOWN)
+
+
+def named(name: str) -> Target:
+    """A machine by name. Its cores and pages are those of this machine.
+
+    Raises:
+        TargetError: there is none of that name.
+    """
+    if name == HOST:
+        return host()
+    if name not in KNOWN:
+        near = get_close_matches(name, names(), n=1)
+        raise TargetError(
+            f"there is no target {name!r}",
+            expected="one of " + ", ".join(names()),
+            cure=f"did you mean {near[0]}?" if near else None,
+        )
+    here = host()
+    return replace(
+        KNOWN[name],
+        logical_cores=here.logical_cores,
+        physical_cores=here.physical_cores,
+        page_bytes=here.page_bytes,
+        huge_page_bytes=here.huge_page_bytes,
+        huge_pages=here.huge_pages,
+    )
+
+
+def current() -> Target:
+    """The machine that code is made for now."""
+    return _in_force.get() or host()
+
+
+def override() -> Target | None:
+    """What is in force in place of this machine; None where this machine is. Quick to ask.
+
+    A cache of compiled code has it in its keys.
+    """
+    return _in_force.get()
+
+
+@contextmanager
+def using(target: Target | str) -> Iterator[Target]:
+    """Make code for another machine inside the `with` block.
+
+        with lx.target.using("avx2"):
+            kernel = lx.compile(module)   # no instruction beyond AVX2 in it
+
+    It holds for this thread and this asynchronous task; threads that are started inside begin with
+    this machine.
+
+    Args:
+        target: a name, or a description: `host().without("avx512f")`, for example.
+
+    Raises:
+        TargetError: there is no target of that name.
+    """
+    chosen = target if isinstance(target, Target) else named(target)
+    token = _in_force.set(None if chosen == host() else chosen)
+    try:
+        yield chosen
+    finally:
+        _in_force.reset(token)
