@@ -127,6 +127,7 @@ _LLVM = (
     "canonicalize",
     "cse",
     "linalg-ext-require-lowered",
+    "linalg-ext-set-target",
 )
 
 PIPELINES: Mapping[str, tuple[str, ...]] = MappingProxyType(

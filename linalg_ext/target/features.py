@@ -116,6 +116,11 @@ _NEEDS = {
 }
 
 
+def known_features(architecture: str) -> frozenset[str]:
+    """Every extension of an architecture that targets may name."""
+    return BASELINE[architecture] | frozenset(SPELLINGS[architecture].values())
+
+
 def from_linux(architecture: str, flags: Iterable[str]) -> frozenset[str]:
     """LLVM's names of the flags of /proc/cpuinfo; flags that do not bear on code are dropped."""
     spellings = SPELLINGS[architecture]
@@ -129,7 +134,7 @@ def check_features(architecture: str, features: frozenset[str]) -> None:
     Raises:
         TargetError: one is not; LLVM would ignore the one and switch the other on unasked.
     """
-    known = BASELINE[architecture] | set(SPELLINGS[architecture].values())
+    known = known_features(architecture)
     if unknown := sorted(features - known):
         raise TargetError(
             f"{architecture} has no extension {', '.join(unknown)}",

@@ -17,6 +17,7 @@ from linalg_ext.target.features import (
     DOT_PRODUCTS,
     DotProduct,
     check_features,
+    known_features,
     without,
 )
 
@@ -172,6 +173,24 @@ class Target:
     def dot_products(self) -> tuple[DotProduct, ...]:
         """The instructions for products of narrow elements, the widest first."""
         return tuple(one for one in DOT_PRODUCTS if one.feature in self.features)
+
+    @property
+    def llvm_cpu(self) -> str:
+        """LLVM's name of a CPU that has no extension which this target lacks."""
+        return self.cpu or BASELINE_CPU[self.architecture]
+
+    @property
+    def llvm_features(self) -> tuple[str, ...]:
+        """LLVM's switches: `+` for what the target has, then `-` for what it lacks.
+
+        The CPU's name may stand for extensions that are not among the features: what the features
+        do not name is off.
+        """
+        lacking = known_features(self.architecture) - self.features
+        return (
+            *(f"+{feature}" for feature in sorted(self.features)),
+            *(f"-{feature}" for feature in sorted(lacking)),
+        )
 
     def without(self, *features: str) -> Target:
         """This machine as if it lacked some extensions, and all that builds on them.

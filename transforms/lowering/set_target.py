@@ -1,0 +1,82 @@
+"""Confine every function to the instructions of one machine.
+
+before:
+    llvm.func @f(%x: f32) -> f32 {
+      llvm.return %x : f32
+    }
+after:
+    llvm.func @f(%x: f32) -> f32 attributes {
+        no_inline, passthrough = [["prefer-vector-width", "256"], ["min-legal-vector-width", "0"]],
+        target_cpu = "x86-64-v3", target_features = #llvm.target_features<["+avx", "-avx512f", ...]>
+    } {
+      llvm.return %x : f32
+    }
+
+The execution engine makes code for the CPU that it runs on. A function's own features stand in
+place of that CPU's, its own CPU alone does not: LLVM adds the features of the host to it.
+
+What the engine calls is a function that it puts around each of ours, without such attributes; LLVM
+may inline a function into one that has more features, and would then use them. Hence `no_inline`
+on what can be called from outside.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linalg_ext.bindings import ir
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.target import Target, current, host, named
+
+from ._walk import operations
+
+NAME = "linalg-ext-set-target"
+
+
+@module_pass(NAME)
+def set_target(module: ir.Operation, *, name: str = "") -> Report:
+    """Give every `llvm.func` with a body the CPU and the features of a target.
+
+    This machine is what the engine makes code for anyway: for it nothing is changed.
+
+    Args:
+        name: of the target; the one in force where it is empty.
+
+    Raises:
+        TargetError: there is no target of that name.
+    """
+    report = Report(NAME)
+    target = named(name) if name else current()
+    if target == host():
+        return report
+    for function in operations(module, {"llvm.func"}):
+        if not len(function.regions[0].blocks):
+            continue
+        report.matched["llvm.func"] += 1
+        if "target_features" in function.attributes or "target_cpu" in function.attributes:
+            report.leave("llvm.func", "it has a target of its own")
+            continue
+        _confine(function, target)
+        report.changed["llvm.func"] += 1
+    return report
+
+
+def _confine(function: Any, target: Target) -> None:
+    attributes = function.attributes
+    attributes["target_cpu"] = ir.StringAttr.get(target.llvm_cpu)
+    listed = ", ".join(f'"{switch}"' for switch in target.llvm_features)
+    attributes["target_features"] = ir.Attribute.parse(f"#llvm.target_features<[{listed}]>")
+    given = list(ir.ArrayAttr(attributes["passthrough"])) if "passthrough" in attributes else []
+    attributes["passthrough"] = ir.ArrayAttr.get([*given, *_vector_widths(target)])
+    if "always_inline" in attributes:
+        del attributes["always_inline"]  # the two together are no valid function
+    attributes["no_inline"] = ir.UnitAttr.get()
+
+
+def _vector_widths(target: Target) -> list[ir.Attribute]:
+    """Have LLVM split vectors that are wider than the target's: it goes by the features else."""
+    widths = {"prefer-vector-width": str(target.vector_bits), "min-legal-vector-width": "0"}
+    return [
+        ir.ArrayAttr.get([ir.StringAttr.get(key), ir.StringAttr.get(value)])
+        for key, value in widths.items()
+    ]
