@@ -17,7 +17,8 @@ from linalg_ext.compiler.source import own_copy
 from linalg_ext.errors import ArgumentError
 from linalg_ext.module import ModuleLike
 from linalg_ext.rewriting import run_pipeline
-from linalg_ext.runtime.engine import Engine
+from linalg_ext.runtime.foreign import engine_for
+from linalg_ext.target import current
 from linalg_ext.transforms.lowering.refuse_recursion import refuse_recursion
 from linalg_ext.transforms.lowering.refuse_unsupported import refuse_unsupported
 from linalg_ext.transforms.pipelines import CHECKS, lower_to_llvm, stage_text
@@ -33,7 +34,7 @@ def compile(
     libraries: Sequence[str | Path] = (),
     result_dtypes: Sequence[np.typing.DTypeLike | None] | None = None,
 ) -> Kernel:
-    """Compile one function of a module for this machine.
+    """Compile one function of a module for the target in force: this machine, if none is named.
 
         kernel = compile(text, entry="main")
         y = kernel(x)
@@ -59,11 +60,13 @@ def compile(
         SignatureError: no such function, or it takes or gives what arrays cannot stand for.
         LoweringError, PipelineError: something in it cannot be compiled.
         UnresolvedSymbolError: it calls a function that nobody provides.
+        TargetError: the target is of another architecture, and no LLVM for it is installed.
     """
     if opt_level not in (None, 0, 1, 2, 3):
         raise ArgumentError(f"opt_level is {opt_level!r}", expected="0, 1, 2, 3 or None")
     if isinstance(libraries, str | Path):
         libraries = [libraries]
+    target = current()
     clock = _Clock()
     own = own_copy(module, trusted=trusted)
     stages = [_stage("module", own.ir, clock)]
@@ -86,7 +89,7 @@ def compile(
         work, on_stage=lambda name, text: stages.append(_stage(name, work, clock, text))
     )
     level = info.suggested_opt_level if opt_level is None else opt_level
-    engine = Engine(work, opt_level=level, libraries=libraries)
+    engine = engine_for(target, work, opt_level=level, libraries=libraries)
     # Looking the entry up is what makes LLVM generate the code.
     engine.function(wrapped.symbol)
     return Kernel(
@@ -96,6 +99,7 @@ def compile(
         stages=stages,
         assertions=info.assertions,
         codegen_seconds=clock.lap(),
+        target=target,
     )
 
 

@@ -31,6 +31,7 @@ from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayou
 from linalg_ext.runtime.descriptors import Descriptor, word_count
 from linalg_ext.runtime.disassembly import disassemble
 from linalg_ext.runtime.engine import Engine
+from linalg_ext.target import Target, host
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +51,14 @@ class Stage:
 
 
 class Kernel:
-    """An entry of a module, compiled for this machine.
+    """An entry of a module, compiled for one machine: this one, as a rule.
 
     Calling it checks every argument and then runs native code without the GIL; any number of
     threads may call one kernel at once. It holds nothing of the module that it was made from.
 
     Attributes:
         signature: what it takes and gives.
+        target: the machine that its code is for.
         opt_level: LLVM's optimization level.
     """
 
@@ -69,9 +71,11 @@ class Kernel:
         stages: Sequence[Stage] = (),
         assertions: Sequence[str] = (),
         codegen_seconds: float = 0.0,
+        target: Target | None = None,
     ) -> None:
         """Made by `linalg_ext.compile`."""
         self.signature = signature
+        self.target = host() if target is None else target
         self.opt_level = engine.opt_level
         self._symbol = entry.symbol
         self._engine = engine
@@ -112,6 +116,7 @@ class Kernel:
         Raises:
             ArgumentError: of the kind that tells what is wrong, before anything ran (for a result
                 whose shape only the run can tell: a wrong shape of its `out`, after it).
+            TargetError: its code is for a machine that this one cannot stand for.
             ExecutionError: an assertion of the module failed. What `out` and written arguments
                 hold then is undefined.
         """
@@ -197,7 +202,7 @@ class Kernel:
                 f"kernel {self.signature}",
                 f"stages    {ops} ops",
                 f"compiled  in {1e3 * times['total']:.1f} ms: {parts}",
-                f"code      LLVM opt level {self.opt_level}",
+                f"code      for {self.target.name}, LLVM opt level {self.opt_level}",
             ]
         )
 

@@ -40,6 +40,7 @@ from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.structured.calls import build, results_of
 from linalg_ext.structured.operands import bind
 from linalg_ext.structured.outputs import initial_tensor
+from linalg_ext.target import override
 
 Array = np.ndarray[Any, DType]
 
@@ -152,6 +153,7 @@ class _Call:
             self.initialized,
             self.maps,
             self.compute_type,
+            override(),
         )
 
 

@@ -27,6 +27,7 @@ from linalg_ext.errors import (
 )
 from linalg_ext.module import Module
 from linalg_ext.runtime.dtypes import DType
+from linalg_ext.target import Target, override
 
 Spec = tuple[Shape, DType]
 
@@ -44,7 +45,7 @@ class JitFunction:
     def __init__(self, function: Callable[..., Any]) -> None:
         functools.update_wrapper(self, function)
         self._function = function
-        self._kernels: dict[tuple[Spec, ...], Kernel] = {}
+        self._kernels: dict[tuple[Target | None, tuple[Spec, ...]], Kernel] = {}
         self._counts: set[int] = set()
         self._lock = threading.Lock()
 
@@ -61,13 +62,13 @@ class JitFunction:
                 refuse(f"{self.__name__}: out= inside a traced function", "leave it out")
             return self._function(*arrays, **named)
         given = self._arrays(arrays, named)
-        specs = self._specs(given)
-        kernel = self._kernels.get(specs)
+        key = (override(), self._specs(given))
+        kernel = self._kernels.get(key)
         if kernel is None:
             with self._lock:
-                kernel = self._kernels.get(specs)
+                kernel = self._kernels.get(key)
                 if kernel is None:
-                    kernel = self._kernels[specs] = self.lower(*given).compile()
+                    kernel = self._kernels[key] = self.lower(*given).compile()
         return kernel(*given, out=out)
 
     def lower(self, *arrays: Any, **named: Any) -> Lowered:
@@ -144,7 +145,7 @@ class Lowered:
         return str(self.module)
 
     def compile(self) -> Kernel:
-        """The kernel for this machine."""
+        """The kernel for the target in force."""
         return compile(
             self.module, self.name, trusted=True, checked=False, result_dtypes=self._dtypes
         )

@@ -32,6 +32,7 @@ from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.generic import build_generic
 from linalg_ext.structured.operands import bind
+from linalg_ext.target import Target, override
 
 COMPILING_PAYS = 1 << 24
 """Products after which a kernel is compiled: NumPy takes about as long for them as LLVM for it.
@@ -73,8 +74,8 @@ CONTRACT = Form("contract", ("bmk", "bkn"), "bmn", "bmkn")
 INNER = Form("inner", ("bmkl", "bnkl"), "bmnl", "bmnkl")
 REDUCE = Form("reduce", ("mkl",), "ml", "mkl")
 
-_Key = tuple[str, str, DType]
-"""The names of the form and of the semiring, and the dtype: quick to hash."""
+_Key = tuple[str, str, DType, Target | None]
+"""The names of the form and of the semiring, the dtype and the target: quick to hash."""
 
 _kernels: dict[_Key, Kernel] = {}
 _rent: dict[_Key, int] = {}
@@ -107,7 +108,7 @@ def _run_on_bytes(kernel: Kernel, *arrays: Array) -> None:
 
 
 def _compiled(form: Form, algebra: Algebra, products: int) -> Kernel | None:
-    key = form.name, algebra.kind.name, algebra.dtype
+    key = form.name, algebra.kind.name, algebra.dtype, override()
     kernel = _kernels.get(key)
     if kernel is not None:
         return kernel
