@@ -84,36 +84,65 @@ BASELINE: Mapping[str, frozenset[str]] = MappingProxyType(
 )
 """What every CPU of an architecture has (x86-64 psABI, level 1; Armv8-A)."""
 
-_NEEDS = {
+_BUILDS_ON = {
     "sse2": "sse",
     "sse3": "sse2",
+    "sse4a": "sse3",
     "ssse3": "sse3",
     "sse4.1": "ssse3",
     "sse4.2": "sse4.1",
+    "aes": "sse2",
+    "pclmul": "sse2",
+    "gfni": "sse2",
+    "sha": "sse2",
     "avx": "sse4.2",
     "avx2": "avx",
     "f16c": "avx",
     "fma": "avx",
+    "vaes": "avx2 aes",
+    "vpclmulqdq": "avx pclmul",
     "avxvnni": "avx2",
     "avxvnniint8": "avx2",
     "avxvnniint16": "avx2",
     "avxifma": "avx2",
     "avxneconvert": "avx2",
-    "vaes": "avx2",
-    "vpclmulqdq": "avx",
-    "avx512f": "avx2",
-    **{
-        name: "avx512f" for name in _X86.values() if name.startswith("avx512") and name != "avx512f"
-    },
+    "avx512f": "avx2 f16c fma",
+    "avx512bitalg": "avx512bw",
+    "avx512bf16": "avx512bw",
+    "avx512bw": "avx512f",
+    "avx512cd": "avx512f",
+    "avx512dq": "avx512f",
+    "avx512fp16": "avx512bw avx512dq avx512vl",
+    "avx512ifma": "avx512f",
+    "avx512vbmi": "avx512bw",
+    "avx512vbmi2": "avx512bw",
+    "avx512vl": "avx512f",
+    "avx512vnni": "avx512f",
+    "avx512vp2intersect": "avx512f",
+    "avx512vpopcntdq": "avx512f",
     "amx-int8": "amx-tile",
     "amx-bf16": "amx-tile",
     "amx-fp16": "amx-tile",
-    "neon": "fp-armv8",
-    "dotprod": "neon",
-    "i8mm": "neon",
-    "sve": "neon",
-    "sve2": "sve",
 }
+"""As LLVM has it: naming an extension switches on what it builds on."""
+
+_ARM_BUILDS_ON = {
+    "neon": "fp-armv8",
+    "bf16": "neon",
+    "dotprod": "neon",
+    "fullfp16": "fp-armv8",
+    "fp16fml": "fullfp16",
+    "i8mm": "neon",
+    "jsconv": "fp-armv8",
+    "complxnum": "neon",
+    "rdm": "neon",
+    "aes": "neon",
+    "sha2": "neon",
+    "sve": "fullfp16",
+    "sve2": "sve",
+    "sme": "bf16 fullfp16",
+}
+_NEEDS = {"x86_64": _BUILDS_ON, "aarch64": _ARM_BUILDS_ON}
 
 
 def known_features(architecture: str) -> frozenset[str]:
@@ -122,10 +151,14 @@ def known_features(architecture: str) -> frozenset[str]:
 
 
 def from_linux(architecture: str, flags: Iterable[str]) -> frozenset[str]:
-    """LLVM's names of the flags of /proc/cpuinfo; flags that do not bear on code are dropped."""
+    """LLVM's names of the flags of /proc/cpuinfo.
+
+    Dropped are flags that do not bear on code, and those of extensions that build on what is
+    missing: some virtual machines hide one extension and forget another.
+    """
     spellings = SPELLINGS[architecture]
-    known = {spellings[flag] for flag in flags if flag in spellings}
-    return BASELINE[architecture] | known
+    known = BASELINE[architecture] | {spellings[flag] for flag in flags if flag in spellings}
+    return without(architecture, known, known_features(architecture) - known)
 
 
 def check_features(architecture: str, features: frozenset[str]) -> None:
@@ -141,20 +174,24 @@ def check_features(architecture: str, features: frozenset[str]) -> None:
             expected="some of " + ", ".join(sorted(known)),
         )
     for feature in sorted(features):
-        needed = _NEEDS.get(feature)
-        if needed is not None and needed not in features:
+        missing = [one for one in _needs(architecture, feature) if one not in features]
+        if missing:
             raise TargetError(
-                f"a target with {feature} and without {needed}",
-                cure=f"add {needed}, or drop {feature}",
+                f"a target with {feature} and without {', '.join(missing)}",
+                cure=f"add {', '.join(missing)}, or drop {feature}",
             )
 
 
-def without(features: frozenset[str], dropped: Iterable[str]) -> frozenset[str]:
+def without(architecture: str, features: frozenset[str], dropped: Iterable[str]) -> frozenset[str]:
     """`features` less `dropped`, and less all that builds on those."""
     gone = set(dropped)
-    while more := {one for one in features - gone if _NEEDS.get(one) in gone}:
+    while more := {one for one in features - gone if gone.intersection(_needs(architecture, one))}:
         gone |= more
     return features - gone
+
+
+def _needs(architecture: str, feature: str) -> list[str]:
+    return _NEEDS[architecture].get(feature, "").split()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ from linalg_ext.target.features import (
     DOT_PRODUCTS,
     DotProduct,
     check_features,
-    known_features,
     without,
 )
 
@@ -85,8 +84,8 @@ class Target:
         page_bytes: size of a page of memory.
         huge_page_bytes: size of a huge page; 0 where there are none.
         huge_pages: who gets them: `always`, `madvise` (who asks), or `never`.
-        cpu: LLVM's name of the CPU, which instruction scheduling goes by; empty for the least of
-            the architecture.
+        cpu: LLVM's name of the CPU to schedule instructions for; empty where that is not known.
+            Which instructions there are, the features alone say.
 
     Raises:
         TargetError: two of these cannot be true together.
@@ -153,7 +152,10 @@ class Target:
 
     @property
     def has_fma(self) -> bool:
-        """Whether `vector.fma` is an instruction; without it LLVM calls libm for every element."""
+        """Whether a multiplication and an addition are one instruction, rounded once.
+
+        Where it is not, `vector.fma` becomes two, and `math.fma` a call of libm for each element.
+        """
         return self.architecture == "aarch64" or "fma" in self.features
 
     @property
@@ -176,21 +178,13 @@ class Target:
 
     @property
     def llvm_cpu(self) -> str:
-        """LLVM's name of a CPU that has no extension which this target lacks."""
-        return self.cpu or BASELINE_CPU[self.architecture]
+        """LLVM's name of a CPU that has none of the extensions that need naming."""
+        return BASELINE_CPU[self.architecture]
 
     @property
     def llvm_features(self) -> tuple[str, ...]:
-        """LLVM's switches: `+` for what the target has, then `-` for what it lacks.
-
-        The CPU's name may stand for extensions that are not among the features: what the features
-        do not name is off.
-        """
-        lacking = known_features(self.architecture) - self.features
-        return (
-            *(f"+{feature}" for feature in sorted(self.features)),
-            *(f"-{feature}" for feature in sorted(lacking)),
-        )
+        """LLVM's switches for the features. What none of them names stays off."""
+        return tuple(f"+{feature}" for feature in sorted(self.features))
 
     def without(self, *features: str) -> Target:
         """This machine as if it lacked some extensions, and all that builds on them.
@@ -200,7 +194,7 @@ class Target:
         Raises:
             TargetError: one is what every CPU of the architecture has.
         """
-        left = without(self.features, features)
+        left = without(self.architecture, self.features, features)
         if lost := sorted(BASELINE[self.architecture] - left):
             raise TargetError(f"every CPU of {self.architecture} has {', '.join(lost)}")
         bits = min(self.vector_bits, widest_vector(self.architecture, left))

@@ -1,4 +1,4 @@
-"""Confine every function to the instructions of one machine.
+"""Confine every function to the instructions of one machine; here, the least of x86-64.
 
 before:
     llvm.func @f(%x: f32) -> f32 {
@@ -6,18 +6,18 @@ before:
     }
 after:
     llvm.func @f(%x: f32) -> f32 attributes {
-        no_inline, passthrough = [["prefer-vector-width", "256"], ["min-legal-vector-width", "0"]],
-        target_cpu = "x86-64-v3", target_features = #llvm.target_features<["+avx", "-avx512f", ...]>
+      no_inline, target_cpu = "x86-64", tune_cpu = "x86-64",
+      target_features = #llvm.target_features<["+cmov", "+cx8", "+fxsr", "+mmx", "+sse", "+sse2"]>,
+      passthrough = [["prefer-vector-width", "128"], ["min-legal-vector-width", "0"]]
     } {
       llvm.return %x : f32
     }
 
 The execution engine makes code for the CPU that it runs on. A function's own features stand in
-place of that CPU's, its own CPU alone does not: LLVM adds the features of the host to it.
+place of that CPU's; its own CPU alone does not, for LLVM adds the features of the host to it.
 
-What the engine calls is a function that it puts around each of ours, without such attributes; LLVM
-may inline a function into one that has more features, and would then use them. Hence `no_inline`
-on what can be called from outside.
+What is called is a function that the engine puts around each of ours, without such attributes.
+LLVM may inline a function into one that has more features, and would then use them: `no_inline`.
 """
 
 from __future__ import annotations
@@ -64,6 +64,8 @@ def set_target(module: ir.Operation, *, name: str = "") -> Report:
 def _confine(function: Any, target: Target) -> None:
     attributes = function.attributes
     attributes["target_cpu"] = ir.StringAttr.get(target.llvm_cpu)
+    if target.cpu:
+        attributes["tune_cpu"] = ir.StringAttr.get(target.cpu)
     listed = ", ".join(f'"{switch}"' for switch in target.llvm_features)
     attributes["target_features"] = ir.Attribute.parse(f"#llvm.target_features<[{listed}]>")
     given = list(ir.ArrayAttr(attributes["passthrough"])) if "passthrough" in attributes else []
@@ -74,7 +76,7 @@ def _confine(function: Any, target: Target) -> None:
 
 
 def _vector_widths(target: Target) -> list[ir.Attribute]:
-    """Have LLVM split vectors that are wider than the target's: it goes by the features else."""
+    """Have LLVM split vectors that are wider than the target's; else it goes by the features."""
     widths = {"prefer-vector-width": str(target.vector_bits), "min-legal-vector-width": "0"}
     return [
         ir.ArrayAttr.get([ir.StringAttr.get(key), ir.StringAttr.get(value)])

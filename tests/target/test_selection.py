@@ -1,0 +1,95 @@
+"""Which target is in force, and that kernels for one are never taken for another."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import linalg_ext as lx
+from linalg_ext import target
+from linalg_ext.compiler.einsum import kernels
+from linalg_ext.compiler.einsum.algebra import Algebra
+from linalg_ext.errors import TargetError
+from linalg_ext.notations.einsum.semiring import KINDS
+from linalg_ext.target import Target
+from linalg_ext.target.features import known_features
+
+
+def test_a_with_block_names_the_target_and_ends() -> None:
+    with target.using("avx2") as outer:
+        assert target.current() is outer
+        with target.using("generic-x86-64"):
+            assert target.current().name == "generic-x86-64"
+            assert target.override() == target.named("generic-x86-64")
+        assert target.current() is outer
+    assert target.current() == target.host()
+    assert target.override() is None
+
+
+def test_it_ends_by_an_error_too() -> None:
+    with pytest.raises(ZeroDivisionError), target.using("avx2"):
+        _ = 1 // 0
+    assert target.override() is None
+
+
+@pytest.mark.parametrize("chosen", ["host", target.host()])
+def test_this_machine_is_no_override(chosen: Target | str) -> None:
+    with target.using("avx2"), target.using(chosen):
+        assert target.override() is None
+
+
+def test_another_thread_begins_with_this_machine() -> None:
+    seen: list[str] = []
+    with target.using("avx2"):
+        thread = threading.Thread(target=lambda: seen.append(target.current().name))
+        thread.start()
+        thread.join()
+    assert seen == ["host"]
+
+
+def test_a_name_that_is_none_lists_those_there_are() -> None:
+    with pytest.raises(TargetError, match=r"no target 'avx-2'(.|\n)*did you mean avx2\?"):
+        target.named("avx-2")
+
+
+def test_cores_and_pages_of_a_named_target_are_of_this_machine() -> None:
+    here, named = target.host(), target.named("aarch64-neon")
+    assert named.logical_cores == here.logical_cores
+    assert named.page_bytes == here.page_bytes
+
+
+def test_kernels_of_ops_functions_and_einsums_are_kept_by_target() -> None:
+    """A kernel for a machine that this one is not refuses to run; the one for this machine runs."""
+    a = np.ones((6, 6), np.float32)
+
+    @lx.jit
+    def twice(x):
+        return x + x
+
+    calls = {
+        "op": lambda: lx.ops.matmul(a, a),
+        "jit": lambda: twice(a),
+    }
+    expected = {name: call() for name, call in calls.items()}
+    for name, call in calls.items():
+        with target.using(_impossible()), pytest.raises(TargetError, match="cannot run here"):
+            call()
+        np.testing.assert_array_equal(call(), expected[name])
+
+
+def test_einsum_kernels_are_kept_by_target() -> None:
+    algebra = Algebra(KINDS["min+"], np.dtype(np.float32))
+    here = kernels.kernel_for(kernels.REDUCE, algebra, kernels.COMPILING_PAYS)
+    with target.using("generic-x86-64"):
+        there = kernels.kernel_for(kernels.REDUCE, algebra, kernels.COMPILING_PAYS)
+    assert here is not None
+    assert there is not None
+    assert here is not there
+
+
+def _impossible() -> Target:
+    """A machine with every extension of x86-64: no CPU has them all (SSE4A is AMD's)."""
+    return replace(target.named("avx512"), name="impossible", features=known_features("x86_64"))
