@@ -1,0 +1,321 @@
+"""What this machine can do at the most: arithmetic and bandwidth, measured by kernels of our own.
+
+    python -m benchmarks limits
+
+No result of any library can be faster, so ratios to these say how much is left. Arithmetic is a
+loop of multiply-adds on registers alone, as many at a time as hide their latency. Bandwidth is
+counted as a program sees it: bytes read and bytes written; what the caches read before they write
+a line is not counted (as in J. McCalpin's STREAM).
+"""
+
+from __future__ import annotations
+
+import statistics
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+import linalg_ext as lx
+from linalg_ext import target
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_DTYPES = {"f32": np.float32, "f64": np.float64}
+_ALIGNMENT = 4096
+"""In bytes: a page, so that arrays lie alike in every run."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Work a second over several rounds: the median, and the best, which others disturbed least."""
+
+    median: float
+    best: float
+
+    @classmethod
+    def of(cls, work: float, seconds: Sequence[float]) -> Rate:
+        """The rates at which `work` was done, in so many seconds each time."""
+        return cls(work / statistics.median(seconds), work / min(seconds))
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """A loop that moves memory.
+
+    Attributes:
+        name: what tables call it.
+        inputs: how many arrays it reads; it writes one more.
+        streams: whether its stores go around the caches.
+    """
+
+    name: str
+    inputs: int
+    streams: bool = False
+
+    @property
+    def arrays(self) -> int:
+        """How many arrays there are."""
+        return self.inputs + 1
+
+
+COPY = Traffic("copy", 1)
+STREAMING_COPY = Traffic("copy, non-temporal", 1, streams=True)
+TRIAD = Traffic("triad", 2)
+STREAMING_TRIAD = Traffic("triad, non-temporal", 2, streams=True)
+TRAFFIC = (COPY, STREAMING_COPY, TRIAD, STREAMING_TRIAD)
+
+
+def peak_flops(dtype: str, threads: int = 1, *, rounds: int = 11) -> Rate:
+    """Additions and multiplications a second, as fused multiply-adds on whole registers.
+
+    Args:
+        dtype: `f32` or `f64`.
+        threads: how many run at once.
+    """
+    steps = 4_000_000  # some milliseconds a round
+    kernel, accumulators = _multiply_add_kernel(dtype), _accumulators()
+    lanes = target.current().lanes(dtype)
+    data = [_aligned(2 * lanes, dtype) for _ in range(threads)]
+    results = [_aligned(accumulators * lanes, dtype) for _ in range(threads)]
+    for factors in data:
+        factors[:lanes] = 1  # accumulators stay as they are: no overflow, no subnormal
+    works = [partial(kernel, *arrays, steps) for arrays in zip(data, results, strict=True)]
+    flops = 2.0 * lanes * accumulators * steps * threads
+    return Rate.of(flops, _seconds(works, rounds))
+
+
+def bandwidth(
+    footprint: int, threads: int = 1, traffic: Traffic = COPY, *, rounds: int = 11
+) -> Rate:
+    """Bytes a second that are read and written, with arrays of `footprint` bytes in all.
+
+    Every thread has a stretch of its own of each array.
+
+    Args:
+        footprint: of all arrays together; rounded down to whole registers.
+    """
+    repeats = max(1, (128 << 20) // max(1, footprint))  # some milliseconds a round
+    works, moved = traffic_work(footprint, threads, traffic, repeats=repeats)
+    return Rate.of(float(moved), _seconds(works, rounds))
+
+
+def traffic_work(
+    footprint: int, threads: int = 1, traffic: Traffic = COPY, *, repeats: int = 1
+) -> tuple[list[Callable[[], object]], int]:
+    """What each thread has to call, and the bytes that all of them then move.
+
+    For measuring the bandwidth in turn with something else: see `benchmarks.timing.compare`.
+    """
+    lanes = target.current().lanes("f32")
+    step = lanes * _UNROLL
+    length = max(1, footprint // (4 * traffic.arrays * threads * step)) * step
+    kernel = _traffic_kernel(traffic)
+    works: list[Callable[[], object]] = [
+        partial(kernel, *(_aligned(length, "f32") for _ in range(traffic.arrays)), repeats)
+        for _ in range(threads)
+    ]
+    return works, 4 * length * traffic.arrays * threads * repeats
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What was measured, for some number of threads.
+
+    Attributes:
+        flops: for each element type, operations a second.
+        copies: for each footprint in bytes, in rising order, bytes a second of a copy.
+    """
+
+    threads: int
+    flops: dict[str, float]
+    copies: dict[int, float]
+
+    def bytes_per_second(self, footprint: int) -> float:
+        """Of a copy with the smallest footprint measured that is not smaller, or the largest."""
+        fitting = [size for size in self.copies if size >= footprint]
+        return self.copies[min(fitting) if fitting else max(self.copies)]
+
+    def seconds(self, *, flops: float, moved: float, dtype: str = "f32") -> float:
+        """The least time for so many operations and so many bytes from and to memory.
+
+        The roofline: Williams, Waterman and Patterson, CACM 52(4), 2009.
+        """
+        return max(flops / self.flops[dtype], moved / self.bytes_per_second(int(moved)))
+
+
+@cache
+def measured(threads: int = 1) -> Limits:
+    """The limits of this machine, measured once a run: best rates, for that is what a limit is."""
+    return Limits(
+        threads,
+        {dtype: peak_flops(dtype, threads).best for dtype in _DTYPES},
+        {size: bandwidth(size, threads, _best_copy(size)).best for size in footprints()},
+    )
+
+
+def footprints() -> list[int]:
+    """Half of each cache, and what no cache holds."""
+    caches = target.current().caches
+    return [cache.size // 2 for cache in caches] + [max(256 << 20, 6 * caches[-1].size)]
+
+
+def table() -> Table:
+    """All limits on one thread and on all, for people."""
+    counts = sorted({1, target.current().logical_cores})
+    shown = Table("limit", *(_threads_text(count) for count in counts), "unit", box=None)
+    for dtype in _DTYPES:
+        rates = [peak_flops(dtype, count) for count in counts]
+        shown.add_row(f"FMA, {dtype}", *(_rate_text(rate) for rate in rates), "GFLOP/s")
+    for size in footprints():
+        for traffic in TRAFFIC:
+            if traffic.streams and size < target.current().caches[-1].size:
+                continue  # nobody stores around a cache that holds everything
+            rates = [bandwidth(size, count, traffic) for count in counts]
+            name = f"{traffic.name}, {_size_text(size)}"
+            shown.add_row(name, *(_rate_text(rate) for rate in rates), "GB/s")
+    return shown
+
+
+def _best_copy(footprint: int) -> Traffic:
+    return STREAMING_COPY if footprint > target.current().caches[-1].size else COPY
+
+
+def _threads_text(count: int) -> str:
+    return "1 thread" if count == 1 else f"{count} threads"
+
+
+def _rate_text(rate: Rate) -> str:
+    return f"{rate.median / 1e9:.1f} (best {rate.best / 1e9:.1f})"
+
+
+def _size_text(size: int) -> str:
+    return f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB"
+
+
+_UNROLL = 4
+"""Registers that are moved in one turn of the loop."""
+
+
+def _accumulators() -> int:
+    """Enough to keep every unit busy, and no more than there are registers for."""
+    here = target.current()
+    wanted = here.fma_units * here.fma_latency
+    return max(1, min(wanted + wanted // 2, here.vector_registers - 3))
+
+
+@cache
+def _multiply_add_kernel(dtype: str) -> Any:
+    """`f(factors, result, steps)`: in each step one multiply-add on each accumulator."""
+    lanes, count = target.current().lanes(dtype), _accumulators()
+    vector, memory = f"vector<{lanes}x{dtype}>", f"memref<?x{dtype}>"
+    offsets = [index * lanes for index in range(count)]
+    names = [f"%a{index}" for index in range(count)]
+    initial = ", ".join(f"{name} = %zero" for name in names)
+    types = ", ".join([vector] * count)
+    body = "\n".join(
+        f"%n{index} = vector.fma {name}, %x, %y : {vector}" for index, name in enumerate(names)
+    )
+    stores = "\n".join(
+        f"%o{index} = arith.constant {offset} : index\n"
+        f"vector.store %r#{index}, %result[%o{index}] : {memory}, {vector}"
+        for index, offset in enumerate(offsets)
+    )
+    text = f"""
+    func.func @multiply_add(%factors: {memory}, %result: {memory}, %steps: index) {{
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %second = arith.constant {lanes} : index
+      %zero = arith.constant dense<0.0> : {vector}
+      %x = vector.load %factors[%c0] : {memory}, {vector}
+      %y = vector.load %factors[%second] : {memory}, {vector}
+      %r:{count} = scf.for %step = %c0 to %steps step %c1 iter_args({initial}) -> ({types}) {{
+        {body}
+        scf.yield {", ".join(f"%n{index}" for index in range(count))} : {types}
+      }}
+      {stores}
+      return
+    }}"""
+    return lx.compile(text, trusted=True, checked=False)
+
+
+@cache
+def _traffic_kernel(traffic: Traffic) -> Any:
+    """`f(inputs..., output, repeats)`: the output is the sum of the inputs, again and again."""
+    lanes = target.current().lanes("f32")
+    vector, memory = f"vector<{lanes}xf32>", "memref<?xf32>"
+    inputs = [f"%in{index}" for index in range(traffic.inputs)]
+    hint = (
+        f"{{nontemporal = true, alignment = {target.current().vector_bits // 8} : i64}} "
+        if traffic.streams
+        else ""
+    )
+    lines = []
+    for turn in range(_UNROLL):
+        lines.append(f"%o{turn} = arith.constant {turn * lanes} : index")
+        lines.append(f"%i{turn} = arith.addi %i, %o{turn} overflow<nsw> : index")
+        for index, name in enumerate(inputs):
+            lines.append(f"%v{turn}_{index} = vector.load {name}[%i{turn}] : {memory}, {vector}")
+        total = f"%v{turn}_0"
+        for index in range(1, len(inputs)):
+            lines.append(f"%s{turn}_{index} = arith.addf {total}, %v{turn}_{index} : {vector}")
+            total = f"%s{turn}_{index}"
+        lines.append(f"vector.store {total}, %out[%i{turn}] {hint}: {memory}, {vector}")
+    body = "\n".join(lines)
+    text = f"""
+    func.func @move({", ".join(f"{name}: {memory}" for name in inputs)}, %out: {memory},
+                    %repeats: index) {{
+      %c1 = arith.constant 1 : index
+      %c0 = arith.constant 0 : index
+      %step = arith.constant {lanes * _UNROLL} : index
+      %length = memref.dim %out, %c0 : {memory}
+      scf.for %again = %c0 to %repeats step %c1 {{
+        scf.for %i = %c0 to %length step %step {{
+          {body}
+        }}
+      }}
+      return
+    }}"""
+    return lx.compile(text, trusted=True, checked=False)
+
+
+def _aligned(length: int, dtype: str) -> Array:
+    """Zeros from the beginning of a page on, every page of them touched."""
+    kind = np.dtype(_DTYPES[dtype])
+    raw = np.empty(length * kind.itemsize + _ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % _ALIGNMENT
+    array = raw[start : start + length * kind.itemsize].view(kind)
+    array[:] = 0
+    return array
+
+
+def _seconds(works: Sequence[Callable[[], object]], rounds: int) -> list[float]:
+    """How long it takes from the first start to the last end, in each round, one thread a work."""
+    times: list[list[tuple[float, float]]] = []
+    barrier = threading.Barrier(len(works))
+
+    def run(work: Callable[[], object], into: list[tuple[float, float]]) -> None:
+        work()  # compiled, pages there, clock up
+        for _ in range(rounds):
+            barrier.wait()
+            start = time.perf_counter()
+            work()
+            into.append((start, time.perf_counter()))
+
+    threads = []
+    for work in works:
+        times.append([])
+        threads.append(threading.Thread(target=run, args=(work, times[-1])))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return [
+        max(end for _, end in each) - min(start for start, _ in each)
+        for each in zip(*times, strict=True)
+    ]
