@@ -115,7 +115,7 @@ _LLVM = (
     "arith-expand",
     "convert-math-to-llvm{approximate-log1p=false}",
     "convert-math-to-libm",
-    "convert-vector-to-llvm",
+    "convert-vector-to-llvm{enable-x86=true}",
     "convert-complex-to-llvm",
     "convert-arith-to-llvm",
     "convert-index-to-llvm",
@@ -127,6 +127,7 @@ _LLVM = (
     "canonicalize",
     "cse",
     "linalg-ext-require-lowered",
+    "linalg-ext-require-instructions",
     "linalg-ext-set-target",
 )
 

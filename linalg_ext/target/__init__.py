@@ -8,6 +8,7 @@ with lx.target.using("avx2"):
 from linalg_ext.target.data import from_data, to_data
 from linalg_ext.target.dlti import data_layout, to_dlti
 from linalg_ext.target.features import DotProduct
+from linalg_ext.target.intrinsics import missing_for
 from linalg_ext.target.model import Cache, Target
 from linalg_ext.target.selection import current, host, named, names, override, using
 
@@ -19,6 +20,7 @@ __all__ = [
     "data_layout",
     "from_data",
     "host",
+    "missing_for",
     "named",
     "names",
     "override",

@@ -23,7 +23,12 @@ _in_force: ContextVar[Target | None] = ContextVar("linalg_ext.target", default=N
 @functools.cache
 def host() -> Target:
     """This machine, read once."""
-    return macos.read() if platform.system() == "Darwin" else linux.read()
+    if platform.system() == "Darwin":
+        return macos.read()
+    machine = linux.read()
+    if "amx-tile" in machine.features and not linux.allow_tiles():
+        return replace(machine.without("amx-tile"), name=HOST)
+    return machine
 
 
 def names() -> tuple[str, ...]:
