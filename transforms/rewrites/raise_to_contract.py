@@ -69,12 +69,12 @@ def raise_to_contract(
     recognized = read(operation)
     if isinstance(recognized, Left):
         return recognized
+    if not recognized.definition.reduction_dims and not elementwise:
+        return Left("nothing is summed")
     form = find_contraction(recognized.definition, recognized.types)
     if isinstance(form, str):
         return Left(form)
-    if form.is_product and not (elementwise and len(form.factors) > 1):
-        return Left("nothing is summed")
-    if len(form.factors) == 1 and not reductions:
+    if len(form.factors) == 1 and not (reductions and form.summed):
         return Left("nothing is multiplied")
     if len(form.factors) > MOST_INPUTS:
         return Left(f"it multiplies more than {MOST_INPUTS} operands")

@@ -27,7 +27,7 @@ from linalg_ext.transforms import lower_contract
 
 Array = np.ndarray[Any, Any]
 
-RUN = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+RUN = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 SIZES = {"i": 1, "j": 2, "k": 3, "l": 2, "m": 3}
 FLOATS = [np.dtype(np.float32), np.dtype(np.float64), np.dtype(ml_dtypes.bfloat16)]
 INTEGERS = [np.dtype(np.int8), np.dtype(np.int32)]

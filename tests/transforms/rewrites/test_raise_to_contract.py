@@ -332,6 +332,14 @@ def test_windows_that_do_not_overlap(name: str) -> None:
     assert_same_results(parsed(text), module)
 
 
+def test_an_operand_may_be_a_factor_twice() -> None:
+    text = generic(["d0, d2"], "d0, d1", ADDED.replace("%xb", "%xa"))
+    module = raised(text)
+    assert "(%arg0, %arg0, %arg1)" in str(module)
+    lower_contract(module)
+    assert_same_results(parsed(text), module)
+
+
 @pytest.mark.parametrize("index", ["d2 + 1", "d2 * 2"])
 def test_every_other_element_is_a_slice(index: str) -> None:
     module = raised(generic([f"d0, {index}", "d2, d1"], "d0, d1", ADDED))
