@@ -6,14 +6,16 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.definition.attributes import resolve_attributes
+from linalg_ext.definition.model import OpDefinition
 from linalg_ext.definition.specialization import specialize
 from linalg_ext.notations.einsum import KINDS, definition_of_einsum
+from linalg_ext.opdsl import StructuredOp
 from linalg_ext.structured.contraction_form import ContractionForm, find_contraction
 
 
-def form_of(op: object, **types: str) -> ContractionForm | str:
+def form_of(op: StructuredOp | OpDefinition, **types: str) -> ContractionForm | str:
     """A definition at element types; f32 where nothing is said."""
-    definition = getattr(op, "definition", op)
+    definition = op.definition if isinstance(op, StructuredOp) else op
     given = {t.name: types.get(t.name, "f32") for t in definition.type_vars}
     special = specialize(definition, given, resolve_attributes(definition, {}))
     named = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import linalg_ext as lx
 from linalg_ext.bindings import func, ir
@@ -58,15 +59,17 @@ def module_of(
                 compute_type=compute_type,
             )
             if notes:
-                result.owner.attributes["my.note"] = ir.UnitAttr.get()
+                ir.OpResult(result).owner.attributes["my.note"] = ir.UnitAttr.get()
             func.ReturnOp([result])
         return Module.of(module)
 
 
-def arrays_of(text: str, dtype: object = np.float32) -> list[np.ndarray]:
+def arrays_of(text: str) -> list[NDArray[np.float32]]:
     rng = np.random.default_rng(0)
     terms = text.replace("->", ",").split(",")
-    return [rng.integers(-3, 4, [SIZES[label] for label in term]).astype(dtype) for term in terms]
+    return [
+        rng.integers(-3, 4, [SIZES[label] for label in term]).astype(np.float32) for term in terms
+    ]
 
 
 def test_documented() -> None:
