@@ -65,7 +65,7 @@ def build_contract(
     """Build `linalg.contract` at the current insertion point; None where it cannot say this."""
     if not hasattr(linalg, "ContractOp") or refusal("linalg.contract", maps) is not None:
         return None
-    if is_complex(_element(output)):
+    if not all(_multiplies(_element(value)) for value in (*inputs, output)):
         return None
     more = dict(attributes or {})
     if cast != "cast_signed":
@@ -110,6 +110,11 @@ def _has_meaning(name: str, element: ir.Type) -> bool:
     if isinstance(element, ir.IntegerType):
         return name in (_ON_BOOLEANS if element.width == 1 else _ON_INTEGERS)
     return False
+
+
+def _multiplies(element: ir.Type) -> bool:
+    """Whether upstream multiplies numbers of a type: its body builder does not survive index."""
+    return isinstance(element, (ir.FloatType, ir.IntegerType))
 
 
 def _kinds() -> frozenset[str]:

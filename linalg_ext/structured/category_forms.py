@@ -17,7 +17,6 @@ from linalg_ext.structured.agreement import kept_if_same
 from linalg_ext.structured.categories import build_contract, build_elementwise
 from linalg_ext.structured.constants import is_float
 from linalg_ext.structured.contractions import contraction_of
-from linalg_ext.structured.matmul_family import is_uniform
 from linalg_ext.structured.recognition import RecognizedOp
 
 
@@ -27,7 +26,7 @@ def build_category(recognized: RecognizedOp) -> ir.Operation | None:
     Returns:
         `linalg.elementwise` or `linalg.contract`; None where neither says it.
     """
-    if not is_uniform(recognized):
+    if not recognized.is_uniform:
         return None
     built = _elementwise(recognized)
     return _contract(recognized) if built is None else built

@@ -114,19 +114,13 @@ def build_matmul_of(recognized: RecognizedOp) -> ir.Operation | None:
 
 def _multiplies(recognized: RecognizedOp) -> bool:
     """Whether upstream multiplies operands of these element types: of others its builder dies."""
-    if not is_uniform(recognized):
+    if not recognized.is_uniform:
         return False
     values = (*recognized.inputs, *recognized.outputs)
     elements = {ir.ShapedType(value.type).element_type for value in values}
     if any(isinstance(element, ir.ComplexType) for element in elements):
         return len(elements) == 1
     return all(isinstance(element, (ir.FloatType, ir.IntegerType)) for element in elements)
-
-
-def is_uniform(recognized: RecognizedOp) -> bool:
-    """Whether the operands are tensors alone, or memrefs alone, but for scalars."""
-    types = [value.type for value in (*recognized.inputs, *recognized.outputs)]
-    return len({type(each) for each in types if isinstance(each, ir.ShapedType)}) == 1
 
 
 def _map(dims: str, letters: str) -> AffineMap:

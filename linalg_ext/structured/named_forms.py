@@ -22,7 +22,7 @@ from linalg_ext.definition.equivalence import by_appearance
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.definition.specialization import at_rank, specialize
 from linalg_ext.definition.types import PREDEFINED
-from linalg_ext.errors import ArgumentError
+from linalg_ext.errors import ArgumentError, ShapeError
 from linalg_ext.opdsl import StructuredOp
 from linalg_ext.structured.named import build_named
 from linalg_ext.structured.operands import bind
@@ -73,13 +73,16 @@ def build_named_form(
 
     Returns:
         The op; None where upstream has none.
-
-    Raises:
-        DTypeError: some operands are tensors and some are memrefs.
     """
+    if not recognized.is_uniform:
+        return None
     for form in named_forms(recognized) if forms is None else forms:
         inputs = [recognized.inputs[position] for position in form.order]
-        built = build_named(bind(form.definition, inputs, recognized.outputs, form.attributes))
+        try:
+            bound = bind(form.definition, inputs, recognized.outputs, form.attributes)
+        except ShapeError:
+            continue  # a generic may have sizes that the library's own ops refuse
+        built = build_named(bound)
         if built is not None:
             return built
     return None

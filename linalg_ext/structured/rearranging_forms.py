@@ -56,7 +56,7 @@ def filling_value(op: ir.Operation) -> ir.Value | None:
     if len(op.operands) != 1 or len(yielded) != 1:
         return None
     (target,) = _index_dims(op)
-    if target is None or len(target) != _loops(op):
+    if target is None or len(target) != len(_loops(op)) or True in _loops(op):
         return None
     value = yielded[0]
     owner = value.owner
@@ -83,14 +83,17 @@ def build_reduce(op: ir.Operation) -> ir.Operation | None:
     if len({type(operand.type) for operand in op.operands}) != 1:
         return None
     (source,), (target,) = inputs, outputs
-    if source is None or target is None or len(source) != _loops(op) or len(source) == len(target):
+    if source is None or target is None or len(source) != len(_loops(op)):
         return None
     places = [source.index(dim) for dim in target]
+    reduced = [axis for axis in range(len(source)) if axis not in places]
+    said = [_loops(op)[int(dim.removeprefix("d"))] for dim in source]
+    if not reduced or said != [axis in reduced for axis in range(len(source))]:
+        return None
     if places != sorted(places) or not _can_be_copied(op):
         return None
     values = list(op.operands)
     inits = values[count:]
-    reduced = [axis for axis in range(len(source)) if axis not in places]
     results = [init.type for init in inits if isinstance(init.type, ir.RankedTensorType)]
     reduce = linalg.ReduceOp(results, values[:count], inits, reduced).operation
     _copy_body(op, reduce)
@@ -103,8 +106,9 @@ def _index_dims(op: ir.Operation) -> list[tuple[str, ...] | None]:
     return [plain_dims(parse_affine_map(str(map)).results) for map in maps]
 
 
-def _loops(op: ir.Operation) -> int:
-    return len(ir.ArrayAttr(op.attributes["iterator_types"]))
+def _loops(op: ir.Operation) -> list[bool]:
+    """For each dimension of the iteration space, whether it is said to be a reduction."""
+    return ["reduction" in str(kind) for kind in ir.ArrayAttr(op.attributes["iterator_types"])]
 
 
 def _can_be_copied(op: ir.Operation) -> bool:

@@ -40,6 +40,12 @@ class RecognizedOp:
     outputs: tuple[ir.Value, ...]
     types: Mapping[str, str]
 
+    @property
+    def is_uniform(self) -> bool:
+        """Whether the operands are tensors alone, or memrefs alone, but for scalars."""
+        types = [value.type for value in (*self.inputs, *self.outputs)]
+        return len({type(each) for each in types if isinstance(each, ir.ShapedType)}) == 1
+
 
 def definition_of(
     op: ir.Operation | ir.OpView, *, name: str | None = None, merge_inputs: bool = False

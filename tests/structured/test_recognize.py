@@ -366,3 +366,31 @@ def test_what_is_no_structured_op_is_refused() -> None:
         definition_of(parent)
     with pytest.raises(ArgumentError, match="'matmul' is no structured op"):
         definition_of("matmul")  # type: ignore[arg-type]
+
+
+def test_ops_of_one_body_are_told_apart_by_their_own_values() -> None:
+    module = lx.parse("""func.func @f(%x: tensor<4xf32>, %s: f32, %t: f32, %o: tensor<4xf32>)
+        -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+      %a = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+        iterator_types = ["parallel"]} ins(%x : tensor<4xf32>) outs(%o : tensor<4xf32>) {
+        ^bb0(%i: f32, %out: f32):
+          %r = arith.mulf %i, %s : f32
+          linalg.yield %r : f32 } -> tensor<4xf32>
+      %b = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+        iterator_types = ["parallel"]} ins(%a : tensor<4xf32>) outs(%o : tensor<4xf32>) {
+        ^bb0(%i: f32, %out: f32):
+          %r = arith.mulf %i, %t : f32
+          linalg.yield %r : f32 } -> tensor<4xf32>
+      %c = linalg.sub ins(%a, %a : tensor<4xf32>, tensor<4xf32>) outs(%o : tensor<4xf32>)
+        -> tensor<4xf32>
+      %d = linalg.sub ins(%a, %b : tensor<4xf32>, tensor<4xf32>) outs(%o : tensor<4xf32>)
+        -> tensor<4xf32>
+      return %b, %c, %d : tensor<4xf32>, tensor<4xf32>, tensor<4xf32> }""")
+    entry = module.ir.body.operations[0]
+    x, s, t, o = entry.regions[0].blocks[0].arguments
+    *ops, _ = (op.operation for op in entry.regions[0].blocks[0].operations)
+    a, b = ops[0].results[0], ops[1].results[0]
+    read = [recognize(op) for op in ops]
+    assert [each.inputs for each in read] == [(x, s), (a, t), (a, a), (a, b)]
+    assert [each.outputs for each in read] == [(o,)] * 4
+    assert read[0].definition == read[1].definition

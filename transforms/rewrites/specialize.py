@@ -24,7 +24,6 @@ after:
 from __future__ import annotations
 
 from linalg_ext.bindings import ir, linalg
-from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import Left, Rewriter, rewrite
 from linalg_ext.structured.matmul_family import build_matmul_of
 from linalg_ext.structured.named_forms import build_named_form
@@ -59,10 +58,7 @@ def _named(generic: ir.Operation) -> ir.Operation | Left:
         # What folds may fold by a function that no definition knows.
         reduce = build_reduce(generic)
         return recognized if reduce is None else reduce
-    try:
-        named = build_named_form(recognized)
-    except ArgumentError as error:
-        return Left(error.what)
+    named = build_named_form(recognized)
     if named is None:
         named = build_rearrangement(recognized) or build_reduce(generic)
     if named is None:

@@ -93,6 +93,8 @@ def _with_transposes(
 ) -> bool | Left:
     if not all(isinstance(v.type, ir.RankedTensorType) for v in product.operands):
         return Left("its operands are memrefs: there is no place to transpose them to")
+    if any(ir.RankedTensorType(v.type).encoding is not None for v in product.operands):
+        return Left("an operand has an encoding")
     if contraction.lone:
         return Left("an operand is broadcast")
     choices = [

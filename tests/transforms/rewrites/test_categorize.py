@@ -49,6 +49,11 @@ ELEMENTWISE = {
         "%s = arith.maxui %a_, %b_ : i8\nlinalg.yield %s : i8",
         dims="i",
     ),
+    "<sin> {test.kept}": generic(  # which has no named op
+        {"a": (tensor(3, 4), "i, j"), "o": (tensor(3, 4), "i, j")},
+        "%s = math.sin %a_ : f32\nlinalg.yield %s : f32",
+        dims="ij",
+    ),
     "-> (d1, d0)>": generic(
         {"a": (tensor(3, 4), "i, j"), "b": (tensor(3, 4), "i, j"), "o": (tensor(4, 3), "j, i")},
         SUM,
@@ -97,6 +102,18 @@ NO_CATEGORY = {
         {"a": (tensor(3, 3), "i, i"), "b": (tensor(3), "i"), "o": (tensor(3), "i")},
         SUM,
         dims="i",
+    ),
+    # Upstream's builder ends the process on it.
+    "a product of positions": generic(
+        {
+            "a": (tensor(2, 3, element="index"), "i, k"),
+            "b": (tensor(3, 2, element="index"), "k, j"),
+            "o": (tensor(2, 2, element="index"), "i, j"),
+        },
+        "%p = arith.muli %a_, %b_ : index\n%s = arith.addi %o_, %p : index\n"
+        "linalg.yield %s : index",
+        dims="ijk",
+        reduced="k",
     ),
     "an outer product": generic(
         {"a": (tensor(3), "i"), "b": (tensor(4), "j"), "o": (tensor(3, 4), "i, j")},

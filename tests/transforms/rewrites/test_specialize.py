@@ -153,6 +153,22 @@ NAMELESS = {
         dims="ij",
         reduced="j",
     ),
+    "a sum over what is said to be parallel": generic(
+        {"a": (tensor(3, 4), "i, j"), "o": (tensor(3), "i")},
+        "%s = arith.addf %a_, %o_ : f32\nlinalg.yield %s : f32",
+        dims="ij",
+    ),
+    "a product of positions": generic(
+        {
+            "a": (tensor(2, 3, element="index"), "i, k"),
+            "b": (tensor(3, 2, element="index"), "k, j"),
+            "o": (tensor(2, 2, element="index"), "i, j"),
+        },
+        "%p = arith.muli %a_, %b_ : index\n%s = arith.addi %o_, %p : index\n"
+        "linalg.yield %s : index",
+        dims="ijk",
+        reduced="k",
+    ),
     "two functions": generic(
         {"a": (tensor(3), "i"), "o": (tensor(3), "i")},
         "%e = math.exp %a_ : f32\n%f = math.exp %e : f32\nlinalg.yield %f : f32",
@@ -260,3 +276,18 @@ def test_a_reduction_of_two_results() -> None:
     assert specialize(module)
     assert "linalg.reduce" in str(module)
     assert_same_results(parsed(text), module)
+
+
+@pytest.mark.parametrize("steps", ["specialize", "categorize", "specialize generalize"])
+def test_an_op_keeps_its_place_in_the_source(steps: str) -> None:
+    text = contraction_text("generic", "mk", "kn", "mn")
+    head, arrow, tail = text.rpartition("} -> tensor<3x4xf32>")
+    module = parsed(f'{head}{arrow} loc("model.py":7:3){tail}')
+    for step in steps.split():
+        getattr(lx.transforms, step)(module)
+    (op,) = [
+        op.operation
+        for op in module.ir.body.operations[0].regions[0].blocks[0].operations
+        if op.operation.name.startswith("linalg.")
+    ]
+    assert "model.py" in str(op.location)
