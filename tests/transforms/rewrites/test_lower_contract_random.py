@@ -79,6 +79,10 @@ def cases(draw: st.DrawFn) -> Case:
         dtypes, compute = [*FLOATS, *INTEGERS], np.dtype(np.float32)
         stored = draw(st.sampled_from([np.dtype(np.int32), np.dtype(ml_dtypes.bfloat16)]))
         casts = ["cast_signed"]
+    if draw(st.integers(0, 5)) == 0:
+        # Whether any product is of numbers that are not zero.
+        dtypes, stored, compute = [*FLOATS, *INTEGERS], np.dtype(np.bool_), np.dtype(np.bool_)
+        casts = ["cast_signed"]
     generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
 
     def array(term: str) -> Array:
