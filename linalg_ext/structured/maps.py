@@ -6,6 +6,7 @@ said here, because asking its verifier is not safe: for some maps it ends the pr
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 
 from linalg_ext.bindings import ir, linalg
@@ -16,6 +17,8 @@ from linalg_ext.structured import extension_ops
 from linalg_ext.structured.operands import to_ir_map
 
 INDEXING_MAPS = "indexing_maps"
+
+_parsed = functools.lru_cache(maxsize=4096)(parse_affine_map)
 
 
 def split_operands(op: ir.Operation) -> tuple[list[ir.Value], list[ir.Value]]:
@@ -36,7 +39,7 @@ def indexing_maps(op: ir.Operation) -> list[AffineMap]:
     """
     if op.name in extension_ops.NAMES:
         return extension_ops.indexing_maps(op)
-    return [parse_affine_map(str(map)) for map in linalg.get_indexing_maps(op) or ()]
+    return [_parsed(str(map)) for map in linalg.get_indexing_maps(op) or ()]
 
 
 def holds_maps(op_name: str) -> bool:
@@ -61,11 +64,13 @@ def rebuilt(
     inputs: Sequence[ir.Value],
     outputs: Sequence[ir.Value],
     maps: Sequence[AffineMap],
+    changed: Mapping[str, ir.Attribute] | None = None,
 ) -> ir.Operation | None:
     """The same op on other operands and with other maps, at the current insertion point.
 
-    Attributes (the discardable ones too), location and body stay; the results are of the types of
-    the destinations. The old op is left as it is, for the caller to replace.
+    Attributes (the discardable ones too) but those that are `changed`, location and body stay; the
+    results are of the types of the destinations. The old op is left as it is, for the caller to
+    replace.
 
     Returns:
         The new op; None, and nothing built, where `refusal` or the op's verifier says no.
@@ -78,6 +83,7 @@ def rebuilt(
         if name not in extension_ops.sugar_attributes(op) or op.name not in extension_ops.NAMES
     }
     attributes[INDEXING_MAPS] = maps_attribute(maps)
+    attributes.update(changed or {})
     new = ir.Operation.create(
         op.name,
         results=[v.type for v in outputs if isinstance(v.type, ir.RankedTensorType)],

@@ -1,0 +1,265 @@
+"""What the rewrites that fold into indexing maps share: each folds some kinds of views.
+
+An operand that is a view is replaced by the view's source, read by the indices that this makes; a
+result that is used only through one view is written in that arrangement at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from linalg_ext.bindings import ir
+from linalg_ext.definition.affine import AffineConst, AffineDim, AffineMap
+from linalg_ext.errors import ArgumentError
+from linalg_ext.rewriting import Left, Rewriter
+from linalg_ext.structured.discardable import forget_memoized_maps
+from linalg_ext.structured.maps import indexing_maps, split_operands
+
+from ._destinations import reads_destination, rearranged, squeezed
+from ._targets import is_structured, may_take_maps, why_not, with_maps
+from ._views import Reading, View, ViewKind, is_unit, producer, readings, view_of
+
+_KINDS = {"linalg.transpose": ViewKind.TRANSPOSE, "linalg.broadcast": ViewKind.BROADCAST}
+_RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
+
+
+def fold(
+    op: ir.Operation, kinds: Collection[ViewKind], rewriter: Rewriter, *, results: bool
+) -> bool | Left:
+    """Fold views of some kinds of an op's inputs, else those of its results, into its maps."""
+    folded = fold_operands(op, kinds, rewriter)
+    if folded or not results:
+        return folded
+    # A result that is reshaped stays: to write it so would need a dimension more to iterate over.
+    written = fold_results(op, {*kinds} - {ViewKind.RESHAPE}, rewriter)
+    return folded if written is False else written
+
+
+def fold_operands(op: ir.Operation, kinds: Collection[ViewKind], rewriter: Rewriter) -> bool | Left:
+    """Have an op read the sources of its inputs that are views of some kinds."""
+    if not is_structured(op):
+        return False
+    inputs, outputs = split_operands(op)
+    if not any(_may_fold(op, value, kinds) for value in inputs):
+        reason = _why_no_view(inputs, kinds)
+        return Left(reason) if reason else False
+    maps = _maps(op)
+    if maps is None:
+        return Left("its maps are not what they must be")
+    folding = _Folding(op, kinds, list(inputs), maps)
+    for position in range(len(inputs)):
+        folding.fold(position)
+    if not folding.changed:
+        reason = folding.reason or _why_no_view(inputs, kinds)
+        return Left(reason) if reason else False
+    given = [_squeezed(*pair) for pair in zip(folding.inputs, folding.units, strict=True)]
+    new = with_maps(op, given, outputs, folding.maps)
+    if new is None:
+        return Left("the op does not take the maps that this makes")
+    rewriter.replace_op(op, new)
+    return True
+
+
+@dataclass
+class _Folding:
+    """The inputs of an op on their way to others."""
+
+    op: ir.Operation
+    kinds: Collection[ViewKind]
+    inputs: list[ir.Value]
+    maps: list[AffineMap]
+    changed: bool = False
+    reason: str | None = None
+    units: list[list[int]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.units = [[] for _ in self.inputs]
+
+    def fold(self, position: int) -> None:
+        """Read one input through as many views as the op's maps can say."""
+        map = self.maps[position]
+        found = list(readings(self.inputs[position], map.results, self.kinds))
+        for depth in reversed(range(len(found))):
+            reading = found[depth]
+            units = self._units(reading)
+            if depth == 0 and not units:
+                return
+            # Dropping what a reshape drops already would make that reshape again.
+            if depth > 0 and units and reading.kind is ViewKind.RESHAPE:
+                continue
+            results = tuple(r for i, r in enumerate(reading.indices) if i not in units)
+            trial = list(self.maps)
+            trial[position] = AffineMap(map.dims, map.symbols, results)
+            refused = why_not(self.op, trial)
+            if refused is None:
+                self.maps, self.inputs[position] = trial, reading.value
+                self.units[position] = units
+                self.changed = True
+                return
+            self.reason = self.reason or refused
+
+    def _units(self, reading: Reading) -> list[int]:
+        """The dimensions of a reading that are dropped because they have one element.
+
+        A generic reads them by a constant as it is; the others have no constants in their maps.
+        """
+        is_kept = self.op.name == "linalg.generic" and ViewKind.RESHAPE not in self.kinds
+        if is_kept or not isinstance(reading.value.type, ir.RankedTensorType):
+            return []
+        return units_read_by_zero(reading.value, reading.indices)
+
+
+def units_read_by_zero(value: ir.Value, indices: Sequence[object]) -> list[int]:
+    """The axes of one element that are read by the constant 0."""
+    return [
+        axis
+        for axis, index in enumerate(indices)
+        if index == AffineConst(0) and is_unit(value, axis)
+    ]
+
+
+def fold_results(op: ir.Operation, kinds: Collection[ViewKind], rewriter: Rewriter) -> bool | Left:
+    """Have an op write a result as the view that it is used through, and through no other."""
+    if not is_structured(op):
+        return False
+    reason: str | None = None
+    for position in range(len(op.results)):
+        views = _views_of(op.results[position], kinds)
+        if not views:
+            continue
+        new = _written_as(op, position, views[0])
+        if isinstance(new, ir.Operation):
+            _put_in_place(op, new, position, views, rewriter)
+            return True
+        reason = reason or new
+    return Left(reason) if reason else False
+
+
+def _views_of(result: ir.Value, kinds: Collection[ViewKind]) -> list[ir.Value]:
+    """The views through which a result is used, all alike; none where it is used otherwise too.
+
+    A broadcast is left to its users where they can read what is not broadcast: written broadcast,
+    each element would be computed many times.
+    """
+    found: list[ir.Value] = []
+    alike: set[View] = set()
+    for use in result.uses:
+        user = use.owner.operation
+        if user.name == "tensor.dim":
+            continue  # its destination has the same sizes
+        view = view_of(user.results[0]) if len(user.results) == 1 else None
+        if view is None or view.kind not in kinds or view.source != result:
+            return []
+        if None in view.axes or use.operand_number != 0:
+            return []
+        if view.kind is ViewKind.BROADCAST and _is_only_read(user.results[0]):
+            return []
+        alike.add(view)
+        found.append(user.results[0])
+    return found if len(alike) == 1 and len({value.type for value in found}) == 1 else []
+
+
+def _is_only_read(value: ir.Value) -> bool:
+    """Whether all that use a value are inputs of ops that may take maps."""
+    for use in value.uses:
+        user = use.owner.operation
+        if not may_take_maps(user.name) or not is_structured(user):
+            return False
+        if use.operand_number >= len(split_operands(user)[0]):
+            return False
+    return True
+
+
+def _written_as(op: ir.Operation, position: int, view_value: ir.Value) -> ir.Operation | str:
+    """The op with one result written as a view of it; why there is none otherwise."""
+    view = view_of(view_value)
+    inputs, outputs = split_operands(op)
+    maps = _maps(op)
+    if view is None or maps is None:
+        return "its maps are not what they must be"
+    at = len(inputs) + position
+    result, old = maps[at].results, maps[at].dims
+    added = [axis for axis in range(view.rank) if axis not in view.axes]
+    shape = ir.ShapedType(view_value.type)
+    if added and (len(outputs) > 1 or {*result} != {AffineDim(dim) for dim in old}):
+        return "to write its result broadcast would repeat its reduction"
+    if any(shape.is_dynamic_dim(axis) for axis in added):
+        return "its result is broadcast to a size that is not known before"
+    dims = (*old, *_fresh(old, len(added)))
+    order = [view.axes.index(axis) for axis in range(view.rank) if axis in view.axes]
+    indices = [result[axis] for axis in order]
+    for axis, dim in zip(added, dims[len(old) :], strict=True):
+        indices.insert(axis, AffineDim(dim))
+    maps = [AffineMap(dims, map.symbols, map.results) for map in maps]
+    maps[at] = AffineMap(dims, (), tuple(indices))
+    refused = why_not(op, maps)
+    if refused is not None:
+        return refused
+    sizes = [(axis, shape.get_dim_size(axis)) for axis in added]
+    is_read = reads_destination(op, position)
+    destination = rearranged(outputs[position], order, sizes, is_read=is_read)
+    if destination is None:
+        return "what it adds to would have to be arranged like its result"
+    outputs[position] = destination
+    return with_maps(op, inputs, outputs, maps) or "the op does not take the maps that this makes"
+
+
+def _fresh(dims: Sequence[str], count: int) -> list[str]:
+    return [f"d{len(dims) + i}" for i in range(count)]
+
+
+def _put_in_place(
+    op: ir.Operation,
+    new: ir.Operation,
+    position: int,
+    views: Sequence[ir.Value],
+    rewriter: Rewriter,
+) -> None:
+    for other, result in enumerate(op.results):
+        if other != position:
+            result.replace_all_uses_with(new.results[other])
+    for use in list(op.results[position].uses):
+        asking = use.owner.operation
+        if asking.name == "tensor.dim":
+            asking.operands[0] = split_operands(op)[1][position]
+    for view in views:
+        if (arranging := producer(view)) is not None:
+            rewriter.replace_op(arranging, [new.results[position]])
+    rewriter.erase_op(op)
+
+
+def _may_fold(op: ir.Operation, value: ir.Value, kinds: Collection[ViewKind]) -> bool:
+    """Whether it is worth asking for the op's maps."""
+    if op.name == "linalg.generic" and ViewKind.RESHAPE in kinds:
+        return True
+    view = view_of(value)
+    return view is not None and view.kind in kinds
+
+
+def _maps(op: ir.Operation) -> list[AffineMap] | None:
+    try:
+        return indexing_maps(op)
+    except ArgumentError:
+        return None
+    finally:
+        forget_memoized_maps(op)
+
+
+def _squeezed(value: ir.Value, units: Sequence[int]) -> ir.Value:
+    return squeezed(value, units) if units else value
+
+
+def _why_no_view(inputs: Sequence[ir.Value], kinds: Collection[ViewKind]) -> str | None:
+    """Why what looks like a view of some kinds is none."""
+    for value in inputs:
+        if isinstance(value.type, ir.MemRefType):
+            for use in value.uses:
+                name = use.owner.operation.name
+                if _KINDS.get(name) in kinds and use.operand_number == 1:
+                    return "on memrefs a transpose or a broadcast is a copy, not a view"
+        op = producer(value)
+        is_reshape = op is not None and op.name in _RESHAPES
+        if is_reshape and ViewKind.RESHAPE in kinds and view_of(value) is None:
+            return "a reshape of it splits or joins dimensions of several elements"
+    return None

@@ -1,0 +1,41 @@
+"""Fold transposes, broadcasts and dimensions of one element into indexing maps, all at once.
+
+It does what `fold_transposes`, `fold_broadcasts` and `fold_unit_dims` do, and where they stand
+behind one another what none of them can do alone: a transpose of a broadcast of a reshape is looked
+through as one. `unfold_maps` is the way back.
+
+before:
+    %s = linalg.broadcast ins(%x : tensor<16xf32>) outs(%e : tensor<16x64xf32>) dimensions = [1]
+    %t = linalg.transpose ins(%s : tensor<16x64xf32>) outs(%c : tensor<64x16xf32>)
+                          permutation = [1, 0]
+    %r = linalg.add ins(%t, %y : tensor<64x16xf32>, tensor<64x16xf32>)
+                    outs(%c : tensor<64x16xf32>) -> tensor<64x16xf32>
+after:
+    %r = linalg.elementwise kind = #linalg.elementwise_kind<add>
+           indexing_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>,
+                            affine_map<(d0, d1) -> (d0, d1)>]
+           ins(%x, %y : tensor<16xf32>, tensor<64x16xf32>)
+           outs(%c : tensor<64x16xf32>) -> tensor<64x16xf32>
+"""
+
+from __future__ import annotations
+
+from linalg_ext.bindings import ir
+from linalg_ext.rewriting import Left, Rewriter, rewrite
+
+from ._folding import fold
+from ._targets import may_take_maps
+from ._unit_dims import drop_batch_of_one, drop_units_of_results
+from ._views import ViewKind
+
+
+@rewrite("linalg-ext-fold-into-maps", on=may_take_maps)
+def fold_into_maps(op: ir.OpView, rewriter: Rewriter, *, results: bool = True) -> bool | Left:
+    """Fold transposes, broadcasts and dimensions of one element into indexing maps."""
+    operation = op.operation
+    if drop_batch_of_one(operation, rewriter):
+        return True
+    folded = fold(operation, frozenset(ViewKind), rewriter, results=results)
+    if folded or not results:
+        return folded
+    return drop_units_of_results(operation, rewriter) or folded
