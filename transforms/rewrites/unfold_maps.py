@@ -41,7 +41,9 @@ def unfold_maps(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
         results = unfolded(op.operation)
     except ArgumentError as error:
         return Left(error.what)
-    if results is None or isinstance(results, Left):
-        return results or False
+    if results is None:
+        return False
+    if isinstance(results, Left):
+        return results
     rewriter.replace_op(op, results)
     return True
