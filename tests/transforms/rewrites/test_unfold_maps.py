@@ -18,7 +18,7 @@ def numbers(*shape: int) -> np.ndarray[Any, Any]:
     return np.random.default_rng(sum(shape)).integers(-9, 9, shape).astype(np.float32)
 
 
-def same_numbers(text: str, *arrays: np.ndarray[Any, Any]) -> str:
+def same_numbers(text: str, *arrays: Any) -> str:
     module = Module.parse(text, trusted=True)
     before = run(text, *arrays)
     assert transforms.unfold_maps(module)
