@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from linalg_ext.bindings import ir
@@ -33,15 +33,21 @@ class Diagnostic:
     @classmethod
     def of(cls, raw: ir.Diagnostic | ir.DiagnosticInfo) -> Diagnostic:
         """Copy a diagnostic of upstream's, which dies with its handler or its exception."""
-        place = ir.FileLineColLoc(raw.location) if _is_file_location(raw.location) else None
+        own = cls.at(raw.location, raw.message)
+        severity = str(raw.severity).rpartition(".")[2].lower()
+        return replace(own, severity=severity, notes=tuple(cls.of(note) for note in raw.notes))
+
+    @classmethod
+    def at(cls, location: ir.Location, message: str) -> Diagnostic:
+        """An error of our own at a location."""
+        place = ir.FileLineColLoc(location) if _is_file_location(location) else None
         return cls(
-            severity=str(raw.severity).rpartition(".")[2].lower(),
-            message=raw.message,
-            location=str(raw.location),
+            severity="error",
+            message=message,
+            location=str(location),
             file=place.filename if place is not None else None,
             line=place.start_line if place is not None else None,
             column=place.start_col if place is not None else None,
-            notes=tuple(cls.of(note) for note in raw.notes),
         )
 
     def to_data(self) -> dict[str, Any]:
@@ -52,6 +58,14 @@ class Diagnostic:
     def from_data(cls, data: dict[str, Any]) -> Diagnostic:
         """The inverse of `to_data`."""
         return cls(**{**data, "notes": tuple(cls.from_data(note) for note in data["notes"])})
+
+    def moved(self, origin: Callable[[int, int], tuple[int, int]]) -> Diagnostic:
+        """The same about another text: `origin` leads from its lines and columns to those."""
+        notes = tuple(note.moved(origin) for note in self.notes)
+        if self.line is None or self.column is None:
+            return replace(self, notes=notes)
+        line, column = origin(self.line, self.column)
+        return replace(self, line=line, column=column, notes=notes)
 
     def place(self, filename: str) -> str:
         """`file:line:column`, or the location as MLIR prints it."""

@@ -26,7 +26,9 @@ from linalg_ext.errors import (
     VerificationError,
     refuse_pickling,
 )
+from linalg_ext.notations.spelled import Translation
 from linalg_ext.runtime import guard
+from linalg_ext.spelling import SPELLED, resolve, to_text, translated
 
 ModuleLike: TypeAlias = "Module | mlir.Module | mlir.Operation | mlir.OpView | str"
 """What every transformation accepts as a module."""
@@ -62,6 +64,9 @@ class Module:
     ) -> Module:
         """Parse and verify a text (or bytecode) in a context of its own.
 
+        Structured ops may be spelled as the "Linalg Dialect Wish list" has them, or as some other
+        version of MLIR does: see `linalg_ext.spelling`.
+
         Args:
             text: MLIR's textual form, or its bytecode.
             trusted: skip the guard process. Some texts kill MLIR's parser, and with it this
@@ -75,17 +80,25 @@ class Module:
             CrashError: MLIR's parser died on it, in the guard process.
         """
         _check_text(text)
+        translation = translated(text, filename) if isinstance(text, str) else None
+        payload = text if translation is None else translation.text
         if not trusted:
-            refusal = guard.check_text(text, allow_unregistered=allow_unregistered)
+            refusal = guard.check_text(payload, allow_unregistered=allow_unregistered)
             if refusal is not None:
-                raise _rejected(text, refusal.diagnostics, filename)
+                raise _rejected(text, _traced_back(refusal.diagnostics, translation), filename)
         context = new_context(allow_unregistered=allow_unregistered)
         with collected(context) as emitted:
             try:
-                return cls(mlir.Module.parse(text, context), filename=filename)
+                module = cls(mlir.Module.parse(payload, context), filename=filename)
             except mlir.MLIRError as error:
                 found = joined(of_error(error), emitted)
-        raise _rejected(text, found, filename)
+                raise _rejected(text, _traced_back(found, translation), filename) from None
+        if translation is not None and SPELLED in payload:
+            resolve(module._ir, translation)
+            module.verify()
+        elif _holds_compute_type(text):
+            module._check_compute_types(text if isinstance(text, str) else "")
+        return module
 
     @classmethod
     def of(cls, source: ModuleLike) -> Module:
@@ -132,6 +145,16 @@ class Module:
                 found[name] = str(mlir.TypeAttr(attributes["function_type"]).value)
         return found
 
+    def to_text(self, *, sugar: bool = False) -> str:
+        """The module as text.
+
+        Args:
+            sugar: write structured ops as the "Linalg Dialect Wish list" does, with what is
+                transposed, broadcast and computed in beside their operands, where that says it,
+                and ops of linalg_ext in their readable form. `Module.parse` reads it back.
+        """
+        return to_text(self._ir) if sugar else str(self._ir)
+
     def clone(self) -> Module:
         """A copy in the same context."""
         return Module(_clone(self._ir), filename=self.filename)
@@ -147,7 +170,7 @@ class Module:
         return Module(mlir.Module.parse(bytecode, self.context), filename=self.filename)
 
     def verify(self, *, after: str | None = None) -> None:
-        """Check every rule of every op.
+        """Check every rule of every op, and what this library says of its own attributes.
 
         Args:
             after: the pass that ran last, to name in the error.
@@ -158,6 +181,7 @@ class Module:
         with collected(self.context) as emitted:
             try:
                 if self._ir.operation.verify():
+                    self._check_compute_types()
                     return
                 found = joined(emitted)
             except mlir.MLIRError as error:
@@ -167,6 +191,12 @@ class Module:
             f"the module is invalid after {after}: {first}" if after else first,
             diagnostics=[diagnostic.shown(self.filename) for diagnostic in found],
         )
+
+    def _check_compute_types(self, text: str = "") -> None:
+        # Definitions and their notations load with it: only where a module is at hand.
+        from linalg_ext.structured.compute_type import check_compute_types
+
+        check_compute_types(self._ir.operation, text=text, filename=self.filename)
 
     def run(
         self,
@@ -225,6 +255,12 @@ def as_module(source: ModuleLike) -> Module:
     return Module.of(source)
 
 
+def _holds_compute_type(text: str | bytes) -> bool:
+    """Whether some op may carry a compute type; bytecode has its strings in plain text."""
+    name = "linalg_ext.compute_type"
+    return name in text if isinstance(text, str) else name.encode() in text
+
+
 def _check_text(text: Any) -> None:
     if not isinstance(text, str | bytes):
         raise ArgumentError(
@@ -245,6 +281,15 @@ def _check_text(text: Any) -> None:
                 f"the text holds a character that UTF-8 cannot express, at offset {error.start}",
                 cure="open the file with encoding='utf-8'",
             ) from None
+
+
+def _traced_back(
+    found: tuple[Diagnostic, ...], translation: Translation | None
+) -> tuple[Diagnostic, ...]:
+    """Diagnostics about a translated text as ones about the text that it was made from."""
+    if translation is None or translation.text is translation.source.text:
+        return found
+    return tuple(diagnostic.moved(translation.origin) for diagnostic in found)
 
 
 def _rejected(text: str | bytes, found: tuple[Diagnostic, ...], filename: str) -> IRError:

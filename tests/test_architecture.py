@@ -28,6 +28,7 @@ TIERS: tuple[frozenset[str], ...] = tuple(
         "target context diagnostics",
         "structured runtime",
         "dialects",
+        "spelling",
         "module",
         "rewriting",
         "transforms",

@@ -36,11 +36,17 @@ _FIRST = (
     "func.func(lower-vector-mask)",
     "linalg-ext-mark-masked-operations",
 )
-_CONTRACT = "linalg-ext-lower-contract"
-"""Before all else: it knows the compute type of a contraction and the order of its operands."""
+_OURS = (
+    # Contracts know the compute type of their steps and the order of their operands.
+    "linalg-ext-lower-contract",
+    # Passes of upstream's drop the attribute, and then compute in another type.
+    "linalg-ext-materialize-compute-type{strict=true}",
+    "linalg-ext-lower-elementwise",
+)
+"""Before all else: what only this library knows becomes what upstream knows."""
 
 CHECKS = (
-    _CONTRACT,
+    *_OURS,
     *_FIRST,
     # Ops on whole tensors have no checks; the same as structured ops have.
     "convert-elementwise-to-linalg",
@@ -51,11 +57,10 @@ CHECKS = (
 """What puts run-time checks into a module, before `lower_to_llvm`."""
 
 _LINALG = (
-    _CONTRACT,
+    *_OURS,
     "linalg-ext-refuse-unsupported",
     "linalg-ext-refuse-recursion",
     *_FIRST,
-    "linalg-ext-lower-elementwise",
     "linalg-ext-decompose-structured-ops",
     "linalg-ext-lower-gather-scatter",
     "linalg-ext-lower-tensor-bitcast",

@@ -25,6 +25,12 @@ def opt(
     print_after_all: Annotated[
         bool, typer.Option("--print-after-all", help="Show the module after each pass.")
     ] = False,
+    sugar: Annotated[
+        bool,
+        typer.Option(
+            "--sugar", help="Print transposes, broadcasts and compute types beside the operands."
+        ),
+    ] = False,
     trusted: Annotated[
         bool, typer.Option("--trusted", help="Run in this process: quicker, but it may crash.")
     ] = False,
@@ -57,7 +63,7 @@ def opt(
     for message in (*run.diagnostics, run.output.rstrip()):
         if message:
             typer.echo(message, err=True)
-    write_text(str(module), output)
+    write_text(module.to_text(sugar=sugar), output)
 
 
 opt.context_settings = {  # type: ignore[attr-defined]

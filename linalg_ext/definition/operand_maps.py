@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
@@ -232,7 +232,7 @@ def readings(
 ) -> list[str]:
     """What the author of a call may have meant whose shapes do not fit.
 
-    Each is the keyword for one input with which they would: `"broadcast_x=[1]"`.
+    Each is the keywords for one input, or for two, with which they would: `"broadcast_x=[1]"`.
 
     Args:
         definition: the op.
@@ -240,20 +240,65 @@ def readings(
         symbols: values of the symbols that index attributes bind.
     """
     ranked = at_rank(definition, max((len(shape) for shape in shapes.values()), default=0))
+    found: list[str] = []
     if len(ranked.dims) > _MOST_DIMS or any(len(a) > 1 for a in ranked.accesses.values()):
         return []
-    found = []
-    for operand in ranked.inputs:
-        if operand.name in shapes:
-            natural = ranked.accesses[operand.name][0]
-            for sugar in _sugars(len(natural), len(shapes[operand.name])):
-                given = apply_sugar(natural, sugar, operand.name)
-                if fits(ranked, {operand.name: given}, shapes, symbols):
-                    found.append(_keywords(operand.name, sugar))
-    return found
+    inputs = [operand.name for operand in ranked.inputs if operand.name in shapes]
+    # One operand otherwise, or else two of them.
+    for changed in (*((name,) for name in inputs), *combinations(inputs, 2)):
+        if len(changed) > 1 and (found or len(ranked.dims) > _MOST_DIMS_OF_PAIRS):
+            break
+        found += _fitting(ranked, changed, shapes, symbols)
+    return (found or _without_units(ranked, inputs, shapes, symbols))[:_MOST_READINGS]
 
 
 _MOST_DIMS = 5
+_MOST_DIMS_OF_PAIRS = 3
+_MOST_READINGS = 4
+
+
+def _fitting(
+    definition: OpDefinition,
+    operands: Sequence[str],
+    shapes: Mapping[str, Sequence[int | None]],
+    symbols: Mapping[str, int],
+) -> list[str]:
+    """The keywords for some operands, all of them given otherwise, with which shapes fit."""
+    found = []
+    natural = [definition.accesses[name][0] for name in operands]
+    ways = [
+        list(_sugars(len(own), len(shapes[name])))
+        for name, own in zip(operands, natural, strict=True)
+    ]
+    for sugars in product(*ways):
+        given = {
+            name: apply_sugar(own, sugar, name)
+            for name, own, sugar in zip(operands, natural, sugars, strict=True)
+        }
+        if fits(definition, given, shapes, symbols):
+            words = [_keywords(*each) for each in zip(operands, sugars, strict=True)]
+            found.append(" with ".join(words) if len(words) > 1 else words[0])
+    return found
+
+
+def _without_units(
+    definition: OpDefinition,
+    operands: Sequence[str],
+    shapes: Mapping[str, Sequence[int | None]],
+    symbols: Mapping[str, int],
+) -> list[str]:
+    """What fits once dimensions of size 1 are dropped, as NumPy's implicit rules do."""
+    found = []
+    for name in operands:
+        natural, shape = definition.accesses[name][0], shapes[name]
+        units = [axis for axis, size in enumerate(shape) if size == 1]
+        if not units or len(shape) != len(natural):
+            continue
+        narrow = {**shapes, name: [size for size in shape if size != 1]}
+        sugar = Sugar(broadcast=tuple(units))
+        if fits(definition, {name: apply_sugar(natural, sugar, name)}, narrow, symbols):
+            found.append(f"{_keywords(name, sugar)}, of {name} without its dimension(s) of size 1")
+    return found
 
 
 def _sugars(natural: int, given: int) -> Iterator[Sugar]:

@@ -99,6 +99,23 @@ class ElementwiseOp(_StructuredOp, name="elementwise"):
     result: ext.Result[Any] = ext.result(kw_only=True)
 
 
+class SpelledOp(LinalgExt.Operation, name="spelled"):
+    """A structured op in a spelling that MLIR's parser does not know, on its way to its meaning.
+
+    It lives between the parser and `linalg_ext.spelling`, which knows by its `number` how it was
+    written, and in a module that is printed that way; no transformation ever sees one.
+    """
+
+    __annotations__ = {
+        **dict.fromkeys(LETTERS, ext.Operand[Any] | None),
+        "init": ext.Operand[Any],
+        "result": ext.Result[Any] | None,
+    }
+    vars().update(dict.fromkeys(LETTERS))
+    init = ext.operand(kw_only=True)
+    result = ext.result(kw_only=True, default_factory=None)
+
+
 class YieldOp(LinalgExt.Operation, name="yield", traits=[ext.Pure, ir.IsTerminatorTrait]):
     """Ends a region of an op of this dialect with what the region gives."""
 

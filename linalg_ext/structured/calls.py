@@ -63,7 +63,7 @@ def call_on_values(
         definition, keywords, also=("outs", "emit_generic", "compute_type")
     )
     outputs = None if outs is None else _outputs(definition, outs)
-    is_mixed = compute_type is not None and _is_mixed(definition, given, outputs)
+    is_mixed = compute_type is not None and is_mixed_type(definition, given, outputs)
     if is_mixed:
         definition = with_own_types(definition)
     with all_or_nothing():
@@ -130,11 +130,11 @@ def require_insertion_point(definition: OpDefinition) -> None:
         ) from None
 
 
-def _is_mixed(
+def is_mixed_type(
     definition: OpDefinition, given: Sequence[Any], outputs: Sequence[ir.Value] | None
 ) -> bool:
     """Whether operands of one type variable are of several element types."""
-    values = [*zip(definition.inputs, given, strict=True)]
+    values = [*zip(definition.inputs, given, strict=False)]
     values += [*zip(definition.outputs, outputs or (), strict=False)]
     elements: dict[str, set[str]] = {}
     for operand, value in values:

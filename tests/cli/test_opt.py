@@ -123,3 +123,23 @@ def test_help_loads_neither_mlir_nor_numpy():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "opt" in done.stdout
+
+
+def test_sugar_is_read_and_printed(tmp_path, capsys):
+    path = tmp_path / "x.mlir"
+    path.write_text("""func.func @f(%a: tensor<4x3xf32>, %b: tensor<3xf32>) -> tensor<3x4xf32> {
+      %e = tensor.empty() : tensor<3x4xf32>
+      %r = linalg.add ins(%a : tensor<4x3xf32>, %b : tensor<3xf32>) outs(%e : tensor<3x4xf32>)
+        transpose_a, broadcast_b = [1] : tensor<3x4xf32>
+      return %r : tensor<3x4xf32> }""")
+    assert main(["opt", str(path), "-canonicalize"]) == 0
+    assert "indexing_maps" in capsys.readouterr().out
+    assert main(["opt", str(path), "-canonicalize", "--sugar"]) == 0
+    printed = capsys.readouterr().out
+    assert "permutation_a = [1, 0], broadcast_b = [1] : tensor<3x4xf32>" in printed
+    path.write_text(printed)
+    assert main(["opt", str(path), "--sugar"]) == 0
+    assert capsys.readouterr().out == printed
+    path.write_text(printed.replace("broadcast_b = [1]", "broadcast_b = [0]"))
+    assert main(["opt", str(path)]) == 1
+    assert f"{path}, line 4, column" in capsys.readouterr().err

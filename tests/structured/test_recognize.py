@@ -387,7 +387,7 @@ def test_ops_of_one_body_are_told_apart_by_their_own_values() -> None:
         -> tensor<4xf32>
       return %b, %c, %d : tensor<4xf32>, tensor<4xf32>, tensor<4xf32> }""")
     entry = module.ir.body.operations[0]
-    x, s, t, o = entry.arguments
+    x, s, t, o = entry.regions[0].blocks[0].arguments
     *ops, _ = (op.operation for op in entry.regions[0].blocks[0].operations)
     a, b = ops[0].results[0], ops[1].results[0]
     read = [recognize(op) for op in ops]

@@ -3,7 +3,9 @@
 before:
     %r = "linalg_ext.contract"(%a, %b, %c, %o) {indexing_maps = [
            affine_map<(i, l, j, k) -> (i, j)>, affine_map<(i, l, j, k) -> (j, k)>,
-           affine_map<(i, l, j, k) -> (k, l)>, affine_map<(i, l, j, k) -> (i, l)>]}
+           affine_map<(i, l, j, k) -> (k, l)>, affine_map<(i, l, j, k) -> (i, l)>],
+           operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+           0, 0, 0, 0, 0, 0, 0, 1>}
          : (tensor<2x30xf32>, tensor<30x40xf32>, tensor<40x5xf32>, tensor<2x5xf32>)
          -> tensor<2x5xf32>
 after:

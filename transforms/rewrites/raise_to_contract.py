@@ -6,7 +6,9 @@ before:
 after:
     %r = "linalg_ext.contract"(%a, %b, %c) {indexing_maps = [
            affine_map<(b, m, n, k) -> (b, m, k)>, affine_map<(b, m, n, k) -> (b, k, n)>,
-           affine_map<(b, m, n, k) -> (b, m, n)>]}
+           affine_map<(b, m, n, k) -> (b, m, n)>],
+           operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+           0, 0, 0, 0, 0, 0, 0, 1>}
          : (tensor<2x8x5xf32>, tensor<2x5x7xf32>, tensor<2x8x7xf32>) -> tensor<2x8x7xf32>
 
 An op is a contraction by what it computes: the matmul family, `matvec`, `dot`, `mmt4d`,

@@ -1,0 +1,170 @@
+"""`linalg.indexed_generic`, which MLIR had until 2021, as `linalg.generic` with `linalg.index`.
+
+before:
+    linalg.indexed_generic {indexing_maps = [...], iterator_types = ["parallel"]}
+        ins(%a : tensor<4xindex>) outs(%o : tensor<4xindex>) {
+      ^bb0(%i: index, %x: index, %y: index):
+        ...
+after:
+    linalg.generic {indexing_maps = [...], iterator_types = ["parallel"]}
+        ins(%a : tensor<4xindex>) outs(%o : tensor<4xindex>) {
+      ^bb0(%x: index, %y: index): %i = linalg.index 0 : index
+        ...
+
+Its body had the position in each dimension for its first arguments. The generic form is read too,
+with `operand_segment_sizes` as it was spelled then.
+"""
+
+from __future__ import annotations
+
+import re
+
+from linalg_ext.errors import ParseError
+from linalg_ext.notations.source_text import SourceText
+from linalg_ext.notations.spelled.lexer import Reader, Span, Token
+
+_NAME = "linalg.indexed_generic"
+_ITERATORS = re.compile(r"iterator_types\s*=\s*\[")
+_KIND = re.compile(r'"(parallel|reduction|window)"')
+_SEGMENTS = re.compile(r"operand_segment_sizes\s*=\s*dense<\[?([\d,\s]*)\]?>\s*:\s*vector<\d+xi32>")
+
+
+def translate_indexed_generic(source: SourceText, start: int) -> tuple[int, int, list[Span | str]]:
+    """The part of the text that changes, and what it becomes.
+
+    Args:
+        source: the text.
+        start: where the name of the op begins; in the generic form, behind the quote.
+
+    Raises:
+        ParseError: its body does not have the arguments that it must.
+    """
+    is_generic_form = start > 0 and source.text[start - 1] == '"'
+    reader = Reader(source, start + len(_NAME) + is_generic_form)
+    body = _body(reader, is_generic_form)
+    end = reader.position
+    label, arguments, after = _arguments(source, body)
+    if is_generic_form:
+        end = _dictionary_end(reader)
+    head = source.text[start:end]
+    count = _iterator_count(source, start, head, end)
+    if count is None:
+        count = _leading_indices(source, arguments)
+    if len(arguments) < count:
+        raise ParseError(
+            f"the body of {_NAME} has {len(arguments)} argument(s)",
+            where=source.place(label.start, label.end),
+            expected=f"one for each of {count} dimension(s), then one for each operand",
+        )
+    pieces: list[Span | str] = ["linalg.generic"]
+    pieces.append(_copied(source, start + len(_NAME), label.end))
+    pieces.append("(")
+    for position, argument in enumerate(arguments[count:]):
+        pieces += [", ", argument] if position else [argument]
+    pieces.append("):")
+    for position, argument in enumerate(arguments[:count]):
+        name = argument.text.partition(":")[0].strip()
+        pieces.append(f" {name} = linalg.index {position} : index")
+    if not is_generic_form:
+        pieces.append(_copied(source, after, end))
+        return start, end, pieces
+    pieces += _renewed(source, after, end)
+    return start, end, pieces
+
+
+def _body(reader: Reader, is_generic_form: bool) -> int:
+    """The offset behind the brace that opens the body; the reader is left behind its end."""
+    source = reader.source
+    while not ((token := reader.peek()).text == "{" and _LABEL.match(source.text, token.end)):
+        if not token.text:
+            reader.refuse(
+                f"{_NAME} has no body", token, "a block: { ^bb0(%i: index, %x: f32, ...): ... }"
+            )
+        opens_body = token.text == "(" and Reader(source, token.end).peek().text == "{"
+        if token.text in ("(", "[", "<", "{") and not (opens_body and is_generic_form):
+            reader.balanced()
+        else:
+            reader.next()
+    reader.balanced()
+    if is_generic_form:
+        reader.expect(")", _NAME)
+    return token.end
+
+
+_LABEL = re.compile(r"(?:\s+|//[^\n]*)*\^")
+
+
+def _arguments(source: SourceText, body: int) -> tuple[Token, list[Span], int]:
+    """The label of the first block, its arguments, and the offset behind its colon."""
+    reader = Reader(source, body)
+    label = reader.next()
+    reader.expect("(", f"the block of {_NAME}")
+    arguments = []
+    while not reader.accepts(")"):
+        start = reader.peek().start
+        end = start
+        while (token := reader.peek()).text not in (",", ")"):
+            if not token.text:
+                reader.refuse("the block has no end", token, "`)`")
+            end = reader.balanced() if token.text in ("<", "(", "[") else reader.next().end
+        arguments.append(reader.span(start, end))
+        reader.accepts(",")
+    reader.expect(":", f"the block of {_NAME}")
+    return label, arguments, reader.position
+
+
+def _iterator_count(source: SourceText, start: int, head: str, end: int) -> int | None:
+    """How many iterator types the op states; None where an alias holds them."""
+    found = _ITERATORS.search(source.text, start, end)
+    if found is None:
+        alias = re.match(r"\s*(#[\w$.-]+)", head[len(_NAME) :])
+        if alias is None:
+            return None
+        stated = re.search(rf"^\s*{re.escape(alias[1])}\s*=\s*", source.text, re.MULTILINE)
+        if stated is None:
+            return None
+        found = _ITERATORS.search(source.text, stated.end())
+        if found is None:
+            return None
+    closing = source.text.find("]", found.end())
+    return len(_KIND.findall(source.text[found.end() : closing])) or None
+
+
+def _leading_indices(source: SourceText, arguments: list[Span]) -> int:
+    count = 0
+    for argument in arguments:
+        if argument.text.partition(":")[2].strip() != "index":
+            break
+        count += 1
+    return count
+
+
+def _dictionary_end(reader: Reader) -> int:
+    if reader.peek().text == "{":
+        reader.balanced()
+    return reader.position
+
+
+def _copied(source: SourceText, start: int, end: int) -> Span:
+    return Span(source.text[start:end], start, end)
+
+
+def _renewed(source: SourceText, start: int, end: int) -> list[Span | str]:
+    """The rest of a generic form, with its attributes as they are spelled now."""
+    pieces: list[Span | str] = []
+    position = start
+    iterators = _ITERATORS.search(source.text, start, end)
+    closing = source.text.find("]", iterators.end()) if iterators else start
+    found = [
+        *(_KIND.finditer(source.text, iterators.end(), closing) if iterators else ()),
+        *_SEGMENTS.finditer(source.text, start, end),
+    ]
+    for match in sorted(found, key=lambda each: each.start()):
+        pieces.append(_copied(source, position, match.start()))
+        if match[0].startswith('"'):
+            pieces.append(f"#linalg.iterator_type<{match[1]}>")
+        else:
+            pieces.append(f"operandSegmentSizes = array<i32: {match[1].strip()}>")
+        position = match.end()
+    pieces.append(_copied(source, position, end))
+    return pieces

@@ -1,0 +1,460 @@
+"""Contractions raised: what is one, whatever it is called, and what is nearly one left alone."""
+
+from __future__ import annotations
+
+import pytest
+
+import linalg_ext as lx
+from contraction_texts import contraction_text
+from linalg_ext.module import Module
+from rewrite_texts import assert_documented, assert_same_results, function, parsed
+
+raise_to_contract = lx.transforms.raise_to_contract
+lower_contract = lx.transforms.lower_contract
+
+CONTRACT = '"linalg_ext.contract"'
+
+
+def test_documented() -> None:
+    assert_documented(
+        raise_to_contract,
+        "%a: tensor<2x8x5xf32>, %b: tensor<2x5x7xf32>, %c: tensor<2x8x7xf32>",
+        "tensor<2x8x7xf32>",
+    )
+
+
+def op(
+    name: str, inputs: list[str], output: str, attributes: str = "", *, between: str = ""
+) -> str:
+    """A module with one op on the function's arguments."""
+    letters = [f"%{letter}" for letter in "abcdefgh"[: len(inputs)]]
+    arguments = [f"{n}: {t}" for n, t in zip(letters, inputs, strict=True)]
+    body = (
+        f"%r = {name} {attributes} {between} ins({', '.join(letters)} : {', '.join(inputs)}) "
+        f"outs(%o : {output}) -> {output}"
+    )
+    return function(", ".join([*arguments, f"%o: {output}"]), body, output)
+
+
+NAMED = {
+    "matmul": op("linalg.matmul", ["tensor<4x3xf32>", "tensor<3x2xf32>"], "tensor<4x2xf32>"),
+    "matmul of an open size": op(
+        "linalg.matmul", ["tensor<?x3xf32>", "tensor<3x?xf32>"], "tensor<?x?xf32>"
+    ),
+    "matmul that casts": op(
+        "linalg.matmul", ["tensor<4x3xi8>", "tensor<3x2xi8>"], "tensor<4x2xi32>"
+    ),
+    "matmul of unsigned": op(
+        "linalg.matmul",
+        ["tensor<4x3xi8>", "tensor<3x2xi8>"],
+        "tensor<4x2xi32>",
+        "{cast = #linalg.type_fn<cast_unsigned>}",
+    ),
+    "matmul of booleans": op(
+        "linalg.matmul", ["tensor<4x3xi1>", "tensor<3x2xi1>"], "tensor<4x2xi1>"
+    ),
+    "matvec": op("linalg.matvec", ["tensor<4x3xf32>", "tensor<3xf32>"], "tensor<4xf32>"),
+    "vecmat": op("linalg.vecmat", ["tensor<3xf32>", "tensor<3x4xf32>"], "tensor<4xf32>"),
+    "dot": op("linalg.dot", ["tensor<3xf32>", "tensor<3xf32>"], "tensor<f32>"),
+    "batch_matmul": op(
+        "linalg.batch_matmul", ["tensor<2x4x3xf32>", "tensor<2x3x5xf32>"], "tensor<2x4x5xf32>"
+    ),
+    "batch_matvec": op(
+        "linalg.batch_matvec", ["tensor<2x4x3xf32>", "tensor<2x3xf32>"], "tensor<2x4xf32>"
+    ),
+    "batch_vecmat": op(
+        "linalg.batch_vecmat", ["tensor<2x3xf32>", "tensor<2x3x4xf32>"], "tensor<2x4xf32>"
+    ),
+    "batch_reduce_matmul": op(
+        "linalg.batch_reduce_matmul", ["tensor<2x4x3xf32>", "tensor<2x3x5xf32>"], "tensor<4x5xf32>"
+    ),
+    "mmt4d": op(
+        "linalg.mmt4d", ["tensor<2x3x4x2xf32>", "tensor<5x3x2x2xf32>"], "tensor<2x5x4x2xf32>"
+    ),
+    "batch_mmt4d": op(
+        "linalg.batch_mmt4d",
+        ["tensor<2x2x3x4x2xf32>", "tensor<2x5x3x2x2xf32>"],
+        "tensor<2x2x5x4x2xf32>",
+    ),
+}
+
+BACK = {
+    "matmul of an open size": "linalg.matmul",
+    "matmul that casts": "linalg.matmul",
+    "matmul of unsigned": "linalg.matmul {cast = #linalg.type_fn<cast_unsigned>}",
+    "matmul of booleans": "linalg.matmul",
+}
+"""What each op is after it was raised and lowered again, where that is not its name."""
+
+
+def raised(text: str, **options: bool) -> Module:
+    """The module raised, after it was seen to compute the same as before."""
+    module = parsed(text)
+    assert raise_to_contract(module, **options)
+    assert_same_results(parsed(text), module)
+    return module
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_named_op_is_raised_and_comes_back(name: str) -> None:
+    module = raised(NAMED[name])
+    assert CONTRACT in str(module)
+    assert not any(line.lstrip().startswith("%0 = linalg.") for line in str(module).splitlines())
+    lower_contract(module)
+    assert BACK.get(name, f"linalg.{name} ") in str(module)
+    assert_same_results(parsed(NAMED[name]), module)
+
+
+@pytest.mark.parametrize(
+    "operands",
+    [
+        ("mk", "kn", "nm"),
+        ("km", "nk", "mn"),
+        ("bmk", "kn", "bmn"),
+        ("mbk", "bkn", "nbm"),
+        ("k", "k", ""),
+        ("bmkl", "kln", "nmb"),
+        ("mm", "mn", "n"),
+        ("mkl", "kn", "mn"),
+    ],
+    ids=",".join,
+)
+def test_a_generic_is_raised(operands: tuple[str, str, str]) -> None:
+    module = raised(contraction_text("generic", *operands))
+    assert CONTRACT in str(module)
+    lower_contract(module)
+    assert_same_results(parsed(contraction_text("generic", *operands)), module)
+
+
+def generic(inputs: list[str], output: str, body: str, *, types: str = "f32") -> str:
+    """A generic over (d0, d1, d2), 4 x 2 x 3; `inputs` and `output` are what maps give."""
+    sizes = {"d0": 4, "d1": 2, "d2": 3, "d2 + 1": 4, "d2 * 2": 5}
+
+    def tensor(map_: str) -> str:
+        shape = "".join(f"{sizes[index]}x" for index in map_.split(", ") if index)
+        return f"tensor<{shape}{types}>"
+
+    maps = ", ".join(f"affine_map<(d0, d1, d2) -> ({each})>" for each in (*inputs, output))
+    names = [f"%{letter}" for letter in "abcdefgh"[: len(inputs)]]
+    given = [tensor(each) for each in inputs]
+    arguments = ", ".join(f"{n}: {t}" for n, t in zip(names, given, strict=True))
+    block = ", ".join(f"{n.replace('%', '%x')}: {types}" for n in names)
+    return function(
+        f"{arguments}, %o: {tensor(output)}",
+        f"""%r = linalg.generic {{indexing_maps = [{maps}],
+              iterator_types = ["parallel", "parallel", "reduction"]}}
+              ins({", ".join(names)} : {", ".join(given)}) outs(%o : {tensor(output)}) {{
+            ^bb0({block}, %xo: {types}):
+              {body}
+              linalg.yield %y : {types} }} -> {tensor(output)}""",
+        tensor(output),
+    )
+
+
+ADDED = "%p = arith.mulf %xa, %xb : f32\n %y = arith.addf %xo, %p : f32"
+
+SEMIRINGS = {
+    "max+": "%p = arith.addf %xa, %xb : f32\n %y = arith.maximumf %p, %xo : f32",
+    "min+": "%p = arith.addf %xa, %xb : f32\n %y = arith.minimumf %xo, %p : f32",
+    "max*": "%p = arith.mulf %xb, %xa : f32\n %y = arith.maximumf %p, %xo : f32",
+}
+
+
+@pytest.mark.parametrize("kind", SEMIRINGS)
+def test_every_semiring_is_found(kind: str) -> None:
+    text = generic(["d0, d2", "d2, d1"], "d0, d1", SEMIRINGS[kind])
+    module = raised(text)
+    assert f'kind = "{kind}"' in str(module)
+    lower_contract(module)
+    assert_same_results(parsed(text), module)
+
+
+NEAR_MISSES = {
+    "a greatest difference": (
+        generic(
+            ["d0, d2", "d2, d1"],
+            "d0, d1",
+            "%p = arith.subf %xa, %xb : f32\n %y = arith.maximumf %p, %xo : f32",
+        ),
+        "is no operand",
+    ),
+    "a sum of sums": (
+        generic(["d0, d2", "d2, d1"], "d0, d1", ADDED.replace("mulf", "addf")),
+        "is no operand",
+    ),
+    "a product of all": (
+        generic(["d0, d2", "d2, d1"], "d0, d1", ADDED.replace("addf", "mulf")),
+        "no semiring",
+    ),
+    "a rounding in the middle": (
+        generic(
+            ["d0, d2", "d2, d1"],
+            "d0, d1",
+            "%q = arith.mulf %xa, %xb : f32\n %h = arith.truncf %q : f32 to bf16\n"
+            "%p = arith.extf %h : bf16 to f32\n %y = arith.addf %xo, %p : f32",
+        ),
+        "rounds in the middle",
+    ),
+    "a factor that is a function": (
+        generic(
+            ["d0, d2", "d2, d1"],
+            "d0, d1",
+            "%q = math.absf %xa : f32\n %p = arith.mulf %q, %xb : f32\n"
+            "%y = arith.addf %xo, %p : f32",
+        ),
+        "is no operand",
+    ),
+    "a destination that is scaled": (
+        generic(
+            ["d0, d2", "d2, d1"],
+            "d0, d1",
+            "%p = arith.mulf %xa, %xb : f32\n %q = arith.mulf %xo, %xb : f32\n"
+            "%y = arith.addf %q, %p : f32",
+        ),
+        "reads its destination",
+    ),
+    "windows that overlap": (
+        op(
+            "linalg.conv_2d_nhwc_hwcf",
+            ["tensor<1x5x5x2xf32>", "tensor<3x3x2x4xf32>"],
+            "tensor<1x3x3x4xf32>",
+        ),
+        "overlap",
+    ),
+    "windows that leave gaps": (
+        op(
+            "linalg.conv_1d_nwc_wcf",
+            ["tensor<1x8x2xf32>", "tensor<2x2x4xf32>"],
+            "tensor<1x3x4xf32>",
+            "{strides = dense<3> : tensor<1xi64>}",
+        ),
+        "leave gaps",
+    ),
+    "a sum of one operand": (
+        generic(["d0, d1, d2"], "d0, d1", "%y = arith.addf %xo, %xa : f32"),
+        "nothing is multiplied",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NEAR_MISSES)
+def test_what_is_nearly_one_is_left_alone(name: str) -> None:
+    text, reason = NEAR_MISSES[name]
+    module = parsed(text)
+    report = raise_to_contract(module)
+    assert not report
+    assert str(module) == str(parsed(text))
+    assert reason in repr(report)
+
+
+WINDOWS = {
+    "kernels of one place": (
+        op(
+            "linalg.conv_2d_nchw_fchw",
+            ["tensor<2x3x4x5xf32>", "tensor<6x3x1x1xf32>"],
+            "tensor<2x6x4x5xf32>",
+        ),
+        "tensor.collapse_shape",
+    ),
+    "kernels of one place, strides": (
+        op(
+            "linalg.conv_2d_nhwc_hwcf",
+            ["tensor<2x5x7x3xf32>", "tensor<1x1x3x6xf32>"],
+            "tensor<2x3x3x6xf32>",
+            "{strides = dense<[2, 3]> : tensor<2xi64>}",
+        ),
+        "tensor.extract_slice",
+    ),
+    "kernels of one place, an open size": (
+        op(
+            "linalg.conv_2d_nhwc_hwcf",
+            ["tensor<?x?x7x3xf32>", "tensor<1x1x3x6xf32>"],
+            "tensor<?x?x7x6xf32>",
+        ),
+        "tensor.extract_slice",
+    ),
+    "strides as long as the kernel": (
+        op(
+            "linalg.conv_2d_nhwc_hwcf",
+            ["tensor<2x4x7x3xf32>", "tensor<2x3x3x6xf32>"],
+            "tensor<2x2x2x6xf32>",
+            "{strides = dense<[2, 3]> : tensor<2xi64>}",
+        ),
+        "tensor.expand_shape",
+    ),
+    "dilations as long as the result": (
+        op(
+            "linalg.conv_1d_nwc_wcf",
+            ["tensor<2x6x3xf32>", "tensor<2x3x4xf32>"],
+            "tensor<2x3x4xf32>",
+            "{dilations = dense<3> : tensor<1xi64>}",
+        ),
+        "tensor.expand_shape",
+    ),
+    "a result of one place": (
+        op(
+            "linalg.conv_2d_nchw_fchw",
+            ["tensor<2x3x4x5xf32>", "tensor<6x3x4x5xf32>"],
+            "tensor<2x6x1x1xf32>",
+        ),
+        "tensor.collapse_shape",
+    ),
+    "channel by channel": (
+        op(
+            "linalg.depthwise_conv_2d_nhwc_hwc",
+            ["tensor<2x4x6x3xf32>", "tensor<2x2x3xf32>"],
+            "tensor<2x2x3x3xf32>",
+            "{strides = dense<2> : tensor<2xi64>}",
+        ),
+        "tensor.expand_shape",
+    ),
+    "group by group": (
+        op(
+            "linalg.conv_2d_ngchw_fgchw",
+            ["tensor<2x2x3x4x5xf32>", "tensor<6x2x3x1x1xf32>"],
+            "tensor<2x2x6x4x5xf32>",
+        ),
+        "tensor.collapse_shape",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_windows_that_do_not_overlap(name: str) -> None:
+    text, reshape = WINDOWS[name]
+    module = raised(text)
+    assert CONTRACT in str(module)
+    assert "linalg.conv" not in str(module)
+    assert "linalg.depthwise" not in str(module)
+    assert reshape in str(module)
+    assert "linalg.generic" not in str(module)  # nothing is copied
+    lower_contract(module)
+    assert_same_results(parsed(text), module)
+
+
+@pytest.mark.parametrize("index", ["d2 + 1", "d2 * 2"])
+def test_every_other_element_is_a_slice(index: str) -> None:
+    module = raised(generic([f"d0, {index}", "d2, d1"], "d0, d1", ADDED))
+    assert "tensor.extract_slice" in str(module)
+    assert CONTRACT in str(module)
+
+
+def test_zero_points_are_subtracted_first() -> None:
+    inputs = ["tensor<4x3xi8>", "tensor<3x2xi8>", "i32", "i32"]
+    text = op("linalg.quantized_matmul", inputs, "tensor<4x2xi32>")
+    module = raised(text)
+    assert str(module).count("arith.subi") == 2
+    assert CONTRACT in str(module)
+    batched = ["tensor<2x4x3xi8>", "tensor<2x3x2xi8>", "i32", "i32"]
+    raised(op("linalg.quantized_batch_matmul", batched, "tensor<2x4x2xi32>"))
+
+
+def test_notes_on_an_op_and_its_compute_type_stay() -> None:
+    notes = "{linalg_ext.compute_type = f32, my.note = 7 : i64}"
+    text = op("linalg.matmul", ["tensor<4x3xf16>", "tensor<3x2xf16>"], "tensor<4x2xf16>", notes)
+    module = parsed(text)
+    raise_to_contract(module)
+    assert CONTRACT in str(module)
+    assert "linalg_ext.compute_type = f32" in str(module)
+    assert "my.note = 7" in str(module)
+    quantized = parsed(
+        op(
+            "linalg.quantized_matmul",
+            ["tensor<4x3xi8>", "tensor<3x2xi8>", "i32", "i32"],
+            "tensor<4x2xi32>",
+            "{linalg_ext.compute_type = i64}",
+        )
+    )
+    assert "compute type" in repr(raise_to_contract(quantized))
+
+
+def test_products_and_sums_are_raised_where_that_is_asked_for() -> None:
+    outer = op("linalg.mul", ["tensor<4x3xf32>", "tensor<4x3xf32>"], "tensor<4x3xf32>")
+    total = generic(["d0, d1, d2"], "d0, d1", "%y = arith.addf %xo, %xa : f32")
+    for text, option in ((outer, "elementwise"), (total, "reductions")):
+        assert not raise_to_contract(parsed(text))
+        module = raised(text, **{option: True})
+        lower_contract(module)
+        assert_same_results(parsed(text), module)
+
+
+CHAIN = """
+    %z = arith.constant {start} : f32
+    %e = tensor.empty() : tensor<4x5xf32>
+    %f = linalg.fill ins(%z : f32) outs(%e : tensor<4x5xf32>) -> tensor<4x5xf32>
+    %t = linalg.matmul ins(%a, %b : tensor<4x3xf32>, tensor<3x5xf32>)
+                       outs(%f : tensor<4x5xf32>) -> tensor<4x5xf32>
+    {more}
+    %r = linalg.matmul ins(%t, {other} : tensor<4x5xf32>, tensor<5x4xf32>)
+                       outs(%o : tensor<4x4xf32>) -> tensor<4x4xf32>
+"""
+CHAIN_ARGUMENTS = (
+    "%a: tensor<4x3xf32>, %b: tensor<3x5xf32>, %c: tensor<5x4xf32>, %o: tensor<4x4xf32>"
+)
+
+
+def chain(start: str = "0.0", more: str = "", other: str = "%c") -> str:
+    body = CHAIN.format(start=start, more=more, other=other)
+    return function(CHAIN_ARGUMENTS, body, "tensor<4x4xf32>")
+
+
+def test_a_chain_becomes_one_contraction() -> None:
+    assert str(raised(chain())).count(CONTRACT) == 2
+    module = raised(chain(), merge=True)
+    assert str(module).count(CONTRACT) == 1
+    assert "(%arg0, %arg1, %arg2, %arg3)" in str(module)
+    lower_contract(module)
+    assert_same_results(parsed(chain()), module)
+
+
+def test_contracts_that_are_there_already_are_merged() -> None:
+    module = raised(chain())
+    assert raise_to_contract(module, merge=True).changed == {"linalg_ext.contract": 1}
+    assert str(module).count(CONTRACT) == 1
+    assert_same_results(parsed(chain()), module)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        chain(start="1.0"),
+        chain(
+            more="%u = linalg.transpose ins(%t : tensor<4x5xf32>) outs(%x : tensor<5x4xf32>) "
+            "permutation = [1, 0]",
+            other="%u",
+        ).replace("%z =", "%x = tensor.empty() : tensor<5x4xf32>\n %z ="),
+    ],
+    ids=["it starts from one", "somebody else reads it"],
+)
+def test_what_is_read_otherwise_is_not_merged(text: str) -> None:
+    assert str(raised(text, merge=True)).count(CONTRACT) == 2
+
+
+def test_what_is_rounded_between_is_not_merged() -> None:
+    text = (
+        chain()
+        .replace("%t = linalg.matmul", "%t = linalg.matmul {linalg_ext.compute_type = f64}")
+        .replace("%r = linalg.matmul", "%r = linalg.matmul {linalg_ext.compute_type = f64}")
+    )
+    module = parsed(text)
+    raise_to_contract(module, merge=True)
+    assert str(module).count(CONTRACT) == 2
+
+
+def test_on_memrefs_it_is_upstreams_op() -> None:
+    memrefs = "%a: memref<4x3xf32>, %b: memref<3x2xf32>, %o: memref<4x2xf32>"
+    body = """linalg.matmul ins(%a, %b : memref<4x3xf32>, memref<3x2xf32>)
+                            outs(%o : memref<4x2xf32>)"""
+    module = raised(function(memrefs, body, None))
+    assert "linalg.contract" in str(module)
+    assert not raise_to_contract(module)
+    windows = function(
+        "%a: memref<1x4x4x2xf32>, %b: memref<2x2x2x3xf32>, %o: memref<1x2x2x3xf32>",
+        """linalg.conv_2d_nhwc_hwcf {strides = dense<2> : tensor<2xi64>}
+             ins(%a, %b : memref<1x4x4x2xf32>, memref<2x2x2x3xf32>)
+             outs(%o : memref<1x2x2x3xf32>)""",
+        None,
+    )
+    report = raise_to_contract(parsed(windows))
+    assert not report
+    assert "memrefs" in repr(report)

@@ -1,0 +1,52 @@
+"""Say by sugar what the indexing maps of `linalg_ext.elementwise` say: the way back.
+
+before:
+    %r = linalg_ext.elementwise ins(%x : tensor<16xf32>, %y : tensor<64x16xf32>)
+           outs(%o : tensor<16x64xf32>)
+           indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d1, d0)>,
+                            affine_map<(d0, d1) -> (d0, d1)>] kind = add -> tensor<16x64xf32>
+after:
+    %r = linalg_ext.elementwise ins(%x : tensor<16xf32>, %y : tensor<64x16xf32>)
+           outs(%o : tensor<16x64xf32>) kind = add broadcast_a = [1] permutation_b = [1, 0]
+           -> tensor<16x64xf32>
+
+Sugar says transposes and broadcasts; an op with another map (a diagonal) is left.
+"""
+
+from __future__ import annotations
+
+from linalg_ext.bindings import ir
+from linalg_ext.definition.affine import AffineDim
+from linalg_ext.definition.operand_maps import find_sugar
+from linalg_ext.rewriting import Left, Rewriter, rewrite
+from linalg_ext.structured.extension_ops import ELEMENTWISE, MAPS, indexing_maps, operand_letters
+
+
+@rewrite("linalg-ext-maps-to-sugar", on=(ELEMENTWISE,))
+def maps_to_sugar(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
+    """Replace `indexing_maps` by what differs from the identity, operand by operand."""
+    operation = op.operation
+    if MAPS not in operation.attributes:
+        return False
+    maps = indexing_maps(operation)
+    letters = operand_letters(len(maps))
+    said: dict[str, ir.Attribute] = {}
+    for letter, value, map in zip(letters, operation.operands, maps, strict=True):
+        if not isinstance(value.type, ir.ShapedType):
+            continue  # a scalar is read everywhere without a word
+        sugar = find_sugar(tuple(AffineDim(dim) for dim in map.dims), map.results)
+        if sugar is None:
+            return Left("a map is no transpose and no broadcast")
+        if sugar.permutation:
+            said[f"permutation_{letter}"] = _integers(sugar.permutation)
+        if sugar.broadcast:
+            said[f"broadcast_{letter}"] = _integers(sugar.broadcast)
+    del operation.attributes[MAPS]
+    for name, attribute in said.items():
+        operation.attributes[name] = attribute
+    return True
+
+
+def _integers(values: tuple[int, ...]) -> ir.Attribute:
+    integer = ir.IntegerType.get_signless(64)
+    return ir.ArrayAttr.get([ir.IntegerAttr.get(integer, value) for value in values])

@@ -1,0 +1,269 @@
+"""Let a compute type spread through element-wise chains, and keep what lies inside in it.
+
+First, element-wise ops that carry no compute type get that of the op before or behind them, as long
+as what passes between the two is of the compute type's family (floats, or integers) and no wider
+than it. An op that only rounds (a cast to a narrower type) does so on purpose and gets none, nor
+does one whose functions the type does not have. Then, wherever the result of an op with a compute
+type is an input of another with the same one, that tensor becomes one of the compute type: the cast
+out of the first and the cast into the second vanish. The ops on such a tensor are plain linalg
+afterwards; those that accumulate get an accumulator, as by linalg-ext-materialize-compute-type.
+
+before:
+    %x = linalg.exp {linalg_ext.compute_type = f32}
+           ins(%a : tensor<8xbf16>) outs(%e : tensor<8xbf16>) -> tensor<8xbf16>
+    %r = linalg.tanh ins(%x : tensor<8xbf16>) outs(%e : tensor<8xbf16>) -> tensor<8xbf16>
+after:
+    %w = tensor.empty() : tensor<8xf32>
+    %x = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+                         iterator_types = ["parallel"]}
+           ins(%a : tensor<8xbf16>) outs(%w : tensor<8xf32>) {
+    ^bb0(%in: bf16, %out: f32):
+      %0 = arith.extf %in : bf16 to f32
+      %1 = math.exp %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<8xf32>
+    %r = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+                         iterator_types = ["parallel"]}
+           ins(%x : tensor<8xf32>) outs(%e : tensor<8xbf16>) {
+    ^bb0(%in: f32, %out: bf16):
+      %2 = math.tanh %in : f32
+      %3 = arith.truncf %2 : f32 to bf16
+      linalg.yield %3 : bf16
+    } -> tensor<8xbf16>
+
+What changes is rounding: %x is no longer rounded to bf16 before the tanh. Tensors of another family
+than the compute type, such as the quantized integers at both ends of a float chain, stay as they
+are; so do those that others use, for whom they are cast out. On memrefs nothing spreads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from linalg_ext.bindings import ir
+from linalg_ext.definition.element_types import family, holds
+from linalg_ext.definition.functions import FunctionKind
+from linalg_ext.definition.scalar import Apply
+from linalg_ext.errors import ArgumentError, DTypeError, RecognitionError
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.compute_form import OpInComputeType
+from linalg_ext.structured.compute_type import (
+    NAME,
+    check_compute_type,
+    compute_type_of,
+    form_of,
+    ops_with_compute_type,
+)
+from linalg_ext.structured.recognition import RecognizedOp, recognize
+
+PASS = "linalg-ext-propagate-compute-type"
+
+
+@module_pass(PASS)
+def propagate_compute_type(root: ir.Operation) -> Report:
+    """Spread compute types through element-wise chains, whose intermediates stay in them.
+
+    Raises:
+        VerificationError: a compute type is no type, or cannot hold the operation.
+    """
+    report = Report(PASS)
+    _spread(root, report)
+    ops = [op for op in ops_with_compute_type(root) if len(op.results) and _is_readable(op)]
+    chain = _Chain(report, {op.results[0]: str(compute_type_of(op)) for op in ops})
+    for op in ops:
+        stated = _stated(op)  # anew: what it writes to may have been replaced meanwhile
+        if stated is not None:
+            chain.rebuild(stated)
+    chain.erase_replaced()
+    return report
+
+
+def _stated(op: ir.Operation) -> OpInComputeType | None:
+    """An op and its compute type; None where it has none, or no definition says what it does."""
+    element = compute_type_of(op)
+    if element is None:
+        return None
+    try:
+        return OpInComputeType.of(op, element)
+    except RecognitionError:
+        return None
+
+
+def _is_readable(op: ir.Operation) -> bool:
+    try:
+        recognize(op)
+    except RecognitionError:
+        return False
+    return True
+
+
+def _spread(root: ir.Operation, report: Report) -> None:
+    """Give element-wise ops the compute type of their neighbours."""
+    waiting = ops_with_compute_type(root)
+    for op in waiting:
+        check_compute_type(op)
+        report.matched[str(op.name)] += 1
+    while waiting:
+        op = waiting.pop(0)
+        element = str(compute_type_of(op))
+        for neighbour in _neighbours(op, element):
+            before = compute_type_of(neighbour)
+            if before is None:
+                refusal = _accept(neighbour, element)
+            else:
+                refusal = "" if str(before) == element else "it has another compute type"
+            if refusal:
+                report.leave(str(neighbour.name), refusal)
+            elif before is None and compute_type_of(neighbour) is not None:
+                report.changed[str(neighbour.name)] += 1
+                waiting.append(neighbour)
+
+
+def _accept(op: ir.Operation, element: str) -> str:
+    """Give an element-wise op a compute type; else say why not, with no word on other ops."""
+    try:
+        recognized = recognize(op)
+    except RecognitionError as error:
+        return error.reason
+    except ArgumentError:
+        return ""  # no structured op
+    if recognized.definition.reduction_dims:
+        return "it accumulates: say what it is to accumulate in"
+    if _only_rounds(recognized):
+        return "it does nothing but round"
+    try:
+        form_of(op, recognized, ir.Type.parse(element))
+    except DTypeError as error:
+        return error.what
+    op.attributes[NAME] = ir.TypeAttr.get(ir.Type.parse(element))
+    return ""
+
+
+def _only_rounds(recognized: RecognizedOp) -> bool:
+    """Whether an op is a cast that loses something."""
+    definition, types = recognized.definition, recognized.types
+    functions = {e.function.kind for e in definition.expressions() if isinstance(e, Apply)}
+    inputs, outputs = (
+        [types[o.type_var.name] for o in operands if o.type_var is not None]
+        for operands in (definition.inputs, definition.outputs)
+    )
+    loses = any(not holds(wide, narrow) for wide in outputs for narrow in inputs)
+    return functions == {FunctionKind.TYPE} and loses
+
+
+def _neighbours(op: ir.Operation, element: str) -> Iterator[ir.Operation]:
+    """The ops before and behind, where what passes between is of the family and no wider."""
+    for value in list(op.operands)[: len(op.operands) - len(op.results)]:
+        if not isinstance(value.owner, ir.Block) and _fits(value, element):
+            yield value.owner.operation
+    for result in op.results:
+        if _fits(result, element):
+            yield from (use.owner.operation for use in result.uses if _is_read(use))
+
+
+def _fits(value: ir.Value, element: str) -> bool:
+    if not isinstance(value.type, ir.RankedTensorType):
+        return False
+    own = str(value.type.element_type)
+    return family(own) == family(element) and holds(element, own)
+
+
+def _is_read(use: ir.OpOperand) -> bool:
+    """Whether a use is an input of a structured op on tensors, not what it writes to."""
+    user = use.owner.operation
+    is_structured = user.name.startswith(("linalg.", "linalg_ext.")) and len(user.results) > 0
+    return is_structured and use.operand_number < len(user.operands) - len(user.results)
+
+
+@dataclass
+class _Chain:
+    """Rebuilds the ops with compute types, in the order of the text.
+
+    Attributes:
+        report: what is told of it.
+        compute: the compute type of each op, by its first result.
+        wide: for each result that is of the compute type from now on, the new value.
+    """
+
+    report: Report
+    compute: dict[ir.Value, str]
+    wide: dict[ir.Value, ir.Value] = field(default_factory=dict)
+    _replaced: list[ir.Operation] = field(default_factory=list)
+
+    def rebuild(self, stated: OpInComputeType) -> None:
+        """Rebuild an op if it reads, or leaves to others, a tensor of the compute type."""
+        form, op = stated.form, stated.op
+        element = form.element
+        given = stated.recognized.inputs
+        inputs = [self._widened(value, element) for value in given]
+        names = frozenset(
+            operand.name
+            for operand, before, now in zip(form.definition.inputs, given, inputs, strict=True)
+            if before != now
+        )
+        crossing = [
+            output.is_cast and self._crosses(result, element)
+            for output, result in zip(form.outputs, op.results, strict=True)
+        ]
+        if not names and not any(crossing):
+            return
+        self.report.changed[str(op.name)] += 1
+        self._replaced.append(op)
+        if names not in form.answers:
+            form.answers[names] = form.with_inputs_of_compute_type(names)
+        changed = replace(stated, form=form.answers[names])
+        with ir.InsertionPoint(op), op.location:
+            if not form.accumulates and not any(crossing):
+                new = changed.build_at_every_point(inputs)
+                for old, value in zip(op.results, new.results, strict=True):
+                    old.replace_all_uses_with(value)
+                return
+            self._build_wide(changed, inputs, crossing)
+
+    def erase_replaced(self) -> None:
+        """Erase the ops that were rebuilt, users first."""
+        for op in reversed(self._replaced):
+            op.erase()
+
+    def _build_wide(
+        self, stated: OpInComputeType, inputs: list[ir.Value], crossing: list[bool]
+    ) -> None:
+        outputs = list(zip(stated.form.outputs, stated.recognized.outputs, strict=True))
+        accumulators = [stated.accumulator(o, v) if o.is_cast else v for o, v in outputs]
+        new = stated.build_on_accumulators(accumulators, inputs)
+        element = stated.form.element
+        for (output, value), old, made, is_wide in zip(
+            outputs, stated.op.results, new.results, crossing, strict=True
+        ):
+            if not output.is_cast:
+                old.replace_all_uses_with(made)
+                continue
+            others = [u for u in old.uses if not (is_wide and self._stays(u, element))]
+            if is_wide:
+                self.wide[old] = made
+            if others:
+                narrow = stated.cast_out(output, made, value).results[0]
+                for use in others:
+                    use.owner.operation.operands[use.operand_number] = narrow
+
+    def _widened(self, value: ir.Value, element: str) -> ir.Value:
+        found = self.wide.get(value)
+        if found is None or str(ir.ShapedType(found.type).element_type) != element:
+            return value
+        return found
+
+    def _crosses(self, result: ir.Value, element: str) -> bool:
+        """Whether another op with the compute type reads a result."""
+        return _fits_either_way(result, element) and any(
+            self._stays(use, element) for use in result.uses
+        )
+
+    def _stays(self, use: ir.OpOperand, element: str) -> bool:
+        """Whether a use is an input of an op with the compute type."""
+        return _is_read(use) and self.compute.get(use.owner.operation.results[0]) == element
+
+
+def _fits_either_way(value: ir.Value, element: str) -> bool:
+    """A wider tensor is read in the compute type all the same."""
+    return family(str(ir.ShapedType(value.type).element_type)) == family(element)
