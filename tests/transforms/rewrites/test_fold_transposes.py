@@ -308,3 +308,33 @@ def test_one_result_of_several() -> None:
     np.testing.assert_array_equal(first, -given)
     np.testing.assert_array_equal(second, 2 * given.T)
     assert counted(module, "transpose") == {"transpose": 0}
+
+
+def test_a_transpose_that_rounds_is_left() -> None:
+    """With a compute type it casts what it moves: folded, the numbers would be others."""
+    body = transposed("t", "a", "4x5xf32", "5x4xf32").rstrip() + (
+        " {linalg_ext.compute_type = bf16}\n"
+        "%e = tensor.empty() : tensor<5x4xf32>\n"
+        "%r = linalg.exp ins(%t : tensor<5x4xf32>) outs(%e : tensor<5x4xf32>) -> tensor<5x4xf32>"
+    )
+    report = transforms.fold_transposes(parsed(body, "%a: tensor<4x5xf32>", "tensor<5x4xf32>"))
+    assert not report
+    (reason,) = report.left["linalg.exp"]
+    assert "compute type" in reason
+
+
+@pytest.mark.parametrize("rewrite", ["fold_transposes", "unfold_maps"])
+def test_an_op_that_names_a_library_function_is_left(rewrite: str) -> None:
+    """The function is written for the operands that the op has."""
+    body = transposed("t", "a", "4x5xf32", "5x4xf32") + (
+        "%e = tensor.empty() : tensor<5x4xf32>\n"
+        f"%r = linalg.generic {{indexing_maps = [{IDENTITY}, {TRANSPOSE}, {IDENTITY}], "
+        'iterator_types = ["parallel", "parallel"], library_call = "ours"} '
+        "ins(%t, %a : tensor<5x4xf32>, tensor<4x5xf32>) outs(%e : tensor<5x4xf32>) {\n"
+        "^bb0(%x: f32, %y: f32, %z: f32):\n%s = arith.addf %x, %y : f32\n"
+        "linalg.yield %s : f32\n} -> tensor<5x4xf32>"
+    )
+    module = parsed(body, "%a: tensor<4x5xf32>", "tensor<5x4xf32>")
+    report = getattr(transforms, rewrite)(module)
+    assert not report
+    assert report.left == {"linalg.generic": {"it names the library function that it calls"}}
