@@ -212,8 +212,7 @@ def arranged_ops(draw: st.DrawFn, *, elementwise: bool) -> ArrangedOp:
     # Upstream's parser dies on a transpose of rank 0.
     if way == "transpose" and array.ndim:
         result, array = writer.transpose(result, array, draw(st.permutations(range(array.ndim))))
-    # Upstream's fusion repeats what adds to its destination where the sum is broadcast.
-    elif way == "broadcast" and elementwise and not writer.dynamic:
+    elif way == "broadcast" and not writer.dynamic:
         result, array = writer.broadcast(result, array, (*array.shape, 3), [array.ndim])
     lines = "\n".join(writer.lines)
     text = (
