@@ -140,6 +140,11 @@ WRONG = {
         "takes no broadcast_a",
         "broadcast_a",
     ),
+    "broadcast of no list": (
+        BROADCAST.replace("[1]", "unit"),
+        "takes no dimensions = unit",
+        "dimensions",
+    ),
     "mixed types": (
         SUM.replace("%y : tensor<16x64xf32>", "%e : tensor<16x64xi8>") + " transpose_a" + END,
         "b is of i8",

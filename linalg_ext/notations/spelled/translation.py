@@ -37,6 +37,9 @@ _ORDINARY = re.compile(
 )
 """The usual form of a named op of upstream's, which is passed over at once."""
 
+_INTEGERS = re.compile(r"\[\s*(?:\d+\s*(?:,\s*\d+\s*)*)?\]")
+"""What upstream's parser takes for dimensions; on other lists it ends the process."""
+
 _INDEXED = "linalg.indexed_generic"
 
 
@@ -284,8 +287,8 @@ def _in_upstream_syntax(source: SourceText, op: SpelledOp) -> list[Span | str]:
         pieces += [*_listed([operand.type for operand in operands]), ")"]
     attributes: list[Span | str] = []
     for clause in op.clauses:
-        if clause.name == word:
-            pieces += [f" {word} = ", *([clause.value] if clause.value else [])]
+        if clause.name == word and clause.value and _INTEGERS.fullmatch(clause.value.text):
+            pieces += [f" {word} = ", clause.value]
             continue
         if clause.name == COMPUTE_TYPE and clause.value:
             entry: list[Span | str] = [f"linalg_ext.{COMPUTE_TYPE} = ", clause.value]
@@ -293,7 +296,7 @@ def _in_upstream_syntax(source: SourceText, op: SpelledOp) -> list[Span | str]:
             entry = [clause.place]
         else:
             raise ParseError(
-                f"{op.name} takes no {clause.name}",
+                f"{op.name} takes no {clause.place.text}",
                 where=source.place(clause.place.start, clause.place.end),
                 expected=f"{word} = [...]",
             )
