@@ -227,14 +227,7 @@ def _reshaped(definition: OpDefinition, operand: Operand, indices: Indices) -> O
 
 
 def _check_covered(definition: OpDefinition) -> None:
-    found = {
-        dim
-        for accesses in definition.accesses.values()
-        for indices in accesses
-        for index in indices
-        for dim in index.dims
-    }
-    missing = [dim for dim in definition.dims if dim not in found]
+    missing = [dim for dim in definition.dims if dim not in definition.indexed_dims]
     if missing:
         position = definition.dims.index(missing[0])
         raise ArgumentError(

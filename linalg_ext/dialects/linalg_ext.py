@@ -36,9 +36,10 @@ from linalg_ext.notations.affine_text import affine_map
 from linalg_ext.notations.einsum.semiring import Semiring, semiring
 from linalg_ext.notations.einsum.subscripts import parse as parse_einsum
 from linalg_ext.structured.calls import as_values
-from linalg_ext.structured.extension_checks import COMPUTE_TYPE, check_extension_op
+from linalg_ext.structured.extension_checks import check_extension_op
 from linalg_ext.structured.extension_ops import (
     CAST,
+    COMPUTE_TYPE,
     KIND,
     LETTERS,
     MAPS,

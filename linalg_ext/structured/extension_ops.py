@@ -29,6 +29,7 @@ NAMES = (CONTRACT, ELEMENTWISE)
 
 MAPS, KIND, CAST, OVERWRITE = "indexing_maps", "kind", "cast", "overwrite"
 SEGMENTS = "operandSegmentSizes"
+COMPUTE_TYPE = "linalg_ext.compute_type"
 SUGAR_WORDS = {"permutation": "permutation", "permute": "permutation", "broadcast": "broadcast"}
 """What an attribute such as `permute_a` begins with, and what it means."""
 

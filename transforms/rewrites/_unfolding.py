@@ -12,7 +12,7 @@ from linalg_ext.errors import ArgumentError, RecognitionError
 from linalg_ext.rewriting import Left
 from linalg_ext.structured import extension_ops
 from linalg_ext.structured.discardable import carry_over
-from linalg_ext.structured.extension_checks import COMPUTE_TYPE
+from linalg_ext.structured.extension_ops import COMPUTE_TYPE
 from linalg_ext.structured.maps import (
     INDEXING_MAPS,
     indexing_maps,

@@ -32,8 +32,7 @@ from linalg_ext.structured.contract_op import MOST_INPUTS, build_contract_op
 from linalg_ext.structured.contraction_form import ContractionForm, find_contraction
 from linalg_ext.structured.contraction_steps import ContractionCall
 from linalg_ext.structured.discardable import discardable_attributes
-from linalg_ext.structured.extension_checks import COMPUTE_TYPE
-from linalg_ext.structured.extension_ops import CONTRACT
+from linalg_ext.structured.extension_ops import COMPUTE_TYPE, CONTRACT
 from linalg_ext.structured.maps import refusal
 from linalg_ext.structured.recognition import RecognizedOp
 
