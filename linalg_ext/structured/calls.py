@@ -55,7 +55,9 @@ def call_on_values(
     emit_generic = keywords.pop("emit_generic", False)
     if not isinstance(emit_generic, bool):
         raise ArgumentError(f"{definition.name}: emit_generic={emit_generic!r}", expected="a bool")
-    compute_type = as_compute_type(keywords.pop("compute_type", None), definition.name)
+    compute_type = keywords.pop("compute_type", None)
+    if compute_type is not None:
+        compute_type = as_compute_type(compute_type, definition.name)
     said = take_operand_maps(definition, keywords)
     given = split_inputs(definition, operands, keywords)
     attributes = resolve_attributes(
