@@ -22,10 +22,11 @@ from linalg_ext.rewriting import Transformation
 from resources import shared_modules
 
 ORDERS = {
-    "fold": "fold_transposes fold_broadcasts fold_unit_dims",
+    "fold": "fold_broadcasts fold_transposes fold_unit_dims",
     "fold, unfold": "fold_into_maps unfold_maps",
     "raise, lower": "raise_to_contract lower_contract",
-    "names": "specialize categorize raise_matmul_variants specialize_matmul name_categories",
+    "names": "specialize categorize name_categories",
+    "products": "specialize_matmul categorize raise_matmul_variants",
     "generic": "generalize fold_into_maps specialize generalize",
     "compute": "infer_compute_type propagate_compute_type materialize_compute_type",
     "all": "fold_into_maps specialize raise_to_contract lower_contract categorize "
@@ -75,6 +76,6 @@ def _shown(known: dict[str, dict[str, dict[str, int]]]) -> str:
     """A line for each module and order."""
     modules = []
     for module, orders in sorted(known.items()):
-        lines = [f"    {json.dumps(order)}: {json.dumps(orders[order])}" for order in ORDERS]
+        lines = [f"    {json.dumps(order)}: {json.dumps(orders[order])}" for order in orders]
         modules.append(f"  {json.dumps(module)}: {{\n" + ",\n".join(lines) + "\n  }")
     return "{\n" + ",\n".join(modules) + "\n}\n"
