@@ -225,7 +225,7 @@ def test_a_compute_type_is_noted_on_the_op() -> None:
         "tensor<5x7xf32>",
     )
     assert "linalg_ext.compute_type = f64" in text
-    with pytest.raises(ArgumentError, match="exp: .* is no compute type"):
+    with pytest.raises(ArgumentError, match=r"exp: .* is no compute type"):
         built(lambda a: ops.exp(a, compute_type="tensor<2xf32>"), "tensor<5xf32>")
 
 

@@ -26,7 +26,7 @@ ORDERS = {
     "fold, unfold": "fold_into_maps unfold_maps",
     "raise, lower": "raise_to_contract lower_contract",
     "names": "specialize categorize name_categories",
-    "products": "specialize_matmul categorize raise_matmul_variants",
+    "products": "categorize specialize_matmul generalize raise_matmul_variants",
     "generic": "generalize fold_into_maps specialize generalize",
     "compute": "infer_compute_type propagate_compute_type materialize_compute_type",
     "all": "fold_into_maps specialize raise_to_contract lower_contract categorize "
