@@ -34,7 +34,7 @@ from linalg_ext.structured.generic import build_generic
 from linalg_ext.structured.operands import bind
 
 
-@rewrite("linalg-ext-lower-elementwise", on=lambda name: name == ELEMENTWISE)
+@rewrite("linalg-ext-lower-elementwise", on=ELEMENTWISE)
 def lower_elementwise(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
     """Lower `linalg_ext.elementwise` to `linalg.elementwise`, else to `linalg.generic`."""
     operation = op.operation
