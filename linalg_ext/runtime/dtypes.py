@@ -141,7 +141,8 @@ def dtype_named(value: Any) -> DType:
         TypeError: it is neither.
     """
     try:
-        return np.dtype(value)
+        dtype: DType = np.dtype(value)
+        return dtype
     except TypeError:
         element = by_mlir(value) if isinstance(value, str) else None
         if element is None:
