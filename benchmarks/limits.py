@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from rich.table import Table
 
@@ -26,7 +27,7 @@ from linalg_ext import target
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-_DTYPES = {"f32": np.float32, "f64": np.float64}
+_DTYPES = {"f32": np.float32, "f64": np.float64, "bf16": ml_dtypes.bfloat16}
 _ALIGNMENT = 4096
 """In bytes: a page, so that arrays lie alike in every run."""
 
@@ -42,6 +43,39 @@ class Rate:
     def of(cls, work: float, seconds: Sequence[float]) -> Rate:
         """The rates at which `work` was done, in so many seconds each time."""
         return cls(work / statistics.median(seconds), work / min(seconds))
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """The instruction of a peak.
+
+    Attributes:
+        factors, sums: element types of what is multiplied and of what it is added to.
+        step: one instruction in MLIR, that adds `%x * %y` to `{sum}`.
+        depth: how many products are added to one sum.
+    """
+
+    factors: str
+    sums: str
+    step: str
+    depth: int = 1
+
+    @property
+    def flops(self) -> int:
+        """Additions and multiplications of one instruction."""
+        return 2 * self.depth * target.current().lanes(self.sums)
+
+
+def arithmetic() -> dict[str, Arithmetic]:
+    """What the machine has an instruction for, by the element type of the factors."""
+    kinds = {
+        dtype: Arithmetic(dtype, dtype, "vector.fma %x, %y, {sum} : {factors}")
+        for dtype in ("f32", "f64")
+    }
+    if "avx512bf16" in target.current().features:
+        dot = "x86.avx512.dot {sum}, %x, %y : {factors} -> {sums}"
+        kinds["bf16"] = Arithmetic("bf16", "f32", dot, depth=2)
+    return kinds
 
 
 @dataclass(frozen=True)
@@ -72,21 +106,20 @@ TRAFFIC = (COPY, STREAMING_COPY, TRIAD, STREAMING_TRIAD)
 
 
 def peak_flops(dtype: str, threads: int = 1, *, rounds: int = 11) -> Rate:
-    """Additions and multiplications a second, as fused multiply-adds on whole registers.
+    """Additions and multiplications a second, by the widest instruction that does both.
 
     Args:
-        dtype: `f32` or `f64`.
+        dtype: of the factors; a name of `arithmetic()`.
         threads: how many run at once.
     """
     steps = 4_000_000  # some milliseconds a round
-    kernel, accumulators = _multiply_add_kernel(dtype), _accumulators()
-    lanes = target.current().lanes(dtype)
-    data = [_aligned(2 * lanes, dtype) for _ in range(threads)]
-    results = [_aligned(accumulators * lanes, dtype) for _ in range(threads)]
-    for factors in data:
-        factors[:lanes] = 1  # accumulators stay as they are: no overflow, no subnormal
+    kind, here = arithmetic()[dtype], target.current()
+    kernel, accumulators = _multiply_add_kernel(kind), _accumulators()
+    # All are zero and stay so: no overflow, no subnormal.
+    data = [_aligned(2 * here.lanes(kind.factors), kind.factors) for _ in range(threads)]
+    results = [_aligned(accumulators * here.lanes(kind.sums), kind.sums) for _ in range(threads)]
     works = [partial(kernel, *arrays, steps) for arrays in zip(data, results, strict=True)]
-    flops = 2.0 * lanes * accumulators * steps * threads
+    flops = float(kind.flops * accumulators * steps * threads)
     return Rate.of(flops, _seconds(works, rounds))
 
 
@@ -154,7 +187,7 @@ def measured(threads: int = 1) -> Limits:
     """The limits of this machine, measured once a run: best rates, for that is what a limit is."""
     return Limits(
         threads,
-        {dtype: peak_flops(dtype, threads).best for dtype in _DTYPES},
+        {dtype: peak_flops(dtype, threads).best for dtype in arithmetic()},
         {size: bandwidth(size, threads, _best_copy(size)).best for size in footprints()},
     )
 
@@ -169,9 +202,9 @@ def table() -> Table:
     """All limits on one thread and on all, for people."""
     counts = sorted({1, target.current().logical_cores})
     shown = Table("limit", *(_threads_text(count) for count in counts), "unit", box=None)
-    for dtype in _DTYPES:
+    for dtype, kind in arithmetic().items():
         rates = [peak_flops(dtype, count) for count in counts]
-        shown.add_row(f"FMA, {dtype}", *(_rate_text(rate) for rate in rates), "GFLOP/s")
+        shown.add_row(f"{dtype} into {kind.sums}", *(_rate_text(rate) for rate in rates), "GFLOP/s")
     for size in footprints():
         for traffic in TRAFFIC:
             if traffic.streams and size < target.current().caches[-1].size:
@@ -210,30 +243,35 @@ def _accumulators() -> int:
 
 
 @cache
-def _multiply_add_kernel(dtype: str) -> Any:
-    """`f(factors, result, steps)`: in each step one multiply-add on each accumulator."""
-    lanes, count = target.current().lanes(dtype), _accumulators()
-    vector, memory = f"vector<{lanes}x{dtype}>", f"memref<?x{dtype}>"
-    offsets = [index * lanes for index in range(count)]
+def _multiply_add_kernel(kind: Arithmetic) -> Any:
+    """`f(factors, result, steps)`: in each step one instruction on each accumulator."""
+    here, count = target.current(), _accumulators()
+    lanes = here.lanes(kind.sums)
+    factors, sums = (
+        f"vector<{here.lanes(kind.factors)}x{kind.factors}>",
+        f"vector<{lanes}x{kind.sums}>",
+    )
+    factor_memory, sum_memory = f"memref<?x{kind.factors}>", f"memref<?x{kind.sums}>"
     names = [f"%a{index}" for index in range(count)]
     initial = ", ".join(f"{name} = %zero" for name in names)
-    types = ", ".join([vector] * count)
+    types = ", ".join([sums] * count)
     body = "\n".join(
-        f"%n{index} = vector.fma {name}, %x, %y : {vector}" for index, name in enumerate(names)
+        f"%n{index} = {kind.step.format(sum=name, factors=factors, sums=sums)}"
+        for index, name in enumerate(names)
     )
     stores = "\n".join(
-        f"%o{index} = arith.constant {offset} : index\n"
-        f"vector.store %r#{index}, %result[%o{index}] : {memory}, {vector}"
-        for index, offset in enumerate(offsets)
+        f"%o{index} = arith.constant {index * lanes} : index\n"
+        f"vector.store %r#{index}, %result[%o{index}] : {sum_memory}, {sums}"
+        for index in range(count)
     )
     text = f"""
-    func.func @multiply_add(%factors: {memory}, %result: {memory}, %steps: index) {{
+    func.func @multiply_add(%factors: {factor_memory}, %result: {sum_memory}, %steps: index) {{
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
-      %second = arith.constant {lanes} : index
-      %zero = arith.constant dense<0.0> : {vector}
-      %x = vector.load %factors[%c0] : {memory}, {vector}
-      %y = vector.load %factors[%second] : {memory}, {vector}
+      %second = arith.constant {here.lanes(kind.factors)} : index
+      %zero = arith.constant dense<0.0> : {sums}
+      %x = vector.load %factors[%c0] : {factor_memory}, {factors}
+      %y = vector.load %factors[%second] : {factor_memory}, {factors}
       %r:{count} = scf.for %step = %c0 to %steps step %c1 iter_args({initial}) -> ({types}) {{
         {body}
         scf.yield {", ".join(f"%n{index}" for index in range(count))} : {types}
@@ -289,7 +327,7 @@ def _aligned(length: int, dtype: str) -> Array:
     kind = np.dtype(_DTYPES[dtype])
     raw = np.empty(length * kind.itemsize + _ALIGNMENT, np.uint8)
     start = -raw.ctypes.data % _ALIGNMENT
-    array = raw[start : start + length * kind.itemsize].view(kind)
+    array: Array = raw[start : start + length * kind.itemsize].view(kind)
     array[:] = 0
     return array
 

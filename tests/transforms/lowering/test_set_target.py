@@ -19,6 +19,7 @@ from linalg_ext.target import Target
 from linalg_ext.target.features import known_features
 from linalg_ext.transforms.lowering import set_target as file
 from resources import skip_machine
+from targets import runnable_targets
 
 VECTORS = """
 func.func @main(%a: memref<64xf32>, %b: memref<64xf32>) {
@@ -40,21 +41,6 @@ func.func @main(%a: tensor<?xf32>, %b: tensor<?xf32>) -> tensor<?xf32> {
   return %r : tensor<?xf32>
 }"""
 """What LLVM's own vectorizer makes vectors of."""
-
-
-def _targets() -> list[Any]:
-    here = target.host()
-    chosen: list[Target] = [target.named(name) for name in target.names()]
-    if here.architecture == "x86_64":
-        chosen += [
-            here.without(name)
-            for name in ("avx512f", "avx2", "avx", "fma")
-            if name in here.features
-        ]
-        chosen.append(
-            replace(here, name="half as wide", vector_bits=max(128, here.vector_bits // 2))
-        )
-    return [pytest.param(one, id=one.name) for one in chosen if not one.missing_on(here)]
 
 
 def _functions(code: str) -> dict[str, str]:
@@ -118,7 +104,7 @@ def test_what_was_passed_through_stays() -> None:
     assert "always_inline" not in printed
 
 
-@pytest.mark.parametrize("one", _targets())
+@pytest.mark.parametrize("one", runnable_targets())
 @pytest.mark.parametrize("text", [VECTORS, LOOP], ids=["vectors", "loop"])
 def test_no_register_is_wider_than_the_target(one: Target, text: str) -> None:
     if one.architecture != "x86_64":
@@ -142,7 +128,7 @@ def test_the_engine_does_not_inline_into_what_it_puts_around() -> None:
     assert [name for name, body in _functions(code).items() if "mulps" in body] == ["lx_entry_main"]
 
 
-@pytest.mark.parametrize("one", _targets())
+@pytest.mark.parametrize("one", runnable_targets())
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.int8])
 def test_results_are_those_of_numpy(one: Target, dtype: Any) -> None:
     rng = np.random.default_rng(0)
@@ -155,7 +141,7 @@ def test_results_are_those_of_numpy(one: Target, dtype: Any) -> None:
     np.testing.assert_array_equal(product, expected)
 
 
-@pytest.mark.parametrize("one", _targets())
+@pytest.mark.parametrize("one", runnable_targets())
 def test_vector_code_computes_the_same(one: Target) -> None:
     a, b = np.arange(64, dtype=np.float32), np.ones(64, np.float32)
     with target.using(one):
