@@ -24,10 +24,18 @@ from rich.table import Table
 
 import linalg_ext as lx
 from linalg_ext import target
+from linalg_ext.target.model import element_bits
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-_DTYPES = {"f32": np.float32, "f64": np.float64, "bf16": ml_dtypes.bfloat16}
+_DTYPES = {
+    "f32": np.float32,
+    "f64": np.float64,
+    "bf16": ml_dtypes.bfloat16,
+    "i8": np.int8,
+    "i16": np.int16,
+    "i32": np.int32,
+}
 _ALIGNMENT = 4096
 """In bytes: a page, so that arrays lie alike in every run."""
 
@@ -50,31 +58,57 @@ class Arithmetic:
     """The instruction of a peak.
 
     Attributes:
-        factors, sums: element types of what is multiplied and of what it is added to.
-        step: one instruction in MLIR, that adds `%x * %y` to `{sum}`.
+        factors, sums: element types of what is multiplied and of what it is added to, in MLIR.
+        bits: the width of its operands.
         depth: how many products are added to one sum.
+        intrinsic: LLVM's name of it; empty for `vector.fma`.
     """
 
     factors: str
     sums: str
-    step: str
+    bits: int
     depth: int = 1
+    intrinsic: str = ""
+
+    def vector(self, element: str) -> str:
+        """The type of an operand with such elements."""
+        return f"vector<{self.bits // element_bits(element)}x{element}>"
+
+    @property
+    def lanes(self) -> int:
+        """How many sums one instruction adds to."""
+        return self.bits // element_bits(self.sums)
 
     @property
     def flops(self) -> int:
         """Additions and multiplications of one instruction."""
-        return 2 * self.depth * target.current().lanes(self.sums)
+        return 2 * self.depth * self.lanes
+
+    def step(self, total: str) -> str:
+        """One instruction, in MLIR, that gives `total + %x * %y`."""
+        factors, sums = self.vector(self.factors), self.vector(self.sums)
+        if not self.intrinsic:
+            return f"vector.fma %x, %y, {total} : {sums}"
+        types = f"({sums}, {factors}, {factors}) -> {sums}"
+        return f"func.call @{self.intrinsic}({total}, %x, %y) : {types}"
+
+    def declaration(self) -> str:
+        """What a module needs beside the steps."""
+        factors, sums = self.vector(self.factors), self.vector(self.sums)
+        if not self.intrinsic:
+            return ""
+        return f"func.func private @{self.intrinsic}({sums}, {factors}, {factors}) -> {sums}"
 
 
 def arithmetic() -> dict[str, Arithmetic]:
-    """What the machine has an instruction for, by the element type of the factors."""
-    kinds = {
-        dtype: Arithmetic(dtype, dtype, "vector.fma %x, %y, {sum} : {factors}")
-        for dtype in ("f32", "f64")
-    }
-    if "avx512bf16" in target.current().features:
-        dot = "x86.avx512.dot {sum}, %x, %y : {factors} -> {sums}"
-        kinds["bf16"] = Arithmetic("bf16", "f32", dot, depth=2)
+    """What the machine has an instruction for, by the element types of the factors."""
+    here = target.current()
+    kinds = {dtype: Arithmetic(dtype, dtype, here.vector_bits) for dtype in ("f32", "f64")}
+    for dot in here.dot_products:
+        name = dot.left if dot.left == dot.right else f"{dot.left}.{dot.right}"
+        if dot.intrinsic and dot.bits <= here.vector_bits and name not in kinds:
+            factors = dot.left if dot.left == "bf16" else f"i{element_bits(dot.left)}"
+            kinds[name] = Arithmetic(factors, dot.accumulator, dot.bits, dot.depth, dot.intrinsic)
     return kinds
 
 
@@ -113,11 +147,12 @@ def peak_flops(dtype: str, threads: int = 1, *, rounds: int = 11) -> Rate:
         threads: how many run at once.
     """
     steps = 4_000_000  # some milliseconds a round
-    kind, here = arithmetic()[dtype], target.current()
+    kind = arithmetic()[dtype]
     kernel, accumulators = _multiply_add_kernel(kind), _accumulators()
     # All are zero and stay so: no overflow, no subnormal.
-    data = [_aligned(2 * here.lanes(kind.factors), kind.factors) for _ in range(threads)]
-    results = [_aligned(accumulators * here.lanes(kind.sums), kind.sums) for _ in range(threads)]
+    length = kind.bits // element_bits(kind.factors)
+    data = [_aligned(2 * length, kind.factors) for _ in range(threads)]
+    results = [_aligned(accumulators * kind.lanes, kind.sums) for _ in range(threads)]
     works = [partial(kernel, *arrays, steps) for arrays in zip(data, results, strict=True)]
     flops = float(kind.flops * accumulators * steps * threads)
     return Rate.of(flops, _seconds(works, rounds))
@@ -245,31 +280,25 @@ def _accumulators() -> int:
 @cache
 def _multiply_add_kernel(kind: Arithmetic) -> Any:
     """`f(factors, result, steps)`: in each step one instruction on each accumulator."""
-    here, count = target.current(), _accumulators()
-    lanes = here.lanes(kind.sums)
-    factors, sums = (
-        f"vector<{here.lanes(kind.factors)}x{kind.factors}>",
-        f"vector<{lanes}x{kind.sums}>",
-    )
+    count, factors, sums = _accumulators(), kind.vector(kind.factors), kind.vector(kind.sums)
     factor_memory, sum_memory = f"memref<?x{kind.factors}>", f"memref<?x{kind.sums}>"
+    zero = "0.0" if kind.sums.startswith("f") else "0"
     names = [f"%a{index}" for index in range(count)]
     initial = ", ".join(f"{name} = %zero" for name in names)
     types = ", ".join([sums] * count)
-    body = "\n".join(
-        f"%n{index} = {kind.step.format(sum=name, factors=factors, sums=sums)}"
-        for index, name in enumerate(names)
-    )
+    body = "\n".join(f"%n{index} = {kind.step(name)}" for index, name in enumerate(names))
     stores = "\n".join(
-        f"%o{index} = arith.constant {index * lanes} : index\n"
+        f"%o{index} = arith.constant {index * kind.lanes} : index\n"
         f"vector.store %r#{index}, %result[%o{index}] : {sum_memory}, {sums}"
         for index in range(count)
     )
     text = f"""
+    {kind.declaration()}
     func.func @multiply_add(%factors: {factor_memory}, %result: {sum_memory}, %steps: index) {{
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
-      %second = arith.constant {here.lanes(kind.factors)} : index
-      %zero = arith.constant dense<0.0> : {sums}
+      %second = arith.constant {kind.bits // element_bits(kind.factors)} : index
+      %zero = arith.constant dense<{zero}> : {sums}
       %x = vector.load %factors[%c0] : {factor_memory}, {factors}
       %y = vector.load %factors[%second] : {factor_memory}, {factors}
       %r:{count} = scf.for %step = %c0 to %steps step %c1 iter_args({initial}) -> ({types}) {{
@@ -279,7 +308,7 @@ def _multiply_add_kernel(kind: Arithmetic) -> Any:
       {stores}
       return
     }}"""
-    return lx.compile(text, trusted=True, checked=False)
+    return lx.compile(text, "multiply_add", trusted=True, checked=False)
 
 
 @cache

@@ -12,6 +12,8 @@ from linalg_ext.errors import LinalgExtError
 def disassemble(code: bytes, symbol: str | None = None) -> str:
     """The instructions of an ELF object for x86-64 or AArch64, function by function.
 
+    Instructions that the disassembler does not know are shown as their bytes.
+
     Args:
         code: the object file.
         symbol: the function to show; None shows all.
@@ -33,6 +35,8 @@ def disassemble(code: bytes, symbol: str | None = None) -> str:
             f"no disassembler for {machine}", expected="one of " + ", ".join(machines)
         )
     decoder = capstone.Cs(*machines[machine])
+    # It does not know every extension, and would end a function at the first such instruction.
+    decoder.skipdata = True
     functions = list(_functions(elf))
     chosen = [found for found in functions if symbol is None or found[0] == symbol]
     if not chosen:

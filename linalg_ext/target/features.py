@@ -204,6 +204,9 @@ class DotProduct:
         accumulator: element type of the sums.
         depth: how many products go into one accumulator; for tiles, at the most.
         bits: width of an operand, or of a row of a tile.
+        intrinsic: LLVM's name of it, which takes the accumulator, then the factors; empty for
+            tiles, which are loaded and stored by instructions of their own. A function that a
+            module declares by that name, and calls, is the instruction.
     """
 
     feature: str
@@ -212,6 +215,7 @@ class DotProduct:
     accumulator: str
     depth: int
     bits: int
+    intrinsic: str = ""
 
     def __str__(self) -> str:
         return f"{self.left}.{self.right}->{self.accumulator} x{self.depth} ({self.feature})"
@@ -222,15 +226,15 @@ DOT_PRODUCTS: tuple[DotProduct, ...] = (
     DotProduct("amx-fp16", "f16", "f16", "f32", 32, 512),
     DotProduct("amx-int8", "u8", "s8", "i32", 64, 512),
     DotProduct("amx-int8", "s8", "s8", "i32", 64, 512),
-    DotProduct("avx512bf16", "bf16", "bf16", "f32", 2, 512),
-    DotProduct("avx512vnni", "u8", "s8", "i32", 4, 512),
-    DotProduct("avx512vnni", "s16", "s16", "i32", 2, 512),
-    DotProduct("avxvnniint8", "s8", "s8", "i32", 4, 256),
-    DotProduct("avxvnni", "u8", "s8", "i32", 4, 256),
-    DotProduct("avxvnni", "s16", "s16", "i32", 2, 256),
-    DotProduct("i8mm", "u8", "s8", "i32", 4, 128),
-    DotProduct("dotprod", "s8", "s8", "i32", 4, 128),
-    DotProduct("dotprod", "u8", "u8", "i32", 4, 128),
-    DotProduct("bf16", "bf16", "bf16", "f32", 2, 128),
+    DotProduct("avx512bf16", "bf16", "bf16", "f32", 2, 512, "llvm.x86.avx512bf16.dpbf16ps.512"),
+    DotProduct("avx512vnni", "u8", "s8", "i32", 4, 512, "llvm.x86.avx512.vpdpbusd.512"),
+    DotProduct("avx512vnni", "s16", "s16", "i32", 2, 512, "llvm.x86.avx512.vpdpwssd.512"),
+    DotProduct("avxvnniint8", "s8", "s8", "i32", 4, 256, "llvm.x86.avx2.vpdpbssd.256"),
+    DotProduct("avxvnni", "u8", "s8", "i32", 4, 256, "llvm.x86.avx512.vpdpbusd.256"),
+    DotProduct("avxvnni", "s16", "s16", "i32", 2, 256, "llvm.x86.avx512.vpdpwssd.256"),
+    DotProduct("i8mm", "u8", "s8", "i32", 4, 128, "llvm.aarch64.neon.usdot.v4i32.v16i8"),
+    DotProduct("dotprod", "s8", "s8", "i32", 4, 128, "llvm.aarch64.neon.sdot.v4i32.v16i8"),
+    DotProduct("dotprod", "u8", "u8", "i32", 4, 128, "llvm.aarch64.neon.udot.v4i32.v16i8"),
+    DotProduct("bf16", "bf16", "bf16", "f32", 2, 128, "llvm.aarch64.neon.bfdot.v4f32.v8bf16"),
 )
 """Widest first. Sources: Intel's and Arm's instruction set references."""

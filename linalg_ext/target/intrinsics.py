@@ -29,6 +29,15 @@ _X86: Mapping[str, str] = {
     "avx512.vp2intersect.": f"{_LEVEL_4} avx512vp2intersect",
     "avx512.vpdpbusd": f"{_LEVEL_4} avx512vnni",
     "avx512.vpdpwssd": f"{_LEVEL_4} avx512vnni",
+    # Below 512 bits, AVX-VNNI has these too, by the same names.
+    "avx512.vpdpbusd.128": "avxvnni",
+    "avx512.vpdpbusd.256": "avxvnni",
+    "avx512.vpdpbusds.128": "avxvnni",
+    "avx512.vpdpbusds.256": "avxvnni",
+    "avx512.vpdpwssd.128": "avxvnni",
+    "avx512.vpdpwssd.256": "avxvnni",
+    "avx512.vpdpwssds.128": "avxvnni",
+    "avx512.vpdpwssds.256": "avxvnni",
     "avx512.vpermi2var.qi.": f"{_LEVEL_4} avx512vbmi",
     "avx512.vpmadd52": f"{_LEVEL_4} avx512ifma",
     "avx512.vpshufbitqmb.": f"{_LEVEL_4} avx512bitalg",
@@ -115,4 +124,6 @@ def missing_for(intrinsic: str, target: Target) -> tuple[str, ...]:
     if not fitting:
         return (intrinsic,)
     needed = table[max(fitting, key=len)].split()
+    if needed == ["avxvnni"] and {"avx512vnni", "avx512vl"} <= target.features:
+        return ()
     return tuple(one for one in needed if one not in target.features)

@@ -9,17 +9,17 @@ import pytest
 
 from benchmarks import limits
 from linalg_ext import target
+from linalg_ext.target.model import element_bits
 from resources import skip_machine
 
 
 @pytest.mark.parametrize("dtype", sorted(limits.arithmetic()))
 def test_a_peak_is_of_products_that_are_computed(dtype: str) -> None:
     kind = limits.arithmetic()[dtype]
-    here = target.current()
-    lanes = here.lanes(kind.factors)
+    lanes = kind.bits // element_bits(kind.factors)
     factors = limits._aligned(2 * lanes, kind.factors)
     factors[:lanes], factors[lanes:] = 2, 3
-    result = limits._aligned(limits._accumulators() * here.lanes(kind.sums), kind.sums)
+    result = limits._aligned(limits._accumulators() * kind.lanes, kind.sums)
     limits._multiply_add_kernel(kind)(factors, result, 5)
     assert kind.flops == 2 * lanes
     np.testing.assert_array_equal(result, 5 * 6 * kind.depth)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -11,8 +12,8 @@ import linalg_ext as lx
 from kernels import kernel
 from linalg_ext import target
 from linalg_ext.errors import TargetError
-from linalg_ext.target import missing_for
-from linalg_ext.target.features import known_features
+from linalg_ext.target import DotProduct, missing_for
+from linalg_ext.target.features import DOT_PRODUCTS, known_features
 from linalg_ext.transforms.lowering.require_instructions import require_instructions
 from resources import skip_machine
 
@@ -92,7 +93,43 @@ def test_what_an_intrinsic_needs(intrinsic: str, on: str, missing: tuple[str, ..
     assert missing_for(intrinsic, target.named(on)) == missing
 
 
-def test_a_machine_with_everything_has_every_intrinsic_of_dot_products() -> None:
-    everything = replace(target.named("avx512"), features=known_features("x86_64"))
-    for name in ("avx512bf16.dpbf16ps.512", "avx512.vpdpbusd.512", "avx2.vpdpbssd.256", "tdpbusd"):
-        assert missing_for(f"llvm.x86.{name}", everything) == ()
+@pytest.mark.parametrize("dot", DOT_PRODUCTS, ids=str)
+def test_the_extension_of_a_dot_product_is_the_one_that_its_intrinsic_needs(
+    dot: DotProduct,
+) -> None:
+    if not dot.intrinsic:
+        assert dot.feature.startswith("amx")
+        return
+    least = target.named("avx512" if "x86" in dot.intrinsic else "aarch64-neon")
+    assert missing_for(dot.intrinsic, least) == (dot.feature,)
+    everything = replace(least, features=known_features(least.architecture))
+    assert missing_for(dot.intrinsic, everything) == ()
+
+
+@pytest.mark.parametrize("dot", [one for one in DOT_PRODUCTS if one.intrinsic], ids=str)
+def test_llvm_makes_the_instruction_of_a_dot_product(dot: DotProduct) -> None:
+    """With the types of factors and accumulator as they are said; else LLVM ends the process."""
+    is_x86 = "x86" in dot.intrinsic
+    if not is_x86:
+        pytest.importorskip("llvmlite", reason="absent: llvmlite")
+    factor = dot.left if dot.left == "bf16" else f"i{dot.left[1:]}"
+    width = 16 if "16" in factor else 8
+    x, s = f"vector<{dot.bits // width}x{factor}>", f"vector<{dot.bits // 32}x{dot.accumulator}>"
+    text = f"""
+    func.func private @{dot.intrinsic}({s}, {x}, {x}) -> {s}
+    func.func @main(%sums: memref<{s}>, %a: memref<{x}>) {{
+      %t = memref.load %sums[] : memref<{s}>
+      %x = memref.load %a[] : memref<{x}>
+      %r = func.call @{dot.intrinsic}(%t, %x, %x) : ({s}, {x}, {x}) -> {s}
+      memref.store %r, %sums[] : memref<{s}>
+      return
+    }}"""
+    least = target.named("avx512" if is_x86 else "aarch64-neon")
+    base = least.without("avx512f") if dot.feature.startswith("avxvnni") else least
+    needed = {dot.feature, "avx512vl"} if dot.bits == 512 else {dot.feature}
+    with target.using(replace(base, features=base.features | needed)):
+        code = kernel(text, "main", opt_level=3).asm()
+    # The disassembler does not know the younger ones.
+    assert re.search(r"vpdp(busd|wssd)|[us]dot|bfdot|\.byte", code)
+    assert re.search(r"\sret$", code)
+    assert "call" not in code
