@@ -86,6 +86,7 @@ _BUFFERS = (
     "cse",
 )
 _LOOPS = (
+    "linalg-ext-pack-contractions",
     "linalg-ext-lower-strided-copies",
     "linalg-ext-order-loops",
     "convert-linalg-to-loops",
