@@ -112,7 +112,7 @@ def _works(case: Contraction) -> tuple[Callable[[], object], Callable[[], object
 
     def other() -> object:
         if peer is not None:
-            return peer(*operands, out=theirs)
+            return peer(operands[0], operands[1], out=theirs)
         return np.einsum(text, *operands, out=theirs, optimize=True)
 
     return ours, other
@@ -133,7 +133,9 @@ def main(words: list[str]) -> None:
             flush=True,
         )
     if ratios:
-        print(f"geometric mean of the ratios {math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f}")
+        print(
+            f"geometric mean of the ratios {math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f}"
+        )
 
 
 if __name__ == "__main__":

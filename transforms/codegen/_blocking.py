@@ -131,13 +131,17 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
     depth_block = _even_block(depth, _DEPTH_BYTES // size, lanes)
     row_block = _block(rows, machine.l2_bytes // 2 // size // depth_block, tile.rows)
     panel = min(machine.l3_bytes // 4, _PANEL_BYTES)
+    if rows is not None and rows <= row_block:
+        # One block of A: the panel is walked over once, and need not outlive that.
+        panel = machine.l2_bytes // 4
     column_block = _block(columns, panel // size // depth_block, tile.columns)
     pack_a, pack_b = _packing_a(problem, tile), _packing_b(problem, lanes)
-    if _fits_unpacked(problem, machine):
-        if pack_b == "rows" and len(problem.depth.segments("B")) <= 1:
-            pack_b = "none" if problem.columns.pieces("B", lanes) == 1 else pack_b
-        if all(len(g.segments("A")) <= 1 for g in (problem.rows, problem.depth)):
-            pack_a = "none"
+    fits = _fits_unpacked(problem, machine)
+    # Packing pays by being read again and again.
+    if (fits or _is_one(rows, tile.rows)) and _is_readable_b(problem, lanes):
+        pack_b = "none"
+    if (fits or _is_one(columns, tile.columns)) and _is_readable_a(problem):
+        pack_a = "none"
     return Plan(
         problem,
         tile,
@@ -182,6 +186,21 @@ def _packing_b(problem: Problem, lanes: int) -> Packing:
     if problem.depth.dimensions and _few(problem.depth.pieces("B", lanes)):
         return "transpose"
     return "scalar"
+
+
+def _is_one(size: int | None, tile: int) -> bool:
+    return size is not None and size <= tile
+
+
+def _is_readable_a(problem: Problem) -> bool:
+    """Whether the micro-kernel may read A where it lies: its offsets are cheap to know."""
+    return all(len(group.segments("A")) <= 1 for group in (problem.rows, problem.depth))
+
+
+def _is_readable_b(problem: Problem, lanes: int) -> bool:
+    """Whether the micro-kernel may read B where it lies: in whole vectors."""
+    is_in_vectors = problem.columns.pieces("B", lanes) == 1 and bool(problem.columns.dimensions)
+    return is_in_vectors and len(problem.depth.segments("B")) <= 1
 
 
 def _fits_unpacked(problem: Problem, machine: Machine) -> bool:

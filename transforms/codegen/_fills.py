@@ -46,9 +46,14 @@ def preceding_zeros(op: Any) -> Any:
     for other in reversed(before):
         if _writes_zeros(other, output):
             return other
-        if other.name not in _TOUCH_NOTHING and not _works_elsewhere(other, output):
+        if not leaves_alone(other, output):
             return None
     return None
+
+
+def leaves_alone(op: Any, output: Any) -> bool:
+    """Whether an op neither reads nor writes a buffer."""
+    return op.name in _TOUCH_NOTHING or _works_elsewhere(op, output)
 
 
 def _works_elsewhere(op: Any, output: Any) -> bool:

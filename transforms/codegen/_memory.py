@@ -122,7 +122,7 @@ class Strided:
             if position:
                 size = self.size(segment)
                 here, rest = w.rem(rest, size), w.div(rest, size)
-            terms.append(w.mul(here, self._strides[segment.last.name]))
+            terms.append(w.mul(here, self._strides.get(segment.last.name, 0)))
         return w.add(*terms)
 
     def size(self, segment: Segment) -> Index:
@@ -150,7 +150,9 @@ class Strided:
             return [(self.offset(group, index), whole)]
         length = self.size(group.segments(self.operand)[-1])
         first = w.sub(length, w.rem(index, length))
-        found = [(self.offset(group, index), self._both(self.below(first), whole))]
+        found: list[tuple[Index, str | None]] = [
+            (self.offset(group, index), self._both(self.below(first), whole))
+        ]
         for piece in range(1, count):
             start = w.add(first, w.mul(length, piece - 1))
             end = self.below(w.add(start, length))

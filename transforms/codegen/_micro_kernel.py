@@ -1,4 +1,4 @@
-"""The micro-kernel: a tile of C in registers, one FMA for each vector of it and step of the depth."""
+"""The micro-kernel: a tile of C in registers, an FMA for each of its vectors and each step."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from ._blocking import Plan
 from ._memory import Memory, Strided, zero_vector
 from ._writer import Index, Writer
 
-ReadA = Callable[[Index], list[Index]]
-"""Where the elements of the rows of the tile are at a step of the depth."""
+Finish = Callable[[str, Index, int], str]
+"""What is done to a vector of C, in the row and with the number in the tile that are given."""
 
 
 def multiply(
@@ -50,6 +50,7 @@ def store_tile(
     at: tuple[Index, Index],
     limits: tuple[Index | None, Index | None],
     adds: bool,
+    finish: Finish | None = None,
 ) -> None:
     """Write a tile of C, each vector in the pieces in which it lies in memory.
 
@@ -61,6 +62,7 @@ def store_tile(
         at: the first row and column.
         limits: how many rows and columns C has; None where the tile is within them.
         adds: whether the values are added to what is there.
+        finish: what becomes of a value before it is written, for its row and vector.
     """
     problem, tile, memory = plan.problem, plan.tile, c.memory
     row, column = at
@@ -74,13 +76,13 @@ def store_tile(
         start = w.add(c.base, c.offset(problem.rows, w.add(row, number)))
         for vector, pieces in enumerate(vectors):
             value = values[number * tile.vectors + vector]
+            if adds:
+                old = c.load_pieces(pieces, c.offset(problem.rows, w.add(row, number)))
+                value = w.op(f"arith.addf {old}, {value} : {memory.vector}")
+            if finish is not None:
+                value = finish(value, w.add(row, number), vector)
             for where, mask in pieces:
-                index = w.add(start, where)
-                new = value
-                if adds:
-                    old = memory.load_vector(index, mask)
-                    new = w.op(f"arith.addf {old}, {value} : {memory.vector}")
-                memory.store_vector(new, index, mask)
+                memory.store_vector(value, w.add(start, where), mask)
 
     for number in range(tile.rows):
         if rows is None:
@@ -117,10 +119,11 @@ def scatter_tile(
         buffer.store_vector(value, number * tile.lanes)
     rows = w.min(tile.rows, w.sub(limits[0], at[0]))
     columns = w.min(tile.columns, w.sub(limits[1], at[1]))
-    with w.loop(0, rows) as row:
-        start = w.add(c.base, c.offset(problem.rows, w.add(at[0], row)))
-        with w.loop(0, columns) as column:
-            index = w.add(start, c.offset(problem.columns, w.add(at[1], column)))
+    with w.loop(0, columns) as column:
+        # Where a column is takes divisions; they are done once for all its rows.
+        start = w.add(c.base, c.offset(problem.columns, w.add(at[1], column)))
+        with w.loop(0, rows) as row:
+            index = w.add(start, c.offset(problem.rows, w.add(at[0], row)))
             new = buffer.load(w.add(w.mul(row, tile.columns), column))
             if adds is not False:
                 total = w.op(f"arith.addf {memory.load(index)}, {new} : {memory.element}")

@@ -2,77 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from functools import partial
 
+from ._argument import Argument
 from ._blocking import Plan
+from ._epilogue import Epilogue, Finisher
 from ._memory import Memory, Strided
-from ._micro_kernel import multiply, scatter_tile, store_tile
+from ._micro_kernel import Finish, multiply, scatter_tile, store_tile
 from ._packing import _divides, _within, pack_a, pack_b
 from ._problem import Group, Operand
 from ._writer import Index, Writer
 
-
-@dataclass(frozen=True)
-class Argument:
-    """An operand as an argument of the function.
-
-    Attributes:
-        type: its memref type.
-        dimensions: the name of the dimension of each axis.
-        sizes: of each axis; None where only the run tells.
-        strides: of each axis; None where only the run tells.
-    """
-
-    type: str
-    dimensions: tuple[str, ...]
-    sizes: tuple[int | None, ...]
-    strides: tuple[int | None, ...]
+Reader = Callable[[str], list[str]]
+"""Loads what the micro-kernel needs at a step of the depth."""
 
 
-def contraction_function(name: str, plan: Plan, arguments: Sequence[Argument]) -> str:
+def contraction_function(
+    name: str, plan: Plan, arguments: Sequence[Argument], epilogue: Epilogue | None = None
+) -> str:
     """A function that does a contraction, as text.
 
     Args:
         name: of the function.
         plan: how.
         arguments: the operands of the op: its two inputs and its output.
+        epilogue: what is done to the result, whose operands are the last arguments.
     """
     w = Writer()
     order: tuple[Operand, ...] = ("B", "A", "C") if plan.problem.swapped else ("A", "B", "C")
     given = dict(zip(order, arguments, strict=True))
     sizes: dict[str, Index] = {}
-    operands = {role: _operand(w, role, given[role], sizes, plan) for role in order}
-    _Nest(w, plan, operands, sizes).write()
-    signature = ", ".join(f"%{role}: {given[role].type}" for role in order)
+    operands = {role: _operand(w, role, role, given[role], sizes, plan) for role in order}
+    others = epilogue.arguments if epilogue is not None else ()
+    extras = [
+        _operand(w, f"E{number}", "C", argument, sizes, plan)
+        for number, argument in enumerate(others)
+    ]
+    finisher = None
+    if epilogue is not None:
+        finisher = Finisher(w, plan.problem, epilogue, extras, plan.tile.lanes)
+    _Nest(w, plan, operands, sizes, finisher).write()
+    signature = ", ".join(
+        [f"%{role}: {given[role].type}" for role in order]
+        + [f"%E{number}: {argument.type}" for number, argument in enumerate(others)]
+    )
     return f"func.func private @{name}({signature}) {{\n{w.text()}\nreturn\n}}"
 
 
 def _operand(
-    w: Writer, role: Operand, argument: Argument, sizes: dict[str, Index], plan: Plan
+    w: Writer, name: str, role: Operand, argument: Argument, sizes: dict[str, Index], plan: Plan
 ) -> Strided:
     """An argument as flat memory; what the run tells of its sizes is added to `sizes`."""
     element, rank = plan.problem.element, len(argument.dimensions)
-    parts = [f"%{role}_base", f"%{role}_offset"]
-    parts += [f"%{role}_sizes:{rank}", f"%{role}_strides:{rank}"] if rank else []
+    parts = [f"%{name}_base", f"%{name}_offset"]
+    parts += [f"%{name}_sizes:{rank}", f"%{name}_strides:{rank}"] if rank else []
     w.line(
-        f"{', '.join(parts)} = memref.extract_strided_metadata %{role} : {argument.type} -> "
+        f"{', '.join(parts)} = memref.extract_strided_metadata %{name} : {argument.type} -> "
         + ", ".join([f"memref<{element}>", *["index"] * (1 + 2 * rank)])
     )
     strides: dict[str, Index] = {}
     for axis, dimension in enumerate(argument.dimensions):
         size, stride = argument.sizes[axis], argument.strides[axis]
         if size is not None or dimension not in sizes:
-            sizes[dimension] = f"%{role}_sizes#{axis}" if size is None else size
-        strides[dimension] = f"%{role}_strides#{axis}" if stride is None else stride
+            sizes[dimension] = f"%{name}_sizes#{axis}" if size is None else size
+        strides[dimension] = f"%{name}_strides#{axis}" if stride is None else stride
     # More than any memory holds: nothing asks for the size, and nothing is folded by it.
     flat = f"memref<?x{element}, strided<[1], offset: ?>>"
-    name = w.op(
-        f"memref.reinterpret_cast %{role}_base to offset: [%{role}_offset], "
+    flattened = w.op(
+        f"memref.reinterpret_cast %{name}_base to offset: [%{name}_offset], "
         f"sizes: [{w.value(1 << 62)}], strides: [1] : memref<{element}> to {flat}"
     )
-    memory = Memory(w, name, flat, element, plan.tile.lanes)
+    memory = Memory(w, flattened, flat, element, plan.tile.lanes)
     return Strided(memory, role, 0, sizes, strides)
 
 
@@ -85,18 +87,18 @@ class _Nest:
         plan: Plan,
         operands: Mapping[Operand, Strided],
         sizes: Mapping[str, Index],
+        finisher: Finisher | None,
     ) -> None:
         self._w = w
         self._plan = plan
         self._operands = operands
         self._sizes = sizes
+        self._finisher = finisher
         problem = plan.problem
         self._rows, self._columns, self._depth = (
             self._size(group) for group in (problem.rows, problem.columns, problem.depth)
         )
-        self._one_depth_block = (
-            isinstance(self._depth, int) and self._depth <= plan.depth_block
-        )
+        self._one_depth_block = isinstance(self._depth, int) and self._depth <= plan.depth_block
 
     def _size(self, group: Group) -> Index:
         total: Index = 1
@@ -117,6 +119,8 @@ class _Nest:
             for dimension in plan.problem.batch:
                 at = loops.enter_context(w.loop(0, self._sizes[dimension.name]))
                 a, b, c = (operand.moved(dimension.name, at) for operand in (a, b, c))
+                if self._finisher is not None:
+                    self._finisher = self._finisher.moved(dimension.name, at)
             self._write_blocks(a, b, c)
         for scratch in (self._packed_a, self._packed_b, self._buffer):
             if scratch is not None:
@@ -185,33 +189,63 @@ class _Nest:
             limits = self._rows, self._columns
             scatter_tile(w, plan, c, self._buffer, values, (row, column), limits, adds)
             return
+        store = partial(self._store, c, values, row, column)
         if first is None:
-            self._store(c, values, row, column, adds=not overwrites)
+            self._store_last(store, depth, adds=not overwrites)
             return
         with w.when(first):
-            self._store(c, values, row, column, adds=False)
+            store(adds=False, finishes=False)
         with w.otherwise():
-            self._store(c, values, row, column, adds=True)
+            self._store_last(store, depth, adds=True)
+
+    def _store_last(self, store: Callable[..., None], depth: Index, *, adds: bool) -> None:
+        """Write a tile, and do the epilogue if this is the last block of the depth."""
+        w, finishes = self._w, self._finisher is not None
+        if not finishes or self._one_depth_block:
+            store(adds=adds, finishes=finishes)
+            return
+        end = w.add(depth, self._plan.depth_block)
+        with w.when(w.compare("sge", end, self._depth)):
+            store(adds=adds, finishes=True)
+        with w.otherwise():
+            store(adds=adds, finishes=False)
 
     def _store(
-        self, c: Strided, values: Sequence[str], row: Index, column: Index, *, adds: bool
+        self,
+        c: Strided,
+        values: Sequence[str],
+        row: Index,
+        column: Index,
+        *,
+        adds: bool,
+        finishes: bool,
     ) -> None:
         """Write a tile, in masked form where it may reach beyond the edge of C."""
         w, plan = self._w, self._plan
-        tile, at = plan.tile, (row, column)
+        tile = plan.tile
         rows = None if _divides(tile.rows, self._rows) else self._rows
         columns = None if _divides(tile.columns, self._columns) else self._columns
+
+        def store(rows: Index | None, columns: Index | None) -> None:
+            finisher = self._finisher if finishes else None
+            finish: Finish | None = None
+            if finisher is not None:
+                finish = lambda value, at, vector: finisher(  # noqa: E731
+                    value, at, w.add(column, vector * tile.lanes), columns
+                )
+            store_tile(w, plan, c, values, (row, column), (rows, columns), adds, finish)
+
         if rows is None and columns is None:
-            store_tile(w, plan, c, values, at, (None, None), adds)
+            store(None, None)
             return
         below = w.compare("sle", w.add(row, tile.rows), self._rows)
         before = w.compare("sle", w.add(column, tile.columns), self._columns)
         with w.when(w.op(f"arith.andi {below}, {before} : i1")):
-            store_tile(w, plan, c, values, at, (None, None), adds)
+            store(None, None)
         with w.otherwise():
-            store_tile(w, plan, c, values, at, (rows, columns), adds)
+            store(rows, columns)
 
-    def _reader_of_a(self, a: Strided, strip: Index, row: Index, depth: Index):  # type: ignore[no-untyped-def]
+    def _reader_of_a(self, a: Strided, strip: Index, row: Index, depth: Index) -> Reader:
         w, plan = self._w, self._plan
         numbers = range(plan.tile.rows)
         packed = self._packed_a
@@ -240,7 +274,7 @@ class _Nest:
 
         return read
 
-    def _reader_of_b(self, b: Strided, strip: Index, column: Index, depth: Index):  # type: ignore[no-untyped-def]
+    def _reader_of_b(self, b: Strided, strip: Index, column: Index, depth: Index) -> Reader:
         w, plan = self._w, self._plan
         tile = plan.tile
         packed = self._packed_b

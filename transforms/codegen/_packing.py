@@ -148,9 +148,7 @@ def _a_one_by_one(
 ) -> None:  # fmt: skip
     problem, tile = plan.problem, plan.tile
     with w.loop(0, tile.rows) as at:
-        start = w.add(
-            a.base, a.offset(problem.rows, _within(w, w.add(row, at), rows, tile.rows))
-        )
+        start = w.add(a.base, a.offset(problem.rows, _within(w, w.add(row, at), rows, tile.rows)))
         with w.loop(0, extent) as k:
             value = a.memory.load(w.add(start, a.offset(problem.depth, w.add(depth, k))))
             packed.store(value, w.add(target, w.mul(k, tile.rows), at))

@@ -158,14 +158,18 @@ def classify(
     if swapped:
         rows, columns = columns, rows
         rows, columns, depth, batch = map(_with_operands_swapped, (rows, columns, depth, batch))
-    # C is written in vectors along the columns, so that its nearest dimension must come last; rows
-    # and depth are walked by packing alone, which follows the operand that it reads.
+    # Rows and depth are walked by packing alone, which follows the operand that it reads.
     vectors_of_b_run_along_depth = _nearest(depth, "B") < _nearest(columns, "B")
+    columns_follow: Operand = "C"
+    if _nearest(columns, "B") == 1 and _is_more(depth, rows):
+        # Both C and B want their nearest dimension last. What is larger gets its way: the other is
+        # written, or read, one by one.
+        columns_follow = "B"
     return Problem(
         element,
         tuple(_sorted(batch, "C")),
         Group(_sorted(rows, "A" if _nearest(rows, "A") == 1 else "C")),
-        Group(_sorted(columns, "C")),
+        Group(_sorted(columns, columns_follow)),
         Group(_sorted(depth, "B" if vectors_of_b_run_along_depth else "A")),
         swapped,
         overwrites,
@@ -183,6 +187,12 @@ def _distance(dimension: Dimension, operand: Operand) -> int:
 
 def _nearest(dimensions: Iterable[Dimension], operand: Operand) -> int:
     return min((_distance(d, operand) for d in dimensions), default=_FAR + 1)
+
+
+def _is_more(some: Sequence[Dimension], others: Sequence[Dimension]) -> bool:
+    """Whether one group has more values than another, as far as that is known."""
+    left, right = _product(some), _product(others)
+    return left is not None and right is not None and left > right
 
 
 def _sorted(dimensions: Iterable[Dimension], operand: Operand) -> tuple[Dimension, ...]:

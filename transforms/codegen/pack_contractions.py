@@ -14,6 +14,8 @@ contractions of one plan. Sums are in another order than that of the loops, and 
 added without being rounded.
 
 Where the output was just filled with zeros, it is written without being read, and the fill is gone.
+Where its only reader is an element-wise op, a bias and an activation say, that is done on the tile
+in registers, and the result goes where the op would have put it.
 """
 
 from __future__ import annotations
@@ -27,10 +29,12 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.contractions import Contraction, contraction_of
 from linalg_ext.structured.recognition import RecognizedOp, recognize
 
-from ._blocking import make_plan
+from ._argument import Argument, argument_of
+from ._blocking import Plan, make_plan
+from ._epilogue import Epilogue, FoundEpilogue, find_epilogue, fits, move_before
 from ._fills import preceding_zeros, root
 from ._machine import Machine, this_machine
-from ._nest import Argument, contraction_function
+from ._nest import contraction_function
 from ._problem import Dimension, Operand, Problem, classify
 
 NAME = "linalg-ext-pack-contractions"
@@ -43,14 +47,17 @@ ELEMENTS = ("f32", "f64")
 LEAST_PRODUCTS = 512
 """A contraction of fewer products than this is done before a nest has begun."""
 
+
 @module_pass(NAME)
 def pack_contractions(module: ir.Operation) -> Report:
     """Turn contractions of floats on buffers into calls of packed nests."""
     report = Report(NAME)
     functions = _Functions(module)
-    for op in _structured_ops(module):
+    pending = _structured_ops(module)
+    while pending:
+        op = pending.pop(0)
         report.matched[op.name] += 1
-        reason = _rewrite(op, functions)
+        reason = _rewrite(op, functions, pending)
         if reason is None:
             report.changed["linalg contraction"] += 1
         else:
@@ -76,8 +83,8 @@ def _structured_ops(module: ir.Operation) -> list[Any]:
     return found
 
 
-def _rewrite(op: Any, functions: _Functions) -> str | None:
-    """Replace an op; None, or the reason why it stays."""
+def _rewrite(op: Any, functions: _Functions, pending: list[Any]) -> str | None:
+    """Replace an op; None, or the reason why it stays. What is erased with it pends no more."""
     elements = {str(value.type.element_type) for value in op.operands}
     if len(elements) > 1 or not elements <= set(ELEMENTS):
         return f"element types {', '.join(sorted(elements))}"
@@ -91,55 +98,71 @@ def _rewrite(op: Any, functions: _Functions) -> str | None:
     *inputs, output = op.operands
     if any(root(value) == root(output) for value in inputs):
         return "the output is an input"
-    arguments = _arguments(recognized, contraction)
-    if isinstance(arguments, str):
-        return arguments
     zeros = preceding_zeros(op)
-    problem = _problem(elements.pop(), contraction, arguments, overwrites=zeros is not None)
-    if isinstance(problem, str):
-        return problem
-    if _is_small(problem):
+    found = find_epilogue(op, contraction.c, zeros) if zeros is not None else None
+    made = _planned(recognized, contraction, zeros, found, functions.machine)
+    if found is not None and (isinstance(made, str) or not _can_finish(made[1], found)):
+        found = None
+        made = _planned(recognized, contraction, zeros, None, functions.machine)
+    if isinstance(made, str):
+        return made
+    arguments, plan = made
+    if _is_small(plan.problem):
         return "it is small"
-    name = functions.named(problem, arguments)
+    name = functions.named(plan, arguments, found.epilogue if found is not None else None)
+    operands = list(op.operands)
+    if found is not None:
+        move_before(found, op)
+        operands[2:] = [found.destination, *found.values]
     with op.location, ir.InsertionPoint(op):
-        func.CallOp([], ir.FlatSymbolRefAttr.get(name), list(op.operands))
+        func.CallOp([], ir.FlatSymbolRefAttr.get(name), operands)
     if zeros is not None:
         zeros.erase()
+    output = op.operands[2]
     op.erase()
+    if found is not None:
+        _erase_epilogue(found, output, pending)
     return None
 
 
-def _arguments(recognized: RecognizedOp, contraction: Contraction) -> list[Argument] | str:
-    """The operands with what their types tell, or why they cannot be taken."""
+def _erase_epilogue(found: FoundEpilogue, output: Any, pending: list[Any]) -> None:
+    """Erase what a nest does now, and the buffer between where nobody has it any more."""
+    buffer = None if found.destination == output else output
+    if found.op in pending:
+        pending.remove(found.op)
+    found.op.erase()
+    if buffer is not None:
+        for use in list(buffer.uses):
+            use.owner.erase()
+        buffer.owner.erase()
+
+
+def _planned(
+    recognized: RecognizedOp,
+    contraction: Contraction,
+    zeros: Any,
+    found: FoundEpilogue | None,
+    machine: Machine,
+) -> tuple[list[Argument], Plan] | str:
+    """The operands with what their types tell, and the plan; or why there is none."""
     arguments = []
-    values = (*recognized.inputs, *recognized.outputs)
+    output = recognized.outputs[0] if found is None else found.destination
+    values = (*recognized.inputs, output)
     for value, dims in zip(values, (contraction.a, contraction.b, contraction.c), strict=True):
-        type_ = ir.MemRefType(value.type)
-        if type_.memory_space is not None:
-            return "it is in a memory space of its own"
-        try:
-            strides = type_.get_strides_and_offset()[0]
-        except (ir.MLIRError, ValueError, RuntimeError):
-            return f"{type_} has no strides"
-        arguments.append(
-            Argument(
-                str(type_),
-                dims,
-                tuple(
-                    None if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
-                    for axis in range(type_.rank)
-                ),
-                tuple(
-                    None if type_.is_dynamic_stride_or_offset(stride) else stride
-                    for stride in strides
-                ),
-            )
-        )
-    return arguments
+        argument = argument_of(value, dims)
+        if isinstance(argument, str):
+            return argument
+        arguments.append(argument)
+    problem = _problem(contraction, arguments, overwrites=zeros is not None)
+    return problem if isinstance(problem, str) else (arguments, make_plan(problem, machine))
+
+
+def _can_finish(plan: Plan, found: FoundEpilogue) -> bool:
+    return plan.pieces_c > 0 and fits(plan.problem, found.epilogue, plan.tile.lanes)
 
 
 def _problem(
-    element: str, contraction: Contraction, arguments: Sequence[Argument], *, overwrites: bool
+    contraction: Contraction, arguments: Sequence[Argument], *, overwrites: bool
 ) -> Problem | str:
     sizes: dict[str, int | None] = {}
     strides: dict[str, dict[Operand, int | None]] = {dim: {} for dim in contraction.dims}
@@ -151,7 +174,7 @@ def _problem(
                 sizes[dimension] = size
             strides[dimension][role] = argument.strides[axis]
     dimensions = [Dimension(dim, sizes[dim], strides[dim]) for dim in contraction.dims]
-    return classify(element, dimensions, overwrites=overwrites)
+    return classify(arguments[2].element, dimensions, overwrites=overwrites)
 
 
 def _is_small(problem: Problem) -> bool:
@@ -165,27 +188,30 @@ def _is_small(problem: Problem) -> bool:
 
 
 class _Functions:
-    """The functions of a module's nests: one for each plan."""
+    """The functions of a module's nests: one for each plan.
 
-    def __init__(self, module: ir.Operation, machine: Machine | None = None) -> None:
+    Attributes:
+        machine: that they are made for.
+    """
+
+    def __init__(self, module: ir.Operation) -> None:
+        self.machine = this_machine()
         self._module = module
-        self._machine = machine or this_machine()
-        self._names: dict[tuple[str, tuple[Argument, ...]], str] = {}
+        self._names: dict[tuple[object, ...], str] = {}
         self._taken = _symbols(module)
 
-    def named(self, problem: Problem, arguments: Sequence[Argument]) -> str:
-        """The name of the function for a contraction."""
-        key = repr(problem), tuple(arguments)
+    def named(self, plan: Plan, arguments: Sequence[Argument], epilogue: Epilogue | None) -> str:
+        """The name of the function for a contraction and its epilogue."""
+        key = plan.problem.swapped, plan.problem.overwrites, tuple(arguments), epilogue
         if key not in self._names:
-            self._names[key] = self._write(problem, arguments)
+            self._names[key] = self._write(plan, arguments, epilogue)
         return self._names[key]
 
-    def _write(self, problem: Problem, arguments: Sequence[Argument]) -> str:
+    def _write(self, plan: Plan, arguments: Sequence[Argument], epilogue: Epilogue | None) -> str:
         number = len(self._names)
         while (name := f"linalg_ext_contraction_{number}") in self._taken:
             number += 1
-        plan = make_plan(problem, self._machine)
-        parsed = ir.Module.parse(contraction_function(name, plan, arguments))
+        parsed = ir.Module.parse(contraction_function(name, plan, arguments, epilogue))
         function = parsed.body.operations[0]
         function.attributes[PLAN] = ir.StringAttr.get(repr(plan))
         function.operation.clone(ir.InsertionPoint(self._module.regions[0].blocks[0]))

@@ -5,9 +5,9 @@
     reduce      C[m, l]       += A[m, k, l]                       l innermost
 
 All einsums of all shapes come down to these by views. Sums of products of floats become packed
-nests, one for each way in which the operands may have unit stride; of the others the
-innermost dimension is a parallel one in each, so that LLVM can vectorize without reordering a sum; for an inner product the contracted
-dimension is cut into lanes l, and the lanes are summed last.
+nests, one for each way in which their operands may have unit stride. Of the others the innermost
+dimension is a parallel one, so that LLVM can vectorize without reordering a sum; for an inner
+product the contracted dimension is cut into lanes l, and the lanes are summed last.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import cache, partial
 
 import numpy as np
 
@@ -84,7 +84,8 @@ CONTRACT = Form("contract", ("bmk", "bkn"), "bmn", "bmkn")
 INNER = Form("inner", ("bmkl", "bnkl"), "bmnl", "bmnkl")
 REDUCE = Form("reduce", ("mkl",), "ml", "mkl")
 
-@lru_cache(maxsize=None)
+
+@cache
 def contract_form(nearest_a: str, nearest_b: str) -> Form:
     """`CONTRACT` for operands with unit stride along the labels given, or along none."""
     return replace(CONTRACT, nearest=(nearest_a, nearest_b))
