@@ -70,6 +70,7 @@ _LINALG = (
     "canonicalize",
     "cse",
     "linalg-generalize-named-ops",
+    "linalg-ext-keep-contractions",
     "linalg-fuse-elementwise-ops",
     "canonicalize",
     "cse",
@@ -87,6 +88,7 @@ _BUFFERS = (
 )
 _LOOPS = (
     "linalg-ext-pack-contractions",
+    "linalg-generalize-named-ops",
     "linalg-ext-lower-strided-copies",
     "linalg-ext-order-loops",
     "convert-linalg-to-loops",

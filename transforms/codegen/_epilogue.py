@@ -13,7 +13,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 
 from ._argument import Argument, argument_of
-from ._fills import leaves_alone, root
+from ._fills import comes_of, leaves_alone, producer, root
 from ._memory import Strided
 from ._problem import Dimension, Group, Problem
 from ._writer import Index, Writer
@@ -144,8 +144,8 @@ def _next(op: Any, output: Any) -> Any:
 
 def _comes_before(value: Any, op: Any) -> bool:
     """Whether a value is there when an op runs, or can be made so."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.block != op.block or owner.is_before_in_block(op):
+    owner = producer(value)
+    if owner is None or owner.block != op.block or owner.is_before_in_block(op):
         return True
     return owner.name in _MOVABLE and not len(owner.operands)
 
@@ -153,18 +153,14 @@ def _comes_before(value: Any, op: Any) -> bool:
 def move_before(found: FoundEpilogue, op: Any) -> None:
     """Have the operands of an epilogue there when an op runs."""
     for value in (found.destination, *found.values):
-        owner = value.owner
-        if (
-            not isinstance(owner, ir.Block)
-            and owner.block == op.block
-            and op.is_before_in_block(owner)
-        ):
+        owner = producer(value)
+        if owner is not None and owner.block == op.block and op.is_before_in_block(owner):
             owner.move_before(op)
 
 
 def _dies(output: Any, users: set[Any]) -> bool:
     """Whether a buffer is made for an op and its epilogue alone."""
-    if isinstance(output.owner, ir.Block) or output.owner.name != "memref.alloc":
+    if not comes_of(output, "memref.alloc"):
         return False
     owners = [use.owner.operation for use in output.uses]
     return all(owner in users or owner.name == "memref.dealloc" for owner in owners)
@@ -213,9 +209,9 @@ def _read_body(
 
 
 def _constant(value: Any) -> str | None:
-    if isinstance(value.owner, ir.Block) or value.owner.name != "arith.constant":
+    if not comes_of(value, "arith.constant"):
         return None
-    number = str(value.owner.attributes["value"])
+    number = str(producer(value).attributes["value"])
     return number if number.endswith((" : f32", " : f64")) else None
 
 

@@ -24,11 +24,21 @@ VIEWS = frozenset(
 _TOUCH_NOTHING = VIEWS | {"arith.constant", "memref.alloc", "memref.get_global", "memref.dim"}
 
 
+def producer(value: Any) -> Any:
+    """The op that a value comes of; None for an argument of a block."""
+    return None if isinstance(value.owner, ir.Block) else value.owner.operation
+
+
+def comes_of(value: Any, name: str) -> bool:
+    """Whether a value comes of an op of that name."""
+    op = producer(value)
+    return op is not None and op.name == name
+
+
 def root(value: Any) -> Any:
     """The buffer that a value is, or is a view of."""
-    while not isinstance(value.owner, ir.Block) and value.owner.name in VIEWS:
-        value = value.owner.operands[0]
-    return value
+    op = producer(value)
+    return root(op.operands[0]) if op is not None and op.name in VIEWS else value
 
 
 def preceding_zeros(op: Any) -> Any:
@@ -59,7 +69,7 @@ def leaves_alone(op: Any, output: Any) -> bool:
 def _works_elsewhere(op: Any, output: Any) -> bool:
     """Whether an op reads and writes other buffers than a fresh one, its operands alone."""
     buffer = root(output)
-    if isinstance(buffer.owner, ir.Block) or buffer.owner.name != "memref.alloc":
+    if not comes_of(buffer, "memref.alloc"):
         return False
     if op.name != "memref.copy" and not op.name.startswith("linalg."):
         return False
@@ -89,18 +99,18 @@ def _covers(op: Any) -> bool:
 
 def _is_zero(value: Any) -> bool:
     """Whether a scalar is the constant +0."""
-    if isinstance(value.owner, ir.Block) or value.owner.name != "arith.constant":
+    if not comes_of(value, "arith.constant"):
         return False
-    number = value.owner.attributes["value"]
+    number = producer(value).attributes["value"]
     return str(number).partition(":")[0].strip() in ("0.000000e+00", "0")
 
 
 def _is_zero_constant(value: Any) -> bool:
     """Whether a buffer is a constant of zeros."""
-    if isinstance(value.owner, ir.Block) or value.owner.name != "memref.get_global":
+    if not comes_of(value, "memref.get_global"):
         return False
-    name = ir.FlatSymbolRefAttr(value.owner.attributes["name"]).value
-    module = value.owner.parent
+    name = ir.FlatSymbolRefAttr(producer(value).attributes["name"]).value
+    module = producer(value).parent
     while module.operation.parent is not None:
         module = module.operation.parent
     symbols = ir.SymbolTable(module.operation)

@@ -115,25 +115,32 @@ def test_left_to_loops(why: str, changed: str) -> None:
 
 def test_two_layers() -> None:
     """The result of one is an operand of the next: each has an epilogue of its own."""
-    layers = """
+
+    def layer(number: int, source: str, weights: str, sizes: tuple[int, int, int]) -> str:
+        m, n, k = sizes
+        c = f"tensor<{m}x{n}xf32>"
+        return f"""
+      %e{number} = tensor.empty() : {c}
+      %f{number} = linalg.fill ins(%z : f32) outs(%e{number} : {c}) -> {c}
+      %m{number} = linalg.matmul ins({source}, {weights} : tensor<{m}x{k}xf32>, tensor<{k}x{n}xf32>)
+                                 outs(%f{number} : {c}) -> {c}
+      %r{number} = linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i, j)>,
+                                                     affine_map<(i, j) -> (i, j)>],
+                                    iterator_types = ["parallel", "parallel"]}}
+        ins(%m{number} : {c}) outs(%e{number} : {c}) {{
+      ^bb0(%in: f32, %o: f32):
+        %q = arith.maximumf %in, %z : f32
+        linalg.yield %q : f32
+      }} -> {c}"""
+
+    compiled = kernel(f"""
     func.func @f(%x: tensor<40x50xf32>, %v: tensor<50x60xf32>, %w: tensor<60x30xf32>)
-        -> tensor<40x30xf32> {
+        -> tensor<40x30xf32> {{
       %z = arith.constant 0.0 : f32
-      %e0 = tensor.empty() : tensor<40x60xf32>
-      %f0 = linalg.fill ins(%z : f32) outs(%e0 : tensor<40x60xf32>) -> tensor<40x60xf32>
-      %m0 = linalg.matmul ins(%x, %v : tensor<40x50xf32>, tensor<50x60xf32>)
-                          outs(%f0 : tensor<40x60xf32>) -> tensor<40x60xf32>
-      %r0 = linalg.max ins(%m0, %f0 : tensor<40x60xf32>, tensor<40x60xf32>)
-                       outs(%e0 : tensor<40x60xf32>) -> tensor<40x60xf32>
-      %e1 = tensor.empty() : tensor<40x30xf32>
-      %f1 = linalg.fill ins(%z : f32) outs(%e1 : tensor<40x30xf32>) -> tensor<40x30xf32>
-      %m1 = linalg.matmul ins(%r0, %w : tensor<40x60xf32>, tensor<60x30xf32>)
-                          outs(%f1 : tensor<40x30xf32>) -> tensor<40x30xf32>
-      %r1 = linalg.max ins(%m1, %f1 : tensor<40x30xf32>, tensor<40x30xf32>)
-                       outs(%e1 : tensor<40x30xf32>) -> tensor<40x30xf32>
+      {layer(0, "%x", "%v", (40, 60, 50))}
+      {layer(1, "%r0", "%w", (40, 30, 60))}
       return %r1 : tensor<40x30xf32>
-    }"""
-    x, v, w = integers(40, 50), integers(50, 60), integers(60, 30)
-    compiled = kernel(layers)
+    }}""")
     assert loops(compiled) == 0
+    x, v, w = integers(40, 50), integers(50, 60), integers(60, 30)
     np.testing.assert_array_equal(compiled(x, v, w), np.maximum(np.maximum(x @ v, 0) @ w, 0))
