@@ -72,6 +72,7 @@ _LINALG = (
     "linalg-generalize-named-ops",
     # Upstream's fusion would add several times to what is broadcast afterwards.
     "linalg-ext-read-destinations-as-inputs",
+    "linalg-ext-keep-contractions",
     "linalg-fuse-elementwise-ops",
     "canonicalize",
     "cse",
@@ -88,6 +89,8 @@ _BUFFERS = (
     "cse",
 )
 _LOOPS = (
+    "linalg-ext-pack-contractions",
+    "linalg-generalize-named-ops",
     "linalg-ext-lower-strided-copies",
     "linalg-ext-order-loops",
     "convert-linalg-to-loops",

@@ -4,17 +4,18 @@
     inner       C[b, m, n, l] += A[b, m, k, l] * B[b, n, k, l]    l innermost
     reduce      C[m, l]       += A[m, k, l]                       l innermost
 
-All einsums of all shapes come down to these by views. The innermost dimension is a parallel one in
-each, so that LLVM can vectorize without reordering a sum; for an inner product the contracted
-dimension is cut into lanes l, and the lanes are summed last.
+All einsums of all shapes come down to these by views. Sums of products of floats become packed
+nests, one for each way in which their operands may have unit stride. Of the others the innermost
+dimension is a parallel one, so that LLVM can vectorize without reordering a sum; for an inner
+product the contracted dimension is cut into lanes l, and the lanes are summed last.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cache, partial
 
 import numpy as np
 
@@ -51,12 +52,22 @@ _BYTES = Algebra(
 
 @dataclass(frozen=True)
 class Form:
-    """A loop nest: the labels of its operands, and of its loops from the outside in."""
+    """A loop nest.
+
+    Attributes:
+        name: of the form.
+        inputs: the labels of each input.
+        output: the labels of the output.
+        loops: the labels of the loops, from the outside in.
+        nearest: the label of each input along which it has unit stride, or nothing; where it is not
+            given, the innermost loop if it is the last label.
+    """
 
     name: str
     inputs: tuple[str, ...]
     output: str
     loops: str
+    nearest: tuple[str, ...] = ()
 
     def definition(self, algebra: Algebra) -> OpDefinition:
         """The form in a semiring, as an op on operands of one type."""
@@ -74,11 +85,20 @@ CONTRACT = Form("contract", ("bmk", "bkn"), "bmn", "bmkn")
 INNER = Form("inner", ("bmkl", "bnkl"), "bmnl", "bmnkl")
 REDUCE = Form("reduce", ("mkl",), "ml", "mkl")
 
-_Key = tuple[str, str, DType, Target | None]
-"""The names of the form and of the semiring, the dtype and the target: quick to hash."""
+
+@cache
+def contract_form(nearest_a: str, nearest_b: str) -> Form:
+    """`CONTRACT` for operands with unit stride along the labels given, or along none."""
+    return replace(CONTRACT, nearest=(nearest_a, nearest_b))
+
+
+_Key = tuple[str, tuple[str, ...], str, DType, Target | None]
+"""The name and the strides of the form, the name of the semiring, the dtype and the target.
+
+Quick to hash."""
 
 _kernels: dict[_Key, Kernel] = {}
-_rent: dict[_Key, int] = {}
+_rent: dict[tuple[str, str, DType], int] = {}
 _compiling = threading.RLock()
 
 
@@ -108,11 +128,13 @@ def _run_on_bytes(kernel: Kernel, *arrays: Array) -> None:
 
 
 def _compiled(form: Form, algebra: Algebra, products: int) -> Kernel | None:
-    key = form.name, algebra.kind.name, algebra.dtype, override()
+    key = form.name, form.nearest, algebra.kind.name, algebra.dtype, override()
     kernel = _kernels.get(key)
     if kernel is not None:
         return kernel
-    rent = _rent[key] = _rent.get(key, 0) + products
+    # One rent for all layouts of a form: once it pays for one it is likely to for the next.
+    family = form.name, algebra.kind.name, algebra.dtype
+    rent = _rent[family] = _rent.get(family, 0) + products
     if rent < COMPILING_PAYS:
         return None
     with _compiling:
@@ -134,7 +156,8 @@ def _build(name: str, form: Form, algebra: Algebra) -> None:
     """A function on memrefs that overwrites its last argument, which is contiguous."""
     element = ir.Type.parse(by_dtype(algebra.dtype).mlir)
     inner = form.loops[-1]
-    inputs = [_memref(labels, element, unit_stride=labels[-1] == inner) for labels in form.inputs]
+    nearest = form.nearest or [inner if labels[-1] == inner else "" for labels in form.inputs]
+    inputs = [_memref(*each, element) for each in zip(form.inputs, nearest, strict=True)]
     sizes = [ir.ShapedType.get_dynamic_size()] * len(form.output)
     output = ir.MemRefType.get(sizes, element)
     definition = form.definition(algebra)
@@ -156,11 +179,9 @@ def _build(name: str, form: Form, algebra: Algebra) -> None:
         func.ReturnOp([])
 
 
-def _memref(labels: str, element: ir.Type, *, unit_stride: bool) -> ir.Type:
+def _memref(labels: str, nearest: str, element: ir.Type) -> ir.Type:
     open_size = ir.ShapedType.get_dynamic_size()
     open_stride = ir.ShapedType.get_dynamic_stride_or_offset()
-    strides = [open_stride] * len(labels)
-    if unit_stride:
-        strides[-1] = 1
+    strides = [1 if label == nearest else open_stride for label in labels]
     layout = ir.StridedLayoutAttr.get(open_stride, strides)
     return ir.MemRefType.get([open_size] * len(labels), element, layout)

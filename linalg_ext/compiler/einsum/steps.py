@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from linalg_ext.compiler.einsum.algebra import Algebra, Array
-from linalg_ext.compiler.einsum.kernels import CONTRACT, INNER, REDUCE, kernel_for
+from linalg_ext.compiler.einsum.kernels import (
+    CONTRACT,
+    INNER,
+    REDUCE,
+    contract_form,
+    kernel_for,
+)
+from linalg_ext.compiler.einsum.specialized import is_packed, specialized_kernel
 
 LANES = 64
 """Partial sums that an inner product or a row sum is cut into: several vectors of any machine."""
@@ -132,6 +139,18 @@ def combine(
     roles = _roles(a.labels, b.labels, tuple(keep))
     if not roles.contracted:
         return Labelled(_product(a, b, roles.kept, algebra, out), roles.kept)
+    sizes = {
+        **dict(zip(a.labels, a.array.shape, strict=True)),
+        **dict(zip(b.labels, b.array.shape, strict=True)),
+    }
+    special = specialized_kernel(
+        (a.array, a.labels), (b.array, b.labels), roles.kept, algebra, math.prod(sizes.values())
+    )
+    if special is not None:
+        shape = [sizes[label] for label in roles.kept]
+        result = np.empty(shape, algebra.dtype) if out is None else out.reshape(shape)
+        special(a.array, b.array, result)
+        return Labelled(result, roles.kept)
     if roles.is_swapped:
         a, b = b, a
     contracted = roles.contracted
@@ -144,10 +163,6 @@ def combine(
         algebra,
         out if roles.result == roles.kept else None,
     )
-    sizes = {
-        **dict(zip(a.labels, a.array.shape, strict=True)),
-        **dict(zip(b.labels, b.array.shape, strict=True)),
-    }
     return Labelled(result.reshape([sizes[label] for label in roles.result]), roles.result)
 
 
@@ -221,6 +236,9 @@ def _contract(a: Array, b: Array, algebra: Algebra, out: Array | None) -> Array:
     batch, rows, depth = a.shape
     columns = b.shape[2]
     products = batch * rows * depth * columns
+    if is_packed(algebra):
+        form = contract_form(_nearest(a, "bmk"), _nearest(b, "bkn"))
+        return _run(kernel_for(form, algebra, products), a, b, algebra, out)
     if columns < _FEW <= rows and a.strides[1] == a.itemsize:
         return _contract(b.transpose(0, 2, 1), a.transpose(0, 2, 1), algebra, None).transpose(
             0, 2, 1
@@ -228,10 +246,25 @@ def _contract(a: Array, b: Array, algebra: Algebra, out: Array | None) -> Array:
     few = min(rows, columns) < _FEW and not b.strides[2] == b.itemsize <= columns
     if few and depth >= LANES * max(4, min(rows, columns)):
         return _inner(a, b, algebra, products)
-    kernel = kernel_for(CONTRACT, algebra, products)
+    return _run(kernel_for(CONTRACT, algebra, products), a, b, algebra, out)
+
+
+def _nearest(array: Array, labels: str) -> str:
+    """The label along which an array has unit stride; nothing where there is none."""
+    units = [
+        label
+        for label, size, stride in zip(labels, array.shape, array.strides, strict=True)
+        if stride == array.itemsize and size > 1
+    ]
+    return units[-1] if units else ""
+
+
+def _run(
+    kernel: Callable[..., object] | None, a: Array, b: Array, algebra: Algebra, out: Array | None
+) -> Array:
     if kernel is None:
         return algebra.contract(a, b)
-    shape = batch, rows, columns
+    shape = a.shape[0], a.shape[1], b.shape[2]
     result = np.empty(shape, algebra.dtype) if out is None else out.reshape(shape)
     kernel(a, b, result)
     return result

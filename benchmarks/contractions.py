@@ -1,0 +1,142 @@
+"""Contractions beside NumPy, on one thread: `python -m benchmarks.contractions [words]`.
+
+Products of matrices and of tensors, each timed in turn with NumPy in one process, with reused
+results: the time of the kernel, not that of fresh pages. NumPy runs `matmul` where that is the
+contraction, and else `einsum` with `optimize=True`, as a user would.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+# Before NumPy is loaded: its threads are set then.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+
+import linalg_ext as lx
+from benchmarks.timing import compare
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """A case: its name, einsum string and sizes.
+
+    Attributes:
+        name: of the case.
+        text: the subscripts.
+        sizes: of each label.
+        dtype: of the operands.
+        transposed: operands that lie in memory with their axes reversed, by number.
+    """
+
+    name: str
+    text: str
+    sizes: dict[str, int]
+    dtype: str = "f4"
+    transposed: tuple[int, ...] = ()
+
+    @property
+    def operations(self) -> int:
+        """Multiplications and additions."""
+        return 2 * math.prod(self.sizes.values())
+
+    def operands(self) -> list[Array]:
+        """Random operands."""
+        random = np.random.default_rng(0)
+        found = []
+        for number, labels in enumerate(self.text.partition("->")[0].split(",")):
+            shape = [self.sizes[label] for label in labels]
+            if number in self.transposed:
+                shape.reverse()
+            array = (random.random(shape) - 0.5).astype(self.dtype)
+            found.append(array.T if number in self.transposed else array)
+        return found
+
+
+def _matmul(m: int, n: int, k: int, **more: Any) -> Contraction:
+    letters = "".join("NT"[at in more.get("transposed", ())] for at in (0, 1))
+    name = f"{m} x {n} x {k} {letters} {more.get('dtype', 'f4')}"
+    return Contraction(name, "mk,kn->mn", {"m": m, "n": n, "k": k}, **more)
+
+
+def _cases() -> Iterator[Contraction]:
+    for n in (64, 100, 128, 256, 512, 1000, 1024):
+        yield _matmul(n, n, n)
+    for n in (256, 1024):
+        for transposed in ((0,), (1,), (0, 1)):
+            yield _matmul(n, n, n, transposed=transposed)
+    yield _matmul(2048, 2048, 64)
+    yield _matmul(16, 4096, 4096)
+    yield _matmul(1024, 1024, 1024, dtype="f8")
+    yield _matmul(1, 4096, 4096)
+    yield _matmul(4096, 1, 4096)
+    for batch, n in ((32, 256), (1000, 16)):
+        sizes = {"b": batch, "m": n, "n": n, "k": n}
+        yield Contraction(f"{batch} x {n}^3", "bmk,bkn->bmn", sizes)
+
+
+def _tensors() -> Iterator[Contraction]:
+    """The tensor contractions of the TCCG set, where its file is at hand."""
+    path = Path(os.environ.get("LINALG_EXT_SHARED", "../shared")) / "tccg.json"
+    if not path.exists():
+        print(f"{path} is missing: no tensor contractions")
+        return
+    for case in json.loads(path.read_text()):
+        yield Contraction(f"{case['id']} {case['spec']}", case["spec"], case["dims"])
+
+
+def _works(case: Contraction) -> tuple[Callable[[], object], Callable[[], object]]:
+    operands = case.operands()
+    text = case.text
+    peer = np.matmul if text in ("mk,kn->mn", "bmk,bkn->bmn") else None
+    expected = np.einsum(text, *operands, optimize=True)
+    out, theirs = np.empty(expected.shape, case.dtype), np.empty(expected.shape, case.dtype)
+    for _ in range(70):  # until it is compiled for itself
+        lx.einsum(text, *operands, out=out)
+        if case.operations > 1 << 27:
+            break
+    np.testing.assert_allclose(out, expected, rtol=1e-3, atol=1e-3)
+
+    def ours() -> object:
+        return lx.einsum(text, *operands, out=out)
+
+    def other() -> object:
+        if peer is not None:
+            return peer(operands[0], operands[1], out=theirs)
+        return np.einsum(text, *operands, out=theirs, optimize=True)
+
+    return ours, other
+
+
+def main(words: list[str]) -> None:
+    """Run the cases whose name has one of the words, or all, and print their ratios."""
+    ratios = []
+    for case in (*_cases(), *_tensors()):
+        if words and not any(word in case.name for word in words):
+            continue
+        ours, theirs = _works(case)
+        measured = compare(ours, theirs, seconds=0.5)
+        ratios.append(measured.ratio)
+        print(
+            f"{case.name:34} {case.operations / measured.ours / 1e9:8.1f} GFLOP/s   "
+            f"NumPy {case.operations / measured.theirs / 1e9:8.1f}   ratio {measured.ratio:6.2f}",
+            flush=True,
+        )
+    if ratios:
+        print(
+            f"geometric mean of the ratios {math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f}"
+        )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,1 @@
+"""Code made from plans: what a structured op becomes where loops alone would be slow."""

@@ -1,0 +1,262 @@
+"""The plan of a contraction: tile, blocks and packing, from an analytic model.
+
+The nest is Goto's, as BLIS has it, and its sizes follow from the caches as in T. M. Low, F. D.
+Igual, T. M. Smith, E. S. Quintana-Orti, "Analytical Modeling Is Enough for High-Performance BLIS",
+ACM TOMS 43(2), 2016:
+
+    for columns by `column_block`            a packed panel of B stays in the last cache
+      for depth by `depth_block`             pack B
+        for rows by `row_block`              pack A: its block stays in half of L2
+          for columns by `tile.columns`
+            for rows by `tile.rows`          a strip of A stays in L1, one of B streams from L2
+              for depth                      the micro-kernel: a tile of C in registers
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from ._machine import Machine
+from ._problem import Problem
+
+Packing = Literal["none", "rows", "columns", "transpose", "scalar"]
+"""How an operand is packed: not at all; by vectors along the depth (`rows` of A) or along what is
+not the depth (`columns` of A, `rows` of B); by a transposition in registers; one by one."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """The part of C that the micro-kernel holds in registers.
+
+    Attributes:
+        rows: how many rows.
+        vectors: how many vectors of columns.
+        lanes: how many columns a vector has.
+    """
+
+    rows: int
+    vectors: int
+    lanes: int
+
+    @property
+    def columns(self) -> int:
+        """How many columns."""
+        return self.vectors * self.lanes
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a contraction is computed. Its `repr` is a table.
+
+    Attributes:
+        problem: what is computed.
+        tile: the tile of C in registers.
+        row_block: rows of A that are packed at once.
+        column_block: columns of B that are packed at once.
+        depth_block: how much of the depth is packed at once.
+        pack_a: how A is packed.
+        pack_b: how B is packed.
+        pieces_c: in how many masked pieces a vector of C is stored; 0 where one by one.
+    """
+
+    problem: Problem
+    tile: Tile
+    row_block: int
+    column_block: int
+    depth_block: int
+    pack_a: Packing
+    pack_b: Packing
+    pieces_c: int
+
+    @property
+    def strip_a(self) -> int:
+        """Elements of a packed strip of A: `tile.rows` rows."""
+        # A vector that is stored may reach beyond the end of its strip.
+        return self.tile.rows * self.stride_a + self.tile.lanes
+
+    @property
+    def stride_a(self) -> int:
+        """Elements from one row to the next where A is packed by rows."""
+        # Rows a power of two apart would share the sets of the cache.
+        return self.depth_block + (16 if self.pack_a == "rows" else 0)
+
+    @property
+    def strip_b(self) -> int:
+        """Elements of a packed strip of B: `tile.columns` columns."""
+        return self.tile.columns * self.depth_block
+
+    @property
+    def scratch_a(self) -> int:
+        """Elements of the packed block of A; 0 where it is not packed."""
+        return 0 if self.pack_a == "none" else self.row_block // self.tile.rows * self.strip_a
+
+    @property
+    def scratch_b(self) -> int:
+        """Elements of the packed panel of B; 0 where it is not packed."""
+        return 0 if self.pack_b == "none" else self.column_block // self.tile.columns * self.strip_b
+
+    def __repr__(self) -> str:
+        problem, tile = self.problem, self.tile
+        named = [
+            (name, " ".join(f"{d.name}:{'?' if d.size is None else d.size}" for d in dimensions))
+            for name, dimensions in (
+                ("batch", problem.batch),
+                ("rows", problem.rows.dimensions),
+                ("columns", problem.columns.dimensions),
+                ("depth", problem.depth.dimensions),
+            )
+        ]
+        scratch = (self.scratch_a + self.scratch_b) * problem.element_bytes / 1024
+        rows = [
+            ("packed contraction", problem.element),
+            *((name, text) for name, text in named if text),
+            ("tile", f"{tile.rows} x {tile.vectors} vectors of {tile.lanes}"),
+            ("blocks", f"rows {self.row_block}, columns {self.column_block}, "
+                       f"depth {self.depth_block}"),
+            ("packing", f"A {self.pack_a}, B {self.pack_b}, {scratch:.0f} KiB"),
+            ("result", "overwritten" if problem.overwrites else "added to"),
+        ]  # fmt: skip
+        width = max(len(name) for name, _ in rows)
+        return "\n".join(f"{name:{width}}  {text}" for name, text in rows)
+
+
+def make_plan(problem: Problem, machine: Machine) -> Plan:
+    """The plan of a contraction on a machine."""
+    size = problem.element_bytes
+    lanes = machine.vector_bytes // size
+    rows, columns, depth = (g.size for g in (problem.rows, problem.columns, problem.depth))
+    tile = _choose_tile(rows, columns, lanes, machine.vector_registers)
+    depth_block = _even_block(depth, _DEPTH_BYTES // size, lanes)
+    row_block = _block(rows, machine.l2_bytes // 2 // size // depth_block, tile.rows)
+    panel = min(machine.l3_bytes // 4, _PANEL_BYTES)
+    if rows is not None and rows <= row_block:
+        # One block of A: the panel is walked over once, and need not outlive that.
+        panel = machine.l2_bytes // 4
+    column_block = _block(columns, panel // size // depth_block, tile.columns)
+    pack_a, pack_b = _packing_a(problem, tile), _packing_b(problem, lanes)
+    fits = _fits_unpacked(problem, machine)
+    # Packing pays by being read again and again.
+    if (fits or _is_one(rows, tile.rows)) and _is_readable_b(problem, lanes):
+        pack_b = "none"
+    if (fits or _is_one(columns, tile.columns)) and _is_readable_a(problem):
+        pack_a = "none"
+    return Plan(
+        problem,
+        tile,
+        row_block,
+        column_block,
+        depth_block,
+        pack_a,
+        pack_b,
+        _few(problem.columns.pieces("C", lanes)),
+    )
+
+
+_DEPTH_BYTES = 2048
+"""Depth of a block, in bytes of a row.
+
+A strip of A of six rows then takes a quarter of L1, and reading and writing C costs a tenth of a
+percent or so for each vector of the tile.
+"""
+
+_PANEL_BYTES = 8 << 20
+"""The packed panel of B: more does not pay, as A is packed anew for each."""
+
+_MOST_PIECES = 3
+"""A vector in more pieces than this costs more than its elements one by one."""
+
+
+def _few(pieces: int) -> int:
+    return pieces if pieces <= _MOST_PIECES else 0
+
+
+def _packing_a(problem: Problem, tile: Tile) -> Packing:
+    if _few(problem.depth.pieces("A", tile.lanes)) and problem.depth.dimensions:
+        return "rows"
+    if len(problem.rows.segments("A")) == 1 and problem.rows.run("A") != 0:
+        return "columns"
+    return "scalar"
+
+
+def _packing_b(problem: Problem, lanes: int) -> Packing:
+    if problem.columns.dimensions and _few(problem.columns.pieces("B", lanes)):
+        return "rows"
+    if problem.depth.dimensions and _few(problem.depth.pieces("B", lanes)):
+        return "transpose"
+    return "scalar"
+
+
+def _is_one(size: int | None, tile: int) -> bool:
+    return size is not None and size <= tile
+
+
+def _is_readable_a(problem: Problem) -> bool:
+    """Whether the micro-kernel may read A where it lies: its offsets are cheap to know."""
+    return all(len(group.segments("A")) <= 1 for group in (problem.rows, problem.depth))
+
+
+def _is_readable_b(problem: Problem, lanes: int) -> bool:
+    """Whether the micro-kernel may read B where it lies: in whole vectors."""
+    is_in_vectors = problem.columns.pieces("B", lanes) == 1 and bool(problem.columns.dimensions)
+    return is_in_vectors and len(problem.depth.segments("B")) <= 1
+
+
+def _fits_unpacked(problem: Problem, machine: Machine) -> bool:
+    """Whether both operands stay in L2 while the tiles walk over them."""
+    rows, columns, depth = (g.size for g in (problem.rows, problem.columns, problem.depth))
+    if rows is None or columns is None or depth is None:
+        return False
+    # What is read is every line of B for each strip of A, and a strip of A for each of B.
+    a, b = rows * depth * problem.element_bytes, columns * depth * problem.element_bytes
+    return a <= machine.l2_bytes * 2 // 5 and b <= machine.l2_bytes
+
+
+def _choose_tile(rows: int | None, columns: int | None, lanes: int, registers: int) -> Tile:
+    """The tile with the least work, what is computed beyond the edges of C included."""
+    best: tuple[float, Tile] | None = None
+    for vectors in range(1, 9):
+        for height in range(1, registers):
+            if height * vectors + vectors + 1 > registers - 1:
+                break
+            tile = Tile(height, vectors, lanes)
+            work = _padding(rows, height) * _padding(columns, tile.columns) * _cost(tile)
+            if best is None or work < best[0]:
+                best = work, tile
+    if best is None:
+        raise AssertionError("a machine without registers")
+    return best[1]
+
+
+def _padding(size: int | None, tile: int) -> float:
+    """By how much the edges enlarge the work."""
+    size = size or 64 * tile
+    return -(-size // tile) * tile / size
+
+
+def _cost(tile: Tile) -> float:
+    """Cycles for a product of each element of the tile, two FMA a cycle being the least.
+
+    An FMA takes four cycles: fewer than eight of them under way leave the units idle. Loads run
+    beside them and cost little, those of B, from L2, more than those of A, from L1.
+    """
+    products = tile.rows * tile.vectors
+    cycles = max(products / 2, 4.0) + 0.1 * tile.rows + 0.15 * tile.vectors
+    return cycles / products
+
+
+def _even_block(size: int | None, most: int, multiple: int) -> int:
+    """Blocks of about the same size, none larger than `most`."""
+    if size is None:
+        return most
+    count = max(1, -(-size // most))
+    return max(multiple, _up(-(-size // count), multiple))
+
+
+def _block(size: int | None, most: int, multiple: int) -> int:
+    block = max(multiple, most // multiple * multiple)
+    return block if size is None else min(block, max(multiple, _up(size, multiple)))
+
+
+_up: Callable[[int, int], int] = lambda size, multiple: -(-size // multiple) * multiple  # noqa: E731

@@ -1,0 +1,191 @@
+"""Operands as flat memory: an element is at a number, whatever the shape of its memref."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ._problem import Group, Operand, Segment
+from ._writer import Index, Writer
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A memref of rank 1 with unit stride.
+
+    Attributes:
+        writer: where accesses are written.
+        name: of the memref.
+        type: of the memref.
+        element: the type of an element.
+        lanes: the number of elements of a vector.
+    """
+
+    writer: Writer
+    name: str
+    type: str
+    element: str
+    lanes: int
+
+    @property
+    def vector(self) -> str:
+        """The type of a vector."""
+        return f"vector<{self.lanes}x{self.element}>"
+
+    @property
+    def mask(self) -> str:
+        """The type of a mask."""
+        return f"vector<{self.lanes}xi1>"
+
+    def _at(self, index: Index) -> str:
+        return f"{self.name}[{self.writer.value(index)}]"
+
+    def load(self, index: Index) -> str:
+        """An element."""
+        return self.writer.op(f"memref.load {self._at(index)} : {self.type}")
+
+    def store(self, value: str, index: Index) -> None:
+        """Write an element."""
+        self.writer.line(f"memref.store {value}, {self._at(index)} : {self.type}")
+
+    def load_vector(self, index: Index, mask: str | None = None, rest: str | None = None) -> str:
+        """A vector; where the mask is off, nothing is read and the lane is that of `rest`."""
+        if mask is None:
+            return self.writer.op(f"vector.load {self._at(index)} : {self.type}, {self.vector}")
+        rest = rest or zero_vector(self.writer, self.element, self.lanes)
+        return self.writer.op(
+            f"vector.maskedload {self._at(index)}, {mask}, {rest} : "
+            f"{self.type}, {self.mask}, {self.vector} into {self.vector}"
+        )
+
+    def store_vector(self, value: str, index: Index, mask: str | None = None) -> None:
+        """Write a vector, where the mask is on."""
+        if mask is None:
+            self.writer.line(
+                f"vector.store {value}, {self._at(index)} : {self.type}, {self.vector}"
+            )
+            return
+        self.writer.line(
+            f"vector.maskedstore {self._at(index)}, {mask}, {value} : "
+            f"{self.type}, {self.mask}, {self.vector}"
+        )
+
+
+def zero_vector(writer: Writer, element: str, lanes: int) -> str:
+    """A vector of zeros."""
+    zero = "0.0" if element.startswith(("f", "bf")) else "0"
+    return writer.constant(f"dense<{zero}>", f"vector<{lanes}x{element}>")
+
+
+class Strided:
+    """An operand: a memory, and where in it the elements of a contraction are.
+
+    Attributes:
+        memory: the memory.
+        operand: which operand of the problem it is.
+        base: where the element of the current batch is whose indices are all 0.
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        operand: Operand,
+        base: Index,
+        sizes: dict[str, Index],
+        strides: dict[str, Index],
+    ) -> None:
+        """
+        Args:
+            sizes: of each dimension by its name.
+            strides: of this operand along each of its dimensions.
+        """
+        self.memory = memory
+        self.operand = operand
+        self.base = base
+        self._sizes = sizes
+        self._strides = strides
+        self._writer = memory.writer
+
+    def moved(self, dimension: str, index: Index) -> Strided:
+        """The operand with the base moved along a dimension."""
+        base = self._writer.add(self.base, self._writer.mul(index, self._strides[dimension]))
+        return Strided(self.memory, self.operand, base, self._sizes, self._strides)
+
+    def offset(self, group: Group, index: Index) -> Index:
+        """How far from the base the elements of the index of a group are."""
+        w = self._writer
+        segments = group.segments(self.operand)
+        rest, terms = index, list[Index]()
+        for position in range(len(segments) - 1, -1, -1):
+            segment = segments[position]
+            here = rest
+            if position:
+                size = self.size(segment)
+                here, rest = w.rem(rest, size), w.div(rest, size)
+            terms.append(w.mul(here, self._strides.get(segment.last.name, 0)))
+        return w.add(*terms)
+
+    def size(self, segment: Segment) -> Index:
+        """The size of a segment."""
+        w = self._writer
+        total: Index = 1
+        for dimension in segment.dimensions:
+            total = w.mul(total, self._sizes[dimension.name])
+        return total
+
+    def pieces(
+        self, group: Group, index: Index, count: int, limit: Index | None
+    ) -> list[tuple[Index, str | None]]:
+        """Where the pieces of a vector along a group are, from the base, and the mask of each.
+
+        Args:
+            group: the group; its last segment has unit stride.
+            index: the index of the first lane.
+            count: into how many pieces a vector may fall.
+            limit: only indices below it are wanted; None where all lanes are.
+        """
+        w = self._writer
+        whole = None if limit is None else self.below(w.sub(limit, index))
+        if count == 1:
+            return [(self.offset(group, index), whole)]
+        length = self.size(group.segments(self.operand)[-1])
+        first = w.sub(length, w.rem(index, length))
+        found: list[tuple[Index, str | None]] = [
+            (self.offset(group, index), self._both(self.below(first), whole))
+        ]
+        for piece in range(1, count):
+            start = w.add(first, w.mul(length, piece - 1))
+            end = self.below(w.add(start, length))
+            lanes = self._both(self._without(end, self.below(start)), whole)
+            # The address of lane 0, which is not itself in the piece.
+            found.append((w.sub(self.offset(group, w.add(index, start)), start), lanes))
+        return found
+
+    def load_pieces(self, pieces: Sequence[tuple[Index, str | None]], offset: Index) -> str:
+        """A vector, put together from its pieces; lanes of no piece are 0."""
+        value = None
+        for where, mask in pieces:
+            index = self._writer.add(self.base, where, offset)
+            value = self.memory.load_vector(index, mask, value)
+        if value is None:
+            raise AssertionError("a vector without pieces")
+        return value
+
+    def below(self, count: Index) -> str:
+        """A mask of the first lanes; of all where there are more than that."""
+        w = self._writer
+        # Upstream compares 32 bits of the count: a large one must not wrap around.
+        clamped = w.min(count, self.memory.lanes)
+        return w.op(f"vector.create_mask {w.value(clamped)} : {self.memory.mask}")
+
+    def _both(self, left: str, right: str | None) -> str:
+        if right is None:
+            return left
+        return self._writer.op(f"arith.andi {left}, {right} : {self.memory.mask}")
+
+    def _without(self, mask: str, other: str) -> str:
+        return self._writer.op(f"arith.andi {mask}, {self._flipped(other)} : {self.memory.mask}")
+
+    def _flipped(self, mask: str) -> str:
+        ones = self._writer.constant("dense<true>", self.memory.mask)
+        return self._writer.op(f"arith.xori {mask}, {ones} : {self.memory.mask}")

@@ -1,0 +1,133 @@
+"""The micro-kernel: a tile of C in registers, an FMA for each of its vectors and each step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ._blocking import Plan
+from ._memory import Memory, Strided, zero_vector
+from ._writer import Index, Writer
+
+Finish = Callable[[str, Index, int], str]
+"""What is done to a vector of C, in the row and with the number in the tile that are given."""
+
+
+def multiply(
+    w: Writer,
+    plan: Plan,
+    extent: Index,
+    elements_of_a: Callable[[str], Sequence[str]],
+    vectors_of_b: Callable[[str], Sequence[str]],
+) -> list[str]:
+    """The tile of A * B over a block of the depth: its vectors, row by row.
+
+    Args:
+        w: where the code is written.
+        plan: the tile.
+        extent: how deep the block is.
+        elements_of_a: loads an element for each row, at a step of the depth.
+        vectors_of_b: loads the vectors of the columns, at a step of the depth.
+    """
+    tile, element = plan.tile, plan.problem.element
+    vector = f"vector<{tile.lanes}x{element}>"
+    zero = zero_vector(w, element, tile.lanes)
+    with w.carrying_loop(extent, 1, [zero] * (tile.rows * tile.vectors), vector) as loop:
+        step, sums, next_sums, results = loop
+        columns = vectors_of_b(step)
+        for row, scalar in enumerate(elements_of_a(step)):
+            spread = w.op(f"vector.broadcast {scalar} : {element} to {vector}")
+            for number, column in enumerate(columns):
+                old = sums[row * tile.vectors + number]
+                next_sums.append(w.op(f"vector.fma {spread}, {column}, {old} : {vector}"))
+    return results
+
+
+def store_tile(
+    w: Writer,
+    plan: Plan,
+    c: Strided,
+    values: Sequence[str],
+    at: tuple[Index, Index],
+    limits: tuple[Index | None, Index | None],
+    adds: bool,
+    finish: Finish | None = None,
+) -> None:
+    """Write a tile of C, each vector in the pieces in which it lies in memory.
+
+    Args:
+        w: where the code is written.
+        plan: the tile, and the number of pieces.
+        c: the operand.
+        values: the vectors, row by row.
+        at: the first row and column.
+        limits: how many rows and columns C has; None where the tile is within them.
+        adds: whether the values are added to what is there.
+        finish: what becomes of a value before it is written, for its row and vector.
+    """
+    problem, tile, memory = plan.problem, plan.tile, c.memory
+    row, column = at
+    rows, columns = limits
+    vectors = [
+        c.pieces(problem.columns, w.add(column, number * tile.lanes), plan.pieces_c, columns)
+        for number in range(tile.vectors)
+    ]
+
+    def store_row(number: int) -> None:
+        start = w.add(c.base, c.offset(problem.rows, w.add(row, number)))
+        for vector, pieces in enumerate(vectors):
+            value = values[number * tile.vectors + vector]
+            if adds:
+                old = c.load_pieces(pieces, c.offset(problem.rows, w.add(row, number)))
+                value = w.op(f"arith.addf {old}, {value} : {memory.vector}")
+            if finish is not None:
+                value = finish(value, w.add(row, number), vector)
+            for where, mask in pieces:
+                memory.store_vector(value, w.add(start, where), mask)
+
+    for number in range(tile.rows):
+        if rows is None:
+            store_row(number)
+        else:
+            with w.when(w.compare("slt", w.add(row, number), rows)):
+                store_row(number)
+
+
+def scatter_tile(
+    w: Writer,
+    plan: Plan,
+    c: Strided,
+    buffer: Memory,
+    values: Sequence[str],
+    at: tuple[Index, Index],
+    limits: tuple[Index, Index],
+    adds: str | bool,
+) -> None:
+    """Write a tile of C element by element, where no elements of C lie side by side.
+
+    Args:
+        w: where the code is written.
+        plan: the tile.
+        c: the operand.
+        buffer: memory for a tile.
+        values: the vectors, row by row.
+        at: the first row and column.
+        limits: how many rows and columns C has.
+        adds: whether the values are added to what is there, or a condition for it.
+    """
+    problem, tile, memory = plan.problem, plan.tile, c.memory
+    for number, value in enumerate(values):
+        buffer.store_vector(value, number * tile.lanes)
+    rows = w.min(tile.rows, w.sub(limits[0], at[0]))
+    columns = w.min(tile.columns, w.sub(limits[1], at[1]))
+    with w.loop(0, columns) as column:
+        # Where a column is takes divisions; they are done once for all its rows.
+        start = w.add(c.base, c.offset(problem.columns, w.add(at[1], column)))
+        with w.loop(0, rows) as row:
+            index = w.add(start, c.offset(problem.rows, w.add(at[0], row)))
+            new = buffer.load(w.add(w.mul(row, tile.columns), column))
+            if adds is not False:
+                total = w.op(f"arith.addf {memory.load(index)}, {new} : {memory.element}")
+                if isinstance(adds, str):
+                    total = w.op(f"arith.select {adds}, {total}, {new} : {memory.element}")
+                new = total
+            memory.store(new, index)

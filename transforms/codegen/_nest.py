@@ -1,0 +1,297 @@
+"""The nest around the micro-kernel: batch, blocks and strips, as a function on memrefs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+
+from ._argument import Argument
+from ._blocking import Plan
+from ._epilogue import Epilogue, Finisher
+from ._memory import Memory, Strided
+from ._micro_kernel import Finish, multiply, scatter_tile, store_tile
+from ._packing import _divides, _within, pack_a, pack_b
+from ._problem import Group, Operand
+from ._writer import Index, Writer
+
+Reader = Callable[[str], list[str]]
+"""Loads what the micro-kernel needs at a step of the depth."""
+
+
+def contraction_function(
+    name: str, plan: Plan, arguments: Sequence[Argument], epilogue: Epilogue | None = None
+) -> str:
+    """A function that does a contraction, as text.
+
+    Args:
+        name: of the function.
+        plan: how.
+        arguments: the operands of the op: its two inputs and its output.
+        epilogue: what is done to the result, whose operands are the last arguments.
+    """
+    w = Writer()
+    order: tuple[Operand, ...] = ("B", "A", "C") if plan.problem.swapped else ("A", "B", "C")
+    given = dict(zip(order, arguments, strict=True))
+    sizes: dict[str, Index] = {}
+    operands = {role: _operand(w, role, role, given[role], sizes, plan) for role in order}
+    others = epilogue.arguments if epilogue is not None else ()
+    extras = [
+        _operand(w, f"E{number}", "C", argument, sizes, plan)
+        for number, argument in enumerate(others)
+    ]
+    finisher = None
+    if epilogue is not None:
+        finisher = Finisher(w, plan.problem, epilogue, extras, plan.tile.lanes)
+    _Nest(w, plan, operands, sizes, finisher).write()
+    signature = ", ".join(
+        [f"%{role}: {given[role].type}" for role in order]
+        + [f"%E{number}: {argument.type}" for number, argument in enumerate(others)]
+    )
+    return f"func.func private @{name}({signature}) {{\n{w.text()}\nreturn\n}}"
+
+
+def _operand(
+    w: Writer, name: str, role: Operand, argument: Argument, sizes: dict[str, Index], plan: Plan
+) -> Strided:
+    """An argument as flat memory; what the run tells of its sizes is added to `sizes`."""
+    element, rank = plan.problem.element, len(argument.dimensions)
+    parts = [f"%{name}_base", f"%{name}_offset"]
+    parts += [f"%{name}_sizes:{rank}", f"%{name}_strides:{rank}"] if rank else []
+    w.line(
+        f"{', '.join(parts)} = memref.extract_strided_metadata %{name} : {argument.type} -> "
+        + ", ".join([f"memref<{element}>", *["index"] * (1 + 2 * rank)])
+    )
+    strides: dict[str, Index] = {}
+    for axis, dimension in enumerate(argument.dimensions):
+        size, stride = argument.sizes[axis], argument.strides[axis]
+        if size is not None or dimension not in sizes:
+            sizes[dimension] = f"%{name}_sizes#{axis}" if size is None else size
+        strides[dimension] = f"%{name}_strides#{axis}" if stride is None else stride
+    # More than any memory holds: nothing asks for the size, and nothing is folded by it.
+    flat = f"memref<?x{element}, strided<[1], offset: ?>>"
+    flattened = w.op(
+        f"memref.reinterpret_cast %{name}_base to offset: [%{name}_offset], "
+        f"sizes: [{w.value(1 << 62)}], strides: [1] : memref<{element}> to {flat}"
+    )
+    memory = Memory(w, flattened, flat, element, plan.tile.lanes)
+    return Strided(memory, role, 0, sizes, strides)
+
+
+class _Nest:
+    """Writes the nest of one plan."""
+
+    def __init__(
+        self,
+        w: Writer,
+        plan: Plan,
+        operands: Mapping[Operand, Strided],
+        sizes: Mapping[str, Index],
+        finisher: Finisher | None,
+    ) -> None:
+        self._w = w
+        self._plan = plan
+        self._operands = operands
+        self._sizes = sizes
+        self._finisher = finisher
+        problem = plan.problem
+        self._rows, self._columns, self._depth = (
+            self._size(group) for group in (problem.rows, problem.columns, problem.depth)
+        )
+        self._one_depth_block = isinstance(self._depth, int) and self._depth <= plan.depth_block
+
+    def _size(self, group: Group) -> Index:
+        total: Index = 1
+        for dimension in group.dimensions:
+            total = self._w.mul(total, self._sizes[dimension.name])
+        return total
+
+    def write(self) -> None:
+        """Write the nest."""
+        w, plan = self._w, self._plan
+        count_a = w.ceil_div(w.min(self._rows, plan.row_block), plan.tile.rows)
+        count_b = w.ceil_div(w.min(self._columns, plan.column_block), plan.tile.columns)
+        self._packed_a = self._scratch(plan.pack_a != "none", w.mul(count_a, plan.strip_a))
+        self._packed_b = self._scratch(plan.pack_b != "none", w.mul(count_b, plan.strip_b))
+        self._buffer = self._scratch(not plan.pieces_c, plan.tile.rows * plan.tile.columns)
+        a, b, c = (self._operands[role] for role in ("A", "B", "C"))
+        with ExitStack() as loops:
+            for dimension in plan.problem.batch:
+                at = loops.enter_context(w.loop(0, self._sizes[dimension.name]))
+                a, b, c = (operand.moved(dimension.name, at) for operand in (a, b, c))
+                if self._finisher is not None:
+                    self._finisher = self._finisher.moved(dimension.name, at)
+            self._write_blocks(a, b, c)
+        for scratch in (self._packed_a, self._packed_b, self._buffer):
+            if scratch is not None:
+                w.line(f"memref.dealloc {scratch.name} : {scratch.type}")
+
+    def _scratch(self, needed: bool, size: Index) -> Memory | None:
+        if not needed:
+            return None
+        w, element = self._w, self._plan.problem.element
+        open_size = "" if isinstance(size, int) else size
+        type_ = f"memref<{size if isinstance(size, int) else '?'}x{element}>"
+        name = w.op(f"memref.alloc({open_size}) {{alignment = 64}} : {type_}")
+        return Memory(w, name, type_, element, self._plan.tile.lanes)
+
+    def _write_blocks(self, a: Strided, b: Strided, c: Strided) -> None:
+        w, plan = self._w, self._plan
+        # Where nothing is summed C is still to be written: one round, of no depth.
+        depth_end = w.max(self._depth, 1) if plan.problem.overwrites else self._depth
+        with w.loop(0, self._columns, plan.column_block) as column:
+            columns = w.min(plan.column_block, w.sub(self._columns, column))
+            strips_b = w.ceil_div(columns, plan.tile.columns)
+            with w.loop(0, depth_end, plan.depth_block) as depth:
+                extent = w.min(plan.depth_block, w.sub(self._depth, depth))
+                if _divides(plan.depth_block, self._depth):
+                    extent = plan.depth_block
+                if self._packed_b is not None:
+                    pack_b(w, plan, b, self._packed_b, column, depth, extent, strips_b,
+                           self._columns, self._depth)  # fmt: skip
+                with w.loop(0, self._rows, plan.row_block) as row:
+                    rows = w.min(plan.row_block, w.sub(self._rows, row))
+                    strips_a = w.ceil_div(rows, plan.tile.rows)
+                    if self._packed_a is not None:
+                        pack_a(w, plan, a, self._packed_a, row, depth, extent, strips_a,
+                               self._rows, self._depth)  # fmt: skip
+                    with w.loop(0, strips_b) as strip_b, w.loop(0, strips_a) as strip_a:
+                        self._write_tile(
+                            (a, b, c), (row, column), (strip_a, strip_b), depth, extent
+                        )
+
+    def _write_tile(
+        self,
+        operands: tuple[Strided, Strided, Strided],
+        block: tuple[Index, Index],
+        strips: tuple[Index, Index],
+        depth: Index,
+        extent: Index,
+    ) -> None:
+        w, plan = self._w, self._plan
+        a, b, c = operands
+        row = w.add(block[0], w.mul(strips[0], plan.tile.rows))
+        column = w.add(block[1], w.mul(strips[1], plan.tile.columns))
+        values = multiply(
+            w,
+            plan,
+            extent,
+            self._reader_of_a(a, strips[0], row, depth),
+            self._reader_of_b(b, strips[1], column, depth),
+        )
+        overwrites, first = plan.problem.overwrites, None
+        if overwrites and not self._one_depth_block:
+            first = w.compare("eq", depth, 0)
+        if self._buffer is not None:
+            adds: str | bool = not overwrites
+            if first is not None:
+                adds = w.compare("ne", depth, 0)
+            limits = self._rows, self._columns
+            scatter_tile(w, plan, c, self._buffer, values, (row, column), limits, adds)
+            return
+        store = partial(self._store, c, values, row, column)
+        if first is None:
+            self._store_last(store, depth, adds=not overwrites)
+            return
+        with w.when(first):
+            store(adds=False, finishes=False)
+        with w.otherwise():
+            self._store_last(store, depth, adds=True)
+
+    def _store_last(self, store: Callable[..., None], depth: Index, *, adds: bool) -> None:
+        """Write a tile, and do the epilogue if this is the last block of the depth."""
+        w, finishes = self._w, self._finisher is not None
+        if not finishes or self._one_depth_block:
+            store(adds=adds, finishes=finishes)
+            return
+        end = w.add(depth, self._plan.depth_block)
+        with w.when(w.compare("sge", end, self._depth)):
+            store(adds=adds, finishes=True)
+        with w.otherwise():
+            store(adds=adds, finishes=False)
+
+    def _store(
+        self,
+        c: Strided,
+        values: Sequence[str],
+        row: Index,
+        column: Index,
+        *,
+        adds: bool,
+        finishes: bool,
+    ) -> None:
+        """Write a tile, in masked form where it may reach beyond the edge of C."""
+        w, plan = self._w, self._plan
+        tile = plan.tile
+        rows = None if _divides(tile.rows, self._rows) else self._rows
+        columns = None if _divides(tile.columns, self._columns) else self._columns
+
+        def store(rows: Index | None, columns: Index | None) -> None:
+            finisher = self._finisher if finishes else None
+            finish: Finish | None = None
+            if finisher is not None:
+                finish = lambda value, at, vector: finisher(  # noqa: E731
+                    value, at, w.add(column, vector * tile.lanes), columns
+                )
+            store_tile(w, plan, c, values, (row, column), (rows, columns), adds, finish)
+
+        if rows is None and columns is None:
+            store(None, None)
+            return
+        below = w.compare("sle", w.add(row, tile.rows), self._rows)
+        before = w.compare("sle", w.add(column, tile.columns), self._columns)
+        with w.when(w.op(f"arith.andi {below}, {before} : i1")):
+            store(None, None)
+        with w.otherwise():
+            store(rows, columns)
+
+    def _reader_of_a(self, a: Strided, strip: Index, row: Index, depth: Index) -> Reader:
+        w, plan = self._w, self._plan
+        numbers = range(plan.tile.rows)
+        packed = self._packed_a
+        if packed is not None:
+            start = w.mul(strip, plan.strip_a)
+            if plan.pack_a == "rows":
+                starts = [w.add(start, number * plan.stride_a) for number in numbers]
+                return lambda k: [packed.load(w.add(s, k)) for s in starts]
+            return lambda k: [
+                packed.load(w.add(start, w.mul(k, plan.tile.rows), number)) for number in numbers
+            ]
+        rows = [
+            w.add(
+                a.base,
+                a.offset(
+                    plan.problem.rows,
+                    _within(w, w.add(row, number), self._rows, plan.tile.rows),
+                ),
+            )
+            for number in numbers
+        ]
+
+        def read(k: str) -> list[str]:
+            offset = a.offset(plan.problem.depth, w.add(depth, k))
+            return [a.memory.load(w.add(start, offset)) for start in rows]
+
+        return read
+
+    def _reader_of_b(self, b: Strided, strip: Index, column: Index, depth: Index) -> Reader:
+        w, plan = self._w, self._plan
+        tile = plan.tile
+        packed = self._packed_b
+        if packed is not None:
+            start = w.mul(strip, plan.strip_b)
+            return lambda k: [
+                packed.load_vector(w.add(start, w.mul(k, tile.columns), at))
+                for at in range(0, tile.columns, tile.lanes)
+            ]
+        limit = None if _divides(tile.columns, self._columns) else self._columns
+        vectors = [
+            b.pieces(plan.problem.columns, w.add(column, at), 1, limit)
+            for at in range(0, tile.columns, tile.lanes)
+        ]
+
+        def read(k: str) -> list[str]:
+            offset = b.offset(plan.problem.depth, w.add(depth, k))
+            return [b.load_pieces(pieces, offset) for pieces in vectors]
+
+        return read

@@ -1,0 +1,171 @@
+"""Packing: strips of A and B laid out in the order in which the micro-kernel reads them.
+
+    A, by rows       [strip][row of the tile][depth]
+    A, otherwise     [strip][depth][row of the tile]
+    B                [strip][depth][column of the tile]
+
+Rows and columns beyond the edge of an operand are packed as repetitions of the last one, or as
+zeros: what comes of them is never stored. Nothing outside an operand is read.
+"""
+
+from __future__ import annotations
+
+from ._blocking import Plan
+from ._memory import Memory, Strided
+from ._transposition import transpose
+from ._writer import Index, Writer
+
+
+def pack_b(
+    w: Writer, plan: Plan, b: Strided, packed: Memory, first: Index, depth: Index, extent: Index,
+    strips: Index, columns: Index, whole_depth: Index,
+) -> None:  # fmt: skip
+    """Pack strips of B.
+
+    Args:
+        w: where the code is written.
+        plan: how.
+        b: the operand.
+        packed: where the strips go.
+        first: the first column.
+        depth: where the block begins along the depth.
+        extent: how deep the block is.
+        strips: how many strips.
+        columns: the columns of the whole operand.
+        whole_depth: the depth of the whole operand.
+    """
+    with w.loop(0, strips) as strip:
+        column = w.add(first, w.mul(strip, plan.tile.columns))
+        target = w.mul(strip, plan.strip_b)
+        if plan.pack_b == "rows":
+            _b_by_rows(w, plan, b, packed, column, target, depth, extent, columns)
+        elif plan.pack_b == "transpose":
+            _b_transposed(w, plan, b, packed, column, target, depth, extent, columns, whole_depth)
+        else:
+            _b_one_by_one(w, plan, b, packed, column, target, depth, extent, columns)
+
+
+def _b_by_rows(
+    w: Writer, plan: Plan, b: Strided, packed: Memory, column: Index, target: Index,
+    depth: Index, extent: Index, columns: Index,
+) -> None:  # fmt: skip
+    problem, tile = plan.problem, plan.tile
+    count = problem.columns.pieces("B", tile.lanes)
+    limit = None if _divides(tile.columns, columns) else columns
+    vectors = [
+        b.pieces(problem.columns, w.add(column, at), count, limit)
+        for at in range(0, tile.columns, tile.lanes)
+    ]
+    with w.loop(0, extent) as k:
+        offset = b.offset(problem.depth, w.add(depth, k))
+        row = w.add(target, w.mul(k, tile.columns))
+        for number, pieces in enumerate(vectors):
+            vector = b.load_pieces(pieces, offset)
+            packed.store_vector(vector, w.add(row, number * tile.lanes))
+
+
+def _b_transposed(
+    w: Writer, plan: Plan, b: Strided, packed: Memory, column: Index, target: Index,
+    depth: Index, extent: Index, columns: Index, whole_depth: Index,
+) -> None:  # fmt: skip
+    problem, tile = plan.problem, plan.tile
+    with w.loop(0, tile.columns, tile.lanes) as at:
+        offsets = [
+            b.offset(problem.columns, _within(w, w.add(column, at, lane), columns, tile.columns))
+            for lane in range(tile.lanes)
+        ]
+        with w.loop(0, extent, tile.lanes) as k:
+            pieces = _along_depth(w, plan, b, w.add(depth, k), whole_depth)
+            square = [b.load_pieces(pieces, offset) for offset in offsets]
+            for lane, vector in enumerate(transpose(w, square, packed.vector)):
+                row = w.add(target, w.mul(w.add(k, lane), tile.columns), at)
+                packed.store_vector(vector, row)
+
+
+def _b_one_by_one(
+    w: Writer, plan: Plan, b: Strided, packed: Memory, column: Index, target: Index,
+    depth: Index, extent: Index, columns: Index,
+) -> None:  # fmt: skip
+    problem, tile = plan.problem, plan.tile
+    with w.loop(0, tile.columns) as at:
+        start = w.add(
+            b.base,
+            b.offset(problem.columns, _within(w, w.add(column, at), columns, tile.columns)),
+        )
+        with w.loop(0, extent) as k:
+            value = b.memory.load(w.add(start, b.offset(problem.depth, w.add(depth, k))))
+            packed.store(value, w.add(target, w.mul(k, tile.columns), at))
+
+
+def pack_a(
+    w: Writer, plan: Plan, a: Strided, packed: Memory, first: Index, depth: Index, extent: Index,
+    strips: Index, rows: Index, whole_depth: Index,
+) -> None:  # fmt: skip
+    """Pack strips of A; the arguments are as those of `pack_b`, with rows for columns."""
+    with w.loop(0, strips) as strip:
+        row = w.add(first, w.mul(strip, plan.tile.rows))
+        target = w.mul(strip, plan.strip_a)
+        if plan.pack_a == "rows":
+            _a_by_rows(w, plan, a, packed, row, target, depth, extent, rows, whole_depth)
+        elif plan.pack_a == "columns":
+            _a_by_columns(w, plan, a, packed, row, target, depth, extent, rows)
+        else:
+            _a_one_by_one(w, plan, a, packed, row, target, depth, extent, rows)
+
+
+def _a_by_rows(
+    w: Writer, plan: Plan, a: Strided, packed: Memory, row: Index, target: Index,
+    depth: Index, extent: Index, rows: Index, whole_depth: Index,
+) -> None:  # fmt: skip
+    problem, tile = plan.problem, plan.tile
+    with w.loop(0, tile.rows) as at:
+        offset = a.offset(problem.rows, _within(w, w.add(row, at), rows, tile.rows))
+        start = w.add(target, w.mul(at, plan.stride_a))
+        with w.loop(0, extent, tile.lanes) as k:
+            pieces = _along_depth(w, plan, a, w.add(depth, k), whole_depth)
+            packed.store_vector(a.load_pieces(pieces, offset), w.add(start, k))
+
+
+def _a_by_columns(
+    w: Writer, plan: Plan, a: Strided, packed: Memory, row: Index, target: Index,
+    depth: Index, extent: Index, rows: Index,
+) -> None:  # fmt: skip
+    problem, tile = plan.problem, plan.tile
+    vectors = [
+        a.pieces(problem.rows, w.add(row, at), 1, rows) for at in range(0, tile.rows, tile.lanes)
+    ]
+    with w.loop(0, extent) as k:
+        offset = a.offset(problem.depth, w.add(depth, k))
+        start = w.add(target, w.mul(k, tile.rows))
+        for number, pieces in enumerate(vectors):
+            # Lanes beyond the tile are overwritten by the next round.
+            packed.store_vector(a.load_pieces(pieces, offset), w.add(start, number * tile.lanes))
+
+
+def _a_one_by_one(
+    w: Writer, plan: Plan, a: Strided, packed: Memory, row: Index, target: Index,
+    depth: Index, extent: Index, rows: Index,
+) -> None:  # fmt: skip
+    problem, tile = plan.problem, plan.tile
+    with w.loop(0, tile.rows) as at:
+        start = w.add(a.base, a.offset(problem.rows, _within(w, w.add(row, at), rows, tile.rows)))
+        with w.loop(0, extent) as k:
+            value = a.memory.load(w.add(start, a.offset(problem.depth, w.add(depth, k))))
+            packed.store(value, w.add(target, w.mul(k, tile.rows), at))
+
+
+def _along_depth(
+    w: Writer, plan: Plan, operand: Strided, index: Index, whole_depth: Index
+) -> list[tuple[Index, str | None]]:
+    group, lanes = plan.problem.depth, plan.tile.lanes
+    limit = None if _divides(lanes, whole_depth) else whole_depth
+    return operand.pieces(group, index, group.pieces(operand.operand, lanes), limit)
+
+
+def _within(w: Writer, index: Index, size: Index, tile: int) -> Index:
+    """An index, or the last one where that is beyond the edge."""
+    return index if _divides(tile, size) else w.min(index, w.sub(size, 1))
+
+
+def _divides(tile: int, size: Index) -> bool:
+    return isinstance(size, int) and size % tile == 0

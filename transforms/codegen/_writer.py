@@ -1,0 +1,173 @@
+"""Writing MLIR text op by op, folding what is known.
+
+An index is an `int` where it is known when the code is written, and else the name of an SSA value:
+one generator then writes the code for static and for open sizes. Text, because it is as quick to
+parse as ops are to build one by one, and can be read as it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeAlias
+
+Index: TypeAlias = "int | str"
+"""A number, or the name of an SSA value of type `index`."""
+
+
+class Writer:
+    """The body of a function, line by line."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._constants: dict[tuple[str, str], str] = {}
+        self._count = 0
+
+    def text(self) -> str:
+        """What was written, the constants first."""
+        constants = [
+            f"{name} = arith.constant {value} : {type_}"
+            for (value, type_), name in self._constants.items()
+        ]
+        return "\n".join([*constants, *self._lines])
+
+    def name(self) -> str:
+        """A new name for a value."""
+        self._count += 1
+        return f"%{self._count}"
+
+    def line(self, text: str) -> None:
+        """Write a line."""
+        self._lines.append(text)
+
+    def op(self, text: str) -> str:
+        """Write an op with one result, and name it."""
+        name = self.name()
+        self.line(f"{name} = {text}")
+        return name
+
+    def constant(self, value: str, type_: str) -> str:
+        """A constant; it stands at the head of the function."""
+        key = value, type_
+        if key not in self._constants:
+            self._constants[key] = f"%c{len(self._constants)}"
+        return self._constants[key]
+
+    def value(self, index: Index) -> str:
+        """An index as a value."""
+        return self.constant(str(index), "index") if isinstance(index, int) else index
+
+    # Arithmetic on indices. All of it is on 64 bits, and on numbers that are not negative but for
+    # strides.
+
+    def add(self, *terms: Index) -> Index:
+        """The sum of some indices."""
+        known = sum(term for term in terms if isinstance(term, int))
+        values = [term for term in terms if isinstance(term, str)]
+        if not values:
+            return known
+        total = values[0]
+        for value in values[1:]:
+            total = self._binary("addi", total, value)
+        return self._binary("addi", total, known) if known else total
+
+    def sub(self, left: Index, right: Index) -> Index:
+        """`left - right`."""
+        if isinstance(left, int) and isinstance(right, int):
+            return left - right
+        return left if right == 0 else self._binary("subi", left, right)
+
+    def mul(self, left: Index, right: Index) -> Index:
+        """`left * right`."""
+        if isinstance(left, int) and isinstance(right, int):
+            return left * right
+        if 0 in (left, right):
+            return 0
+        if 1 in (left, right):
+            return right if left == 1 else left
+        return self._binary("muli", left, right)
+
+    def min(self, left: Index, right: Index) -> Index:
+        """The lesser of two indices."""
+        if isinstance(left, int) and isinstance(right, int):
+            return min(left, right)
+        return self._binary("minsi", left, right)
+
+    def max(self, left: Index, right: Index) -> Index:
+        """The greater of two indices."""
+        if isinstance(left, int) and isinstance(right, int):
+            return max(left, right)
+        return self._binary("maxsi", left, right)
+
+    def div(self, left: Index, right: Index) -> Index:
+        """`left // right`, neither of them negative."""
+        if isinstance(left, int) and isinstance(right, int):
+            return left // right
+        return left if right == 1 else self._binary("divui", left, right)
+
+    def rem(self, left: Index, right: Index) -> Index:
+        """`left % right`, neither of them negative."""
+        if isinstance(left, int) and isinstance(right, int):
+            return left % right
+        return 0 if right == 1 else self._binary("remui", left, right)
+
+    def ceil_div(self, left: Index, right: int) -> Index:
+        """`left / right`, rounded up."""
+        return self.div(self.add(left, right - 1), right)
+
+    def compare(self, predicate: str, left: Index, right: Index) -> str:
+        """A comparison, an i1."""
+        return self.op(f"arith.cmpi {predicate}, {self.value(left)}, {self.value(right)} : index")
+
+    def _binary(self, op: str, left: Index, right: Index) -> str:
+        return self.op(f"arith.{op} {self.value(left)}, {self.value(right)} : index")
+
+    # Control flow.
+
+    @contextmanager
+    def loop(self, start: Index, stop: Index, step: int = 1) -> Iterator[Index]:
+        """A loop; where it has one round, that round alone."""
+        if isinstance(start, int) and isinstance(stop, int) and start < stop <= start + step:
+            yield start
+            return
+        index = self.name()
+        low, high, by = self.value(start), self.value(stop), self.value(step)
+        self.line(f"scf.for {index} = {low} to {high} step {by} {{")
+        yield index
+        self.line("}")
+
+    @contextmanager
+    def carrying_loop(
+        self, stop: Index, step: int, initial: Sequence[str], type_: str
+    ) -> Iterator[tuple[str, list[str], list[str], list[str]]]:
+        """A loop from 0 with values of one type that each round hands to the next.
+
+        Yields:
+            The index, the values of the round, a list to fill with those of the next round, and
+            the values after the loop.
+        """
+        index, after = self.name(), self.name()
+        carried = [self.name() for _ in initial]
+        bound = ", ".join(f"{c} = {i}" for c, i in zip(carried, initial, strict=True))
+        types = ", ".join([type_] * len(initial))
+        self.line(
+            f"{after}:{len(initial)} = scf.for {index} = {self.value(0)} to {self.value(stop)} "
+            f"step {self.value(step)} iter_args({bound}) -> ({types}) {{"
+        )
+        handed_on: list[str] = []
+        yield index, carried, handed_on, [f"{after}#{at}" for at in range(len(initial))]
+        self.line(f"scf.yield {', '.join(handed_on)} : {types}\n}}")
+
+    @contextmanager
+    def when(self, condition: str) -> Iterator[None]:
+        """What is done where a condition holds."""
+        self.line(f"scf.if {condition} {{")
+        yield
+        self.line("}")
+
+    @contextmanager
+    def otherwise(self) -> Iterator[None]:
+        """What is done where the condition of the `when` before does not hold."""
+        self._lines[-1] = "} else {"
+        yield
+        self.line("}")
