@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from linalg_ext.notations.tc import tc
     from linalg_ext.notations.tc_writer import to_tc
     from linalg_ext.opdsl import structured_op
+    from linalg_ext.runtime.pool import memory
 
     __version__: str
 
@@ -39,6 +40,7 @@ __all__ = [
     "errors",
     "from_yaml",
     "jit",
+    "memory",
     "ops",
     "parse",
     "samples",
@@ -60,6 +62,7 @@ _LAZY = {
     "errors": "linalg_ext.errors",
     "from_yaml": "linalg_ext.notations:from_yaml",
     "jit": "linalg_ext.compiler:jit",
+    "memory": "linalg_ext.runtime.pool:memory",
     "ops": "linalg_ext.opdsl_defs",
     "parse": "linalg_ext.module:parse",
     "samples": "linalg_ext.samples",
