@@ -94,6 +94,7 @@ _LOOPS = (
     "loop-invariant-code-motion",
 )
 _LLVM = (
+    "linalg-ext-advise-huge-pages",
     "linalg-ext-lower-vector-scan",
     "convert-vector-to-scf",
     "lower-affine",
