@@ -13,7 +13,9 @@ import numpy as np
 
 from linalg_ext.compiler.argument import Argument
 from linalg_ext.compiler.arrays import ArrayArgument, StridedArgument
+from linalg_ext.compiler.direct_call import direct_call
 from linalg_ext.compiler.entry import Entry
+from linalg_ext.compiler.failures import Failures
 from linalg_ext.compiler.overlap import share_memory
 from linalg_ext.compiler.results import ResultSlot, split_out
 from linalg_ext.compiler.scalars import ScalarArgument
@@ -22,7 +24,6 @@ from linalg_ext.errors import (
     AliasingError,
     ArgumentError,
     ArityError,
-    ExecutionError,
     caller_location,
     refuse_pickling,
 )
@@ -58,6 +59,7 @@ class Kernel:
     Attributes:
         signature: what it takes and gives.
         opt_level: LLVM's optimization level.
+        direct: the short way into it, if there is one.
     """
 
     def __init__(
@@ -77,7 +79,7 @@ class Kernel:
         self._engine = engine
         self._function = engine.function(entry.symbol)
         self._stages = tuple(stages)
-        self._assertions = tuple(assertions)
+        self._failures = Failures(signature.name, assertions)
         self._codegen_seconds = codegen_seconds
         self._asm: dict[bool, str] = {}
         self._asm_lock = threading.Lock()
@@ -93,6 +95,15 @@ class Kernel:
             (index, argument)
             for index, argument in enumerate(self._arguments)
             if isinstance(argument, ArrayArgument) and argument.is_written
+        )
+        self.direct = direct_call(
+            engine,
+            self._function,
+            self._layout,
+            self._arguments,
+            self._destinations,
+            self._returned,
+            self._failures,
         )
 
     def __call__(self, *args: Any, out: Any = None, **unknown: Any) -> Any:
@@ -115,6 +126,10 @@ class Kernel:
             ExecutionError: an assertion of the module failed. What `out` and written arguments
                 hold then is undefined.
         """
+        if self.direct is not None and not unknown:
+            result = self.direct(args, out)
+            if result is not NotImplemented:
+                return result
         if unknown:
             self._refuse_keywords(unknown)
         if len(args) != self._arity:
@@ -144,7 +159,7 @@ class Kernel:
             frame[STATUS] = 0
             self._function(ctypes.addressof(frame) + TABLE * WORD)
             if frame[STATUS]:
-                self._report_failure(frame[STATUS])
+                self._failures.report(frame[STATUS])
             if self._returned:
                 self._collect(frame, prepared, outs, results)
         finally:
@@ -243,19 +258,6 @@ class Kernel:
                         cure="pass a copy of one of them",
                     )
 
-    def _report_failure(self, status: int) -> None:
-        known = 0 < status <= len(self._assertions)
-        message = self._assertions[status - 1] if known else f"status {status}"
-        notes: list[str] = []
-        if message.startswith(_CHECK_FAILED):
-            # Upstream's letter: a heading, the op, "^ what is wrong", "Location: ...".
-            lines = message.splitlines()[1:]
-            message = next((line[2:] for line in lines if line.startswith("^ ")), message)
-            notes = [line for line in lines if not line.startswith("^ ")]
-        raise ExecutionError(
-            f"`{self.signature.name}` stopped: {message}", where=caller_location(), notes=notes
-        )
-
     def _refuse_keywords(self, unknown: Mapping[str, Any]) -> None:
         raise ArityError(
             f"`{self.signature.name}` has no argument {', '.join(map(repr, unknown))}",
@@ -272,9 +274,6 @@ class Kernel:
             where=caller_location(),
             expected=str(self.signature),
         )
-
-
-_CHECK_FAILED = "ERROR: Runtime op verification failed"
 
 
 def _plan(parameter: Parameter) -> Argument:
