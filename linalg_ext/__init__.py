@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from linalg_ext.notations.tc import tc
     from linalg_ext.notations.tc_writer import to_tc
     from linalg_ext.opdsl import structured_op
+    from linalg_ext.runtime import threads as threads
     from linalg_ext.runtime.pool import memory
 
     __version__: str
@@ -47,6 +48,7 @@ __all__ = [
     "structured",
     "structured_op",
     "tc",
+    "threads",
     "to_tc",
     "to_yaml",
     "transforms",
@@ -69,6 +71,7 @@ _LAZY = {
     "structured": "linalg_ext.structured",
     "structured_op": "linalg_ext.opdsl:structured_op",
     "tc": "linalg_ext.notations.tc:tc",
+    "threads": "linalg_ext.runtime.threads",
     "to_tc": "linalg_ext.notations.tc_writer:to_tc",
     "to_yaml": "linalg_ext.notations:to_yaml",
     "transforms": "linalg_ext.transforms",

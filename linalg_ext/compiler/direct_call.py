@@ -17,9 +17,11 @@ from linalg_ext.compiler.argument import Argument
 from linalg_ext.compiler.arrays import ArrayArgument, StridedArgument
 from linalg_ext.compiler.failures import Failures
 from linalg_ext.compiler.results import ResultSlot
-from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, FrameLayout
+from linalg_ext.compiler.shared_work import Shared, SharedWork
+from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayout
 from linalg_ext.runtime.descriptors import address_of
 from linalg_ext.runtime.engine import Engine, PackedFunction
+from linalg_ext.runtime.threads import current, run
 
 _READABLE = 0x1 | 0x100
 """NumPy's flags C_CONTIGUOUS and ALIGNED, as in `array.flags.num`."""
@@ -39,8 +41,10 @@ class DirectCall:
         arguments: Sequence[ArrayArgument],
         slots: Sequence[ResultSlot],
         failures: Failures,
+        shared: SharedWork | None,
     ) -> None:
         """Made by `direct_call`."""
+        self._shared = shared
         self._engine = engine  # which the function must not outlive
         self._function = function
         self._layout = layout
@@ -51,8 +55,10 @@ class DirectCall:
         self._slots = tuple(slots)
         self._words = tuple(taking.word for taking in (*arguments, *slots))
 
-    def __call__(self, arrays: tuple[Any, ...], out: Any) -> Any:
+    def __call__(self, arrays: tuple[Any, ...], out: Any, threads: int | None = None) -> Any:
         """The result of a call, or NotImplemented: it has to go the long way.
+
+        `threads` is how many may work on it, by default as many as `lx.threads` says.
 
         Raises:
             ExecutionError: the code reported a failure.
@@ -68,9 +74,9 @@ class DirectCall:
             (slot,) = self._slots
             if out.shape != slot.shape or out.dtype not in slot.dtypes:
                 return NotImplemented
-        return self.on_known(arrays, out)
+        return self.on_known(arrays, out, threads)
 
-    def on_known(self, arrays: tuple[Any, ...], out: Any) -> Any:
+    def on_known(self, arrays: tuple[Any, ...], out: Any, threads: int | None = None) -> Any:
         """As a call, of arrays whose number, shapes and dtypes are known to be right.
 
         `out` is an array, of the one result there is, or None.
@@ -94,17 +100,18 @@ class DirectCall:
                 if address < end and start < address + array.nbytes:
                     return NotImplemented
             addresses.append(start)
-        frame = self._layout.take()
-        try:
-            for word, address in zip(self._words, addresses):  # noqa: B905  # as above
-                frame[word] = frame[word + 1] = address
-            frame[STATUS] = 0
-            self._function(ctypes.addressof(frame) + TABLE * WORD)
-            status = frame[STATUS]
-        finally:
-            self._layout.give_back(frame)
-        if status:
-            self._failures.report(status)
+        shared = self._shared and self._shared.for_threads(threads or current())
+        if shared:
+            self._run_shared(shared, addresses)
+        else:
+            frame = self._filled(addresses, 0)
+            try:
+                self._function(ctypes.addressof(frame) + TABLE * WORD)
+                status = frame[STATUS]
+            finally:
+                self._layout.give_back(frame)
+            if status:
+                self._failures.report(status)
         if out is not None:
             return out
         if len(results) == 1:
@@ -112,6 +119,25 @@ class DirectCall:
         if not results:
             return None
         return tuple(map(ResultSlot.finish, self._slots, results, [None] * len(results)))
+
+    def _filled(self, addresses: Sequence[int], status: int) -> Frame:
+        frame = self._layout.take()
+        for word, address in zip(self._words, addresses):  # noqa: B905  # as above
+            frame[word] = frame[word + 1] = address
+        frame[STATUS] = status
+        return frame
+
+    def _run_shared(self, shared: Shared, addresses: Sequence[int]) -> None:
+        frames = [self._filled(addresses, number) for number in range(shared.slices)]
+        try:
+            tables = [ctypes.addressof(frame) + TABLE * WORD for frame in frames]
+            run(shared.function, tables, shared.slices)
+            statuses = [frame[STATUS] for frame in frames]
+        finally:
+            for frame in frames:
+                self._layout.give_back(frame)
+        for status in filter(None, statuses):
+            shared.failures.report(status)
 
     def _may_write(self, arrays: Sequence[Any], addresses: Sequence[int]) -> bool:
         """Whether what the code writes is writable, and meets no other argument."""
@@ -137,6 +163,7 @@ def direct_call(
     destinations: Sequence[ResultSlot],
     returned: Sequence[ResultSlot],
     failures: Failures,
+    shared: SharedWork | None,
 ) -> DirectCall | None:
     """The short way into a kernel; None where it has none.
 
@@ -147,6 +174,7 @@ def direct_call(
         destinations: the results that are written to memory of the caller.
         returned: the others.
         failures: of the kernel.
+        shared: what several threads can share of its work, if anything.
     """
     if returned or any(slot.vector for slot in destinations):
         return None
@@ -161,4 +189,4 @@ def direct_call(
     if len(arrays) != len(arguments):
         return None
     slots = sorted(destinations, key=lambda slot: slot.index)
-    return DirectCall(engine, function, layout, arrays, slots, failures)
+    return DirectCall(engine, function, layout, arrays, slots, failures, shared)

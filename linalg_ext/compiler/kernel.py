@@ -19,6 +19,7 @@ from linalg_ext.compiler.failures import Failures
 from linalg_ext.compiler.overlap import share_memory
 from linalg_ext.compiler.results import ResultSlot, split_out
 from linalg_ext.compiler.scalars import ScalarArgument
+from linalg_ext.compiler.shared_work import SharedWork
 from linalg_ext.compiler.signature import ArrayType, Parameter, Signature
 from linalg_ext.errors import (
     AliasingError,
@@ -32,6 +33,7 @@ from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayou
 from linalg_ext.runtime.descriptors import Descriptor, word_count
 from linalg_ext.runtime.disassembly import disassemble
 from linalg_ext.runtime.engine import Engine
+from linalg_ext.runtime.threads import checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ class Kernel:
         stages: Sequence[Stage] = (),
         assertions: Sequence[str] = (),
         codegen_seconds: float = 0.0,
+        shared: SharedWork | None = None,
     ) -> None:
         """Made by `linalg_ext.compile`."""
         self.signature = signature
@@ -104,9 +107,12 @@ class Kernel:
             self._destinations,
             self._returned,
             self._failures,
+            shared,
         )
 
-    def __call__(self, *args: Any, out: Any = None, **unknown: Any) -> Any:
+    def __call__(
+        self, *args: Any, out: Any = None, threads: int | None = None, **unknown: Any
+    ) -> Any:
         """Run the entry.
 
         Args:
@@ -115,6 +121,9 @@ class Kernel:
                 dtype of the parameter; whatever has a dtype must have the right one.
             out: where the result goes: an array, or for several results a tuple with an array or
                 None for each. It must not share memory with an input.
+            threads: how many may work on this call, where the work is large and all arguments are
+                arrays that need no copy; by default `lx.threads.current()`. For a given number the
+                result is the same at every call.
 
         Returns:
             The result, or a tuple of them, or None where the entry has none: arrays, and NumPy
@@ -126,8 +135,10 @@ class Kernel:
             ExecutionError: an assertion of the module failed. What `out` and written arguments
                 hold then is undefined.
         """
+        if threads is not None:
+            checked(threads)
         if self.direct is not None and not unknown:
-            result = self.direct(args, out)
+            result = self.direct(args, out, threads)
             if result is not NotImplemented:
                 return result
         if unknown:
@@ -262,7 +273,7 @@ class Kernel:
         raise ArityError(
             f"`{self.signature.name}` has no argument {', '.join(map(repr, unknown))}",
             where=caller_location(),
-            expected=f"arrays in the order of {self.signature}, and out=",
+            expected=f"arrays in the order of {self.signature}, out= and threads=",
         )
 
     def __reduce__(self) -> NoReturn:

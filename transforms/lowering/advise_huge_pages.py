@@ -48,8 +48,8 @@ _FUNCTION = "madvise"
 def advise_huge_pages(module: ir.Operation) -> Report:
     """Call madvise on every memref.alloc that is large, or may be.
 
-    Does nothing where the system knows no such advice, or where `madvise` is a symbol of another type
-    in the module.
+    Does nothing where the system knows no such advice, or where `madvise` is a symbol of another
+    type in the module.
     """
     report = Report(NAME)
     advice = getattr(mmap, "MADV_HUGEPAGE", None)
