@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from linalg_ext.notations.tc import tc
     from linalg_ext.notations.tc_writer import to_tc
     from linalg_ext.opdsl import structured_op
+    from linalg_ext.runtime import threads as threads
+    from linalg_ext.runtime.pool import memory
 
     __version__: str
 
@@ -40,6 +42,7 @@ __all__ = [
     "errors",
     "from_yaml",
     "jit",
+    "memory",
     "ops",
     "parse",
     "samples",
@@ -47,6 +50,7 @@ __all__ = [
     "structured_op",
     "target",
     "tc",
+    "threads",
     "to_tc",
     "to_yaml",
     "transforms",
@@ -62,6 +66,7 @@ _LAZY = {
     "errors": "linalg_ext.errors",
     "from_yaml": "linalg_ext.notations:from_yaml",
     "jit": "linalg_ext.compiler:jit",
+    "memory": "linalg_ext.runtime.pool:memory",
     "ops": "linalg_ext.opdsl_defs",
     "parse": "linalg_ext.module:parse",
     "samples": "linalg_ext.samples",
@@ -69,6 +74,7 @@ _LAZY = {
     "structured_op": "linalg_ext.opdsl:structured_op",
     "target": "linalg_ext.target",
     "tc": "linalg_ext.notations.tc:tc",
+    "threads": "linalg_ext.runtime.threads",
     "to_tc": "linalg_ext.notations.tc_writer:to_tc",
     "to_yaml": "linalg_ext.notations:to_yaml",
     "transforms": "linalg_ext.transforms",

@@ -14,7 +14,7 @@ Four stages, each a textual pipeline over upstream's passes and those of this pa
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -99,6 +99,7 @@ _LOOPS = (
     "loop-invariant-code-motion",
 )
 _LLVM = (
+    "linalg-ext-advise-huge-pages",
     "linalg-ext-lower-vector-scan",
     "convert-vector-to-scf",
     "lower-affine",
@@ -168,7 +169,10 @@ class LoweringInfo:
 
 
 def lower_to_llvm(
-    module: ir.Module, *, on_stage: Callable[[str, str], None] | None = None
+    module: ir.Module,
+    *,
+    on_stage: Callable[[str, str], None] | None = None,
+    stages: Sequence[str] = tuple(PIPELINES),
 ) -> LoweringInfo:
     """Take `module` down to the LLVM dialect, in place.
 
@@ -177,13 +181,15 @@ def lower_to_llvm(
             vector, complex, bufferization and func around it. Half lowered after an error: hand
             in a clone where that matters.
         on_stage: called with the name and the text of each stage when it is done.
+        stages: those to run, where a module has been through the first ones already.
 
     Raises:
         PipelineError: a pass failed; names it and carries upstream's diagnostics.
         LoweringError: the module holds something that has no way down.
     """
     seconds: dict[str, float] = {}
-    for stage, passes in PIPELINES.items():
+    for stage in stages:
+        passes = PIPELINES[stage]
         start = time.perf_counter()
         run_pipeline(module, ",".join(passes), trusted=True)
         seconds[stage] = time.perf_counter() - start

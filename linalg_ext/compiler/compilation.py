@@ -12,6 +12,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.compiler.effects import written_arguments
 from linalg_ext.compiler.entry import find_entry, wrap_entry
 from linalg_ext.compiler.kernel import Kernel, Stage
+from linalg_ext.compiler.shared_work import SharedWork, shared_work
 from linalg_ext.compiler.signature import read_signature
 from linalg_ext.compiler.source import own_copy
 from linalg_ext.errors import ArgumentError
@@ -85,9 +86,15 @@ def compile(
         run_pipeline(own, ",".join(CHECKS), trusted=True)
         stages.append(_stage("checks", own.ir, clock))
     work = own.ir
-    info = lower_to_llvm(
-        work, on_stage=lambda name, text: stages.append(_stage(name, work, clock, text))
-    )
+    shared: SharedWork | None = None
+
+    def on_stage(name: str, text: str) -> None:
+        nonlocal shared
+        stages.append(_stage(name, work, clock, text))
+        if name == "buffers":
+            shared = shared_work(work, signature.name, wrapped.symbol, opt_level, libraries)
+
+    info = lower_to_llvm(work, on_stage=on_stage)
     level = info.suggested_opt_level if opt_level is None else opt_level
     engine = engine_for(target, work, opt_level=level, libraries=libraries)
     # Looking the entry up is what makes LLVM generate the code.
@@ -98,6 +105,7 @@ def compile(
         engine,
         stages=stages,
         assertions=info.assertions,
+        shared=shared,
         codegen_seconds=clock.lap(),
         target=target,
     )

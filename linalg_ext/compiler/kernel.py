@@ -13,16 +13,18 @@ import numpy as np
 
 from linalg_ext.compiler.argument import Argument
 from linalg_ext.compiler.arrays import ArrayArgument, StridedArgument
+from linalg_ext.compiler.direct_call import direct_call
 from linalg_ext.compiler.entry import Entry
+from linalg_ext.compiler.failures import Failures
 from linalg_ext.compiler.overlap import share_memory
 from linalg_ext.compiler.results import ResultSlot, split_out
 from linalg_ext.compiler.scalars import ScalarArgument
+from linalg_ext.compiler.shared_work import SharedWork
 from linalg_ext.compiler.signature import ArrayType, Parameter, Signature
 from linalg_ext.errors import (
     AliasingError,
     ArgumentError,
     ArityError,
-    ExecutionError,
     caller_location,
     refuse_pickling,
 )
@@ -31,6 +33,7 @@ from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayou
 from linalg_ext.runtime.descriptors import Descriptor, word_count
 from linalg_ext.runtime.disassembly import disassemble
 from linalg_ext.runtime.engine import Engine
+from linalg_ext.runtime.threads import checked
 from linalg_ext.target import Target, host
 
 
@@ -60,6 +63,7 @@ class Kernel:
         signature: what it takes and gives.
         target: the machine that its code is for.
         opt_level: LLVM's optimization level.
+        direct: the short way into it, if there is one.
     """
 
     def __init__(
@@ -72,6 +76,7 @@ class Kernel:
         assertions: Sequence[str] = (),
         codegen_seconds: float = 0.0,
         target: Target | None = None,
+        shared: SharedWork | None = None,
     ) -> None:
         """Made by `linalg_ext.compile`."""
         self.signature = signature
@@ -81,7 +86,7 @@ class Kernel:
         self._engine = engine
         self._function = engine.function(entry.symbol)
         self._stages = tuple(stages)
-        self._assertions = tuple(assertions)
+        self._failures = Failures(signature.name, assertions)
         self._codegen_seconds = codegen_seconds
         self._asm: dict[bool, str] = {}
         self._asm_lock = threading.Lock()
@@ -98,8 +103,20 @@ class Kernel:
             for index, argument in enumerate(self._arguments)
             if isinstance(argument, ArrayArgument) and argument.is_written
         )
+        self.direct = direct_call(
+            engine,
+            self._function,
+            self._layout,
+            self._arguments,
+            self._destinations,
+            self._returned,
+            self._failures,
+            shared,
+        )
 
-    def __call__(self, *args: Any, out: Any = None, **unknown: Any) -> Any:
+    def __call__(
+        self, *args: Any, out: Any = None, threads: int | None = None, **unknown: Any
+    ) -> Any:
         """Run the entry.
 
         Args:
@@ -108,6 +125,9 @@ class Kernel:
                 dtype of the parameter; whatever has a dtype must have the right one.
             out: where the result goes: an array, or for several results a tuple with an array or
                 None for each. It must not share memory with an input.
+            threads: how many may work on this call, where the work is large and all arguments are
+                arrays that need no copy; by default `lx.threads.current()`. For a given number the
+                result is the same at every call.
 
         Returns:
             The result, or a tuple of them, or None where the entry has none: arrays, and NumPy
@@ -120,6 +140,12 @@ class Kernel:
             ExecutionError: an assertion of the module failed. What `out` and written arguments
                 hold then is undefined.
         """
+        if threads is not None:
+            checked(threads)
+        if self.direct is not None and not unknown:
+            result = self.direct(args, out, threads)
+            if result is not NotImplemented:
+                return result
         if unknown:
             self._refuse_keywords(unknown)
         if len(args) != self._arity:
@@ -149,7 +175,7 @@ class Kernel:
             frame[STATUS] = 0
             self._function(ctypes.addressof(frame) + TABLE * WORD)
             if frame[STATUS]:
-                self._report_failure(frame[STATUS])
+                self._failures.report(frame[STATUS])
             if self._returned:
                 self._collect(frame, prepared, outs, results)
         finally:
@@ -248,24 +274,11 @@ class Kernel:
                         cure="pass a copy of one of them",
                     )
 
-    def _report_failure(self, status: int) -> None:
-        known = 0 < status <= len(self._assertions)
-        message = self._assertions[status - 1] if known else f"status {status}"
-        notes: list[str] = []
-        if message.startswith(_CHECK_FAILED):
-            # Upstream's letter: a heading, the op, "^ what is wrong", "Location: ...".
-            lines = message.splitlines()[1:]
-            message = next((line[2:] for line in lines if line.startswith("^ ")), message)
-            notes = [line for line in lines if not line.startswith("^ ")]
-        raise ExecutionError(
-            f"`{self.signature.name}` stopped: {message}", where=caller_location(), notes=notes
-        )
-
     def _refuse_keywords(self, unknown: Mapping[str, Any]) -> None:
         raise ArityError(
             f"`{self.signature.name}` has no argument {', '.join(map(repr, unknown))}",
             where=caller_location(),
-            expected=f"arrays in the order of {self.signature}, and out=",
+            expected=f"arrays in the order of {self.signature}, out= and threads=",
         )
 
     def __reduce__(self) -> NoReturn:
@@ -277,9 +290,6 @@ class Kernel:
             where=caller_location(),
             expected=str(self.signature),
         )
-
-
-_CHECK_FAILED = "ERROR: Runtime op verification failed"
 
 
 def _plan(parameter: Parameter) -> Argument:

@@ -14,6 +14,7 @@ from linalg_ext.bindings import func, ir
 from linalg_ext.compiler.compilation import compile
 from linalg_ext.compiler.conversion import as_array, is_python_number
 from linalg_ext.compiler.kernel import Kernel
+from linalg_ext.compiler.known_calls import KnownCalls
 from linalg_ext.compiler.op_dtypes import resolve_dtypes, unsigned_type_vars
 from linalg_ext.compiler.overlap import share_memory
 from linalg_ext.context import new_context
@@ -74,7 +75,7 @@ def _call(
     op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]
 ) -> Array | tuple[Array, ...]:
     definition = op.definition
-    keywords = dict(keywords)
+    given_keywords, keywords = keywords, dict(keywords)
     out = _per_output(definition, "out", keywords.pop("out", None))
     init = _per_output(definition, "init", keywords.pop("init", None))
     dtype = _dtype(definition, "dtype", keywords.pop("dtype", None))
@@ -122,6 +123,9 @@ def _call(
         for output in definition.outputs
         if output.name in inits
     ]
+    if not isinstance(op.known_calls, KnownCalls):
+        op.known_calls = KnownCalls()
+    op.known_calls.remember(operands, given_keywords, kernel.direct, arguments)
     if not outs:
         return kernel(*arguments)  # type: ignore[no-any-return]  # arrays, by the kernel's signature
     return _run_into(definition, kernel, arguments, outs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ from linalg_ext.errors import (
 from linalg_ext.runtime import dtypes
 from linalg_ext.runtime.call_frame import Frame, FrameLayout
 from linalg_ext.runtime.descriptors import address_of, contiguous_strides
+from linalg_ext.runtime.pool import SMALLEST, memory
 
 
 class ResultSlot(Argument):
@@ -40,6 +42,8 @@ class ResultSlot(Argument):
         self.alignment = result.type.element.storage * (vector[-1] if vector else 1)
         # Only ever used where every dimension is known.
         self.shape = tuple(size for size in result.shape if size is not None)
+        nbytes = result.dtype.itemsize * math.prod(self.shape)
+        self._is_large = nbytes >= SMALLEST or bool(vector)
 
     def lay_out(self, layout: FrameLayout, word: int) -> None:
         """Take `word` for the descriptor; sizes and strides are written once."""
@@ -51,8 +55,10 @@ class ResultSlot(Argument):
         """The memory that native code writes: `value` itself where it is laid out so."""
         if value is not None and self.can_be_written_in_place(value):
             return value
-        if not self.vector:
+        if not self._is_large:
             return np.empty(self.shape, self.result.dtype)
+        if not self.vector:
+            return memory.empty(self.shape, self.result.dtype)
         return aligned_empty(self.shape, self.result.dtype, self.alignment)
 
     def write(self, frame: Frame, prepared: Array) -> None:
@@ -148,7 +154,7 @@ def split_out(out: Any, slots: Sequence[ResultSlot], inputs: Sequence[Any]) -> l
 def aligned_empty(shape: tuple[int, ...], dtype: dtypes.DType, alignment: int) -> Array:
     """An array that starts at a multiple of `alignment` bytes."""
     nbytes = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
-    room = np.empty(nbytes + alignment, np.uint8)
+    room = memory.empty((nbytes + alignment,), np.uint8)
     start = -address_of(room) % alignment
     array: Array = room[start : start + nbytes].view(dtype).reshape(shape)
     return array

@@ -23,10 +23,13 @@ class StructuredOp:
 
     Attributes:
         definition: what the op is.
+        known_calls: where the compiler put one, what is asked first: called with the operands and
+            the keywords, it gives the result, or NotImplemented.
     """
 
     def __init__(self, definition: OpDefinition, function: Callable[..., object] | None = None):
         self.definition = definition
+        self.known_calls: Callable[[tuple[Any, ...], dict[str, Any]], Any] | None = None
         self.__name__ = definition.name
         self.__doc__ = definition.doc or None
         if function is not None:
@@ -54,6 +57,10 @@ class StructuredOp:
         Raises:
             ArgumentError: an operand, attribute or keyword does not fit the definition.
         """
+        if self.known_calls is not None:
+            result = self.known_calls(operands, keywords)
+            if result is not NotImplemented:
+                return result
         handle = dispatch.handler(f"call on {kind_of_call(operands, keywords)}")
         return handle(self, operands, keywords)
 

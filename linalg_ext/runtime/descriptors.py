@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,10 +91,38 @@ def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(strides)
 
 
-def address_of(array: np.ndarray[Any, Any]) -> int:
-    """The address of element 0. A third of the cost of `array.ctypes.data`."""
+def _by_interface(array: np.ndarray[Any, Any]) -> int:
     address: int = array.__array_interface__["data"][0]
     return address
+
+
+_word_at = ctypes.c_size_t.from_address
+_DATA = object.__basicsize__
+"""Where the data pointer is in an array: `PyArrayObject_fields` of NumPy's C API puts it first."""
+
+
+def _by_structure(array: np.ndarray[Any, Any]) -> int:
+    return _word_at(id(array) + _DATA).value
+
+
+def _quickest_way() -> Callable[[np.ndarray[Any, Any]], int]:
+    if sys.implementation.name != "cpython":
+        return _by_interface
+    probes: list[np.ndarray[Any, Any]] = [
+        np.empty(3),
+        np.empty((2, 5), np.int8)[1:, ::2],
+        np.empty(0),
+    ]
+    agree = all(_by_structure(probe) == _by_interface(probe) for probe in probes)
+    return _by_structure if agree else _by_interface
+
+
+address_of = _quickest_way()
+"""The address of element 0 of an array.
+
+Read from NumPy's own structure, which its C API publishes, where that is seen to be right: a tenth
+of the cost of `array.__array_interface__`, and each call of a kernel asks it of each array.
+"""
 
 
 def describe(

@@ -1,0 +1,192 @@
+"""The short way into native code: for arrays that it can take as they lie.
+
+Every check is made here that the long way makes, but only as a question. Whatever needs more than
+a yes (a copy, a conversion, a look at interleaved views, an error with its reasons) is answered
+with NotImplemented, and goes the long way.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+from numpy import ndarray
+
+from linalg_ext.compiler.argument import Argument
+from linalg_ext.compiler.arrays import ArrayArgument, StridedArgument
+from linalg_ext.compiler.failures import Failures
+from linalg_ext.compiler.results import ResultSlot
+from linalg_ext.compiler.shared_work import Shared, SharedWork
+from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayout
+from linalg_ext.runtime.descriptors import address_of
+from linalg_ext.runtime.engine import Engine, PackedFunction
+from linalg_ext.runtime.threads import current, run
+
+_READABLE = 0x1 | 0x100
+"""NumPy's flags C_CONTIGUOUS and ALIGNED, as in `array.flags.num`."""
+
+_WRITABLE = _READABLE | 0x400
+"""And WRITEABLE."""
+
+
+class DirectCall:
+    """The short way into one kernel: its arguments and results are arrays of known shapes."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        function: PackedFunction,
+        layout: FrameLayout,
+        arguments: Sequence[ArrayArgument],
+        slots: Sequence[ResultSlot],
+        failures: Failures,
+        shared: SharedWork | None,
+    ) -> None:
+        """Made by `direct_call`."""
+        self._shared = shared
+        self._engine = engine  # which the function must not outlive
+        self._function = function
+        self._layout = layout
+        self._failures = failures
+        self._arity = len(arguments)
+        self._inputs = tuple((argument.shape, argument.dtypes) for argument in arguments)
+        self._written = tuple(at for at, argument in enumerate(arguments) if argument.is_written)
+        self._slots = tuple(slots)
+        self._words = tuple(taking.word for taking in (*arguments, *slots))
+
+    def __call__(self, arrays: tuple[Any, ...], out: Any, threads: int | None = None) -> Any:
+        """The result of a call, or NotImplemented: it has to go the long way.
+
+        `threads` is how many may work on it, by default as many as `lx.threads` says.
+
+        Raises:
+            ExecutionError: the code reported a failure.
+        """
+        if len(arrays) != self._arity:
+            return NotImplemented
+        for array, (shape, dtypes) in zip(arrays, self._inputs):  # noqa: B905  # 0.1 us for strict=
+            if type(array) is not ndarray or array.shape != shape or array.dtype not in dtypes:
+                return NotImplemented
+        if out is not None:
+            if type(out) is not ndarray or len(self._slots) != 1:
+                return NotImplemented
+            (slot,) = self._slots
+            if out.shape != slot.shape or out.dtype not in slot.dtypes:
+                return NotImplemented
+        return self.on_known(arrays, out, threads)
+
+    def on_known(self, arrays: tuple[Any, ...], out: Any, threads: int | None = None) -> Any:
+        """As a call, of arrays whose number, shapes and dtypes are known to be right.
+
+        `out` is an array, of the one result there is, or None.
+        """
+        for array in arrays:
+            if array.flags.num & _READABLE != _READABLE:
+                return NotImplemented
+        addresses = list(map(address_of, arrays))
+        if self._written and not self._may_write(arrays, addresses):
+            return NotImplemented
+        if out is None:
+            results = [slot.prepare(None) for slot in self._slots]
+            addresses += map(address_of, results)
+        else:
+            if out.flags.num & _WRITABLE != _WRITABLE:
+                return NotImplemented
+            # What is contiguous takes one range of addresses, and no other array's may meet it.
+            start = address_of(out)
+            end = start + out.nbytes
+            for array, address in zip(arrays, addresses):  # noqa: B905  # as above
+                if address < end and start < address + array.nbytes:
+                    return NotImplemented
+            addresses.append(start)
+        shared = self._shared and self._shared.for_threads(threads or current())
+        if shared:
+            self._run_shared(shared, addresses)
+        else:
+            frame = self._filled(addresses, 0)
+            try:
+                self._function(ctypes.addressof(frame) + TABLE * WORD)
+                status = frame[STATUS]
+            finally:
+                self._layout.give_back(frame)
+            if status:
+                self._failures.report(status)
+        if out is not None:
+            return out
+        if len(results) == 1:
+            return self._slots[0].finish(results[0], None)
+        if not results:
+            return None
+        return tuple(map(ResultSlot.finish, self._slots, results, [None] * len(results)))
+
+    def _filled(self, addresses: Sequence[int], status: int) -> Frame:
+        frame = self._layout.take()
+        for word, address in zip(self._words, addresses):  # noqa: B905  # as above
+            frame[word] = frame[word + 1] = address
+        frame[STATUS] = status
+        return frame
+
+    def _run_shared(self, shared: Shared, addresses: Sequence[int]) -> None:
+        frames = [self._filled(addresses, number) for number in range(shared.slices)]
+        try:
+            tables = [ctypes.addressof(frame) + TABLE * WORD for frame in frames]
+            run(shared.function, tables, shared.slices)
+            statuses = [frame[STATUS] for frame in frames]
+        finally:
+            for frame in frames:
+                self._layout.give_back(frame)
+        for status in filter(None, statuses):
+            shared.failures.report(status)
+
+    def _may_write(self, arrays: Sequence[Any], addresses: Sequence[int]) -> bool:
+        """Whether what the code writes is writable, and meets no other argument."""
+        ranges = [
+            (address, address + array.nbytes)
+            for array, address in zip(arrays, addresses, strict=True)
+        ]
+        for at in self._written:
+            if not arrays[at].flags.writeable:
+                return False
+            start, end = ranges[at]
+            others = ranges[:at] + ranges[at + 1 :]
+            if any(start < other_end and other_start < end for other_start, other_end in others):
+                return False
+        return True
+
+
+def direct_call(
+    engine: Engine,
+    function: PackedFunction,
+    layout: FrameLayout,
+    arguments: Sequence[Argument],
+    destinations: Sequence[ResultSlot],
+    returned: Sequence[ResultSlot],
+    failures: Failures,
+    shared: SharedWork | None,
+) -> DirectCall | None:
+    """The short way into a kernel; None where it has none.
+
+    Args:
+        engine, function: the code, and the entry in it.
+        layout: of its frames, in which arguments and results have their places.
+        arguments: of the kernel, in order.
+        destinations: the results that are written to memory of the caller.
+        returned: the others.
+        failures: of the kernel.
+        shared: what several threads can share of its work, if anything.
+    """
+    if returned or any(slot.vector for slot in destinations):
+        return None
+    arrays = [
+        argument
+        for argument in arguments
+        if isinstance(argument, ArrayArgument)
+        and not isinstance(argument, StridedArgument)
+        and argument.is_plain
+        and argument.type.is_static
+    ]
+    if len(arrays) != len(arguments):
+        return None
+    slots = sorted(destinations, key=lambda slot: slot.index)
+    return DirectCall(engine, function, layout, arrays, slots, failures, shared)

@@ -1,0 +1,36 @@
+"""What a kernel says when its code reports a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from linalg_ext.errors import ExecutionError, caller_location
+
+_CHECK_FAILED = "ERROR: Runtime op verification failed"
+
+
+class Failures:
+    """The messages behind the statuses of a kernel: of status 1, 2, ... in their order."""
+
+    def __init__(self, name: str, assertions: Sequence[str]) -> None:
+        self._name = name
+        self._assertions = tuple(assertions)
+
+    def report(self, status: int) -> NoReturn:
+        """Raise the error for a status that is not 0.
+
+        Raises:
+            ExecutionError: with the message of the assertion, and the caller's line.
+        """
+        known = 0 < status <= len(self._assertions)
+        message = self._assertions[status - 1] if known else f"status {status}"
+        notes: list[str] = []
+        if message.startswith(_CHECK_FAILED):
+            # Upstream's letter: a heading, the op, "^ what is wrong", "Location: ...".
+            lines = message.splitlines()[1:]
+            message = next((line[2:] for line in lines if line.startswith("^ ")), message)
+            notes = [line for line in lines if not line.startswith("^ ")]
+        raise ExecutionError(
+            f"`{self._name}` stopped: {message}", where=caller_location(), notes=notes
+        )

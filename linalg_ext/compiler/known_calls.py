@@ -1,0 +1,84 @@
+"""The calls of an op that were resolved before: the same dtypes and shapes are the same kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from numpy import ndarray
+
+from linalg_ext.compiler.direct_call import DirectCall
+
+_Key = tuple[object, ...]
+
+
+class KnownCalls:
+    """What an op asks first: has a call like this one been resolved, and to which kernel?"""
+
+    def __init__(self) -> None:
+        self._calls: dict[_Key, DirectCall] = {}
+
+    def __call__(self, operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
+        """The result of a call, or NotImplemented where it is not known or needs a closer look.
+
+        Raises:
+            ExecutionError: the code reported a failure.
+        """
+        try:
+            call = self._calls.get(_key(operands, keywords))
+        except TypeError:  # a list among the keywords, or an array: not to be told by its hash
+            return NotImplemented
+        return NotImplemented if call is None else call.on_known(operands, keywords.get("out"))
+
+    def remember(
+        self,
+        operands: tuple[Any, ...],
+        keywords: Mapping[str, Any],
+        call: DirectCall | None,
+        arguments: Sequence[Any],
+    ) -> None:
+        """Keep how a call was resolved, where the kernel takes the very operands.
+
+        Args:
+            operands, keywords: of the op.
+            call: the short way into the kernel, if there is one.
+            arguments: of the kernel.
+        """
+        if call is None or len(arguments) != len(operands):
+            return
+        if any(a is not b for a, b in zip(arguments, operands, strict=True)):
+            return
+        try:
+            key = _key(operands, keywords)
+            if key:
+                self._calls[key] = call
+        except TypeError:
+            return
+
+
+def _key(operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Key:
+    """All that the resolution of a call looks at; empty where that is more than dtypes and shapes.
+
+    Raises:
+        TypeError: when it is hashed, for a keyword that has no hash.
+    """
+    key: list[object] = []
+    for operand in operands:
+        if type(operand) is not ndarray:
+            return ()
+        key.append(operand.dtype)
+        key.append(operand.shape)
+    for name, value in keywords.items():
+        key.append(name)
+        if name == "out" and value is not None:
+            if type(value) is not ndarray:
+                return ()
+            key.append(value.dtype)
+            key.append(value.shape)
+        else:
+            # 1, 1.0 and True are equal, and not the same to say.
+            key.append(type(value))
+            key.append(value)
+            if type(value) is tuple:
+                key.append(tuple(map(type, value)))
+    return tuple(key)

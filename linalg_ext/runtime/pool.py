@@ -1,0 +1,294 @@
+"""A pool of memory for results: an array's block goes back when the array and its views are dead.
+
+    small results          numpy.empty
+    large ones             an idle block of nearly the size, else a new one (see `blocks`)
+    a large one dies       its block is idle; the blocks idle for longest go beyond the limit
+
+What is handed out is never cleared: it holds what the last owner wrote, or zeros.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.errors import ArgumentError, caller_location
+from linalg_ext.runtime.blocks import AVAILABLE, HUGE_PAGE, Block, rounded
+
+SMALLEST = HUGE_PAGE * 3 // 4
+"""Bytes of the smallest array that gets a block; rounding up then wastes a quarter of it at most.
+
+Below, malloc's own reuse is as quick.
+"""
+
+_SLACK = 8
+"""A block is used again for an array that leaves at most one part in `_SLACK` of it unused."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolStatistics:
+    """The state of a pool, and what it did so far.
+
+    Attributes:
+        used: bytes of the blocks that arrays live in.
+        idle: bytes of the blocks that wait for an array.
+        limit: most bytes that may be idle.
+        mapped: how many blocks were asked of the system.
+        reused: how many arrays got a block that an earlier one had left.
+        unmapped: how many blocks were given back to the system.
+    """
+
+    used: int
+    idle: int
+    limit: int
+    mapped: int
+    reused: int
+    unmapped: int
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [
+                f"results   {self.used / 2**20:.0f} MiB in use, {self.idle / 2**20:.0f} MiB idle "
+                f"of at most {self.limit / 2**20:.0f}",
+                f"blocks    {self.mapped} mapped, {self.reused} used again, "
+                f"{self.unmapped} given back to the system",
+            ]
+        )
+
+
+class ResultPool:
+    """Memory for arrays, reused. Any number of threads may use one pool at once."""
+
+    def __init__(self, limit: int | None = None, *, smallest: int = SMALLEST) -> None:
+        """Make an empty pool.
+
+        Args:
+            limit: most bytes that may be idle; by default an eighth of the machine's memory, 1 GiB
+                at most.
+            smallest: bytes of the smallest array that gets a block.
+        """
+        self._limit = _default_limit() if limit is None else limit
+        self._smallest = smallest
+        self._enabled = AVAILABLE
+        self._reset()
+        os.register_at_fork(after_in_child=_Forget(self))
+
+    @property
+    def enabled(self) -> bool:
+        """Whether large arrays get blocks; set it to False for `numpy.empty` throughout."""
+        return self._enabled
+
+    @enabled.setter
+    def enabled(self, value: bool) -> None:
+        self._enabled = bool(value) and AVAILABLE
+        if not self._enabled:
+            self.clear()
+
+    @property
+    def limit(self) -> int:
+        """Most bytes that may be idle; set it to 0 and nothing outlives its array.
+
+        Raises:
+            ArgumentError: set to what is no number of bytes.
+        """
+        return self._limit
+
+    @limit.setter
+    def limit(self, value: int) -> None:
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise ArgumentError(
+                f"the limit of idle memory is {value!r}",
+                where=caller_location(),
+                expected="a number of bytes: 0 keeps nothing, 1 << 30 at most 1 GiB",
+            )
+        self._limit = value
+        self._tidy()
+
+    def empty(
+        self, shape: tuple[int, ...], dtype: np.typing.DTypeLike = np.float64
+    ) -> np.ndarray[Any, Any]:
+        """A new array of undefined content in row-major order, as `numpy.empty` gives.
+
+        A large one starts at a multiple of the size of a huge page.
+
+        Raises:
+            MemoryError, ValueError: as `numpy.empty` does, for what no memory can hold.
+        """
+        dtype = np.dtype(dtype)
+        nbytes = dtype.itemsize
+        for size in shape:
+            nbytes *= size
+        if nbytes < self._smallest or not self._enabled or dtype.hasobject:
+            return np.empty(shape, dtype)
+        block = self._take(nbytes)
+        if block is None:
+            return np.empty(shape, dtype)
+        # Views of an array refer to what it was made from, not to it: to the loan.
+        memory = np.asarray(_Loan(self, block, nbytes))
+        return memory.view(dtype).reshape(shape)
+
+    def statistics(self) -> PoolStatistics:
+        """What the pool holds and has done."""
+        self._tidy()
+        used = sum(self._lent.copy().values())
+        idle = sum(block.size for block in self._idle.copy())
+        return PoolStatistics(used, idle, self._limit, self._mapped, self._reused, self._unmapped)
+
+    def clear(self) -> None:
+        """Give all idle memory back to the system."""
+        self._tidy(limit=0)
+
+    def __repr__(self) -> str:
+        state = "" if self._enabled else "off: every result is from numpy.empty\n"
+        return state + str(self.statistics())
+
+    def _take(self, nbytes: int) -> Block | None:
+        """A block for `nbytes`, idle until now or new; None where there is no room."""
+        self._tidy()
+        block = None
+        if self._lock.acquire():
+            try:
+                block = self._best_idle(rounded(nbytes))
+                if block is None:
+                    self._mapped += 1
+                else:
+                    self._reused += 1
+            finally:
+                self._lock.release()
+            if self._returned:
+                self._tidy(wait=False)
+        if block is None:
+            try:
+                block = Block(nbytes)
+            except (OSError, OverflowError, ValueError):
+                # Room there may be once the idle blocks are gone; if not, NumPy knows what to say.
+                self.clear()
+                return None
+        self._lent[block.address] = block.size
+        return block
+
+    def _best_idle(self, size: int) -> Block | None:
+        """Remove and return the smallest idle block that is not much too large."""
+        fitting = [
+            (block.size, -at)
+            for at, block in enumerate(self._idle)
+            if size <= block.size <= size + size // _SLACK
+        ]
+        if not fitting:
+            return None
+        # Of equal ones the last to come back: its bytes may still be in a cache.
+        return self._idle.pop(-min(fitting)[1])
+
+    def _give_back(self, block: Block) -> None:
+        """Called when an array dies: anywhere, in any thread, in the midst of a method of ours."""
+        del self._lent[block.address]
+        self._returned.append(block)
+        self._tidy(wait=False)
+
+    def _tidy(self, *, limit: int | None = None, wait: bool = True) -> None:
+        """Make what came back idle, and unmap what is idle beyond the limit.
+
+        Without `wait` it is left to whoever holds the lock, who looks again after releasing it.
+        """
+        dropped: list[Block] = []
+        while self._lock.acquire(wait=wait):
+            try:
+                while self._returned:
+                    block = self._returned.popleft()
+                    block.release()
+                    self._idle.append(block)
+                excess = sum(b.size for b in self._idle) - (self._limit if limit is None else limit)
+                while excess > 0:
+                    dropped.append(self._idle.pop(0))
+                    excess -= dropped[-1].size
+                    self._unmapped += 1
+            finally:
+                self._lock.release()
+            if not self._returned:
+                return
+
+    def _reset(self) -> None:
+        self._lock = _RefusingLock()
+        self._lent: dict[int, int] = {}
+        self._returned: deque[Block] = deque()
+        self._idle: list[Block] = []
+        self._mapped = self._reused = self._unmapped = 0
+
+
+class _RefusingLock:
+    """A lock that says no to the thread that holds it already.
+
+    An array may die while its own thread is in the midst of the pool's work, for the garbage
+    collector runs where it likes: such a thread can neither wait nor go ahead.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._is_held = False
+
+    def acquire(self, *, wait: bool = True) -> bool:
+        if not self._lock.acquire(blocking=wait):
+            return False
+        if self._is_held:
+            self._lock.release()
+            return False
+        self._is_held = True
+        return True
+
+    def release(self) -> None:
+        self._is_held = False
+        self._lock.release()
+
+
+class _Loan:
+    """What an array of the pool is made from; its end is the end of the last view."""
+
+    __slots__ = ("__array_interface__", "_block", "_pool")
+
+    def __init__(self, pool: ResultPool, block: Block, nbytes: int) -> None:
+        self._pool = pool
+        self._block = block
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": (nbytes,),
+            "typestr": "|u1",
+            "data": (block.address, False),
+        }
+
+    def __del__(self) -> None:
+        self._pool._give_back(self._block)
+
+
+class _Forget:
+    """In a forked child: the idle blocks are the parent's, and its lock may be held by no thread.
+
+    Arrays that live on in the child return their blocks to the child's own pool.
+    """
+
+    def __init__(self, pool: ResultPool) -> None:
+        self._pool = weakref.ref(pool)
+
+    def __call__(self) -> None:
+        pool = self._pool()
+        if pool is not None:
+            lent = pool._lent
+            pool._reset()
+            pool._lent = lent
+
+
+def _default_limit() -> int:
+    try:
+        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        machine = 1 << 32
+    return min(machine // 8, 1 << 30)
+
+
+memory = ResultPool()
+"""The pool that the results of all kernels come from."""

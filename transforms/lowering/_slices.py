@@ -1,0 +1,299 @@
+"""How the loops of an entry can be cut into slices that share no memory that is written.
+
+Each op is cut along one of its parallel loops. A buffer that some op writes must be reached through
+that loop alone along one of its axes, the same axis in every op: then a slice reads nothing that
+another slice writes, and slices run side by side, or one after another, without waiting.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from linalg_ext.bindings import ir
+
+_VIEWS = frozenset(
+    {"memref.cast", "memref.collapse_shape", "memref.expand_shape", "memref.subview"}
+)
+_SOURCES = frozenset({"memref.alloc", "memref.get_global"})
+_IGNORED = frozenset({"memref.dealloc", "func.return"})
+
+REDUCTION_DISCOUNT = 16
+"""How many steps of a contraction take the time of one step that moves an element."""
+
+Linear = Mapping[int, int]
+"""The coefficient of each loop in an index."""
+
+
+@dataclass
+class Access:
+    """An operand of an op.
+
+    Attributes:
+        buffer: what it belongs to, by its number.
+        indices: along each axis a sum of loops; None where it is something else.
+    """
+
+    buffer: int
+    indices: tuple[Linear | None, ...]
+    is_written: bool
+
+
+@dataclass
+class Step:
+    """A structured op: its loops and what it reaches.
+
+    Attributes:
+        extents: of each loop.
+        parallel: which loops are.
+        fixed: loops that the body asks the position of.
+    """
+
+    op: Any
+    extents: tuple[int, ...]
+    parallel: frozenset[int]
+    fixed: frozenset[int]
+    accesses: tuple[Access, ...]
+
+    @property
+    def cost(self) -> int:
+        """What it takes, in moved elements."""
+        discount = 1 if len(self.parallel) == len(self.extents) else REDUCTION_DISCOUNT
+        return math.prod(self.extents) // discount
+
+
+@dataclass
+class Work:
+    """The steps of an entry, and the loop that each is cut along.
+
+    Attributes:
+        buffers: what is reached: arguments, constants and allocations.
+        loops: for each step the loop that is cut.
+        axes: for each buffer that is written, by its number, the axis that is cut.
+    """
+
+    steps: list[Step] = field(default_factory=list)
+    buffers: list[Any] = field(default_factory=list)
+    loops: list[int] = field(default_factory=list)
+    axes: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def cost(self) -> int:
+        """What all steps take, in moved elements."""
+        return sum(step.cost for step in self.steps)
+
+    @property
+    def most_slices(self) -> int:
+        """The shortest of the loops that are cut."""
+        return min(step.extents[loop] for step, loop in zip(self.steps, self.loops, strict=True))
+
+
+def find_work(entry: ir.Operation) -> Work | str:
+    """How the work of an entry on buffers can be cut, or why it cannot.
+
+    Args:
+        entry: a func.func of one block: structured ops on memrefs of static shapes, allocations,
+            and scalars.
+    """
+    if len(entry.regions[0].blocks) != 1:
+        return "it branches"
+    work = _read(entry.regions[0].blocks[0])
+    if isinstance(work, str):
+        return work
+    if not work.steps:
+        return "it has no structured op"
+    written = {a.buffer for step in work.steps for a in step.accesses if a.is_written}
+    for number, buffer in enumerate(work.buffers):
+        is_allocated = (
+            not isinstance(buffer.owner, ir.Block) and buffer.owner.name == "memref.alloc"
+        )
+        if is_allocated and number not in written:
+            return "a buffer is read that nothing writes"
+    largest = max(range(len(work.steps)), key=lambda at: work.steps[at].cost)
+    for loop in _candidates(work.steps[largest]):
+        if _assign(work, written, largest, loop):
+            return work
+    return "no loop of its largest op reaches what is written along one axis alone"
+
+
+def _read(block: Any) -> Work | str:
+    work = Work(buffers=[a for a in block.arguments if isinstance(a.type, ir.MemRefType)])
+    roots: list[tuple[Any, int]] = [(value, at) for at, value in enumerate(work.buffers)]
+    viewed: set[int] = set()
+    for op in block.operations:
+        name = op.operation.name
+        if name in _SOURCES:
+            roots.append((op.operation.results[0], len(work.buffers)))
+            work.buffers.append(op.operation.results[0])
+        elif name in _VIEWS:
+            root = _root(roots, op.operation.operands[0])
+            if root is None:
+                return f"{name} is of an unknown buffer"
+            roots.append((op.operation.results[0], root))
+            viewed.add(root)
+        elif name in ("linalg.generic", "memref.copy"):
+            step = _step(op.operation, roots)
+            if isinstance(step, str):
+                return step
+            work.steps.append(step)
+        elif name not in _IGNORED and not name.startswith(("arith.", "math.")):
+            return f"it holds {name}"
+    for step in work.steps:
+        if any(access.is_written and access.buffer in viewed for access in step.accesses):
+            return "a buffer that is written is seen through a view"
+    return work
+
+
+def _step(op: ir.Operation, roots: Sequence[tuple[Any, int]]) -> Step | str:
+    operands = list(op.operands)
+    if op.name == "memref.copy":
+        count, rank = 1, ir.ShapedType(operands[0].type).rank
+        maps: list[Any] = [ir.AffineMap.get_identity(rank)] * 2
+        parallel = frozenset(range(rank))
+    else:
+        segments = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])
+        count = segments[0]
+        maps = [
+            ir.AffineMapAttr(item).value for item in ir.ArrayAttr(op.attributes["indexing_maps"])
+        ]
+        kinds = [str(item) for item in ir.ArrayAttr(op.attributes["iterator_types"])]
+        parallel = frozenset(at for at, kind in enumerate(kinds) if "parallel" in kind)
+    if len(op.results) or _reaches_elsewhere(op):
+        return f"{op.name} reaches buffers that are not its operands"
+    accesses: list[Access] = []
+    extents: dict[int, int] = {}
+    for position, (operand, map_) in enumerate(zip(operands, maps, strict=True)):
+        type_ = operand.type
+        indices = tuple(map(_linear, map_.results))
+        if not isinstance(type_, ir.MemRefType):
+            continue  # a scalar: every slice reads it
+        root = _root(roots, operand)
+        if root is None or not type_.has_static_shape or not _is_strided(type_):
+            return f"{op.name} reaches a buffer of unknown shape or layout"
+        accesses.append(Access(root, indices, position >= count))
+        for axis, index in enumerate(indices):
+            if index is not None and len(index) == 1 and 1 in index.values():
+                extents[next(iter(index))] = type_.get_dim_size(axis)
+    loops = maps[0].n_dims
+    if set(extents) != set(range(loops)):
+        return f"{op.name} has a loop of unknown extent"
+    return Step(
+        op, tuple(extents[d] for d in range(loops)), parallel, _positions(op), tuple(accesses)
+    )
+
+
+def _candidates(step: Step) -> list[int]:
+    return [at for at in range(len(step.extents)) if at in step.parallel and at not in step.fixed]
+
+
+def _assign(work: Work, written: set[int], first: int, loop: int) -> bool:
+    """Cut `first` along `loop`, and every other step as that demands; False where it cannot be."""
+    loops: dict[int, int] = {first: loop}
+    axes: dict[int, int] = {}
+    pending = [first]
+    while pending:
+        at = pending.pop()
+        step = work.steps[at]
+        for access in step.accesses:
+            axis = _axis(access, loops[at])
+            if axis is None:
+                return False
+            if access.buffer not in written:
+                continue
+            if axis < 0 or axes.setdefault(access.buffer, axis) != axis:
+                return False
+            for other, neighbour in enumerate(work.steps):
+                for reached in neighbour.accesses:
+                    if reached.buffer != access.buffer:
+                        continue
+                    index = reached.indices[axis]
+                    if index is None or len(index) != 1 or 1 not in index.values():
+                        return False
+                    demanded = next(iter(index))
+                    if demanded not in _candidates(neighbour):
+                        return False
+                    if other not in loops:
+                        loops[other] = demanded
+                        pending.append(other)
+                    elif loops[other] != demanded:
+                        return False
+    if len(loops) != len(work.steps):
+        return False
+    work.loops = [loops[at] for at in range(len(work.steps))]
+    work.axes = axes
+    return True
+
+
+def _axis(access: Access, loop: int) -> int | None:
+    """The axis that the loop runs along; -1 for none, None where that cannot be cut."""
+    found = -1
+    for axis, index in enumerate(access.indices):
+        if index is None:
+            return None
+        if loop in index:
+            if found >= 0 or index[loop] < 1:
+                return None
+            found = axis
+    if found >= 0 and access.is_written and len(access.indices[found] or {}) != 1:
+        return None
+    return found
+
+
+def _linear(expression: Any) -> Linear | None:
+    """An index as a sum of loops; None where it is none, or has a constant part."""
+    if isinstance(expression, ir.AffineDimExpr):
+        return {expression.position: 1}
+    if isinstance(expression, ir.AffineConstantExpr):
+        return {} if expression.value == 0 else None
+    if isinstance(expression, ir.AffineAddExpr):
+        one, other = _linear(expression.lhs), _linear(expression.rhs)
+        if one is None or other is None:
+            return None
+        return {at: one.get(at, 0) + other.get(at, 0) for at in {**one, **other}}
+    if isinstance(expression, ir.AffineMulExpr) and isinstance(
+        expression.rhs, ir.AffineConstantExpr
+    ):
+        scaled, factor = _linear(expression.lhs), expression.rhs.value
+        return None if scaled is None else {at: c * factor for at, c in scaled.items()}
+    return None
+
+
+def _root(roots: Sequence[tuple[Any, int]], value: Any) -> int | None:
+    return next((number for known, number in roots if known == value), None)
+
+
+def _is_strided(type_: Any) -> bool:
+    try:
+        type_.get_strides_and_offset()
+    except RuntimeError:
+        return False
+    return type_.memory_space is None
+
+
+def _reaches_elsewhere(op: ir.Operation) -> bool:
+    """Whether the body reads memory of its own accord."""
+    found = False
+
+    def visit(inner: Any) -> Any:
+        nonlocal found
+        if inner != op and any(isinstance(v.type, ir.MemRefType) for v in inner.operands):
+            found = True
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+    return found
+
+
+def _positions(op: ir.Operation) -> frozenset[int]:
+    """The loops whose position the body asks."""
+    found: set[int] = set()
+
+    def visit(inner: Any) -> Any:
+        if inner.name == "linalg.index":
+            found.add(ir.IntegerAttr(inner.attributes["dim"]).value)
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+    return frozenset(found)
