@@ -88,6 +88,7 @@ _BUFFERS = (
 _LOOPS = (
     "linalg-ext-lower-strided-copies",
     "linalg-ext-order-loops",
+    "linalg-ext-vectorize-loops",
     "convert-linalg-to-loops",
     "canonicalize",
     "cse",
@@ -99,10 +100,13 @@ _LLVM = (
     "lower-affine",
     "convert-complex-to-standard",
     "math-expand-ops{ops=clampf}",
+    # Before expm1 is expanded for scalars, and once more for what was extended to f32.
+    "linalg-ext-expand-vector-math",
     "linalg-ext-expand-math",
     f"arith-emulate-unsupported-floats{{source-types={_NARROW} target-type=f32}}",
     "math-extend-to-supported-types{target-type=f32}",
     "linalg-ext-expand-narrow-floats",
+    "linalg-ext-expand-vector-math",
     "convert-math-to-funcs{min-width-of-fpowi-exponent=1}",
     "convert-scf-to-cf",
     "inline",
