@@ -163,7 +163,9 @@ def read_nest(op: Any) -> Nest | Left:
             )
         ),
     )
-    return _innermost_obstacle(nest) or _overlap(nest) or nest
+    obstacle = _innermost_obstacle(nest)
+    obstacle = _overlap(nest) if obstacle is None else obstacle
+    return nest if obstacle is None else obstacle
 
 
 def _access(value: Any, map_: Any) -> Access | Left:

@@ -33,6 +33,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 
 from ..lowering._walk import operations
+from ..lowering.lower_strided_copies import replace_copy
 from ._nest_emitter import NestEmitter
 from ._nests import Nest, read_nest
 
@@ -51,6 +52,9 @@ _BETWEEN_NAMES = frozenset(
 def vectorize_loops(module: ir.Operation) -> Report:
     """Lower element-wise ops and reductions on buffers to loops over vectors."""
     report = Report(NAME)
+    for copy in operations(module, {"memref.copy"}):
+        if _is_among_rows(copy):
+            replace_copy(copy)
     generics = operations(module, {"linalg.generic"})
     blocks = list(dict.fromkeys(op.block for op in generics))
     for block in blocks:
@@ -58,6 +62,20 @@ def vectorize_loops(module: ir.Operation) -> Report:
             NestEmitter(run).emit()
             report.changed["linalg.generic"] += len(run)
     return report
+
+
+def _is_among_rows(copy: Any) -> bool:
+    """Whether a copy is of few elements beside what is computed around it, such as sums of rows.
+
+    Such a copy would keep ops apart that may share a loop; a large one is best left to `memcpy`.
+    """
+    rank = copy.operands[0].type.rank
+    return any(
+        isinstance(value.type, ir.MemRefType) and value.type.rank > rank
+        for op in copy.block.operations
+        if op.operation.name == "linalg.generic"
+        for value in op.operation.operands
+    )
 
 
 def _runs(block: Any, report: Report) -> Iterator[list[Nest]]:
