@@ -11,7 +11,11 @@ from ..lowering._elementwise import constant
 from ._collapsing import Collapser
 from ._grouping import Group, partition
 from ._nests import Access, Nest
-from ._vector_loop import VectorLoop, size_of
+from ._streaming import fence
+from ._vector_loop import Member, VectorLoop, size_of
+
+ROWS_AT_ONCE = 8
+"""How many rows are added to one before it goes back to memory."""
 
 
 class NestEmitter:
@@ -22,6 +26,7 @@ class NestEmitter:
         self._block = nests[-1].op.block
         self._shrunk: dict[Any, Any] = {}
         """For an allocation, the smaller one that takes its place."""
+        self._streams = False
 
     def emit(self) -> None:
         """Emit the loops and erase the nests."""
@@ -30,25 +35,67 @@ class NestEmitter:
             # What all loops need stands before this.
             self._anchor = arith.constant(ir.IndexType.get(), 0).owner.operation
             self._collapser = Collapser(self._anchor)
-            self._emit(self._nests, 0, [])
+            self._emit(self._nests, 0, ())
+            if self._streams:
+                fence()
         for nest in reversed(self._nests):
             nest.op.erase()
         self._clean_up()
 
-    def _emit(self, nests: Sequence[Nest], depth: int, ivs: list[Any]) -> None:
+    def _emit(self, nests: Sequence[Nest], depth: int, ivs: tuple[Any, ...]) -> None:
         for group in partition(nests, depth):
             group = self._collapsed(group, depth)
             if group.is_innermost:
-                unused = self._unused(group, depth)
-                VectorLoop(group.nests, depth, ivs, unused=unused).emit()
+                self._emit_vectors(group, depth, [ivs])
                 continue
             members = self._with_rows(group.nests, depth)
-            index = ir.IndexType.get()
             size = size_of(group.nests[0], depth)
-            loop = scf.ForOp(constant(index, 0), size, constant(index, 1))
-            with ir.InsertionPoint(loop.body):
-                self._emit(members, depth + 1, [*ivs, loop.induction_variable])
-                scf.YieldOp([])
+            if self._adds_rows(group, depth):
+                whole = arith.subi(size, arith.remui(size, _index(ROWS_AT_ONCE)))
+                self._emit_loop(members, depth, ivs, (_index(0), whole, ROWS_AT_ONCE))
+                self._emit_loop(members, depth, ivs, (whole, size, 1))
+            else:
+                self._emit_loop(members, depth, ivs, (_index(0), size, 1))
+
+    def _emit_loop(
+        self,
+        nests: Sequence[Nest],
+        depth: int,
+        ivs: tuple[Any, ...],
+        bounds: tuple[Any, Any, int],
+    ) -> None:
+        low, high, step = bounds
+        loop = scf.ForOp(low, high, _index(step))
+        with ir.InsertionPoint(loop.body):
+            at = loop.induction_variable
+            if step == 1:
+                self._emit(nests, depth + 1, (*ivs, at))
+            else:
+                rows = [at, *(arith.addi(at, _index(row)) for row in range(1, step))]
+                group = Group(tuple(nests), is_innermost=True)
+                self._emit_vectors(group, depth + 1, [(*ivs, row) for row in rows])
+            scf.YieldOp([])
+
+    def _emit_vectors(
+        self, group: Group, depth: int, positions: Sequence[tuple[Any, ...]]
+    ) -> None:
+        members = [Member(nest, ivs) for ivs in positions for nest in group.nests]
+        loop = VectorLoop(members, depth, unused=self._unused(group, depth))
+        loop.emit()
+        self._streams |= loop.streams
+
+    def _adds_rows(self, group: Group, depth: int) -> bool:
+        """Whether each round adds a row to the same row: several rounds in one save its way."""
+        (nest, *others) = group.nests
+        if others or nest.rank != depth + 2 or nest.is_parallel[depth]:
+            return False
+        size = nest.static_extent(depth)
+        return (
+            nest.is_parallel[depth + 1]
+            and not nest.has_functions
+            and (size is None or size >= ROWS_AT_ONCE)
+            and all(depth not in access.dims for access in nest.writes)
+        )
 
     def _collapsed(self, group: Group, depth: int) -> Group:
         """The group with as many loops as one as can be, as long as it stays together."""
@@ -177,3 +224,7 @@ def _slice(access: Access, small: Any, axis: int) -> Access:
 def _erase_unused(op: Any) -> None:
     if not any(True for result in op.results for _ in result.uses):
         op.erase()
+
+
+def _index(value: int) -> Any:
+    return constant(ir.IndexType.get(), value)
