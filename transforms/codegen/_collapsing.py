@@ -43,9 +43,7 @@ class Collapser:
             for number, access in enumerate(nest.operands)
             if isinstance(access, Access)
         }
-        return nest.with_accesses(
-            accesses, (*nest.is_parallel[:dim], *nest.is_parallel[dim + 1 :])
-        )
+        return nest.with_accesses(accesses, (*nest.is_parallel[:dim], *nest.is_parallel[dim + 1 :]))
 
     def _access(self, access: Access, dim: int) -> Access:
         dims = [each - 1 if each is not None and each > dim else each for each in access.dims]

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import ir, vector
-
-from ..lowering._elementwise import literal
+from linalg_ext.transforms.lowering._elementwise import literal
 
 _FLOAT_NEUTRAL: Mapping[str, str] = {
     "arith.addf": "-0.0",  # 0 + -0.0 is 0, and -0.0 + -0.0 is -0.0
@@ -19,7 +18,8 @@ _FLOAT_NEUTRAL: Mapping[str, str] = {
     "arith.minnumf": "nan",
 }
 _INTEGER_NEUTRAL = frozenset(
-    f"arith.{name}" for name in "addi muli andi ori xori maxsi minsi maxui minui".split()
+    f"arith.{name}"
+    for name in ["addi", "muli", "andi", "ori", "xori", "maxsi", "minsi", "maxui", "minui"]
 )
 
 

@@ -80,9 +80,7 @@ def _may_share_outer(earlier: Nest, later: Nest, depth: int) -> bool:
         return False
     return all(
         mine.is_same_at(other, depth)
-        for mine, other in _conflicts(
-            (earlier.reads, earlier.writes), (later.reads, later.writes)
-        )
+        for mine, other in _conflicts((earlier.reads, earlier.writes), (later.reads, later.writes))
     )
 
 
@@ -90,7 +88,7 @@ def _may_share_inner(earlier: Nest, later: Nest, depth: int) -> bool:
     """Whether a vector loop may run both, what is before and after it in the nests' order."""
     if earlier.rank <= depth:
         return True  # done before all that follows
-    once, each_round, after = phases(later, depth)
+    once, each_round, _ = phases(later, depth)
     _, earlier_rounds, earlier_after = phases(earlier, depth)
     if later.rank > depth and not same_extent(earlier, later, depth):
         return False
@@ -139,7 +137,10 @@ def _size(memref: Any, axis: int) -> Any:
     if not type_.is_dynamic_dim(axis):
         return type_.get_dim_size(axis)
     owner = memref.owner
-    if not isinstance(owner, ir.Block) and owner.operation.name in ("memref.alloc", "memref.alloca"):
+    if not isinstance(owner, ir.Block) and owner.operation.name in (
+        "memref.alloc",
+        "memref.alloca",
+    ):
         before = sum(type_.is_dynamic_dim(each) for each in range(axis))
         size = owner.operation.operands[before]
         source = size.owner

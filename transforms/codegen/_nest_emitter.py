@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf
+from linalg_ext.transforms.lowering._elementwise import constant
 
-from ..lowering._elementwise import constant
 from ._collapsing import Collapser
 from ._grouping import Group, partition
 from ._nests import Access, Nest
@@ -33,7 +33,7 @@ class NestEmitter:
         last = self._nests[-1].op
         with last.location, ir.InsertionPoint(last):
             # What all loops need stands before this.
-            self._anchor = arith.constant(ir.IndexType.get(), 0).owner.operation
+            self._anchor = _index(0).owner.operation
             self._collapser = Collapser(self._anchor)
             self._emit(self._nests, 0, ())
             if self._streams:
@@ -76,9 +76,7 @@ class NestEmitter:
                 self._emit_vectors(group, depth + 1, [(*ivs, row) for row in rows])
             scf.YieldOp([])
 
-    def _emit_vectors(
-        self, group: Group, depth: int, positions: Sequence[tuple[Any, ...]]
-    ) -> None:
+    def _emit_vectors(self, group: Group, depth: int, positions: Sequence[tuple[Any, ...]]) -> None:
         members = [Member(nest, ivs) for ivs in positions for nest in group.nests]
         loop = VectorLoop(members, depth, unused=self._unused(group, depth))
         loop.emit()
@@ -171,9 +169,7 @@ class NestEmitter:
                 for each in range(type_.rank)
                 if each != axis and type_.is_dynamic_dim(each)
             ]
-            small_type = ir.MemRefType.get(
-                shape, type_.element_type, None, type_.memory_space
-            )
+            small_type = ir.MemRefType.get(shape, type_.element_type, None, type_.memory_space)
             self._shrunk[allocation] = memref.alloc(small_type, sizes, [], alignment=64)
         return self._shrunk[allocation]
 

@@ -20,13 +20,28 @@ from .vector_math.expand_vector_math import EXPANSIONS
 SHORTEST = 4
 """A loop that is known to be shorter is not worth vectors."""
 
-_ELEMENTS = frozenset("f64 f32 f16 bf16 i64 i32 i16 i8".split())
+_ELEMENTS = frozenset(["f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8"])
 _IN_REGISTERS = _ELEMENTS | {"i1"}
 _NARROW_FLOATS = ("f16", "bf16")
 _NATIVE_MATH = frozenset(
     f"math.{name}"
-    for name in "absf absi ceil copysign floor fma isfinite isinf isnan isnormal roundeven rsqrt "
-    "sqrt trunc clampf".split()
+    for name in [
+        "absf",
+        "absi",
+        "ceil",
+        "copysign",
+        "floor",
+        "fma",
+        "isfinite",
+        "isinf",
+        "isnan",
+        "isnormal",
+        "roundeven",
+        "rsqrt",
+        "sqrt",
+        "trunc",
+        "clampf",
+    ]
 )
 _SCALAR_ARITH = frozenset({"arith.scaling_extf", "arith.scaling_truncf"})
 
@@ -158,9 +173,7 @@ def read_nest(op: Any) -> Nest | Left:
         tuple(any(True for _ in argument.uses) for argument in body.arguments),
         tuple(
             combiner_of(argument, value)
-            for argument, value in zip(
-                list(body.arguments)[inputs:], yielded.operands, strict=True
-            )
+            for argument, value in zip(list(body.arguments)[inputs:], yielded.operands, strict=True)
         ),
     )
     obstacle = _innermost_obstacle(nest)

@@ -9,8 +9,17 @@ from linalg_ext.bindings import ir
 
 _VIEWS = frozenset(
     f"memref.{name}"
-    for name in "subview cast collapse_shape expand_shape reinterpret_cast transpose view "
-    "memory_space_cast assume_alignment".split()
+    for name in [
+        "subview",
+        "cast",
+        "collapse_shape",
+        "expand_shape",
+        "reinterpret_cast",
+        "transpose",
+        "view",
+        "memory_space_cast",
+        "assume_alignment",
+    ]
 )
 
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref
+from linalg_ext.transforms.lowering._elementwise import constant
 
-from ..lowering._elementwise import constant
 from ._nests import Access
 from ._vector_registers import last_cache_bytes, vector_bits
 
@@ -31,7 +31,7 @@ def is_streamed(access: Access, lanes: int) -> bool:
     element = type_.element_type.width // 8
     if lanes * element * 8 != vector_bits():
         return False
-    return math.prod(type_.shape) * element > last_cache_bytes()
+    return bool(math.prod(type_.shape) * element > last_cache_bytes())
 
 
 def first_aligned(target: Any, where: Sequence[Any], size: Any) -> Any:
@@ -43,8 +43,8 @@ def first_aligned(target: Any, where: Sequence[Any], size: Any) -> Any:
     index = ir.IndexType.get()
     bytes_ = type_.element_type.width // 8
     strides, offset = type_.get_strides_and_offset()
-    address = memref.extract_aligned_pointer_as_index(target)
-    linear = constant(index, offset)
+    address: Any = memref.extract_aligned_pointer_as_index(target)
+    linear: Any = constant(index, offset)
     for position, stride in zip(where, strides, strict=True):
         linear = arith.addi(linear, arith.muli(position, constant(index, stride)))
     address = arith.addi(address, arith.muli(linear, constant(index, bytes_)))
@@ -58,6 +58,6 @@ def first_aligned(target: Any, where: Sequence[Any], size: Any) -> Any:
 
 
 def fence() -> None:
-    """Have all stores so far done before any that follows: those past the caches are not ordered."""
+    """Have all stores so far done before any that follows; those past the caches lack an order."""
     ordering = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _SEQUENTIALLY_CONSISTENT)
     ir.Operation.create("llvm.fence", attributes={"ordering": ordering})

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf, vector
+from linalg_ext.transforms.lowering._elementwise import constant
 
-from ..lowering._elementwise import constant
 from ._combiners import Combiner
 from ._nests import Access, Nest, widest_bits
 from ._streaming import first_aligned, is_streamed
@@ -128,7 +128,9 @@ class VectorLoop:
         for member in self._members:
             for access in member.nest.writes:
                 if self._is_streamed(access, lanes):
-                    return first_aligned(access.memref, self._indices(member, access, _index(0)), size)
+                    return first_aligned(
+                        access.memref, self._indices(member, access, _index(0)), size
+                    )
         return None
 
     def _is_streamed(self, access: Access, lanes: int) -> bool:

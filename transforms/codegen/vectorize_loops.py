@@ -31,19 +31,30 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.lowering._walk import operations
+from linalg_ext.transforms.lowering.lower_strided_copies import replace_copy
 
-from ..lowering._walk import operations
-from ..lowering.lower_strided_copies import replace_copy
 from ._nest_emitter import NestEmitter
 from ._nests import Nest, read_nest
 
 NAME = "linalg-ext-vectorize-loops"
 
 _BETWEEN = ("arith.", "affine.apply", "index.")
-_BETWEEN_NAMES = frozenset(
+_VIEWS_AND_SIZES = frozenset(
     f"memref.{name}"
-    for name in "alloc alloca dim subview cast collapse_shape expand_shape reinterpret_cast "
-    "get_global extract_strided_metadata transpose".split()
+    for name in (
+        "alloc",
+        "alloca",
+        "cast",
+        "collapse_shape",
+        "dim",
+        "expand_shape",
+        "extract_strided_metadata",
+        "get_global",
+        "reinterpret_cast",
+        "subview",
+        "transpose",
+    )
 )
 """Operations that may stand between nests: they touch no memory's contents."""
 
@@ -90,11 +101,10 @@ def _runs(block: Any, report: Report) -> Iterator[list[Nest]]:
                 run.append(nest)
                 continue
             report.leave(operation.name, nest.reason)
-        elif operation.name.startswith(_BETWEEN) or operation.name in _BETWEEN_NAMES:
+        elif operation.name.startswith(_BETWEEN) or operation.name in _VIEWS_AND_SIZES:
             continue
         if run:
             yield run
         run = []
     if run:
         yield run
-

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, math, vector
-
-from ...lowering._elementwise import Integers, constant, like, literal
+from linalg_ext.transforms.lowering._elementwise import Integers, constant, like, literal
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,9 @@ class Format:
 
 FORMATS = {"f32": Format("f32", 32, 23, 127), "f64": Format("f64", 64, 52, 1023)}
 
-_OLT, _OGT, _OEQ, _OGE = (getattr(arith.CmpFPredicate, each) for each in ("OLT", "OGT", "OEQ", "OGE"))
+_OLT, _OGT, _OEQ, _OGE = (
+    getattr(arith.CmpFPredicate, each) for each in ("OLT", "OGT", "OEQ", "OGE")
+)
 
 
 class Floats:
@@ -143,8 +144,8 @@ class Floats:
     def nearest_integer(self, a: Any, factor: float) -> tuple[Any, Any]:
         """`a * factor` rounded to an integer below 2^(mantissa - 1), as float and as integer.
 
-        Adding 1.5 * 2^mantissa leaves no fraction bits, and the integer in the lowest bits. Unlike a
-        conversion it is defined for NaN: the float is NaN then, the integer any.
+        Adding 1.5 * 2^mantissa leaves no fraction bits, and the integer in the lowest bits. Unlike
+        a conversion it is defined for NaN: the float is NaN then, the integer any.
         """
         shifter = 1.5 * 2.0**self.format.mantissa
         shifted = self.add(a, shifter) if factor == 1 else self.fma(a, factor, shifter)

@@ -10,8 +10,8 @@ import math as numbers
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, math
+from linalg_ext.transforms.lowering._elementwise import constant, like
 
-from ...lowering._elementwise import constant, like
 from ._exponential import _QUOTIENT
 from ._floats import Floats
 from ._logarithm import TAIL, decompose, with_limits
@@ -37,9 +37,7 @@ def powf(x: Any, y: Any) -> Any:
     undefined = arith.andi(is_negative, _not(is_whole))
     result = narrow.select(undefined, narrow.not_a_number, signed)
 
-    at_one = arith.andi(
-        narrow.equal(size, 1), narrow.equal(narrow.absolute(y), narrow.infinity)
-    )
+    at_one = arith.andi(narrow.equal(size, 1), narrow.equal(narrow.absolute(y), narrow.infinity))
     is_one = arith.ori(arith.ori(narrow.equal(y, 0), narrow.equal(x, 1)), at_one)
     return narrow.select(is_one, 1, result)
 

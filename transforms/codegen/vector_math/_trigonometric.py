@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, math, scf, vector
+from linalg_ext.transforms.lowering._elementwise import constant
 
-from ...lowering._elementwise import constant
 from ._floats import Floats
 
 _HALF_PI = {
@@ -73,7 +73,7 @@ def _circular(x: Any, quarters: int, exact: Callable[[Any], Any]) -> Any:
     branch = scf.IfOp(is_any_far, [x.type], has_else=True)
     with ir.InsertionPoint(branch.then_block):
         scf.YieldOp([_one_by_one(x, exact)])
-    with ir.InsertionPoint(branch.else_block):
+    with ir.InsertionPoint(branch.elseRegion.blocks[0]):
         scf.YieldOp([_reduced(floats, x, quarters)])
     return branch.results[0]
 

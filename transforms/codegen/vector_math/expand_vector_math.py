@@ -24,8 +24,8 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.lowering._walk import operations, replace_op
 
-from ...lowering._walk import operations, replace_op
 from ._error_function import erf
 from ._exponential import exp, exp2, expm1
 from ._floats import FORMATS
