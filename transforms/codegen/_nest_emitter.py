@@ -21,7 +21,8 @@ ROWS_AT_ONCE = 8
 class NestEmitter:
     """Replaces consecutive nests of a block by loops, in the place of the last."""
 
-    def __init__(self, nests: Sequence[Nest]) -> None:
+    def __init__(self, nests: Sequence[Nest], vector_bits: int) -> None:
+        self._vector_bits = vector_bits
         self._nests = list(nests)
         self._block = nests[-1].op.block
         self._shrunk: dict[Any, Any] = {}
@@ -78,7 +79,9 @@ class NestEmitter:
 
     def _emit_vectors(self, group: Group, depth: int, positions: Sequence[tuple[Any, ...]]) -> None:
         members = [Member(nest, ivs) for ivs in positions for nest in group.nests]
-        loop = VectorLoop(members, depth, unused=self._unused(group, depth))
+        loop = VectorLoop(
+            members, depth, unused=self._unused(group, depth), vector_bits=self._vector_bits
+        )
         loop.emit()
         self._streams |= loop.streams
 
@@ -138,7 +141,7 @@ class NestEmitter:
             aligned = all(a.key == accesses[0].key and depth in a.dims for a in accesses)
             if written_first and aligned and self._is_private(accesses[0], group.nests):
                 found.add(memory)
-                self._shrunk.setdefault(accesses[0].root.value, memory)
+                self._shrunk.setdefault(accesses[0].root.value, accesses[0].root.value)
         return frozenset(found)
 
     def _is_private(self, access: Access, nests: Sequence[Nest]) -> bool:

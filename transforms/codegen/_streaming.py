@@ -15,12 +15,12 @@ from linalg_ext.bindings import arith, ir, memref
 from linalg_ext.transforms.lowering._elementwise import constant
 
 from ._nests import Access
-from ._vector_registers import last_cache_bytes, vector_bits
+from ._vector_registers import last_cache_bytes
 
 _SEQUENTIALLY_CONSISTENT = 7
 
 
-def is_streamed(access: Access, lanes: int) -> bool:
+def is_streamed(access: Access, lanes: int, vector_bits: int) -> bool:
     """Whether results go past the caches: larger than the last of them, one register at a time."""
     type_ = access.memref.type
     if access.root.kind == "allocation" or not type_.has_static_shape:
@@ -29,12 +29,12 @@ def is_streamed(access: Access, lanes: int) -> bool:
     if any(type_.is_dynamic_stride_or_offset(each) for each in (*strides, offset)):
         return False
     element = type_.element_type.width // 8
-    if lanes * element * 8 != vector_bits():
+    if lanes * element * 8 != vector_bits:
         return False
     return bool(math.prod(type_.shape) * element > last_cache_bytes())
 
 
-def first_aligned(target: Any, where: Sequence[Any], size: Any) -> Any:
+def first_aligned(target: Any, where: Sequence[Any], size: Any, vector_bits: int) -> Any:
     """How many elements after the position `where` an address is a multiple of the vector's bytes.
 
     At most `size`; that, too, where the elements are not aligned to their own size.
@@ -48,7 +48,7 @@ def first_aligned(target: Any, where: Sequence[Any], size: Any) -> Any:
     for position, stride in zip(where, strides, strict=True):
         linear = arith.addi(linear, arith.muli(position, constant(index, stride)))
     address = arith.addi(address, arith.muli(linear, constant(index, bytes_)))
-    lines = constant(index, vector_bits() // 8)
+    lines = constant(index, vector_bits // 8)
     beyond = arith.remui(address, lines)
     missing = arith.remui(arith.subi(lines, beyond), lines)
     head = arith.divui(missing, constant(index, bytes_))

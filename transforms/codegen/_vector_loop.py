@@ -21,7 +21,6 @@ from linalg_ext.transforms.lowering._elementwise import constant
 from ._combiners import Combiner
 from ._nests import Access, Nest, widest_bits
 from ._streaming import first_aligned, is_streamed
-from ._vector_registers import vector_bits
 
 Key = tuple[Any, tuple[Any, ...]]
 """A memref and the positions along its axes: values, but None for 0 and for the vector's own."""
@@ -66,9 +65,18 @@ class VectorLoop:
         members: nests that share loop `depth`, their last; those with fewer loops are done once,
             before it. One nest may stand here several times, at several positions.
         unused: memory that nobody reads but from a register of the same round.
+        vector_bits: of a register.
     """
 
-    def __init__(self, members: Sequence[Member], depth: int, *, unused: frozenset[Any]) -> None:
+    def __init__(
+        self,
+        members: Sequence[Member],
+        depth: int,
+        *,
+        unused: frozenset[Any],
+        vector_bits: int,
+    ) -> None:
+        self._vector_bits = vector_bits
         self._members = members
         self._depth = depth
         self._unused = unused
@@ -111,9 +119,9 @@ class VectorLoop:
 
     def _shape(self, static: int | None) -> tuple[int, int]:
         """How many elements a register holds, and how many registers a round takes."""
-        lanes = max(1, vector_bits() // widest_bits(self._loops))
+        lanes = max(1, self._vector_bits // widest_bits(self._loops))
         functions = any(nest.has_functions for nest in self._loops)
-        unroll = _UNROLL_FUNCTIONS if functions or len(self._loops) > 2 else _UNROLL
+        unroll = _UNROLL_FUNCTIONS if functions else _UNROLL
         if static is None:
             return lanes, unroll
         lanes = min(lanes, 1 << max(0, static - 1).bit_length())
@@ -128,14 +136,13 @@ class VectorLoop:
         for member in self._members:
             for access in member.nest.writes:
                 if self._is_streamed(access, lanes):
-                    return first_aligned(
-                        access.memref, self._indices(member, access, _index(0)), size
-                    )
+                    where = self._indices(member, access, _index(0))
+                    return first_aligned(access.memref, where, size, self._vector_bits)
         return None
 
     def _is_streamed(self, access: Access, lanes: int) -> bool:
         """Whether an access is the one that is written past the caches: one a loop."""
-        if not self._is_row(access) or not is_streamed(access, lanes):
+        if not self._is_row(access) or not is_streamed(access, lanes, self._vector_bits):
             return False
         if any(each.memref == access.memref for nest in self._loops for each in nest.reads):
             return False
@@ -230,7 +237,7 @@ class VectorLoop:
                 kept = value if pass_.mask is None else arith.select(pass_.mask, value, before)
                 yielded.append(kept)
         for (target, _), (value, where) in pass_.stores.items():
-            _store(target, where, value, pass_)
+            self._store(target, where, value, pass_)
         return yielded
 
     def _operand(
@@ -258,6 +265,15 @@ class VectorLoop:
         if access.memref not in self._unused:
             where = self._indices(member, access, pass_.at)
             pass_.stores[key] = pass_.rows[key], where
+
+    def _store(self, target: Any, where: Sequence[Any], value: Any, pass_: _Pass) -> None:
+        if pass_.mask is not None:
+            vector.maskedstore(target, where, pass_.mask, value)
+        elif pass_.streams:
+            aligned = self._vector_bits // 8
+            vector.store(value, target, where, nontemporal=True, alignment=aligned)
+        else:
+            vector.store(value, target, where)
 
     def _key(self, member: Member, access: Access) -> Key:
         places = (*member.ivs, None)
@@ -315,15 +331,6 @@ def _load(source: Any, where: Sequence[Any], pass_: _Pass) -> Any:
     if pass_.mask is None:
         return vector.load(type_, source, where)
     return vector.maskedload(type_, source, where, pass_.mask, constant(type_, 0))
-
-
-def _store(target: Any, where: Sequence[Any], value: Any, pass_: _Pass) -> None:
-    if pass_.mask is not None:
-        vector.maskedstore(target, where, pass_.mask, value)
-    elif pass_.streams:
-        vector.store(value, target, where, nontemporal=True, alignment=vector_bits() // 8)
-    else:
-        vector.store(value, target, where)
 
 
 def _cloned(op: Any, known: Mapping[Any, Any]) -> list[Any]:

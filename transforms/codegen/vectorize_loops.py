@@ -30,10 +30,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from linalg_ext.bindings import ir
+from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.lowering._walk import operations
 from linalg_ext.transforms.lowering.lower_strided_copies import replace_copy
 
+from . import _vector_registers as registers
 from ._nest_emitter import NestEmitter
 from ._nests import Nest, read_nest
 
@@ -60,8 +62,20 @@ _VIEWS_AND_SIZES = frozenset(
 
 
 @module_pass(NAME)
-def vectorize_loops(module: ir.Operation) -> Report:
-    """Lower element-wise ops and reductions on buffers to loops over vectors."""
+def vectorize_loops(module: ir.Operation, *, vector_bits: int = 0) -> Report:
+    """Lower element-wise ops and reductions on buffers to loops over vectors.
+
+    Args:
+        vector_bits: of a register, a power of two from 64 on; 0 for what this machine has.
+
+    Raises:
+        ArgumentError: no such registers.
+    """
+    if vector_bits and (vector_bits < 64 or vector_bits & (vector_bits - 1)):
+        raise ArgumentError(
+            f"{NAME} cannot fill registers of {vector_bits} bits",
+            expected="a power of two from 64 on, or 0 for what this machine has",
+        )
     report = Report(NAME)
     for copy in operations(module, {"memref.copy"}):
         if _is_among_rows(copy):
@@ -70,7 +84,7 @@ def vectorize_loops(module: ir.Operation) -> Report:
     blocks = list(dict.fromkeys(op.block for op in generics))
     for block in blocks:
         for run in list(_runs(block, report)):
-            NestEmitter(run).emit()
+            NestEmitter(run, vector_bits or registers.vector_bits()).emit()
             report.changed["linalg.generic"] += len(run)
     return report
 

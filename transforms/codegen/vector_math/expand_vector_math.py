@@ -1,16 +1,36 @@
 """Expand elementary functions of vectors into arithmetic on vectors.
 
 before:
-    %r = math.tanh %x : vector<16xf32>
+    %r = math.exp %x : vector<16xf32>
 after:
-    %a = math.absf %x : vector<16xf32>
-    %far = arith.cmpf ogt, %a, %ten : vector<16xf32>
-    %b = arith.select %far, %ten, %a : vector<16xi1>, vector<16xf32>
-    ...
-    %d = vector.fma %power, %p, %less : vector<16xf32>       // e^(2|x|) - 1
-    %e = arith.addf %d, %two : vector<16xf32>
-    %q = arith.divf %d, %e : vector<16xf32>
-    %r = math.copysign %q, %x : vector<16xf32>
+    %f0 = arith.cmpf olt, %most, %x : vector<16xf32>         // e^x is infinite beyond
+    %x0 = arith.select %f0, %most, %x : vector<16xi1>, vector<16xf32>
+    %f1 = arith.cmpf ogt, %least, %x0 : vector<16xf32>       // and zero below
+    %b = arith.select %f1, %least, %x0 : vector<16xi1>, vector<16xf32>
+    %s = vector.fma %b, %log2e, %shifter : vector<16xf32>    // x = n ln 2 + r
+    %n = arith.subf %s, %shifter : vector<16xf32>
+    %si = arith.bitcast %s : vector<16xf32> to vector<16xi32>
+    %zi = arith.bitcast %shifter : vector<16xf32> to vector<16xi32>
+    %ni = arith.subi %si, %zi : vector<16xi32>
+    %r0 = vector.fma %n, %ln2_high, %b : vector<16xf32>
+    %e = vector.fma %n, %ln2_low, %r0 : vector<16xf32>
+    %p3 = vector.fma %c4, %e, %c3 : vector<16xf32>           // a polynomial for e^r - 1
+    %p2 = vector.fma %p3, %e, %c2 : vector<16xf32>
+    %p1 = vector.fma %p2, %e, %c1 : vector<16xf32>
+    %p0 = vector.fma %p1, %e, %half : vector<16xf32>
+    %ee = arith.mulf %e, %e : vector<16xf32>
+    %d = vector.fma %ee, %p0, %e : vector<16xf32>
+    %y = arith.addf %d, %one : vector<16xf32>
+    %h = arith.shrsi %ni, %i1 : vector<16xi32>               // times 2^n, in two steps
+    %l = arith.subi %ni, %h : vector<16xi32>
+    %hb = arith.addi %h, %bias : vector<16xi32>
+    %hs = arith.shli %hb, %i23 : vector<16xi32>
+    %hf = arith.bitcast %hs : vector<16xi32> to vector<16xf32>
+    %yh = arith.mulf %y, %hf : vector<16xf32>
+    %lb = arith.addi %l, %bias : vector<16xi32>
+    %ls = arith.shli %lb, %i23 : vector<16xi32>
+    %lf = arith.bitcast %ls : vector<16xi32> to vector<16xf32>
+    %r = arith.mulf %yh, %lf : vector<16xf32>
 
 Upstream's way down calls the C library for each element: some tens of times slower. On f32: exp,
 exp2, expm1, log, log2, log10, log1p, tanh, erf, sin, cos and powf; on f64 the same without erf and
