@@ -1,1 +1,1 @@
-"""Code made from plans: what a structured op becomes where loops alone would be slow."""
+"""From structured ops to code for the machine at hand: vectors, tiles, packed panels."""

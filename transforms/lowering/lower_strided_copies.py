@@ -40,7 +40,7 @@ def lower_strided_copies(module: ir.Operation) -> Report:
         report.matched[copy.name] += 1
         if not _is_block_copy(copy):
             report.changed[copy.name] += 1
-            _replace(copy)
+            replace_copy(copy)
     return report
 
 
@@ -62,7 +62,8 @@ def _has_identity_layout(type_: ir.MemRefType) -> bool:
     return bool(plain == type_)
 
 
-def _replace(copy: Any) -> None:
+def replace_copy(copy: Any) -> None:
+    """Put a linalg.generic in the place of a copy."""
     source, target = copy.operands
     rank = source.type.rank
     with copy.location, ir.InsertionPoint(copy):

@@ -40,6 +40,9 @@ from ._walk import operations
 
 NAME = "linalg-ext-order-loops"
 
+STRIDED = 4
+"""How much an access in other than unit steps weighs against one in unit steps."""
+
 SHORT = 4
 """A loop of fewer rounds than this is not worth being innermost."""
 
@@ -108,7 +111,7 @@ def _score(op: Any, maps: Sequence[Any], dim: int) -> int:
         step = _step(operand.type, map_, dim)
         weight = 2 if number >= _input_count(op) else 1
         if step != 0:
-            score += weight if step == 1 else -weight
+            score += weight if step == 1 else -STRIDED * weight
     return score
 
 

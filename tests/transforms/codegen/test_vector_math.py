@@ -1,0 +1,247 @@
+"""Elementary functions on vectors: their largest errors, and their limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from examples import check_example, examples
+from kernels import kernel
+from linalg_ext.module import Module
+from linalg_ext.transforms.codegen.vector_math import expand_vector_math as file
+
+LANES = 16
+DTYPES: dict[str, Any] = {"f32": np.float32, "f64": np.float64}
+INTEGERS: dict[str, Any] = {"f32": np.int32, "f64": np.int64}
+
+REFERENCES: dict[str, Callable[[Any], Any]] = {
+    "cos": np.cos,
+    "erf": np.vectorize(math.erf, otypes=[np.float64]),
+    "exp": np.exp,
+    "exp2": np.exp2,
+    "expm1": np.expm1,
+    "log": np.log,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "log2": np.log2,
+    "sin": np.sin,
+    "tanh": np.tanh,
+}
+STATED = {
+    "cos": 2,
+    "erf": 2,
+    "exp": 1.25,
+    "exp2": 1.25,
+    "expm1": 2,
+    "log": 2,
+    "log10": 3,
+    "log1p": 2,
+    "log2": 3,
+    "powf": 1,
+    "sin": 2,
+    "tanh": 3,
+}
+"""The largest error that the files state, in ulp."""
+
+CASES = [(name, "f32") for name in REFERENCES]
+CASES += [(name, "f64") for name in REFERENCES if name != "erf"]
+
+GIVEN = """
+most dense<89.0> : vector<16xf32>
+least dense<-104.0> : vector<16xf32>
+log2e dense<1.44269502> : vector<16xf32>
+shifter dense<0x4B400000> : vector<16xf32>
+ln2_high dense<-0.693147122> : vector<16xf32>
+ln2_low dense<-5.76999888E-8> : vector<16xf32>
+c4 dense<0.00139269268> : vector<16xf32>
+c3 dense<0.00836377404> : vector<16xf32>
+c2 dense<0.0416665487> : vector<16xf32>
+c1 dense<0.166665733> : vector<16xf32>
+half dense<0.5> : vector<16xf32>
+one dense<1.0> : vector<16xf32>
+i1 dense<1> : vector<16xi32>
+bias dense<127> : vector<16xi32>
+i23 dense<23> : vector<16xi32>
+"""
+
+
+def test_the_example() -> None:
+    type_ = "vector<16xf32>"
+    around = f"func.func @f(%x: {type_}) -> {type_} {{\n{{}}\nreturn %r : {type_}\n}}"
+    check_example(file.expand_vector_math, examples(file)[0], around=around, given=GIVEN)
+
+
+@cache
+def on_vectors(name: str, element: str, operands: int = 1) -> Any:
+    """A kernel that applies a function to whole vectors of its arguments, into the last."""
+    type_, row = f"memref<?x{element}>", f"vector<{LANES}x{element}>"
+    arguments = "".join(f"%a{i}: {type_}, " for i in range(operands))
+    loads = "\n".join(f"%x{i} = vector.load %a{i}[%j] : {type_}, {row}" for i in range(operands))
+    return kernel(
+        f"""
+        func.func @f({arguments}%o: {type_}) {{
+          %c0 = arith.constant 0 : index
+          %step = arith.constant {LANES} : index
+          %n = memref.dim %o, %c0 : {type_}
+          scf.for %j = %c0 to %n step %step {{
+            {loads}
+            %r = math.{name} {", ".join(f"%x{i}" for i in range(operands))} : {row}
+            vector.store %r, %o[%j] : {type_}, {row}
+          }}
+          return
+        }}""",
+        opt_level=1,
+    )
+
+
+def applied(name: str, *arrays: Any) -> Any:
+    """The function of arrays of any length."""
+    size = arrays[0].size
+    padded = [np.pad(array, (0, -size % LANES)) for array in arrays]
+    out = np.empty_like(padded[0])
+    element = "f32" if out.dtype == np.float32 else "f64"
+    on_vectors(name, element, len(arrays))(*padded, out)
+    return out[:size]
+
+
+def inputs(element: str) -> Any:
+    """Numbers of every exponent and sign, of each range that a function cares for, and odd ones."""
+    dtype, integer = DTYPES[element], INTEGERS[element]
+    rng = np.random.default_rng(0)
+    info = np.iinfo(integer)
+    bits = rng.integers(info.min, info.max, 1 << 18, dtype=integer, endpoint=True)
+    finite = np.finfo(dtype)
+    exponents = np.ldexp(np.ones(1), np.arange(finite.minexp - finite.nmant, finite.maxexp))
+    ranges = [rng.uniform(-size, size, 1 << 15) for size in (0.5, 1, 2, 4, 10, 100, 800, 3e4)]
+    near_one = 1 + rng.normal(0, 1e-3, 1 << 14)
+    quarters = np.arange(-4000, 4000) * (np.pi / 4)
+    tiny = [finite.tiny, finite.smallest_subnormal, np.nextafter(finite.tiny, dtype(0))]
+    odd = [0, 1, 2, 0.5, np.inf, np.nan, finite.max, *tiny, 88.72284, 89, 104, 709.78271289, 746]
+    parts = [exponents, 3 * exponents[:-2], *ranges, near_one, quarters, odd]
+    positive = np.concatenate([np.asarray(part, dtype) for part in parts])
+    return np.concatenate([bits.view(dtype), positive, -positive])
+
+
+def errors(actual: Any, exact: Any) -> Any:
+    """Distances to the exact values, in units in the last place of `actual`'s format."""
+    dtype = actual.dtype
+    rounded = exact.astype(dtype)
+    alike = (np.isnan(actual) & np.isnan(rounded)) | (actual == rounded)
+    unit = np.spacing(np.abs(rounded)).astype(np.longdouble)
+    distance = np.abs(actual.astype(np.longdouble) - exact) / unit
+    distance = np.where(alike & ~np.isfinite(rounded), 0, distance)
+    return np.where(np.isnan(distance), np.inf, distance)
+
+
+@pytest.mark.parametrize(("name", "element"), CASES)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_errors_and_limits(name: str, element: str) -> None:
+    x = inputs(element)
+    wide = x.astype(np.float64 if element == "f32" else np.longdouble)
+    if name == "erf":
+        wide = np.where(np.isnan(wide), np.nan, wide)
+    actual = applied(name, x)
+    exact = REFERENCES[name](wide).astype(np.longdouble)
+    found = errors(actual, exact)
+    worst = found.argmax()
+    assert found[worst] <= STATED[name], f"{name}({x[worst]!r}) = {actual[worst]!r}"
+    sure = ~np.isnan(actual)
+    np.testing.assert_array_equal(np.signbit(actual)[sure], np.signbit(exact)[sure])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_powers() -> None:
+    rng = np.random.default_rng(1)
+    odd = [0, 1, 2, 3, 0.5, 1.5, np.inf, np.nan, 1e-45, 1.1754944e-38, 3e38, 1e30]
+    odd += [16777215, 16777216, 33554432, 8388607.5]
+    both = np.array([*odd, *(-each for each in odd)], np.float32)
+    size = 1 << 16
+    bits = rng.integers(-(2**31), 2**31 - 1, (2, size), dtype=np.int32).view(np.float32)
+    x = [np.repeat(both, both.size), bits[0], 10 ** rng.uniform(-38, 38, size)]
+    y = [np.tile(both, both.size), bits[1], rng.uniform(-40, 40, size)]
+    x += [1 + rng.normal(0, 1e-3, size), -np.abs(rng.normal(0, 3, size))]
+    y += [rng.normal(0, 3e4, size), rng.integers(-30, 30, size)]
+    base, exponent = (np.concatenate(each).astype(np.float32) for each in (x, y))
+    actual = applied("powf", base, exponent)
+    exact = np.power(base.astype(np.longdouble), exponent.astype(np.longdouble))
+    found = errors(actual, exact)
+    worst = found.argmax()
+    assert found[worst] <= STATED["powf"], f"{base[worst]!r} ** {exponent[worst]!r}"
+    sure = ~np.isnan(actual)
+    np.testing.assert_array_equal(np.signbit(actual)[sure], np.signbit(exact)[sure])
+
+
+@pytest.mark.parametrize("element", ["f32", "f64"])
+def test_far_angles_in_one_lane_do_not_spoil_the_others(element: str) -> None:
+    x = np.linspace(-3, 3, LANES).astype(DTYPES[element])
+    for lane in (0, 7, LANES - 1):
+        far = x.copy()
+        far[lane] = 1e30
+        expected = np.sin(far.astype(np.longdouble))
+        assert errors(applied("sin", far), expected).max() <= STATED["sin"]
+
+
+def test_rows_of_rows() -> None:
+    text = """
+    func.func @f(%a: memref<2x8xf32>, %o: memref<2x8xf32>) {
+      %c0 = arith.constant 0 : index
+      %zero = arith.constant 0.0 : f32
+      %x = vector.transfer_read %a[%c0, %c0], %zero : memref<2x8xf32>, vector<2x8xf32>
+      %r = math.tanh %x : vector<2x8xf32>
+      vector.transfer_write %r, %o[%c0, %c0] : vector<2x8xf32>, memref<2x8xf32>
+      return
+    }"""
+    a = np.linspace(-2, 2, 16, dtype=np.float32).reshape(2, 8)
+    out = np.empty_like(a)
+    kernel(text)(a, out)
+    np.testing.assert_allclose(out, np.tanh(a), rtol=5e-7)
+
+
+def test_what_is_left() -> None:
+    module = Module.parse(
+        """
+        func.func @f(%s: f32, %h: vector<8xf16>, %d: vector<8xf64>, %t: vector<2x8xf32>)
+            -> (f32, vector<8xf16>, vector<8xf64>, vector<2x8xf32>) {
+          %0 = math.exp %s : f32
+          %1 = math.exp %h : vector<8xf16>
+          %2 = math.erf %d : vector<8xf64>
+          %3 = math.sin %t : vector<2x8xf32>
+          return %0, %1, %2, %3 : f32, vector<8xf16>, vector<8xf64>, vector<2x8xf32>
+        }""",
+        trusted=True,
+    )
+    before = str(module)
+    report = file.expand_vector_math(module)
+    assert not report
+    assert str(module) == before
+    reasons = set.union(*report.left.values())
+    assert reasons == {
+        "elements of f16",
+        "no expansion for f64",
+        "a vector of another rank than 1",
+    }
+
+
+@pytest.mark.parametrize("element", ["f16", "bf16"])
+def test_narrow_formats_go_by_way_of_f32(element: str) -> None:
+    text = f"""
+    func.func @f(%a: memref<16x{element}>, %o: memref<16x{element}>) {{
+      %c0 = arith.constant 0 : index
+      %x = vector.load %a[%c0] : memref<16x{element}>, vector<16x{element}>
+      %r = math.tanh %x : vector<16x{element}>
+      vector.store %r, %o[%c0] : memref<16x{element}>, vector<16x{element}>
+      return
+    }}"""
+    dtype: Any = np.float16 if element == "f16" else ml_dtypes.bfloat16
+    a = np.linspace(-2, 2, 16).astype(dtype)
+    out = np.empty_like(a)
+    run = kernel(text)
+    run(a, out)
+    np.testing.assert_array_equal(out, np.tanh(a.astype(np.float64)).astype(dtype))
+    assert "tanhf" not in run.as_text("llvm")

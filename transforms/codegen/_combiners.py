@@ -1,0 +1,96 @@
+"""How a reduction combines two values, and what it starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from linalg_ext.bindings import ir, vector
+from linalg_ext.transforms.lowering._elementwise import literal
+
+_FLOAT_NEUTRAL: Mapping[str, str] = {
+    "arith.addf": "-0.0",  # 0 + -0.0 is 0, and -0.0 + -0.0 is -0.0
+    "arith.mulf": "1.0",
+    "arith.maximumf": "-inf",
+    "arith.minimumf": "inf",
+    "arith.maxnumf": "nan",
+    "arith.minnumf": "nan",
+}
+_INTEGER_NEUTRAL = frozenset(
+    f"arith.{name}"
+    for name in ["addi", "muli", "andi", "ori", "xori", "maxsi", "minsi", "maxui", "minui"]
+)
+
+
+@dataclass(frozen=True)
+class Combiner:
+    """An associative operation, by the name of its op."""
+
+    name: str
+
+    def __call__(self, a: Any, b: Any) -> Any:
+        """The op on two values of one type, scalars or vectors."""
+        return ir.Operation.create(self.name, results=[a.type], operands=[a, b]).results[0]
+
+    def neutral(self, type_: Any) -> Any:
+        """What leaves any other value as it is, in every element where `type_` is a vector."""
+        element = type_.element_type if isinstance(type_, ir.VectorType) else type_
+        return literal(type_, self._neutral(element))
+
+    def all_of(self, value: Any, lanes: int) -> Any:
+        """The elements of a vector combined to `lanes` of them, halves with halves."""
+        while value.type.shape[0] > lanes:
+            half = value.type.shape[0] // 2
+            type_ = ir.VectorType.get([half], value.type.element_type)
+            low, high = (
+                vector.extract_strided_slice(type_, value, [start], [half], [1])
+                for start in (0, half)
+            )
+            value = self(low, high)
+        return value
+
+    def _neutral(self, element: Any) -> str:
+        if isinstance(element, ir.FloatType):
+            text = _FLOAT_NEUTRAL[self.name]
+            return _SPECIAL[text][str(element)] if text in _SPECIAL else text
+        top = 1 << (element.width - 1)
+        return str(
+            {
+                "arith.addi": 0,
+                "arith.muli": 1,
+                "arith.andi": -1,
+                "arith.ori": 0,
+                "arith.xori": 0,
+                "arith.maxsi": -top,
+                "arith.minsi": top - 1,
+                "arith.maxui": 0,
+                "arith.minui": -1,
+            }[self.name]
+        )
+
+
+_ROUNDED_EACH_STEP = ("f16", "bf16")
+"""In these formats another order is another sum: too few digits to hide it."""
+
+_SPECIAL = {
+    "-inf": {"f64": "0xFFF0000000000000", "f32": "0xFF800000"},
+    "inf": {"f64": "0x7FF0000000000000", "f32": "0x7F800000"},
+    "nan": {"f64": "0x7FF8000000000000", "f32": "0x7FC00000"},
+}
+
+
+def combiner_of(argument: Any, yielded: Any) -> Combiner | None:
+    """How a body combines the old value of an output with the new; None where it does otherwise."""
+    owner = yielded.owner
+    if isinstance(owner, ir.Block) or len(list(argument.uses)) != 1:
+        return None
+    op = owner.operation
+    type_ = op.results[0].type
+    if str(type_) in _ROUNDED_EACH_STEP or str(type_) == "i1":
+        return None
+    if op.name == "math.fma":
+        return Combiner("arith.addf") if op.operands[2] == argument else None
+    if op.name in _FLOAT_NEUTRAL or op.name in _INTEGER_NEUTRAL:
+        return Combiner(op.name) if argument in list(op.operands) else None
+    return None

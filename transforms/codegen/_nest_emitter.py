@@ -1,0 +1,229 @@
+"""From nests to loops: what is shared, what is collapsed, what shrinks to a row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from linalg_ext.bindings import arith, ir, memref, scf
+from linalg_ext.transforms.lowering._elementwise import constant
+
+from ._collapsing import Collapser
+from ._grouping import Group, partition
+from ._nests import Access, Nest
+from ._streaming import fence
+from ._vector_loop import Member, VectorLoop, size_of
+
+ROWS_AT_ONCE = 8
+"""How many rows are added to one before it goes back to memory."""
+
+
+class NestEmitter:
+    """Replaces consecutive nests of a block by loops, in the place of the last."""
+
+    def __init__(self, nests: Sequence[Nest], vector_bits: int) -> None:
+        self._vector_bits = vector_bits
+        self._nests = list(nests)
+        self._block = nests[-1].op.block
+        self._shrunk: dict[Any, Any] = {}
+        """For an allocation, the smaller one that takes its place."""
+        self._streams = False
+
+    def emit(self) -> None:
+        """Emit the loops and erase the nests."""
+        last = self._nests[-1].op
+        with last.location, ir.InsertionPoint(last):
+            # What all loops need stands before this.
+            self._anchor = _index(0).owner.operation
+            self._collapser = Collapser(self._anchor)
+            self._emit(self._nests, 0, ())
+            if self._streams:
+                fence()
+        for nest in reversed(self._nests):
+            nest.op.erase()
+        self._clean_up()
+
+    def _emit(self, nests: Sequence[Nest], depth: int, ivs: tuple[Any, ...]) -> None:
+        for group in partition(nests, depth):
+            group = self._collapsed(group, depth)
+            if group.is_innermost:
+                self._emit_vectors(group, depth, [ivs])
+                continue
+            members = self._with_rows(group.nests, depth)
+            size = size_of(group.nests[0], depth)
+            if self._adds_rows(group, depth):
+                whole = arith.subi(size, arith.remui(size, _index(ROWS_AT_ONCE)))
+                self._emit_loop(members, depth, ivs, (_index(0), whole, ROWS_AT_ONCE))
+                self._emit_loop(members, depth, ivs, (whole, size, 1))
+            else:
+                self._emit_loop(members, depth, ivs, (_index(0), size, 1))
+
+    def _emit_loop(
+        self,
+        nests: Sequence[Nest],
+        depth: int,
+        ivs: tuple[Any, ...],
+        bounds: tuple[Any, Any, int],
+    ) -> None:
+        low, high, step = bounds
+        loop = scf.ForOp(low, high, _index(step))
+        with ir.InsertionPoint(loop.body):
+            at = loop.induction_variable
+            if step == 1:
+                self._emit(nests, depth + 1, (*ivs, at))
+            else:
+                rows = [at, *(arith.addi(at, _index(row)) for row in range(1, step))]
+                group = Group(tuple(nests), is_innermost=True)
+                self._emit_vectors(group, depth + 1, [(*ivs, row) for row in rows])
+            scf.YieldOp([])
+
+    def _emit_vectors(self, group: Group, depth: int, positions: Sequence[tuple[Any, ...]]) -> None:
+        members = [Member(nest, ivs) for ivs in positions for nest in group.nests]
+        loop = VectorLoop(
+            members, depth, unused=self._unused(group, depth), vector_bits=self._vector_bits
+        )
+        loop.emit()
+        self._streams |= loop.streams
+
+    def _adds_rows(self, group: Group, depth: int) -> bool:
+        """Whether each round adds a row to the same row: several rounds in one save its way."""
+        (nest, *others) = group.nests
+        if others or nest.rank != depth + 2 or nest.is_parallel[depth]:
+            return False
+        size = nest.static_extent(depth)
+        return (
+            nest.is_parallel[depth + 1]
+            and not nest.has_functions
+            and (size is None or size >= ROWS_AT_ONCE)
+            and all(depth not in access.dims for access in nest.writes)
+        )
+
+    def _collapsed(self, group: Group, depth: int) -> Group:
+        """The group with as many loops as one as can be, as long as it stays together."""
+        while not group.is_innermost:
+            nests = self._collapser.collapsed(group.nests, depth)
+            if nests is None:
+                break
+            groups = partition(nests, depth)
+            if len(groups) > 1:
+                break
+            (group,) = groups
+        return group
+
+    def _with_rows(self, nests: Sequence[Nest], depth: int) -> list[Nest]:
+        """The nests with each buffer that only they use cut down to what one round needs."""
+        changed = list(nests)
+        for memory, accesses in _by_memref(nests).items():
+            axis = _sliced_axis(accesses, depth)
+            if axis is None or not self._is_private(accesses[0], nests):
+                continue
+            small = self._shrink(memory, axis, accesses[0].root.value)
+            for number, nest in enumerate(changed):
+                changed[number] = nest.with_accesses(
+                    {
+                        at: _slice(access, small, axis)
+                        for at, access in enumerate(nest.operands)
+                        if isinstance(access, Access) and access.memref == memory
+                    },
+                    nest.is_parallel,
+                )
+        return changed
+
+    def _unused(self, group: Group, depth: int) -> frozenset[Any]:
+        """Memory whose elements never leave the registers of one round."""
+        found: set[Any] = set()
+        for memory, accesses in _by_memref(group.nests).items():
+            written_first = next(
+                memory not in [each.memref for each in nest.reads]
+                for nest in group.nests
+                if any(each.memref == memory for each in nest.accesses)
+            )
+            aligned = all(a.key == accesses[0].key and depth in a.dims for a in accesses)
+            if written_first and aligned and self._is_private(accesses[0], group.nests):
+                found.add(memory)
+                self._shrunk.setdefault(accesses[0].root.value, accesses[0].root.value)
+        return frozenset(found)
+
+    def _is_private(self, access: Access, nests: Sequence[Nest]) -> bool:
+        """Whether nobody but these nests uses the memory behind an access."""
+        memory = access.root.value
+        if access.root.kind != "allocation" or memory.owner.operation.name != "memref.alloc":
+            return False
+        if memory.owner.operation.block != self._block:
+            return False
+        allowed = [*(nest.op for nest in nests), *self._collapser.views]
+        return all(
+            use.owner.operation in allowed or use.owner.operation.name == "memref.dealloc"
+            for use in memory.uses
+        ) and not any(
+            access.root.value == other.root.value and access.memref != other.memref
+            for nest in nests
+            for other in nest.accesses
+        )
+
+    def _shrink(self, memory: Any, axis: int, allocation: Any) -> Any:
+        """A buffer as `memory` with one element along `axis`."""
+        type_ = memory.type
+        shape = list(type_.shape)
+        shape[axis] = 1
+        with ir.InsertionPoint(self._anchor):
+            sizes = [
+                memref.dim(memory, constant(ir.IndexType.get(), each))
+                for each in range(type_.rank)
+                if each != axis and type_.is_dynamic_dim(each)
+            ]
+            small_type = ir.MemRefType.get(shape, type_.element_type, None, type_.memory_space)
+            self._shrunk[allocation] = memref.alloc(small_type, sizes, [], alignment=64)
+        return self._shrunk[allocation]
+
+    def _clean_up(self) -> None:
+        """Give back the smaller buffers where the larger ones were; erase what nobody uses."""
+        for view in reversed(self._collapser.views):
+            _erase_unused(view)
+        for allocation, small in self._shrunk.items():
+            releases = [
+                use.owner.operation
+                for use in allocation.uses
+                if use.owner.operation.name == "memref.dealloc"
+            ]
+            if all(use.owner.operation in releases for use in allocation.uses):
+                self._release(allocation, small, releases)
+
+    def _release(self, allocation: Any, small: Any, releases: Sequence[Any]) -> None:
+        is_used = small != allocation and any(True for _ in small.uses)
+        for release in releases:
+            if is_used:
+                with release.location, ir.InsertionPoint(release):
+                    memref.dealloc(small)
+            release.erase()
+        _erase_unused(allocation.owner.operation)
+        if small != allocation:
+            _erase_unused(small.owner.operation)
+
+
+def _by_memref(nests: Sequence[Nest]) -> dict[Any, list[Access]]:
+    found: dict[Any, list[Access]] = {}
+    for nest in nests:
+        for access in nest.accesses:
+            found.setdefault(access.memref, []).append(access)
+    return found
+
+
+def _sliced_axis(accesses: Sequence[Access], dim: int) -> int | None:
+    """The axis that loop `dim` indexes in all accesses of a memref."""
+    axes = {access.dims.index(dim) if dim in access.dims else None for access in accesses}
+    return axes.pop() if len(axes) == 1 else None
+
+
+def _slice(access: Access, small: Any, axis: int) -> Access:
+    dims = (*access.dims[:axis], None, *access.dims[axis + 1 :])
+    return Access(small, dims, access.root)
+
+
+def _erase_unused(op: Any) -> None:
+    if not any(True for result in op.results for _ in result.uses):
+        op.erase()
+
+
+def _index(value: int) -> Any:
+    return constant(ir.IndexType.get(), value)

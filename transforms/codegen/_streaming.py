@@ -1,0 +1,63 @@
+"""Stores past the caches, for results that no cache would hold until they are read again.
+
+A store to a line that is not in a cache reads the line first; a non-temporal store of whole lines
+does not, and leaves the caches to the inputs. Source: U. Drepper, What Every Programmer Should Know
+About Memory, 2007, section 6.1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from linalg_ext.bindings import arith, ir, memref
+from linalg_ext.transforms.lowering._elementwise import constant
+
+from ._nests import Access
+from ._vector_registers import last_cache_bytes
+
+_SEQUENTIALLY_CONSISTENT = 7
+
+
+def is_streamed(access: Access, lanes: int, vector_bits: int) -> bool:
+    """Whether results go past the caches: larger than the last of them, one register at a time."""
+    type_ = access.memref.type
+    if access.root.kind == "allocation" or not type_.has_static_shape:
+        return False
+    strides, offset = type_.get_strides_and_offset()
+    if any(type_.is_dynamic_stride_or_offset(each) for each in (*strides, offset)):
+        return False
+    element = type_.element_type.width // 8
+    if lanes * element * 8 != vector_bits:
+        return False
+    return bool(math.prod(type_.shape) * element > last_cache_bytes())
+
+
+def first_aligned(target: Any, where: Sequence[Any], size: Any, vector_bits: int) -> Any:
+    """How many elements after the position `where` an address is a multiple of the vector's bytes.
+
+    At most `size`; that, too, where the elements are not aligned to their own size.
+    """
+    type_ = target.type
+    index = ir.IndexType.get()
+    bytes_ = type_.element_type.width // 8
+    strides, offset = type_.get_strides_and_offset()
+    address: Any = memref.extract_aligned_pointer_as_index(target)
+    linear: Any = constant(index, offset)
+    for position, stride in zip(where, strides, strict=True):
+        linear = arith.addi(linear, arith.muli(position, constant(index, stride)))
+    address = arith.addi(address, arith.muli(linear, constant(index, bytes_)))
+    lines = constant(index, vector_bits // 8)
+    beyond = arith.remui(address, lines)
+    missing = arith.remui(arith.subi(lines, beyond), lines)
+    head = arith.divui(missing, constant(index, bytes_))
+    odd = arith.remui(address, constant(index, bytes_))
+    is_odd = arith.cmpi(arith.CmpIPredicate.ne, odd, constant(index, 0))
+    return arith.minui(arith.select(is_odd, size, head), size)
+
+
+def fence() -> None:
+    """Have all stores so far done before any that follows; those past the caches lack an order."""
+    ordering = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _SEQUENTIALLY_CONSISTENT)
+    ir.Operation.create("llvm.fence", attributes={"ordering": ordering})

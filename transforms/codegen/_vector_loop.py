@@ -1,0 +1,360 @@
+"""The innermost loop of a group of nests, over vectors.
+
+    for j = 0 to n - n mod W step W:  whole vectors of W = unroll x lanes elements
+    for j = n - n mod W to n step lanes:  vectors of `lanes` elements under a mask
+
+LLVM splits a vector of W elements into as many registers, whose operations do not wait for each
+other. Nothing is read or written outside of an operand: masked lanes touch no memory. Results that
+the last-level cache cannot hold are written past the caches; the whole vectors then begin where the
+result is aligned, and a masked vector stands before them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from linalg_ext.bindings import arith, ir, memref, scf, vector
+from linalg_ext.transforms.lowering._elementwise import constant
+
+from ._combiners import Combiner
+from ._nests import Access, Nest, widest_bits
+from ._streaming import first_aligned, is_streamed
+
+Key = tuple[Any, tuple[Any, ...]]
+"""A memref and the positions along its axes: values, but None for 0 and for the vector's own."""
+
+_UNROLL, _UNROLL_FUNCTIONS = 4, 2
+"""Registers for each value; elementary functions need more of them for themselves."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A nest in a loop, and the positions of the loops around it."""
+
+    nest: Nest
+    ivs: tuple[Any, ...]
+
+
+@dataclass
+class _Pass:
+    """One round of one of the loops.
+
+    Attributes:
+        lanes: elements of a vector.
+        at: where the vector begins in the row.
+        mask: which elements are in the row; None for all.
+        streams: whether vectors are whole and aligned in the memory that is streamed to.
+        rows: vectors that were loaded or computed, by what they are the elements of.
+        stores: those that are to be stored, and where.
+    """
+
+    lanes: int
+    at: Any
+    mask: Any | None
+    streams: bool
+    rows: dict[Key, Any] = field(default_factory=dict)
+    stores: dict[Key, tuple[Any, list[Any]]] = field(default_factory=dict)
+
+
+class VectorLoop:
+    """Emits the loop at the current insertion point.
+
+    Args:
+        members: nests that share loop `depth`, their last; those with fewer loops are done once,
+            before it. One nest may stand here several times, at several positions.
+        unused: memory that nobody reads but from a register of the same round.
+        vector_bits: of a register.
+    """
+
+    def __init__(
+        self,
+        members: Sequence[Member],
+        depth: int,
+        *,
+        unused: frozenset[Any],
+        vector_bits: int,
+    ) -> None:
+        self._vector_bits = vector_bits
+        self._members = members
+        self._depth = depth
+        self._unused = unused
+        self._loops = [each.nest for each in members if each.nest.rank > depth]
+        self._scalars: dict[tuple[int, int], Any] = {}
+        self.streams = False
+        """Whether something is written past the caches."""
+
+    def emit(self) -> None:
+        """Emit what is done before, the loops, and what is done after."""
+        for number, member in enumerate(self._members):
+            self._before(number, member)
+        if not self._loops:
+            return
+        static = self._loops[0].static_extent(self._depth)
+        lanes, unroll = self._shape(static)
+        wide = lanes * unroll
+        size = size_of(self._loops[0], self._depth)
+        start = self._first_aligned(size, lanes)
+        self.streams = start is not None
+        carried: list[Any] | None = None
+        if start is not None:
+            carried = self._loop(_index(0), start, lanes, masked=start, carried=None)
+            rest = arith.subi(size, start)
+            whole = arith.addi(start, arith.subi(rest, arith.remui(rest, _index(wide))))
+            carried = self._loop(start, whole, wide, masked=None, carried=carried)
+            carried = self._loop(whole, size, lanes, masked=size, carried=carried)
+        elif static is None:
+            whole = arith.subi(size, arith.remui(size, _index(wide)))
+            carried = self._loop(_index(0), whole, wide, masked=None, carried=None)
+            carried = self._loop(whole, size, lanes, masked=size, carried=carried)
+        else:
+            whole = _index(static - static % wide)
+            if static >= wide:
+                carried = self._loop(_index(0), whole, wide, masked=None, carried=None)
+            if static % wide:
+                carried = self._loop(whole, size, lanes, masked=size, carried=carried)
+        # Where there was no loop the row is empty.
+        self._after(self._neutral(1) if carried is None else carried)
+
+    def _shape(self, static: int | None) -> tuple[int, int]:
+        """How many elements a register holds, and how many registers a round takes."""
+        lanes = max(1, self._vector_bits // widest_bits(self._loops))
+        functions = any(nest.has_functions for nest in self._loops)
+        unroll = _UNROLL_FUNCTIONS if functions else _UNROLL
+        if static is None:
+            return lanes, unroll
+        lanes = min(lanes, 1 << max(0, static - 1).bit_length())
+        while unroll > 1 and static < lanes * unroll:
+            unroll //= 2
+        return lanes, unroll
+
+    def _first_aligned(self, size: Any, lanes: int) -> Any | None:
+        """Where the memory that is streamed to is aligned first; None where none is."""
+        if any(not nest.is_parallel[self._depth] for nest in self._loops):
+            return None
+        for member in self._members:
+            for access in member.nest.writes:
+                if self._is_streamed(access, lanes):
+                    where = self._indices(member, access, _index(0))
+                    return first_aligned(access.memref, where, size, self._vector_bits)
+        return None
+
+    def _is_streamed(self, access: Access, lanes: int) -> bool:
+        """Whether an access is the one that is written past the caches: one a loop."""
+        if not self._is_row(access) or not is_streamed(access, lanes, self._vector_bits):
+            return False
+        if any(each.memref == access.memref for nest in self._loops for each in nest.reads):
+            return False
+        return {each.memref for nest in self._loops for each in nest.writes} == {access.memref}
+
+    def _before(self, number: int, member: Member) -> None:
+        """Load what does not change in the loop; run what has no loop."""
+        nest = member.nest
+        values: list[Any] = []
+        for at, operand in enumerate(nest.operands):
+            if not isinstance(operand, Access):
+                values.append(operand)
+            elif not nest.is_read[at] or self._is_row(operand) or self._is_result(nest, at):
+                values.append(None)
+            else:
+                values.append(memref.load(operand.memref, self._indices(member, operand, None)))
+                self._scalars[number, at] = values[-1]
+        if nest.rank > self._depth:
+            return
+        results = self._computed(member, values, None)
+        for access, value in zip(nest.writes, results, strict=True):
+            memref.store(value, access.memref, self._indices(member, access, None))
+
+    def _is_row(self, access: Access) -> bool:
+        return self._depth in access.dims
+
+    def _is_result(self, nest: Nest, at: int) -> bool:
+        """Whether an operand is what the loop reduces to."""
+        if nest.rank <= self._depth or at < nest.inputs:
+            return False
+        return not nest.is_parallel[self._depth]
+
+    def _reductions(self) -> Iterator[tuple[Combiner, Member, Access]]:
+        """What the loop reduces to, and how."""
+        for member in self._members:
+            nest = member.nest
+            if nest.rank > self._depth and not nest.is_parallel[self._depth]:
+                for combiner, access in zip(nest.combiners, nest.writes, strict=True):
+                    if combiner is not None:  # as in every nest whose innermost loop reduces
+                        yield combiner, member, access
+
+    def _neutral(self, lanes: int) -> list[Any]:
+        return [
+            combiner.neutral(_row(lanes, access.memref.type.element_type))
+            for combiner, _, access in self._reductions()
+        ]
+
+    def _loop(
+        self, low: Any, high: Any, lanes: int, *, masked: Any | None, carried: list[Any] | None
+    ) -> list[Any]:
+        """One loop; gives what the reductions have so far, as vectors of `lanes` elements.
+
+        Args:
+            masked: where the row ends for this loop, if its vectors may reach beyond.
+        """
+        if carried is None:
+            carried = self._neutral(lanes)
+        else:
+            carried = [
+                combiner.all_of(value, lanes)
+                for value, (combiner, _, _) in zip(carried, self._reductions(), strict=True)
+            ]
+        loop = scf.ForOp(low, high, _index(lanes), carried)
+        with ir.InsertionPoint(loop.body):
+            at = loop.induction_variable
+            mask = None
+            if masked is not None:
+                i1 = ir.IntegerType.get_signless(1)
+                mask = vector.create_mask(_row(lanes, i1), [arith.subi(masked, at)])
+            pass_ = _Pass(lanes, at, mask, self.streams and mask is None)
+            scf.YieldOp(self._round(pass_, list(loop.inner_iter_args)))
+        return list(loop.results)
+
+    def _round(self, pass_: _Pass, carried: list[Any]) -> list[Any]:
+        yielded: list[Any] = []
+        for number, member in enumerate(self._members):
+            nest = member.nest
+            if nest.rank <= self._depth:
+                continue
+            reduces = not nest.is_parallel[self._depth]
+            old = carried[len(yielded) : len(yielded) + len(nest.writes)] if reduces else []
+            values = [
+                self._operand(number, at, operand, pass_, old)
+                for at, operand in enumerate(nest.operands)
+            ]
+            results = self._computed(member, values, pass_)
+            if not reduces:
+                for access, value in zip(nest.writes, results, strict=True):
+                    self._keep(member, access, value, pass_)
+                continue
+            for before, value in zip(old, results, strict=True):
+                kept = value if pass_.mask is None else arith.select(pass_.mask, value, before)
+                yielded.append(kept)
+        for (target, _), (value, where) in pass_.stores.items():
+            self._store(target, where, value, pass_)
+        return yielded
+
+    def _operand(
+        self, number: int, at: int, operand: Any, pass_: _Pass, old: Sequence[Any]
+    ) -> Any | None:
+        member = self._members[number]
+        if not isinstance(operand, Access):
+            return operand
+        if old and at >= member.nest.inputs:
+            return old[at - member.nest.inputs]
+        if not member.nest.is_read[at]:
+            return None
+        if not self._is_row(operand):
+            return self._scalars[number, at]
+        key = self._key(member, operand)
+        if key not in pass_.rows:
+            where = self._indices(member, operand, pass_.at)
+            pass_.rows[key] = _load(operand.memref, where, pass_)
+        return pass_.rows[key]
+
+    def _keep(self, member: Member, access: Access, value: Any, pass_: _Pass) -> None:
+        """Note a result: later members read it from here, and the round ends with its store."""
+        key = self._key(member, access)
+        pass_.rows[key] = _as_row(value, pass_.lanes)
+        if access.memref not in self._unused:
+            where = self._indices(member, access, pass_.at)
+            pass_.stores[key] = pass_.rows[key], where
+
+    def _store(self, target: Any, where: Sequence[Any], value: Any, pass_: _Pass) -> None:
+        if pass_.mask is not None:
+            vector.maskedstore(target, where, pass_.mask, value)
+        elif pass_.streams:
+            aligned = self._vector_bits // 8
+            vector.store(value, target, where, nontemporal=True, alignment=aligned)
+        else:
+            vector.store(value, target, where)
+
+    def _key(self, member: Member, access: Access) -> Key:
+        places = (*member.ivs, None)
+        return access.memref, tuple(None if dim is None else places[dim] for dim in access.dims)
+
+    def _indices(self, member: Member, access: Access, at: Any | None) -> list[Any]:
+        """The position of an access, in a round that begins at `at`."""
+        places = [*member.ivs, at]
+        return [_index(0) if dim is None else places[dim] for dim in access.dims]
+
+    def _computed(self, member: Member, values: Sequence[Any], pass_: _Pass | None) -> list[Any]:
+        """What the body yields for these elements: rows, or scalars where all of them are."""
+        body = member.nest.body
+        given = zip(body.arguments, values, strict=True)
+        known: dict[Any, Any] = {argument: value for argument, value in given if value is not None}
+        for op in body.operations:
+            operation = op.operation
+            if operation.name == "linalg.yield":
+                results = [known.get(value, value) for value in operation.operands]
+                return results if pass_ is None else [_as_row(v, pass_.lanes) for v in results]
+            if operation.name == "linalg.index":
+                known[operation.results[0]] = self._position(member, operation, pass_)
+            else:
+                for old, new in zip(operation.results, _cloned(operation, known), strict=True):
+                    known[old] = new
+        return []
+
+    def _position(self, member: Member, op: Any, pass_: _Pass | None) -> Any:
+        dim = ir.IntegerAttr(op.attributes["dim"]).value
+        if dim < self._depth or pass_ is None:
+            return member.ivs[dim]
+        type_ = _row(pass_.lanes, ir.IndexType.get())
+        return arith.addi(vector.broadcast(type_, pass_.at), vector.step(type_))
+
+    def _after(self, carried: Sequence[Any]) -> None:
+        """Combine what the reductions found with what their outputs held."""
+        for value, (combine, member, access) in zip(carried, self._reductions(), strict=True):
+            where = self._indices(member, access, None)
+            total = vector.extract(combine.all_of(value, 1), [], [0])
+            old = memref.load(access.memref, where)
+            memref.store(combine(old, total), access.memref, where)
+
+
+def size_of(nest: Nest, dim: int) -> Any:
+    """The length of a loop, as a value."""
+    static = nest.static_extent(dim)
+    if static is not None:
+        return _index(static)
+    source, axis = next(nest.extents(dim))
+    return memref.dim(source, _index(axis))
+
+
+def _load(source: Any, where: Sequence[Any], pass_: _Pass) -> Any:
+    type_ = _row(pass_.lanes, source.type.element_type)
+    if pass_.mask is None:
+        return vector.load(type_, source, where)
+    return vector.maskedload(type_, source, where, pass_.mask, constant(type_, 0))
+
+
+def _cloned(op: Any, known: Mapping[Any, Any]) -> list[Any]:
+    """An operation of a body on rows; on scalars where all its operands are."""
+    operands = [known.get(value, value) for value in op.operands]
+    lanes = next((v.type.shape[0] for v in operands if isinstance(v.type, ir.VectorType)), None)
+    types = [value.type for value in op.results]
+    if lanes is not None:
+        operands = [_as_row(value, lanes) for value in operands]
+        types = [_row(lanes, type_) for type_ in types]
+    attributes = {name: op.attributes[name] for name in op.attributes}
+    made = ir.Operation.create(op.name, results=types, operands=operands, attributes=attributes)
+    return list(made.results)
+
+
+def _as_row(value: Any, lanes: int) -> Any:
+    if isinstance(value.type, ir.VectorType):
+        return value
+    return vector.broadcast(_row(lanes, value.type), value)
+
+
+def _row(lanes: int, element: Any) -> Any:
+    return ir.VectorType.get([lanes], element)
+
+
+def _index(value: int) -> Any:
+    return constant(ir.IndexType.get(), value)

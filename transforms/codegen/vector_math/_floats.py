@@ -1,0 +1,168 @@
+"""Arithmetic on vectors of f32 or f64, and on their bits, at the current insertion point."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linalg_ext.bindings import arith, ir, math, vector
+from linalg_ext.transforms.lowering._elementwise import Integers, constant, like, literal
+
+
+@dataclass(frozen=True)
+class Format:
+    """A binary format of IEEE 754.
+
+    Attributes:
+        mantissa: stored bits of the significand.
+        bias: of the exponent.
+    """
+
+    name: str
+    width: int
+    mantissa: int
+    bias: int
+
+    @property
+    def infinity(self) -> int:
+        """The bits of +inf."""
+        return (2 * self.bias + 1) << self.mantissa
+
+
+FORMATS = {"f32": Format("f32", 32, 23, 127), "f64": Format("f64", 64, 52, 1023)}
+
+_OLT, _OGT, _OEQ, _OGE = (
+    getattr(arith.CmpFPredicate, each) for each in ("OLT", "OGT", "OEQ", "OGE")
+)
+
+
+class Floats:
+    """Arithmetic on one vector type; Python numbers beside values become constants.
+
+    Attributes:
+        type: the vector type.
+        format: of its elements.
+        integers: arithmetic on integers of the elements' width.
+    """
+
+    def __init__(self, type_: Any) -> None:
+        self.type = type_
+        self.format = FORMATS[str(type_.element_type)]
+        bits = ir.IntegerType.get_signless(self.format.width)
+        self.integers = Integers(like(type_, bits))
+
+    def value(self, operand: Any) -> Any:
+        """A Python number as a constant of the type; a value as it is."""
+        return constant(self.type, operand) if isinstance(operand, int | float) else operand
+
+    def of_bits(self, pattern: int) -> Any:
+        """The constant with these bits."""
+        return literal(self.type, hex(pattern))
+
+    @property
+    def infinity(self) -> Any:
+        """+inf."""
+        return self.of_bits(self.format.infinity)
+
+    @property
+    def not_a_number(self) -> Any:
+        """A quiet NaN."""
+        return self.of_bits(self.format.infinity | 1 << (self.format.mantissa - 1))
+
+    def add(self, a: Any, b: Any) -> Any:
+        """`a + b`."""
+        return arith.addf(self.value(a), self.value(b))
+
+    def sub(self, a: Any, b: Any) -> Any:
+        """`a - b`."""
+        return arith.subf(self.value(a), self.value(b))
+
+    def mul(self, a: Any, b: Any) -> Any:
+        """`a * b`."""
+        return arith.mulf(self.value(a), self.value(b))
+
+    def div(self, a: Any, b: Any) -> Any:
+        """`a / b`."""
+        return arith.divf(self.value(a), self.value(b))
+
+    def fma(self, a: Any, b: Any, c: Any) -> Any:
+        """`a * b + c`, rounded once."""
+        return vector.fma(self.value(a), self.value(b), self.value(c))
+
+    def absolute(self, a: Any) -> Any:
+        """`|a|`."""
+        return math.absf(a)
+
+    def copysign(self, magnitude: Any, sign: Any) -> Any:
+        """`|magnitude|` with the sign of `sign`."""
+        return math.copysign(magnitude, sign)
+
+    def below(self, a: Any, b: Any) -> Any:
+        """`a < b`; false beside NaN."""
+        return arith.cmpf(_OLT, self.value(a), self.value(b))
+
+    def above(self, a: Any, b: Any) -> Any:
+        """`a > b`; false beside NaN."""
+        return arith.cmpf(_OGT, self.value(a), self.value(b))
+
+    def equal(self, a: Any, b: Any) -> Any:
+        """`a == b`; false beside NaN."""
+        return arith.cmpf(_OEQ, self.value(a), self.value(b))
+
+    def select(self, condition: Any, a: Any, b: Any) -> Any:
+        """`condition ? a : b`."""
+        return arith.select(condition, self.value(a), self.value(b))
+
+    def at_most(self, limit: float, a: Any) -> Any:
+        """`min(limit, a)`, which leaves NaN: one instruction on x86."""
+        return self.select(self.below(limit, a), limit, a)
+
+    def at_least(self, limit: float, a: Any) -> Any:
+        """`max(limit, a)`, which leaves NaN."""
+        return self.select(self.above(limit, a), limit, a)
+
+    def bits(self, a: Any) -> Any:
+        """The bits of floats, as integers."""
+        return arith.bitcast(self.integers.type, a)
+
+    def from_bits(self, a: Any) -> Any:
+        """The floats with these bits."""
+        return arith.bitcast(self.type, a)
+
+    def from_integer(self, a: Any) -> Any:
+        """Signed integers as floats."""
+        return arith.sitofp(self.type, a)
+
+    def polynomial(self, coefficients: Sequence[float], x: Any) -> Any:
+        """The polynomial with these coefficients, the highest power first, by Horner's rule."""
+        result = self.value(coefficients[0])
+        for coefficient in coefficients[1:]:
+            result = self.fma(result, x, coefficient)
+        return result
+
+    def nearest_integer(self, a: Any, factor: float) -> tuple[Any, Any]:
+        """`a * factor` rounded to an integer below 2^(mantissa - 1), as float and as integer.
+
+        Adding 1.5 * 2^mantissa leaves no fraction bits, and the integer in the lowest bits. Unlike
+        a conversion it is defined for NaN: the float is NaN then, the integer any.
+        """
+        shifter = 1.5 * 2.0**self.format.mantissa
+        shifted = self.add(a, shifter) if factor == 1 else self.fma(a, factor, shifter)
+        whole = self.sub(shifted, shifter)
+        return whole, self.integers.sub(self.bits(shifted), self.bits(self.value(shifter)))
+
+    def power_of_two(self, exponent: Any) -> Any:
+        """`2^exponent` of integers in the range of normal numbers."""
+        biased = self.integers.add(exponent, self.format.bias)
+        return self.from_bits(self.integers.shl(biased, self.format.mantissa))
+
+    def scale(self, a: Any, exponent: Any) -> Any:
+        """`a * 2^exponent`, for 1/2 < |a| < 2, rounded once where it is subnormal.
+
+        In two steps: half the exponent is always that of a normal number.
+        """
+        one = self.integers.value(1)
+        half = arith.shrsi(exponent, one)
+        rest = self.integers.sub(exponent, half)
+        return self.mul(self.mul(a, self.power_of_two(half)), self.power_of_two(rest))

@@ -1,0 +1,113 @@
+"""sin and cos: x = n pi/2 + r, a polynomial in r, a sign and a choice from the lowest bits of n.
+
+pi/2 in three parts makes r right to its last bits as long as n is small. A vector with an element
+beyond goes to the C library, one element after the other. Largest error: 2 ulp.
+"""
+
+from __future__ import annotations
+
+import math as numbers
+from collections.abc import Callable
+from typing import Any
+
+from linalg_ext.bindings import arith, ir, math, scf, vector
+from linalg_ext.transforms.lowering._elementwise import constant
+
+from ._floats import Floats
+
+_HALF_PI = {
+    "f32": tuple(map(float.fromhex, ("0x1.921fb4p+0", "0x1.4442d0p-24", "0x1.846988p-48"))),
+    "f64": tuple(
+        map(
+            float.fromhex,
+            ("0x1.921fb54442d18p+0", "0x1.1a62633145c06p-54", "0x1.c1cd129024e08p-107"),
+        )
+    ),
+}
+_FARTHEST = {"f32": 2.0**15, "f64": 2.0**25}
+
+_SINE = {
+    "f32": (-0.00019587387320241361883, 0.0083327459375481148992, -0.16666664650298102133),
+    "f64": (
+        -7.5865766484052612013e-13,
+        1.6058529573291738084e-10,
+        -2.5052106219528366706e-8,
+        2.7557319219301937374e-6,
+        -0.00019841269841265017052,
+        0.0083333333333333314699,
+        -0.16666666666666666665,
+    ),
+}
+"""(sin(r) - r) / r^3 over r^2, for |r| <= pi / 4; errors 2^-25.6 and 2^-66, times r^3."""
+
+_COSINE = {
+    "f32": (0.000024547437462501829045, -0.0013888300698073965873, 0.041666664647463408553),
+    "f64": (
+        4.7458049232498396996e-14,
+        -1.1470459750244853188e-11,
+        2.087675578389763697e-9,
+        -2.7557319221382125963e-7,
+        0.0000248015873015846198,
+        -0.0013888888888888887853,
+        0.041666666666666666666,
+    ),
+}
+"""(cos(r) - 1 + r^2/2) / r^4 over r^2; errors 2^-28.9 and 2^-70, times r^4."""
+
+
+def sin(x: Any) -> Any:
+    """The sine."""
+    return _circular(x, 0, math.sin)
+
+
+def cos(x: Any) -> Any:
+    """The cosine: the sine a quarter of a turn on."""
+    return _circular(x, 1, math.cos)
+
+
+def _circular(x: Any, quarters: int, exact: Callable[[Any], Any]) -> Any:
+    floats = Floats(x.type)
+    farthest = _FARTHEST[floats.format.name]
+    far = floats.above(floats.absolute(x), farthest)
+    is_any_far = vector.reduction(ir.IntegerType.get_signless(1), vector.CombiningKind.OR, far)
+    branch = scf.IfOp(is_any_far, [x.type], has_else=True)
+    with ir.InsertionPoint(branch.then_block):
+        scf.YieldOp([_one_by_one(x, exact)])
+    with ir.InsertionPoint(branch.elseRegion.blocks[0]):
+        scf.YieldOp([_reduced(floats, x, quarters)])
+    return branch.results[0]
+
+
+def _reduced(floats: Floats, x: Any, quarters: int) -> Any:
+    name, integers = floats.format.name, floats.integers
+    whole, count = floats.nearest_integer(x, 2 / numbers.pi)
+    rest = x
+    for part in _HALF_PI[name]:
+        rest = floats.fma(whole, -part, rest)
+    square = floats.mul(rest, rest)
+    sine = floats.fma(floats.mul(rest, square), floats.polynomial(_SINE[name], square), rest)
+    cosine = floats.polynomial(_COSINE[name], square)
+    cosine = floats.fma(floats.mul(square, square), cosine, floats.fma(square, -0.5, 1))
+    quarter = integers.add(count, quarters) if quarters else count
+    is_odd = integers.equal(integers.conj(quarter, 1), 1)
+    chosen = floats.select(is_odd, cosine, sine)
+    sign = integers.shl(integers.conj(quarter, 2), floats.format.width - 2)
+    result = floats.from_bits(arith.xori(floats.bits(chosen), sign))
+    # The polynomial's sum loses the sign of zero.
+    return result if quarters else floats.select(floats.equal(x, 0), x, result)
+
+
+def _one_by_one(x: Any, exact: Callable[[Any], Any]) -> Any:
+    """The function of each element by the C library, in a loop."""
+    index = ir.IndexType.get()
+    bounds = (constant(index, 0), constant(index, x.type.shape[0]), constant(index, 1))
+    loop = scf.ForOp(*bounds, [x])
+    with ir.InsertionPoint(loop.body):
+        at, so_far = loop.induction_variable, loop.inner_iter_args[0]
+        element = exact(vector.extract(so_far, [at], [_DYNAMIC]))
+        scf.YieldOp([vector.insert(element, so_far, [at], [_DYNAMIC])])
+    return loop.results[0]
+
+
+_DYNAMIC = -(1 << 63)
+"""What stands for a position that is a value."""

@@ -1,0 +1,111 @@
+"""Expand elementary functions of vectors into arithmetic on vectors.
+
+before:
+    %r = math.exp %x : vector<16xf32>
+after:
+    %f0 = arith.cmpf olt, %most, %x : vector<16xf32>         // e^x is infinite beyond
+    %x0 = arith.select %f0, %most, %x : vector<16xi1>, vector<16xf32>
+    %f1 = arith.cmpf ogt, %least, %x0 : vector<16xf32>       // and zero below
+    %b = arith.select %f1, %least, %x0 : vector<16xi1>, vector<16xf32>
+    %s = vector.fma %b, %log2e, %shifter : vector<16xf32>    // x = n ln 2 + r
+    %n = arith.subf %s, %shifter : vector<16xf32>
+    %si = arith.bitcast %s : vector<16xf32> to vector<16xi32>
+    %zi = arith.bitcast %shifter : vector<16xf32> to vector<16xi32>
+    %ni = arith.subi %si, %zi : vector<16xi32>
+    %r0 = vector.fma %n, %ln2_high, %b : vector<16xf32>
+    %e = vector.fma %n, %ln2_low, %r0 : vector<16xf32>
+    %p3 = vector.fma %c4, %e, %c3 : vector<16xf32>           // a polynomial for e^r - 1
+    %p2 = vector.fma %p3, %e, %c2 : vector<16xf32>
+    %p1 = vector.fma %p2, %e, %c1 : vector<16xf32>
+    %p0 = vector.fma %p1, %e, %half : vector<16xf32>
+    %ee = arith.mulf %e, %e : vector<16xf32>
+    %d = vector.fma %ee, %p0, %e : vector<16xf32>
+    %y = arith.addf %d, %one : vector<16xf32>
+    %h = arith.shrsi %ni, %i1 : vector<16xi32>               // times 2^n, in two steps
+    %l = arith.subi %ni, %h : vector<16xi32>
+    %hb = arith.addi %h, %bias : vector<16xi32>
+    %hs = arith.shli %hb, %i23 : vector<16xi32>
+    %hf = arith.bitcast %hs : vector<16xi32> to vector<16xf32>
+    %yh = arith.mulf %y, %hf : vector<16xf32>
+    %lb = arith.addi %l, %bias : vector<16xi32>
+    %ls = arith.shli %lb, %i23 : vector<16xi32>
+    %lf = arith.bitcast %ls : vector<16xi32> to vector<16xf32>
+    %r = arith.mulf %yh, %lf : vector<16xf32>
+
+Upstream's way down calls the C library for each element: some tens of times slower. On f32: exp,
+exp2, expm1, log, log2, log10, log1p, tanh, erf, sin, cos and powf; on f64 the same without erf and
+powf. Scalars, other functions and other formats are left to the C library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from linalg_ext.bindings import ir
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.lowering._walk import operations, replace_op
+
+from ._error_function import erf
+from ._exponential import exp, exp2, expm1
+from ._floats import FORMATS
+from ._hyperbolic import tanh
+from ._logarithm import log, log1p, log2, log10
+from ._power import powf
+from ._trigonometric import cos, sin
+
+NAME = "linalg-ext-expand-vector-math"
+
+_BOTH: Mapping[str, Callable[..., Any]] = {
+    "math.cos": cos,
+    "math.exp": exp,
+    "math.exp2": exp2,
+    "math.expm1": expm1,
+    "math.log": log,
+    "math.log10": log10,
+    "math.log1p": log1p,
+    "math.log2": log2,
+    "math.sin": sin,
+    "math.tanh": tanh,
+}
+EXPANSIONS: Mapping[str, Mapping[str, Callable[..., Any]]] = {
+    "f32": {**_BOTH, "math.erf": erf, "math.powf": powf},
+    "f64": _BOTH,
+}
+"""By element type and name of the op, what builds its expansion from the op's operands."""
+
+_OF_ROWS = {"math.cos", "math.sin"}
+"""Those that look at a vector as a row of elements."""
+
+
+@module_pass(NAME)
+def expand_vector_math(module: ir.Operation) -> Report:
+    """Expand exp, log, tanh, erf, sin, cos, powf and their kin on vectors."""
+    report = Report(NAME)
+    for op in operations(module, EXPANSIONS["f32"]):
+        type_ = op.results[0].type
+        if not isinstance(type_, ir.VectorType):
+            continue
+        report.matched[op.name] += 1
+        reason = _obstacle(op.name, type_)
+        if reason is not None:
+            report.leave(op.name, reason)
+            continue
+        with op.location, ir.InsertionPoint(op):
+            result = EXPANSIONS[str(type_.element_type)][op.name](*op.operands)
+        report.changed[op.name] += 1
+        replace_op(op, result)
+    return report
+
+
+def _obstacle(name: str, type_: ir.VectorType) -> str | None:
+    element = str(type_.element_type)
+    if element not in FORMATS:
+        return f"elements of {element}"
+    if name not in EXPANSIONS[element]:
+        return f"no expansion for {element}"
+    if type_.scalable:
+        return "a scalable vector"
+    if name in _OF_ROWS and type_.rank != 1:
+        return "a vector of another rank than 1"
+    return None
