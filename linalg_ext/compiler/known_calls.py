@@ -8,6 +8,7 @@ from typing import Any
 from numpy import ndarray
 
 from linalg_ext.compiler.direct_call import DirectCall
+from linalg_ext.target import override
 
 _Key = tuple[object, ...]
 
@@ -62,7 +63,7 @@ def _key(operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Key:
     Raises:
         TypeError: when it is hashed, for a keyword that has no hash.
     """
-    key: list[object] = []
+    key: list[object] = [override()]
     for operand in operands:
         if type(operand) is not ndarray:
             return ()
