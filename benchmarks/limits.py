@@ -139,7 +139,7 @@ STREAMING_TRIAD = Traffic("triad, non-temporal", 2, streams=True)
 TRAFFIC = (COPY, STREAMING_COPY, TRIAD, STREAMING_TRIAD)
 
 
-def peak_flops(dtype: str, threads: int = 1, *, rounds: int = 11) -> Rate:
+def peak_flops(dtype: str, threads: int = 1, *, rounds: int = 41) -> Rate:
     """Additions and multiplications a second, by the widest instruction that does both.
 
     Args:

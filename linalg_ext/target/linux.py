@@ -118,13 +118,14 @@ def _caches(root: Path, cpus: list[int]) -> Iterator[Cache]:
         if _text(folder / "type") not in ("Data", "Unified") or level < 1 or size < 1:
             continue
         sharing = _cpu_list(_text(folder / "shared_cpu_list"))
-        line = _integer(_text(folder / "coherency_line_size")) or 64
+        line = _integer(_text(folder / "coherency_line_size"))
+        # 0 stands for fully associative, and for not known.
+        associativity = _integer(_text(folder / "ways_of_associativity"))
         found[level] = Cache(
             level=level,
             size=size,
-            line=line,
-            # 0 stands for fully associative, and for not known.
-            associativity=_integer(_text(folder / "ways_of_associativity")) or 8,
+            line=line if line > 0 else 64,
+            associativity=associativity if associativity > 0 else 8,
             shared_by=max(1, len(sharing)),
         )
     return iter(found[level] for level in sorted(found))

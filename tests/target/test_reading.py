@@ -90,6 +90,12 @@ def test_caches(tmp_path: Path) -> None:
     )
 
 
+def test_a_cache_that_tells_its_size_alone(tmp_path: Path) -> None:
+    folder = "sys/devices/system/cpu/cpu0/cache/index0"
+    files = {f"{folder}/level": "1", f"{folder}/type": "Data", f"{folder}/size": "48K"}
+    assert linux.read(_machine(tmp_path, files), cpus=[0]).caches == (Cache(1, 48 << 10, 64, 8, 1),)
+
+
 def test_two_threads_of_one_core(tmp_path: Path) -> None:
     topology = "sys/devices/system/cpu/cpu{}/topology/{}"
     files = {"proc/cpuinfo": _zen_4(3)}

@@ -28,8 +28,6 @@ from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.target import Target, current, host, named
 
-from ._walk import operations
-
 NAME = "linalg-ext-set-target"
 
 
@@ -49,8 +47,10 @@ def set_target(module: ir.Operation, *, name: str = "") -> Report:
     target = named(name) if name else current()
     if target == host():
         return report
-    for function in operations(module, {"llvm.func"}):
-        if not len(function.regions[0].blocks):
+    # Functions of the LLVM dialect stand in modules alone: no need to look into them.
+    for op in list(module.regions[0].blocks[0].operations):
+        function = op.operation
+        if function.name != "llvm.func" or not len(function.regions[0].blocks):
             continue
         report.matched["llvm.func"] += 1
         if "target_features" in function.attributes or "target_cpu" in function.attributes:
