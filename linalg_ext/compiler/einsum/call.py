@@ -99,7 +99,7 @@ def einsum(
         and outs is None
         and (casting, order, optimize, kind) == ("safe", "K", "auto", "+*")
     )
-    if is_usual and (known := repeat(*operands, out)) is not None:
+    if is_usual and (known := repeat(operands[0], operands[1], operands[2], out)) is not None:
         return known
     ring = semiring(kind)
     check_casting(casting)
