@@ -22,6 +22,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import named_pipeline, run_pipeline
 
+from .codegen.pack_contractions import PLAN
 from .lowering.check_allocations import OUT_OF_MEMORY
 from .lowering.expand_narrow_floats import narrow_type_names
 from .lowering.report_failures import MESSAGES
@@ -89,10 +90,11 @@ _BUFFERS = (
     "cse",
 )
 _LOOPS = (
-    "linalg-ext-pack-contractions",
     "linalg-generalize-named-ops",
     "linalg-ext-lower-strided-copies",
     "linalg-ext-order-loops",
+    # After passes that have nothing to do in the nests, and would walk over them.
+    "linalg-ext-pack-contractions",
     "linalg-ext-vectorize-loops",
     "convert-linalg-to-loops",
     "canonicalize",
@@ -192,10 +194,13 @@ def lower_to_llvm(
         LoweringError: the module holds something that has no way down.
     """
     seconds: dict[str, float] = {}
+    is_planned = False
     for stage in stages:
         passes = PIPELINES[stage]
         start = time.perf_counter()
         run_pipeline(module, ",".join(passes), trusted=True)
+        if stage == "loops":
+            is_planned = _is_all_planned(module)
         seconds[stage] = time.perf_counter() - start
         if on_stage is not None:
             on_stage(stage, stage_text(module))
@@ -205,9 +210,34 @@ def lower_to_llvm(
         assertions=messages,
         out_of_memory=messages.index(OUT_OF_MEMORY) + 1 if OUT_OF_MEMORY in messages else None,
         instructions=instructions,
-        suggested_opt_level=suggest_opt_level(instructions),
+        suggested_opt_level=0 if is_planned else suggest_opt_level(instructions),
         seconds=MappingProxyType(seconds),
     )
+
+
+def _is_all_planned(module: ir.Module) -> bool:
+    """Whether all loops are those of nests, which LLVM's optimizer makes no faster.
+
+    They are vectors and registers already, and its time grows faster than their length.
+    """
+    functions = [op.operation for op in module.body.operations]
+    nests = [function for function in functions if PLAN in function.attributes]
+    others = [function for function in functions if PLAN not in function.attributes]
+    return bool(nests) and not any(map(_has_loops, others))
+
+
+def _has_loops(function: ir.Operation) -> bool:
+    found = False
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        if op.name.startswith(("scf.", "cf.", "affine.", "memref.copy")):
+            found = True
+            return ir.WalkResult.INTERRUPT
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit)
+    return found
 
 
 def suggest_opt_level(instructions: int) -> int:

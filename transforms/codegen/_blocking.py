@@ -129,6 +129,11 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
     rows, columns, depth = (g.size for g in (problem.rows, problem.columns, problem.depth))
     tile = _choose_tile(rows, columns, lanes, machine.vector_registers)
     depth_block = _even_block(depth, _DEPTH_BYTES // size, lanes)
+    fits = _fits_unpacked(problem, machine)
+    streams = not fits and _is_one(rows, _FEW_ROWS) and _is_readable_b(problem, lanes)
+    if streams:
+        # B is read once or twice, from far away: a few of its rows at a time, side by side.
+        depth_block = 8 if rows == 1 else 16
     row_block = _block(rows, machine.l2_bytes // 2 // size // depth_block, tile.rows)
     panel = min(machine.l3_bytes // 4, _PANEL_BYTES)
     if rows is not None and rows <= row_block:
@@ -136,9 +141,8 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
         panel = machine.l2_bytes // 4
     column_block = _block(columns, panel // size // depth_block, tile.columns)
     pack_a, pack_b = _packing_a(problem, tile), _packing_b(problem, lanes)
-    fits = _fits_unpacked(problem, machine)
     # Packing pays by being read again and again.
-    if (fits or _is_one(rows, tile.rows)) and _is_readable_b(problem, lanes):
+    if (fits or streams or _is_one(rows, tile.rows)) and _is_readable_b(problem, lanes):
         pack_b = "none"
     if (fits or _is_one(columns, tile.columns)) and _is_readable_a(problem):
         pack_a = "none"
@@ -163,6 +167,9 @@ percent or so for each vector of the tile.
 
 _PANEL_BYTES = 8 << 20
 """The packed panel of B: more does not pay, as A is packed anew for each."""
+
+_FEW_ROWS = 32
+"""Up to so many rows of A, packing B costs more than reading it for each strip of them."""
 
 _MOST_PIECES = 3
 """A vector in more pieces than this costs more than its elements one by one."""

@@ -151,12 +151,12 @@ class Strided:
         length = self.size(group.segments(self.operand)[-1])
         first = w.sub(length, w.rem(index, length))
         found: list[tuple[Index, str | None]] = [
-            (self.offset(group, index), self._both(self.below(first), whole))
+            (self.offset(group, index), self.both(self.below(first), whole))
         ]
         for piece in range(1, count):
             start = w.add(first, w.mul(length, piece - 1))
             end = self.below(w.add(start, length))
-            lanes = self._both(self._without(end, self.below(start)), whole)
+            lanes = self.both(self._without(end, self.below(start)), whole)
             # The address of lane 0, which is not itself in the piece.
             found.append((w.sub(self.offset(group, w.add(index, start)), start), lanes))
         return found
@@ -178,7 +178,8 @@ class Strided:
         clamped = w.min(count, self.memory.lanes)
         return w.op(f"vector.create_mask {w.value(clamped)} : {self.memory.mask}")
 
-    def _both(self, left: str, right: str | None) -> str:
+    def both(self, left: str, right: str | None) -> str:
+        """The lanes that are on in two masks."""
         if right is None:
             return left
         return self._writer.op(f"arith.andi {left}, {right} : {self.memory.mask}")

@@ -49,7 +49,7 @@ def store_tile(
     values: Sequence[str],
     at: tuple[Index, Index],
     limits: tuple[Index | None, Index | None],
-    adds: bool,
+    adds: str | bool,
     finish: Finish | None = None,
 ) -> None:
     """Write a tile of C, each vector in the pieces in which it lies in memory.
@@ -61,7 +61,7 @@ def store_tile(
         values: the vectors, row by row.
         at: the first row and column.
         limits: how many rows and columns C has; None where the tile is within them.
-        adds: whether the values are added to what is there.
+        adds: whether the values are added to what is there, or a condition for it.
         finish: what becomes of a value before it is written, for its row and vector.
     """
     problem, tile, memory = plan.problem, plan.tile, c.memory
@@ -71,18 +71,23 @@ def store_tile(
         c.pieces(problem.columns, w.add(column, number * tile.lanes), plan.pieces_c, columns)
         for number in range(tile.vectors)
     ]
+    read = vectors
+    if isinstance(adds, str):
+        # One code for both: where nothing is added, nothing is read, and what is added is 0.
+        wanted = w.op(f"vector.broadcast {adds} : i1 to {memory.mask}")
+        read = [[(where, c.both(wanted, mask)) for where, mask in pieces] for pieces in vectors]
 
     def store_row(number: int) -> None:
-        start = w.add(c.base, c.offset(problem.rows, w.add(row, number)))
+        offset = c.offset(problem.rows, w.add(row, number))
         for vector, pieces in enumerate(vectors):
             value = values[number * tile.vectors + vector]
             if adds:
-                old = c.load_pieces(pieces, c.offset(problem.rows, w.add(row, number)))
+                old = c.load_pieces(read[vector], offset)
                 value = w.op(f"arith.addf {old}, {value} : {memory.vector}")
             if finish is not None:
                 value = finish(value, w.add(row, number), vector)
             for where, mask in pieces:
-                memory.store_vector(value, w.add(start, where), mask)
+                memory.store_vector(value, w.add(c.base, offset, where), mask)
 
     for number in range(tile.rows):
         if rows is None:

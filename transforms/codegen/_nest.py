@@ -179,36 +179,22 @@ class _Nest:
             self._reader_of_a(a, strips[0], row, depth),
             self._reader_of_b(b, strips[1], column, depth),
         )
-        overwrites, first = plan.problem.overwrites, None
-        if overwrites and not self._one_depth_block:
-            first = w.compare("eq", depth, 0)
+        adds: str | bool = not plan.problem.overwrites
+        if not adds and not self._one_depth_block:
+            adds = w.compare("ne", depth, 0)
         if self._buffer is not None:
-            adds: str | bool = not overwrites
-            if first is not None:
-                adds = w.compare("ne", depth, 0)
             limits = self._rows, self._columns
             scatter_tile(w, plan, c, self._buffer, values, (row, column), limits, adds)
             return
-        store = partial(self._store, c, values, row, column)
-        if first is None:
-            self._store_last(store, depth, adds=not overwrites)
+        store = partial(self._store, c, values, row, column, adds)
+        if self._finisher is None or self._one_depth_block:
+            store(finishes=self._finisher is not None)
             return
-        with w.when(first):
-            store(adds=False, finishes=False)
-        with w.otherwise():
-            self._store_last(store, depth, adds=True)
-
-    def _store_last(self, store: Callable[..., None], depth: Index, *, adds: bool) -> None:
-        """Write a tile, and do the epilogue if this is the last block of the depth."""
-        w, finishes = self._w, self._finisher is not None
-        if not finishes or self._one_depth_block:
-            store(adds=adds, finishes=finishes)
-            return
-        end = w.add(depth, self._plan.depth_block)
+        end = w.add(depth, plan.depth_block)
         with w.when(w.compare("sge", end, self._depth)):
-            store(adds=adds, finishes=True)
+            store(finishes=True)
         with w.otherwise():
-            store(adds=adds, finishes=False)
+            store(finishes=False)
 
     def _store(
         self,
@@ -216,8 +202,8 @@ class _Nest:
         values: Sequence[str],
         row: Index,
         column: Index,
+        adds: str | bool,
         *,
-        adds: bool,
         finishes: bool,
     ) -> None:
         """Write a tile, in masked form where it may reach beyond the edge of C."""

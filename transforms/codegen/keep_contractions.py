@@ -106,7 +106,7 @@ def _name(op: Any) -> None:
     *inputs, output = op.operands
     with op.location, ir.InsertionPoint(op):
         result = linalg.contract(
-            *inputs, outs=[output], indexing_maps=ir.ArrayAttr(op.attributes["indexing_maps"])
+            *inputs, outs=[output], indexing_maps=list(ir.ArrayAttr(op.attributes["indexing_maps"]))
         )
     op.results[0].replace_all_uses_with(result)
     op.erase()

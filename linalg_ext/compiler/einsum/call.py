@@ -11,6 +11,7 @@ import numpy as np
 from linalg_ext.compiler.einsum.algebra import Algebra, Array
 from linalg_ext.compiler.einsum.dtypes import as_dtype, check_casting, resolve
 from linalg_ext.compiler.einsum.evaluation import evaluate
+from linalg_ext.compiler.einsum.known import remember, repeat
 from linalg_ext.compiler.einsum.layout import arranged, check_order
 from linalg_ext.compiler.einsum.record import Request, on_traced, on_values
 from linalg_ext.compiler.overlap import overlaps_itself, share_memory
@@ -91,6 +92,15 @@ def einsum(
     which all shapes share. Until an einsum has cost about as much as compiling them would, NumPy's
     multiply and add do the same sum; the order of a sum of floats differs between the two.
     """
+    is_usual = (
+        len(operands) == 3
+        and dtype is None
+        and compute_type is None
+        and outs is None
+        and (casting, order, optimize, kind) == ("safe", "K", "auto", "+*")
+    )
+    if is_usual and (known := repeat(operands[0], operands[1], operands[2], out)) is not None:
+        return known
     ring = semiring(kind)
     check_casting(casting)
     if operands and isinstance(operands[0], str | bytes):
@@ -120,6 +130,7 @@ def einsum(
             subscripts,
             [_array(number, value) for number, value in enumerate(arrays)],
             ring,
+            is_usual=is_usual,
             out=out,
             dtype=as_dtype("dtype", dtype),
             compute_type=as_dtype("compute_type", compute_type),
@@ -134,6 +145,7 @@ def _on_arrays(
     arrays: Sequence[Array],
     kind: Semiring,
     *,
+    is_usual: bool,
     out: Any,
     dtype: Any,
     compute_type: Any,
@@ -163,7 +175,11 @@ def _on_arrays(
         if is_view and result.dtype == dtypes.result and order in "KA":
             return result if result.ndim else result[()]
         result = arranged(result.astype(dtypes.result, copy=False), order, contraction, arrays)
+        if is_usual:
+            remember(subscripts.text, contraction, arrays, None, result)
         return result if result.ndim else result[()]
+    if is_usual and target is not None:
+        remember(subscripts.text, contraction, arrays, target, result)
     if target is None or not np.may_share_memory(result, target):
         result = result.astype(dtypes.result, copy=False)
         if not out_is_cast:

@@ -89,6 +89,15 @@ def specialized_kernel(
         return _kernels[key]
 
 
+def compiled_for(
+    a: tuple[Array, tuple[str, ...]], b: tuple[Array, tuple[str, ...]], output: tuple[str, ...]
+) -> Kernel | None:
+    """The kernel for arrays like these where there is one."""
+    if a[0].dtype != b[0].dtype:
+        return None
+    return _kernels.get((_described(*a), _described(*b), output, a[0].dtype.char))
+
+
 def _described(array: Array, labels: tuple[str, ...]) -> _Operand:
     return labels, array.shape, array.strides
 
