@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import linalg_ext as lx
+from benchmarks.rewrites import OPS, REWRITES, SECONDS, rewriting
 from benchmarks.timing import Work
 from linalg_ext.notations.yaml import beyond_yaml
 from linalg_ext.opdsl import D, S, StructuredOp, T, TensorDef, structured_op
@@ -105,6 +106,7 @@ BUDGETS = (
     Budget("declare an op", 1e-3, _declare),
     Budget("write the YAML of all ops", 1.0, lambda: lx.to_yaml(*_library())),
     Budget("read the YAML of all ops", 1.0, lambda: lx.from_yaml(_library_yaml())),
+    *(Budget(f"{name}, {OPS} ops", SECONDS, rewriting(name)) for name in REWRITES),
 )
 
 CASES = (

@@ -70,6 +70,8 @@ _LINALG = (
     "canonicalize",
     "cse",
     "linalg-generalize-named-ops",
+    # Upstream's fusion would add several times to what is broadcast afterwards.
+    "linalg-ext-read-destinations-as-inputs",
     "linalg-fuse-elementwise-ops",
     "canonicalize",
     "cse",

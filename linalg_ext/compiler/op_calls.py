@@ -37,7 +37,7 @@ from linalg_ext.notations.operand_keywords import (
     with_operand_maps,
 )
 from linalg_ext.opdsl.op import StructuredOp
-from linalg_ext.runtime.dtypes import DType, by_dtype
+from linalg_ext.runtime.dtypes import DType, by_dtype, dtype_named
 from linalg_ext.structured.calls import build, results_of
 from linalg_ext.structured.operands import bind
 from linalg_ext.structured.outputs import initial_tensor
@@ -240,7 +240,7 @@ def _dtype(definition: OpDefinition, keyword: str, value: Any) -> DType | None:
     if value is None:
         return None
     try:
-        dtype: DType = np.dtype(value)
+        dtype = dtype_named(value)
         by_dtype(dtype)
     except (TypeError, DTypeError) as error:
         raise DTypeError(

@@ -27,7 +27,8 @@ from linalg_ext.notations.operand_keywords import (
 )
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.runtime.dtypes import DType, by_dtype
-from linalg_ext.structured.calls import as_element_type, build, results_of
+from linalg_ext.structured.calls import build, results_of
+from linalg_ext.structured.compute_type import as_compute_type
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.operands import bind
 from linalg_ext.structured.outputs import initial_tensor
@@ -184,7 +185,9 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
             cure="give out= to the compiled function",
         )
     dtype, init = keywords.pop("dtype", None), keywords.pop("init", None)
-    compute_type = as_element_type(definition.name, keywords.pop("compute_type", None))
+    compute_type = keywords.pop("compute_type", None)
+    if compute_type is not None:
+        compute_type = as_compute_type(compute_type, definition.name)
     said = take_operand_maps(definition, keywords)
     given = split_inputs(definition, operands, keywords)
     attributes = resolve_attributes(definition, keywords, also=("init", "dtype", "compute_type"))

@@ -301,6 +301,17 @@ class OpDefinition:
                 found[expr.operand][expr.indices] = None
         return {name: tuple(indices) for name, indices in found.items()}
 
+    @property
+    def indexed_dims(self) -> frozenset[str]:
+        """The dimensions that some index of some operand has: those whose sizes are known."""
+        return frozenset(
+            dim
+            for accesses in self.accesses.values()
+            for indices in accesses
+            for index in indices
+            for dim in index.dims
+        )
+
     def indexing_map(self, indices: tuple[AffineExpr, ...]) -> AffineMap:
         """The map from the iteration space to an operand that is accessed by `indices`."""
         return AffineMap(self.dims, self.symbols, indices)

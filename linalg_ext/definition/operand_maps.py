@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, permutations, product
 
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap
-from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
+from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind
 from linalg_ext.definition.renaming import rewrite_expression
 from linalg_ext.definition.scalar import Access, ScalarExpr
 from linalg_ext.definition.shapes import check_shapes, infer_extents
@@ -150,7 +150,8 @@ def with_indices_of(definition: OpDefinition, operands: Mapping[str, Indices]) -
     Each new index is one of those that the operand has; its shape follows.
 
     Raises:
-        ArgumentError: the operands no longer say how far each dimension runs.
+        ArgumentError: the operands no longer say how far each dimension runs, or an output lacks a
+            dimension over which nothing is reduced.
     """
 
     def moved(expr: ScalarExpr) -> ScalarExpr:
@@ -167,16 +168,35 @@ def with_indices_of(definition: OpDefinition, operands: Mapping[str, Indices]) -
             for operand in definition.operands
         ),
         assignments=tuple(
-            replace(
-                a,
-                target=replace(a.target, indices=operands.get(a.target.operand, a.target.indices)),
-                value=rewrite_expression(a.value, moved),
+            _to_target(
+                definition,
+                replace(a, value=rewrite_expression(a.value, moved)),
+                operands.get(a.target.operand, a.target.indices),
             )
             for a in definition.assignments
         ),
     )
     _check_covered(changed)
     return changed
+
+
+def _to_target(definition: OpDefinition, assignment: Assignment, indices: Indices) -> Assignment:
+    """An assignment to other elements: it reduces over the dimensions that these lack."""
+    target = assignment.target
+    if indices == target.indices:
+        return assignment
+    written = {dim for index in indices for dim in index.dims}
+    missing = tuple(dim for dim in definition.dims if dim not in written)
+    reduction = assignment.reduction
+    if missing and reduction is None:
+        raise ArgumentError(
+            f"{definition.name}: {target.operand} is not indexed by dimension {missing[0]}, and "
+            "nothing combines the values along it",
+            expected=f"a destination of all dimensions: ({', '.join(definition.dims)})",
+        )
+    if reduction is not None:
+        reduction = replace(reduction, dims=missing)
+    return replace(assignment, target=replace(target, indices=indices), reduction=reduction)
 
 
 def natural_indices(definition: OpDefinition, operand: Operand) -> Indices:
@@ -207,14 +227,7 @@ def _reshaped(definition: OpDefinition, operand: Operand, indices: Indices) -> O
 
 
 def _check_covered(definition: OpDefinition) -> None:
-    found = {
-        dim
-        for accesses in definition.accesses.values()
-        for indices in accesses
-        for index in indices
-        for dim in index.dims
-    }
-    missing = [dim for dim in definition.dims if dim not in found]
+    missing = [dim for dim in definition.dims if dim not in definition.indexed_dims]
     if missing:
         position = definition.dims.index(missing[0])
         raise ArgumentError(

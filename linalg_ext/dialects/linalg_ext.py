@@ -5,15 +5,21 @@
     linalg_ext.yield         ends a region of an op of this dialect
 
 They are ops on tensors, without side effects; they leave as ops of linalg before bufferization.
-The generic form is their text:
+`lx.parse` reads, and `Module.to_text(sugar=True)` prints:
 
-    %r = "linalg_ext.contract"(%a, %b, %c, %out) {indexing_maps = [
-           affine_map<(i, l, j, k) -> (i, j)>, affine_map<(i, l, j, k) -> (j, k)>,
-           affine_map<(i, l, j, k) -> (k, l)>, affine_map<(i, l, j, k) -> (i, l)>]}
-         : (tensor<2x3xf32>, tensor<3x4xf32>, tensor<4x5xf32>, tensor<2x5xf32>) -> tensor<2x5xf32>
-    %s = "linalg_ext.elementwise"(%x, %y, %out) {kind = #linalg.elementwise_kind<add>,
-           broadcast_a = [1]} : (tensor<16xf32>, tensor<16x64xf32>, tensor<16x64xf32>)
-         -> tensor<16x64xf32>
+    %r = linalg_ext.contract
+           ins(%a, %b, %c : tensor<2x3xf32>, tensor<3x4xf32>, tensor<4x5xf32>)
+           outs(%o : tensor<2x5xf32>)
+           indexing_maps = [
+             affine_map<(i, l, j, k) -> (i, j)>, affine_map<(i, l, j, k) -> (j, k)>,
+             affine_map<(i, l, j, k) -> (k, l)>, affine_map<(i, l, j, k) -> (i, l)>]
+           kind = "+*" -> tensor<2x5xf32>
+    %s = linalg_ext.elementwise ins(%x, %y : tensor<16xf32>, tensor<16x64xf32>)
+           outs(%p : tensor<16x64xf32>) kind = #linalg.elementwise_kind<add> broadcast_a = [1]
+           -> tensor<16x64xf32>
+
+In MLIR's generic form, which MLIR itself reads and prints, `operandSegmentSizes` counts the inputs,
+each an operand of its own: array<i32: 1, 1, 1, 0, ..., 0, 1>, 25 inputs and the destination.
 
 The last operand is the destination. A contract adds to what it holds, unless it has the attribute
 `overwrite`; `kind` is one of the semirings of `lx.einsum`, `"+*"` where it is left out. `cast =
@@ -36,9 +42,10 @@ from linalg_ext.notations.affine_text import affine_map
 from linalg_ext.notations.einsum.semiring import Semiring, semiring
 from linalg_ext.notations.einsum.subscripts import parse as parse_einsum
 from linalg_ext.structured.calls import as_values
-from linalg_ext.structured.extension_checks import COMPUTE_TYPE, check_extension_op
+from linalg_ext.structured.extension_checks import check_extension_op
 from linalg_ext.structured.extension_ops import (
     CAST,
+    COMPUTE_TYPE,
     KIND,
     LETTERS,
     MAPS,

@@ -178,6 +178,12 @@ def _indices(definition: OpDefinition, operand: Operand, things: Mapping[str, An
         permutation = _reversed(things["transpose"], len(natural) - len(broadcast), subject)
     else:
         permutation = _integers(things.get("permutation", ()), f"{subject}: permutation")
+        if "permutation" in things and not permutation and len(natural) > len(broadcast):
+            raise ArgumentError(
+                f"{subject}: permutation = [] is no permutation of its "
+                f"{len(natural) - len(broadcast)} dimension(s)",
+                cure=f"leave it out where nothing is transposed: no permutation_{operand.name}",
+            )
     return apply_sugar(natural, Sugar(permutation, broadcast), subject)
 
 

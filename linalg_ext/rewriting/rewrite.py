@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeAlias
 
 from linalg_ext.bindings import ir
 from linalg_ext.bindings import rewrite as upstream
+from linalg_ext.context import ensure_dialects
 from linalg_ext.errors import ArgumentError, RewriteError
 from linalg_ext.rewriting.registry import register
 from linalg_ext.rewriting.report import Left, Report
@@ -135,6 +136,7 @@ class Rewrite(Transformation):
         return bool(answer)
 
     def _check_names(self, context: ir.Context) -> None:
+        ensure_dialects(context)  # it may be somebody else's, and a pattern may build ops of ours
         # Upstream takes a name that no dialect has, and then never matches it.
         for name in self._names:
             if not context.is_registered_operation(name):

@@ -132,6 +132,24 @@ def by_dtype(dtype: np.typing.DTypeLike) -> ElementType:
     return element
 
 
+def dtype_named(value: Any) -> DType:
+    """The dtype that a caller of arrays names: what NumPy takes for one, else MLIR's spelling.
+
+    `"f32"` and `"bf16"` are MLIR's; a text that is both is NumPy's, whose `"i8"` has 8 bytes.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    try:
+        dtype: DType = np.dtype(value)
+        return dtype
+    except TypeError:
+        element = by_mlir(value) if isinstance(value, str) else None
+        if element is None:
+            raise
+        return element.dtype
+
+
 def mlir_text(dtype: np.typing.DTypeLike) -> str:
     """How MLIR spells `dtype`: `"f32"` for float32, `"i8"` for int8 and uint8.
 

@@ -31,7 +31,7 @@ def resolve(module: ir.Module, translation: Translation) -> None:
     for op in _found(module.operation):
         spelled = _written(op, translation)
         try:
-            with op.context, _location(op, translation), ir.InsertionPoint(op):
+            with op.context, _location(op, spelled, translation), ir.InsertionPoint(op):
                 _replace(op, spelled)
         except LinalgExtError as error:
             raise _located(error, spelled, translation) from None
@@ -88,13 +88,13 @@ def _check_result(op: ir.Operation, values: SpelledValues) -> None:
         )
 
 
-def _location(op: ir.Operation, translation: Translation) -> ir.Location:
+def _location(op: ir.Operation, spelled: SpelledOp, translation: Translation) -> ir.Location:
     location = op.location
     if location.typeid != ir.FileLineColLoc.static_typeid:
         return location
-    place = ir.FileLineColLoc(location)
-    line, column = translation.origin(place.start_line, place.start_col)
-    return ir.Location.file(place.filename, line, column)
+    return ir.Location.file(
+        ir.FileLineColLoc(location).filename, *translation.source_place(spelled.start)
+    )
 
 
 def _located(

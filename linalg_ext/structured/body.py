@@ -18,6 +18,7 @@ from linalg_ext.definition.scalar import (
 )
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import RecognitionError
+from linalg_ext.structured.constants import is_bool
 from linalg_ext.structured.operands import predefined_types
 from linalg_ext.structured.patterns import attributes_of, match, patterns, producer
 
@@ -118,6 +119,9 @@ class BodyReader:
         if op.name in _CASTS and not attributes_of(op):
             # A complex number is cast by its real part.
             source = _through(op.operands[0], ("complex.re",))
+            if is_bool(value.type):
+                # A cast to a boolean asks for "not zero"; this one looks at the last bit.
+                raise refusal(op, f"{op.name} keeps one bit of a number", "it cuts off to a bit")
             return self._cast(_CASTS[op.name], self.value(source), value)
         if (tested := _tested_for_zero(value)) is not None and "i1" in self.type_vars:
             return self._cast(TYPE["cast_signed"], self.value(tested), value)

@@ -19,10 +19,9 @@ from linalg_ext.notations.operand_keywords import (
     with_operand_maps,
 )
 from linalg_ext.opdsl.op import StructuredOp
-from linalg_ext.runtime.dtypes import by_mlir, mlir_text
 from linalg_ext.structured.atomic import all_or_nothing
+from linalg_ext.structured.compute_type import as_compute_type, set_compute_type
 from linalg_ext.structured.constants import number_constant
-from linalg_ext.structured.extension_checks import COMPUTE_TYPE
 from linalg_ext.structured.generic import build_generic
 from linalg_ext.structured.mapped import build_mapped
 from linalg_ext.structured.named import build_named
@@ -56,7 +55,9 @@ def call_on_values(
     emit_generic = keywords.pop("emit_generic", False)
     if not isinstance(emit_generic, bool):
         raise ArgumentError(f"{definition.name}: emit_generic={emit_generic!r}", expected="a bool")
-    compute_type = as_element_type(definition.name, keywords.pop("compute_type", None))
+    compute_type = keywords.pop("compute_type", None)
+    if compute_type is not None:
+        compute_type = as_compute_type(compute_type, definition.name)
     said = take_operand_maps(definition, keywords)
     given = split_inputs(definition, operands, keywords)
     attributes = resolve_attributes(
@@ -105,7 +106,7 @@ def build(
     if operation is None:
         operation = build_generic(bound)
     if compute_type is not None:
-        operation.attributes[COMPUTE_TYPE] = ir.TypeAttr.get(compute_type)
+        set_compute_type(operation, compute_type)
     results = operation.results
     if len(results) == 0:
         return operation
@@ -154,24 +155,6 @@ def _shapes(
         for operand, value in known
         if operand.kind.is_tensor and isinstance(value.type, (ir.RankedTensorType, ir.MemRefType))
     }
-
-
-def as_element_type(op: str, given: object) -> ir.Type | None:
-    """The element type that `compute_type=` names: one of MLIR, its text, or a dtype.
-
-    Raises:
-        DTypeError: it is none.
-    """
-    if given is None or isinstance(given, ir.Type):
-        return given
-    try:
-        text = given if isinstance(given, str) and by_mlir(given) else mlir_text(np.dtype(given))  # type: ignore[call-overload]
-        return ir.Type.parse(text)
-    except (TypeError, DTypeError):
-        raise DTypeError(
-            f"{op}: compute_type={given!r} is no element type",
-            expected="a dtype, an MLIR type, or its text: numpy.float32, 'f32'",
-        ) from None
 
 
 def _outputs(definition: OpDefinition, outs: Any) -> list[ir.Value]:

@@ -6,7 +6,7 @@ All is built at the current insertion point and location.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from linalg_ext.structured.compute_type import clear_compute_type, form_of
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.discardable import carry_over, discardable_attributes
 from linalg_ext.structured.generic import build_generic
-from linalg_ext.structured.operands import bind
+from linalg_ext.structured.operands import BoundOp, bind_types
 from linalg_ext.structured.outputs import RuntimeSize, sizes_of
 from linalg_ext.structured.recognition import RecognizedOp, recognize
 
@@ -262,9 +262,13 @@ def build_definition(
         inputs: a value for each input.
         outputs: a value for each output.
     """
-    bound = bind(definition, inputs, outputs, CallAttributes())
-    more = {name: ir.Type.parse(types[name]) for name in types if name not in bound.types}
-    return build_generic(replace(bound, types={**bound.types, **more}))
+    operands = (*definition.inputs, *definition.outputs)
+    known = bind_types(definition, operands, (*inputs, *outputs))
+    more = {name: ir.Type.parse(types[name]) for name in types if name not in known}
+    # Not `bind`, which checks the shapes once more: they are those of an op that was verified.
+    attributes = CallAttributes()
+    bound = BoundOp(definition, tuple(inputs), tuple(outputs), attributes, {**known, **more})
+    return build_generic(bound)
 
 
 def same(definition: OpDefinition, types: Mapping[str, str], found: RecognizedOp) -> bool:

@@ -30,24 +30,27 @@ from linalg_ext.errors import (
     VerificationError,
 )
 from linalg_ext.runtime.dtypes import mlir_text
+from linalg_ext.structured.extension_ops import COMPUTE_TYPE
 from linalg_ext.structured.recognition import RecognizedOp, recognize
 
-NAME = "linalg_ext.compute_type"
+NAME = COMPUTE_TYPE
 """The attribute; its value is a type: `f32`."""
 
 _EXPECTED = "a float, integer or complex type, such as f32 or i32"
 
 
-def as_compute_type(value: Any) -> ir.Type:
+def as_compute_type(value: Any, op_name: str = "") -> ir.Type:
     """A compute type from what a caller gives for one, in the current context.
 
     Args:
         value: an IR type, its spelling in MLIR, or a dtype. Where a text is both, it is MLIR's:
             `"i8"` has 8 bits, as in the attribute.
+        op_name: what it is given for, to name in the error.
 
     Raises:
         DTypeError: it is none of these, or no float, integer or complex type.
     """
+    subject = f"{op_name}: " if op_name else ""
     if isinstance(value, ir.Type):
         element = value
     else:
@@ -56,10 +59,10 @@ def as_compute_type(value: Any) -> ir.Type:
             element = ir.Type.parse(spelling or mlir_text(np.dtype(value)))
         except (TypeError, ir.MLIRError) as error:
             raise DTypeError(
-                f"{value!r} is no compute type", expected=_EXPECTED, notes=[str(error)]
+                f"{subject}{value!r} is no compute type", expected=_EXPECTED, notes=[str(error)]
             ) from None
     if not _is_scalar(element):
-        raise DTypeError(f"{element} is no compute type", expected=_EXPECTED)
+        raise DTypeError(f"{subject}{element} is no compute type", expected=_EXPECTED)
     return element
 
 

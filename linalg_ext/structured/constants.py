@@ -13,7 +13,8 @@ _INDEX_BITS = 64
 
 def is_float(element: ir.Type) -> bool:
     """Any floating-point type, the 8-bit ones included."""
-    return isinstance(element, ir.FloatType)
+    # The bindings have no class for the last three, and give them out as plain types.
+    return isinstance(element, ir.FloatType) or str(element) in ("f80", "f128", "tf32")
 
 
 def is_integer(element: ir.Type) -> bool:

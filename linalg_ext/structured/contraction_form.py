@@ -13,13 +13,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from linalg_ext.definition.affine import AffineExpr
-from linalg_ext.definition.functions import BINARY, TYPE, Function, FunctionKind
+from linalg_ext.definition.functions import BINARY, TYPE, UNARY, Function, FunctionKind
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.definition.scalar import Access, Apply, Const, ScalarExpr, ScalarOperand, type_of
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.notations.einsum.semiring import KINDS, Semiring
 
 Indices = tuple[AffineExpr, ...]
+
+_SQUARE = (UNARY["square"], BINARY["mul"])
+"""The function that multiplies what it is applied to by itself."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +62,6 @@ class ContractionForm:
     summed: tuple[str, ...]
     accumulates: bool
     cast: Function
-
-    @property
-    def is_product(self) -> bool:
-        """Whether nothing is summed: an outer product, a broadcasting multiplication."""
-        return not self.summed
 
 
 class _NoContraction(Exception):
@@ -136,6 +134,9 @@ def _operands(expr: ScalarExpr, multiply: Function) -> Iterator[ScalarExpr]:
     if isinstance(expr, Apply) and expr.function == multiply and expr.attribute is None:
         for arg in expr.args:
             yield from _operands(arg, multiply)
+    elif isinstance(expr, Apply) and (expr.function, multiply) == _SQUARE:
+        yield from _operands(expr.args[0], multiply)
+        yield from _operands(expr.args[0], multiply)
     else:
         yield expr
 

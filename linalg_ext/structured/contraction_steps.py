@@ -23,8 +23,8 @@ from linalg_ext.notations.einsum.semiring import Semiring
 from linalg_ext.runtime.dtypes import by_mlir
 from linalg_ext.structured.calls import build
 from linalg_ext.structured.constants import integer_constant, is_bool, number_constant
-from linalg_ext.structured.extension_checks import COMPUTE_TYPE
 from linalg_ext.structured.extension_ops import (
+    COMPUTE_TYPE,
     OVERWRITE,
     cast_function,
     contract_definition,

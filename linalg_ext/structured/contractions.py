@@ -17,6 +17,7 @@ from linalg_ext.definition.functions import BINARY, TYPE
 from linalg_ext.definition.model import Assignment, OpDefinition, OperandKind, Reduction
 from linalg_ext.definition.scalar import Access, Apply
 from linalg_ext.definition.specialization import specialize
+from linalg_ext.structured.contraction_form import find_contraction
 from linalg_ext.structured.recognition import RecognizedOp
 
 Indices = tuple[str, ...]
@@ -90,22 +91,19 @@ def contraction_of(recognized: RecognizedOp) -> Contraction | None:
 def _contraction(
     definition: OpDefinition, types: tuple[tuple[str, str], ...]
 ) -> Contraction | None:
-    if len(definition.inputs) != 2 or len(definition.outputs) != 1:
+    form = find_contraction(definition, dict(types))
+    if isinstance(form, str) or form.kind.name != "+*" or not form.accumulates:
         return None
-    operands = (*definition.inputs, *definition.outputs)
-    if any(operand.kind is OperandKind.SCALAR for operand in operands):
+    if [factor.operand for factor in form.factors] != [o.name for o in definition.inputs]:
         return None
-    dims = [_plain(definition, operand.name) for operand in operands]
-    if any(each is None for each in dims):
+    if len(form.factors) != 2 or any(factor.difference for factor in form.factors):
         return None
-    a, b, c = (each or () for each in dims)
-    wanted = definition.canonical()
-    indices = {o.name: definition.accesses[o.name][0] for o in operands}
-    for cast in ("cast_signed", "cast_unsigned"):
-        said = specialize(_sum_of_products(definition, cast, indices), dict(types))
-        if said.canonical() == wanted:
-            return Contraction(a, b, c, definition.dims, cast == "cast_unsigned")
-    return None
+    if any(operand.kind is OperandKind.SCALAR for operand in definition.inputs):
+        return None
+    a, b, c = (plain_dims(i) for i in (*(f.indices for f in form.factors), form.output))
+    if a is None or b is None or c is None:
+        return None
+    return Contraction(a, b, c, form.dims, form.cast.name == "cast_unsigned")
 
 
 def rearranged(
@@ -140,14 +138,6 @@ def _rearranged(
     }
     cast = "cast_unsigned" if contraction.unsigned else "cast_signed"
     return specialize(_sum_of_products(definition, cast, indices), dict(types))
-
-
-def _plain(definition: OpDefinition, operand: str) -> Indices | None:
-    """The dimensions that an operand is indexed by; None where an index is not a dimension."""
-    accesses = definition.accesses[operand]
-    if len(accesses) != 1:
-        return None
-    return plain_dims(accesses[0])
 
 
 def plain_dims(indices: tuple[AffineExpr, ...]) -> Indices | None:

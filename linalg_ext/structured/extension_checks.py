@@ -9,6 +9,7 @@ from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import ArgumentError, DTypeError
 from linalg_ext.structured.constants import is_complex
 from linalg_ext.structured.extension_ops import (
+    COMPUTE_TYPE,
     CONTRACT,
     contract_kind,
     elementwise_function,
@@ -16,9 +17,6 @@ from linalg_ext.structured.extension_ops import (
 )
 from linalg_ext.structured.operands import bind
 from linalg_ext.structured.patterns import has_meaning
-
-COMPUTE_TYPE = "linalg_ext.compute_type"
-
 
 _sound: set[tuple[object, ...]] = set()
 """What ops said that were found to keep the rules: verifiers run after every pass."""
@@ -75,15 +73,8 @@ def _check(op: ir.Operation) -> None:
 
 
 def _check_covered(definition: OpDefinition) -> None:
-    found = {
-        dim
-        for accesses in definition.accesses.values()
-        for indices in accesses
-        for index in indices
-        for dim in index.dims
-    }
     for dim in definition.dims:
-        if dim not in found:
+        if dim not in definition.indexed_dims:
             raise ArgumentError(
                 f"no map has dimension {dim}: the maps do not cover the iteration space "
                 f"({', '.join(definition.dims)})"

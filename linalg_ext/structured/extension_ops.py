@@ -29,6 +29,7 @@ NAMES = (CONTRACT, ELEMENTWISE)
 
 MAPS, KIND, CAST, OVERWRITE = "indexing_maps", "kind", "cast", "overwrite"
 SEGMENTS = "operandSegmentSizes"
+COMPUTE_TYPE = "linalg_ext.compute_type"
 SUGAR_WORDS = {"permutation": "permutation", "permute": "permutation", "broadcast": "broadcast"}
 """What an attribute such as `permute_a` begins with, and what it means."""
 
@@ -209,7 +210,8 @@ def elementwise_definition(
         scalars: positions of inputs that are no tensors.
 
     Raises:
-        ArgumentError: the function does not take so many operands.
+        ArgumentError: the function does not take so many operands, or the destination lacks a
+            dimension.
     """
     arity, count = function.kind.arity, len(maps) - 1
     if count != arity and not (function.name in _FOLDED and count > arity):
@@ -218,6 +220,13 @@ def elementwise_definition(
             f"kind {function.name} is applied to {count} operand(s)", expected=f"{arity}{more}"
         )
     dims = _dims(maps[-1])
+    written = {dim for index in _renamed(maps[-1], dims) for dim in index.dims}
+    if missing := [dim for dim in dims if dim not in written]:
+        raise ArgumentError(
+            f"the map of the destination, {maps[-1]}, lacks dimension {missing[0]}, and an "
+            "element-wise op combines no values along it",
+            cure="reduce with linalg_ext.contract, or linalg.reduce",
+        )
     names = [letter.upper() for letter in LETTERS[:count]]
     operands: list[Operand] = []
     leaves: list[ScalarExpr] = []

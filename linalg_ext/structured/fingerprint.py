@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir, linalg
 
+_WITH_BODY_OF_ITS_OWN = frozenset(("linalg.generic", "linalg.map", "linalg.reduce"))
+"""Ops whose body their author writes."""
+
 
 def fingerprint(op: ir.Operation) -> tuple[object, ...] | None:
     """The name, types, indexing maps and body of an op with a region, discardable attributes not.
@@ -11,10 +14,14 @@ def fingerprint(op: ir.Operation) -> tuple[object, ...] | None:
     None where the body uses a value from outside that is no constant: which one it is would not be
     said.
     """
+    types = tuple(str(operand.type) for operand in op.operands)
+    if op.name not in _WITH_BODY_OF_ITS_OWN:
+        # Its maps and its body follow from these; what has a dot is somebody's note.
+        own = ((name, str(value)) for name, value in op.attributes.items() if "." not in name)
+        return (op.name, types, *own)
     body = _body(op.regions[0].blocks[0])
     if body is None:
         return None
-    types = tuple(str(operand.type) for operand in op.operands)
     maps, kinds = str(linalg.get_indexing_maps(op)), None
     if "iterator_types" in op.attributes:
         kinds = str(op.attributes["iterator_types"])

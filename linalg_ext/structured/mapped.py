@@ -6,7 +6,7 @@ says by its definition what was asked for: it is compared, not believed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from linalg_ext.bindings import ir, linalg
 from linalg_ext.context import ensure_dialects
@@ -59,7 +59,8 @@ def _named(bound: BoundOp, maps: Sequence[AffineMap]) -> ir.Operation | None:
         regions=1,
     )
     linalg.fill_builtin_region(op)
-    if is_valid(op) and _is_said_by(op, bound):
+    key = (name, bound.definition, tuple(maps), *_key(bound))
+    if is_valid(op) and _remembered(key, lambda: _is_said_by(op, bound)):
         return op
     op.erase()
     return None
@@ -73,7 +74,8 @@ def _elementwise(bound: BoundOp, maps: Sequence[AffineMap]) -> ir.Operation | No
         candidate = elementwise_definition(maps, function, scalars=_scalars(bound))
     except ArgumentError:
         return None
-    if not _same(candidate, bound):
+    key = (ELEMENTWISE, function, bound.definition, tuple(maps), *_key(bound))
+    if not _remembered(key, lambda: _same(candidate, bound)):
         return None
     output = bound.outputs[0]
     kind = ir.Attribute.parse(f"#linalg.elementwise_kind<{function.name}>")
@@ -130,6 +132,22 @@ def _ours(
         return op
     op.erase()
     return None
+
+
+_verdicts: dict[tuple[object, ...], bool] = {}
+
+
+def _remembered(key: tuple[object, ...], decide: Callable[[], bool]) -> bool:
+    """A comparison of definitions, made once for each pair of them."""
+    if key not in _verdicts:
+        _verdicts[key] = decide()
+    return _verdicts[key]
+
+
+def _key(bound: BoundOp) -> tuple[object, ...]:
+    types = tuple(f"{name}={element}" for name, element in bound.types.items())
+    kinds = tuple(isinstance(value.type, ir.ShapedType) for value in bound.inputs)
+    return types, kinds, bound.attributes.key
 
 
 def _is_said_by(op: ir.Operation, bound: BoundOp) -> bool:

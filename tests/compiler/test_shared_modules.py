@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import functools
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
+from exported_modules import arrays_of, index_of
 from linalg_ext import errors
 from linalg_ext.compiler import compile
 from resources import shared_modules
 
 
-@functools.cache
-def index(folder: Path) -> dict[str, dict[str, Any]]:
-    listed = json.loads((folder / "index.json").read_text())["modules"]
-    return {module["name"]: module for module in listed}
-
-
 @pytest.mark.parametrize("path", shared_modules())
 def test_module_equals_pytorch(path: Path) -> None:
-    module = index(path.parent)[path.stem]
+    module = index_of(path)
     text = path.read_text()
     if any(op.startswith("tm_tensor.") for op in module["ops"]):
         with pytest.raises(errors.ParseError, match="tm_tensor"):
@@ -31,9 +23,7 @@ def test_module_equals_pytorch(path: Path) -> None:
         return
     # MLIR printed these itself: they need no guard process.
     kernel = compile(text, entry="main", trusted=True)
-    with np.load(path.with_suffix(".npz"), allow_pickle=False) as data:
-        inputs = [data[f"in{number}"] for number in range(len(module["inputs"]))]
-        expected = [data[f"out{number}"] for number in range(len(module["outputs"]))]
+    inputs, expected = arrays_of(path)
     results = kernel(*inputs)
     results = results if isinstance(results, tuple) else (results,)
     assert len(results) == len(expected)

@@ -140,6 +140,28 @@ WRONG = {
         "takes no broadcast_a",
         "broadcast_a",
     ),
+    "broadcast of no list": (
+        BROADCAST.replace("[1]", "unit"),
+        "takes no dimensions = unit",
+        "dimensions",
+    ),
+    "an empty permutation": (
+        SUM + " permutation_a = []" + END,
+        "is no permutation of its 2",
+        "permutation_a",
+    ),
+    "a destination that nothing is reduced to": (
+        "linalg.add ins(%y : tensor<16x64xf32>, %y : tensor<16x64xf32>) outs(%x : tensor<16xf32>) "
+        "broadcast_c = [1] : tensor<16xf32>",
+        "c is not indexed by dimension d1, and nothing combines the values",
+        "broadcast_c",
+    ),
+    "the same of ours": (
+        "linalg_ext.elementwise ins(%y : tensor<16x64xf32>) outs(%x : tensor<16xf32>) "
+        "kind = exp broadcast_b = [1] -> tensor<16xf32>",
+        "combines no values along it",
+        "linalg_ext.elementwise",
+    ),
     "mixed types": (
         SUM.replace("%y : tensor<16x64xf32>", "%e : tensor<16x64xi8>") + " transpose_a" + END,
         "b is of i8",

@@ -171,3 +171,19 @@ def test_a_module_without_sugar_is_printed_as_mlir_prints_it() -> None:
     assert module.to_text(sugar=True) == module.to_text() == str(module)
     before = str(module)
     assert str(module) == before
+
+
+def test_a_destination_without_a_dimension_is_summed_over_it() -> None:
+    rng = np.random.default_rng(0)
+    x, y, out = (rng.random(shape).astype("f4") for shape in ((2, 3), (3, 4), (2,)))
+    text = """func.func @f(%x: tensor<2x3xf32>, %y: tensor<3x4xf32>, %o: tensor<2xf32>)
+        -> tensor<2xf32> {
+      %r = linalg.matmul ins(%x : tensor<2x3xf32>, %y : tensor<3x4xf32>) outs(%o : tensor<2xf32>)
+        broadcast_c = [1] : tensor<2xf32>
+      return %r : tensor<2xf32> }"""
+    assert "linalg_ext.contract" in str(lx.parse(text))
+    np.testing.assert_allclose(check(text, x, y, out), (x @ y).sum(1) + out, rtol=1e-5)
+    on_memrefs = text.replace("tensor", "memref").replace("%r = linalg", "linalg")
+    on_memrefs = on_memrefs.replace(" : memref<2xf32>\n", "\n").replace("return %r", "return %o")
+    assert on_memrefs.count("outs(%o : memref<2xf32>)") == 1
+    assert 'iterator_types = ["parallel", "reduction", "reduction"]' in str(lx.parse(on_memrefs))

@@ -151,3 +151,13 @@ def test_compute_type_is_an_attribute_of_the_op() -> None:
     out = np.zeros((16, 32), "i1")
     kernel = lx.compile(in_function(EXAMPLES["default type"]))
     np.testing.assert_array_equal(kernel(x, y, out), np.full((16, 32), -128, "i1"))
+
+
+def test_an_op_is_where_its_text_stands() -> None:
+    text = in_function(EXAMPLES["broadcast"].replace(" outs", "\n  outs"))
+    module = lx.parse(text)
+    located = module.ir.operation.get_asm(enable_debug_info=True)
+    column = text.splitlines()[1].index("linalg.add") + 1
+    assert f'"-":2:{column}' in located
+    # The `return` comes after an op that has lost its second line.
+    assert '"-":4:' in located

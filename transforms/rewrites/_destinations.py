@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.structured import extension_ops
 from linalg_ext.structured.constants import integer_constant
+from linalg_ext.structured.extension_ops import COMPUTE_TYPE
 from linalg_ext.structured.maps import split_operands
 
 from ._views import ViewKind, producer, view_of
@@ -48,6 +49,8 @@ def rearranged(
         would have to be moved.
     """
     op = producer(value)
+    if op is not None and COMPUTE_TYPE in op.attributes and is_read:
+        return None
     if op is not None and op.name == "linalg.fill" and is_read:
         below = rearranged(op.operands[1], axes, added, is_read=False)
         return None if below is None else filled(op.operands[0], below)

@@ -14,9 +14,11 @@ from linalg_ext.definition.affine import AffineConst, AffineDim, AffineMap
 from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import Left, Rewriter
 from linalg_ext.structured.discardable import forget_memoized_maps
+from linalg_ext.structured.extension_ops import COMPUTE_TYPE
 from linalg_ext.structured.maps import indexing_maps, split_operands
 
 from ._destinations import reads_destination, rearranged, squeezed
+from ._structured import LIBRARY_CALL
 from ._targets import is_structured, may_take_maps, why_not, with_maps
 from ._views import Reading, View, ViewKind, is_unit, producer, readings, view_of
 
@@ -28,6 +30,8 @@ def fold(
     op: ir.Operation, kinds: Collection[ViewKind], rewriter: Rewriter, *, results: bool
 ) -> bool | Left:
     """Fold views of some kinds of an op's inputs, else those of its results, into its maps."""
+    if "library_call" in op.attributes:
+        return LIBRARY_CALL
     folded = fold_operands(op, kinds, rewriter)
     if folded or not results:
         return folded
@@ -259,6 +263,8 @@ def _why_no_view(inputs: Sequence[ir.Value], kinds: Collection[ViewKind]) -> str
                 if _KINDS.get(name) in kinds and use.operand_number == 1:
                     return "on memrefs a transpose or a broadcast is a copy, not a view"
         op = producer(value)
+        if op is not None and _KINDS.get(op.name) in kinds and COMPUTE_TYPE in op.attributes:
+            return f"{op.name} has a compute type, in which it rounds"
         is_reshape = op is not None and op.name in _RESHAPES
         if is_reshape and ViewKind.RESHAPE in kinds and view_of(value) is None:
             return "a reshape of it splits or joins dimensions of several elements"

@@ -12,6 +12,7 @@ from linalg_ext.errors import ArgumentError, RecognitionError
 from linalg_ext.rewriting import Left
 from linalg_ext.structured import extension_ops
 from linalg_ext.structured.discardable import carry_over
+from linalg_ext.structured.extension_ops import COMPUTE_TYPE
 from linalg_ext.structured.maps import (
     INDEXING_MAPS,
     indexing_maps,
@@ -108,7 +109,7 @@ def _destination(op: ir.Operation, position: int, order: Sequence[int]) -> ir.Va
 
 def _only_moves(op: ir.Operation) -> bool:
     """Whether an op is a generic that yields its one input."""
-    if op.name != "linalg.generic" or len(op.operands) != 2:
+    if op.name != "linalg.generic" or len(op.operands) != 2 or COMPUTE_TYPE in op.attributes:
         return False
     body = op.regions[0].blocks[0]
     yielded = body.operations[0].operation

@@ -15,6 +15,7 @@ from enum import Enum
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr
 from linalg_ext.definition.operand_maps import Indices
+from linalg_ext.structured.extension_ops import COMPUTE_TYPE
 from linalg_ext.structured.maps import indexing_maps
 
 Axes = tuple[int | None, ...]
@@ -77,7 +78,8 @@ def readings(value: ir.Value, indices: Indices, kinds: Collection[ViewKind]) -> 
 def view_of(value: ir.Value) -> View | None:
     """What a tensor is a view of; None where it is none."""
     op = producer(value)
-    if op is None or not _is_plain_tensor(value):
+    # With a compute type of its own an op rounds what it moves.
+    if op is None or not _is_plain_tensor(value) or COMPUTE_TYPE in op.attributes:
         return None
     reader = _READERS.get(op.name)
     view = None if reader is None else reader(op, ir.ShapedType(value.type).rank)

@@ -33,10 +33,10 @@ from linalg_ext.notations.einsum.plan import FLOPS_PER_BYTE
 from linalg_ext.rewriting import Left, Rewriter, rewrite
 from linalg_ext.structured.contraction_steps import ContractionBuilder, ContractionCall
 from linalg_ext.structured.discardable import discardable_attributes
-from linalg_ext.structured.extension_checks import COMPUTE_TYPE
+from linalg_ext.structured.extension_ops import COMPUTE_TYPE, CONTRACT
 
 
-@rewrite("linalg-ext-lower-contract", on=lambda name: name == "linalg_ext.contract", driver="walk")
+@rewrite("linalg-ext-lower-contract", on=CONTRACT, driver="walk")
 def lower_contract(
     op: ir.OpView,
     rewriter: Rewriter,

@@ -22,8 +22,8 @@ from linalg_ext.bindings import ir
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.rewriting import Left, Rewriter, rewrite
 from linalg_ext.structured.categories import build_elementwise
-from linalg_ext.structured.extension_checks import COMPUTE_TYPE
 from linalg_ext.structured.extension_ops import (
+    COMPUTE_TYPE,
     ELEMENTWISE,
     elementwise_function,
     extension_definition,

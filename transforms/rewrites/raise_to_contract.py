@@ -32,8 +32,7 @@ from linalg_ext.structured.contract_op import MOST_INPUTS, build_contract_op
 from linalg_ext.structured.contraction_form import ContractionForm, find_contraction
 from linalg_ext.structured.contraction_steps import ContractionCall
 from linalg_ext.structured.discardable import discardable_attributes
-from linalg_ext.structured.extension_checks import COMPUTE_TYPE
-from linalg_ext.structured.extension_ops import CONTRACT
+from linalg_ext.structured.extension_ops import COMPUTE_TYPE, CONTRACT
 from linalg_ext.structured.maps import refusal
 from linalg_ext.structured.recognition import RecognizedOp
 
@@ -69,12 +68,12 @@ def raise_to_contract(
     recognized = read(operation)
     if isinstance(recognized, Left):
         return recognized
+    if not recognized.definition.reduction_dims and not elementwise:
+        return Left("nothing is summed")
     form = find_contraction(recognized.definition, recognized.types)
     if isinstance(form, str):
         return Left(form)
-    if form.is_product and not (elementwise and len(form.factors) > 1):
-        return Left("nothing is summed")
-    if len(form.factors) == 1 and not reductions:
+    if len(form.factors) == 1 and not (reductions and form.summed):
         return Left("nothing is multiplied")
     if len(form.factors) > MOST_INPUTS:
         return Left(f"it multiplies more than {MOST_INPUTS} operands")

@@ -31,17 +31,22 @@ from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import Left, Rewriter, rewrite
 from linalg_ext.structured.maps import holds_maps
 
+from ._structured import LIBRARY_CALL
 from ._unfolding import unfolded
 
 
 @rewrite("linalg-ext-unfold-maps", on=holds_maps)
 def unfold_maps(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
     """Take transposes and broadcasts out of an op's maps, as ops of their own."""
+    if "library_call" in op.operation.attributes:
+        return LIBRARY_CALL
     try:
         results = unfolded(op.operation)
     except ArgumentError as error:
         return Left(error.what)
-    if results is None or isinstance(results, Left):
-        return results or False
+    if results is None:
+        return False
+    if isinstance(results, Left):
+        return results
     rewriter.replace_op(op, results)
     return True

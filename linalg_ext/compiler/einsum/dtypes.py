@@ -13,7 +13,7 @@ from linalg_ext.compiler.einsum.algebra import Array
 from linalg_ext.compiler.op_dtypes import common_dtype
 from linalg_ext.errors import ArgumentError, DTypeError
 from linalg_ext.notations.einsum import Semiring
-from linalg_ext.runtime.dtypes import DType, by_dtype, cure_for, describe_dtype
+from linalg_ext.runtime.dtypes import DType, by_dtype, cure_for, describe_dtype, dtype_named
 
 CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
@@ -54,11 +54,11 @@ def as_dtype(keyword: str, value: Any) -> DType | None:
     if value is None:
         return None
     try:
-        dtype: DType = np.dtype(value)
+        dtype = dtype_named(value)
     except TypeError as error:
         raise DTypeError(
             f"einsum: {keyword}={value!r} is no dtype",
-            cure="give np.float32, 'i8', ...",
+            cure="give np.float32, 'f32', ...",
             notes=[str(error)],
         ) from None
     _require_known(dtype, f"{keyword}=")

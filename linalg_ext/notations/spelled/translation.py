@@ -7,6 +7,7 @@ from any place of the new text to that of the old, so that every message is abou
 
 from __future__ import annotations
 
+import functools
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterator
@@ -37,6 +38,9 @@ _ORDINARY = re.compile(
 )
 """The usual form of a named op of upstream's, which is passed over at once."""
 
+_INTEGERS = re.compile(r"\[\s*(?:\d+\s*(?:,\s*\d+\s*)*)?\]")
+"""What upstream's parser takes for dimensions; on other lists it ends the process."""
+
 _INDEXED = "linalg.indexed_generic"
 
 
@@ -59,12 +63,13 @@ class Translation:
         """Line and column in the source of a place in the text, all from 1."""
         if self.text is self.source.text:
             return line, column
-        start = 0
-        for _ in range(line - 1):
-            start = self.text.find("\n", start) + 1
-        offset = self.source_offset(start + column - 1)
-        before = self.source.text.count("\n", 0, offset)
-        return before + 1, offset - (self.source.text.rfind("\n", 0, offset) + 1) + 1
+        start = self._line_starts[min(line, len(self._line_starts)) - 1]
+        return self.source_place(self.source_offset(start + column - 1))
+
+    def source_place(self, offset: int) -> tuple[int, int]:
+        """Line and column of an offset in the source, from 1."""
+        line = bisect_right(self._source_line_starts, offset)
+        return line, offset - self._source_line_starts[line - 1] + 1
 
     def source_offset(self, offset: int) -> int:
         """The offset in the source of one in the text."""
@@ -73,6 +78,18 @@ class Translation:
             return offset
         start, origin, is_copied = self._pieces[index]
         return origin + (offset - start if is_copied else 0)
+
+    @functools.cached_property
+    def _line_starts(self) -> list[int]:
+        return _line_starts(self.text)
+
+    @functools.cached_property
+    def _source_line_starts(self) -> list[int]:
+        return _line_starts(self.source.text)
+
+
+def _line_starts(text: str) -> list[int]:
+    return [0, *(found.end() for found in re.finditer("\n", text))]
 
 
 def translate(text: str, name: str = "-", unknown: Collection[str] = ()) -> Translation:
@@ -284,8 +301,8 @@ def _in_upstream_syntax(source: SourceText, op: SpelledOp) -> list[Span | str]:
         pieces += [*_listed([operand.type for operand in operands]), ")"]
     attributes: list[Span | str] = []
     for clause in op.clauses:
-        if clause.name == word:
-            pieces += [f" {word} = ", *([clause.value] if clause.value else [])]
+        if clause.name == word and clause.value and _INTEGERS.fullmatch(clause.value.text):
+            pieces += [f" {word} = ", clause.value]
             continue
         if clause.name == COMPUTE_TYPE and clause.value:
             entry: list[Span | str] = [f"linalg_ext.{COMPUTE_TYPE} = ", clause.value]
@@ -293,7 +310,7 @@ def _in_upstream_syntax(source: SourceText, op: SpelledOp) -> list[Span | str]:
             entry = [clause.place]
         else:
             raise ParseError(
-                f"{op.name} takes no {clause.name}",
+                f"{op.name} takes no {clause.place.text}",
                 where=source.place(clause.place.start, clause.place.end),
                 expected=f"{word} = [...]",
             )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import linalg_ext as lx
 from linalg_ext.bindings import func, ir
 from linalg_ext.context import new_context
 from linalg_ext.dialects.linalg_ext import contract
-from linalg_ext.errors import ArgumentError, PipelineError
+from linalg_ext.errors import ArgumentError, ExecutionError, PipelineError
 from linalg_ext.module import Module
 from linalg_ext.notations.einsum.plan import PATHS
 from rewrite_texts import assert_documented
@@ -58,15 +59,17 @@ def module_of(
                 compute_type=compute_type,
             )
             if notes:
-                result.owner.attributes["my.note"] = ir.UnitAttr.get()
+                ir.OpResult(result).owner.attributes["my.note"] = ir.UnitAttr.get()
             func.ReturnOp([result])
         return Module.of(module)
 
 
-def arrays_of(text: str, dtype: object = np.float32) -> list[np.ndarray]:
+def arrays_of(text: str) -> list[NDArray[np.float32]]:
     rng = np.random.default_rng(0)
     terms = text.replace("->", ",").split(",")
-    return [rng.integers(-3, 4, [SIZES[label] for label in term]).astype(dtype) for term in terms]
+    return [
+        rng.integers(-3, 4, [SIZES[label] for label in term]).astype(np.float32) for term in terms
+    ]
 
 
 def test_documented() -> None:
@@ -243,3 +246,26 @@ def test_notes_stay_on_the_last_op() -> None:
     noted = [line for line in str(module).splitlines() if "my.note" in line]
     assert len(noted) == 1
     assert "linalg.matmul" in noted[0]
+
+
+@pytest.mark.parametrize("text", ["mk,kn->mn", "mk,kn,no->mo"])
+def test_open_sizes_are_checked_when_it_runs(text: str) -> None:
+    """The checks of a compiled function see the ops that a contraction became."""
+    arrays = arrays_of(text)
+    arrays[0] = np.ones((3, 4), np.float32)
+    with pytest.raises(ExecutionError):
+        lx.compile(module_of(text, dynamic=True))(*arrays)
+
+
+@pytest.mark.parametrize(
+    ("element", "stored"), [("complex<f32>", None), ("f8E4M3FN", "f32"), ("index", None)]
+)
+def test_other_element_types(element: str, stored: str | None) -> None:
+    module = module_of("mk,kn,no->mo", element=element, stored=stored)
+    lower_contract(module)
+    assert "linalg_ext" not in str(module)
+    dtype = {"complex<f32>": np.complex64, "f8E4M3FN": ml_dtypes.float8_e4m3fn, "index": np.int64}
+    arrays = [array.astype(dtype[element]) for array in arrays_of("mk,kn,no->mo")]
+    arrays[-1] = arrays[-1].astype(np.float32 if stored else dtype[element])
+    expected = np.einsum("mk,kn,no->mo", *(a.astype(np.complex64) for a in arrays[:-1]))
+    np.testing.assert_array_equal(lx.compile(module)(*arrays), expected + arrays[-1])

@@ -23,11 +23,11 @@ from linalg_ext.notations.einsum import semiring
 from linalg_ext.notations.einsum.plan import PATHS
 from linalg_ext.runtime.dtypes import by_dtype
 from linalg_ext.structured.extension_ops import contract_definition
-from linalg_ext.transforms import lower_contract
+from linalg_ext.transforms import lower_contract, raise_to_contract
 
 Array = np.ndarray[Any, Any]
 
-RUN = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+RUN = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 SIZES = {"i": 1, "j": 2, "k": 3, "l": 2, "m": 3}
 FLOATS = [np.dtype(np.float32), np.dtype(np.float64), np.dtype(ml_dtypes.bfloat16)]
 INTEGERS = [np.dtype(np.int8), np.dtype(np.int32)]
@@ -78,6 +78,10 @@ def cases(draw: st.DrawFn) -> Case:
         # bf16 x f32 -> i8: what is stored is no float, what is computed in is one.
         dtypes, compute = [*FLOATS, *INTEGERS], np.dtype(np.float32)
         stored = draw(st.sampled_from([np.dtype(np.int32), np.dtype(ml_dtypes.bfloat16)]))
+        casts = ["cast_signed"]
+    if draw(st.integers(0, 5)) == 0:
+        # Whether any product is of numbers that are not zero.
+        dtypes, stored, compute = [*FLOATS, *INTEGERS], np.dtype(np.bool_), np.dtype(np.bool_)
         casts = ["cast_signed"]
     generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
 
@@ -154,6 +158,24 @@ def test_every_path_gives_what_the_oracle_gives(case: Case, path: str, named: bo
     lower_contract(module, path=path, named=named)
     assert "linalg_ext.contract" not in str(module)
     assert "linalg_ext.compute_type" not in str(module)
+    check(module, case)
+
+
+@RUN
+@given(cases(), st.sampled_from(PATHS))
+def test_there_and_back(case: Case, path: str) -> None:
+    """Lowered to generics, raised from them, merged, and lowered once more."""
+    module = module_of(case)
+    lower_contract(module, path="naive", named=False)
+    raise_to_contract(module, elementwise=True, reductions=True, merge=True)
+    assert "linalg_ext.contract" in str(module) or case.kind != "+*" or len(case.terms) == 1
+    check(module, case)
+    lower_contract(module, path=path)
+    check(module, case)
+
+
+def check(module: Module, case: Case) -> None:
+    """A module gives what the oracle gives, within the error of the types in it."""
     result = compile(module, "f", trusted=True)(*case.arrays, case.init)
     wanted = expected(case)
     if wanted.dtype.kind in "fV":

@@ -170,6 +170,10 @@ def test_every_semiring_is_found(kind: str) -> None:
 
 
 NEAR_MISSES = {
+    "booleans that are the last bits": (
+        op("linalg.matmul", ["tensor<4x3xi32>", "tensor<3x2xi32>"], "tensor<4x2xi1>"),
+        "cuts off to a bit",
+    ),
     "a greatest difference": (
         generic(
             ["d0, d2", "d2, d1"],
@@ -332,6 +336,14 @@ def test_windows_that_do_not_overlap(name: str) -> None:
     assert_same_results(parsed(text), module)
 
 
+def test_an_operand_may_be_a_factor_twice() -> None:
+    text = generic(["d0, d2"], "d0, d1", ADDED.replace("%xb", "%xa"))
+    module = raised(text)
+    assert "(%arg0, %arg0, %arg1)" in str(module)
+    lower_contract(module)
+    assert_same_results(parsed(text), module)
+
+
 @pytest.mark.parametrize("index", ["d2 + 1", "d2 * 2"])
 def test_every_other_element_is_a_slice(index: str) -> None:
     module = raised(generic([f"d0, {index}", "d2, d1"], "d0, d1", ADDED))
@@ -366,6 +378,39 @@ def test_notes_on_an_op_and_its_compute_type_stay() -> None:
         )
     )
     assert "compute type" in repr(raise_to_contract(quantized))
+
+
+@pytest.mark.parametrize(
+    ("element", "stored", "compute", "unsigned"),
+    [
+        ("bf16", "i8", "f32", False),
+        ("i8", "i8", "i32", False),
+        ("i8", "i8", "i32", True),
+        ("i8", "i32", "f32", False),
+        ("i8", "i64", "i32", False),
+        ("i8", "i64", "i32", True),
+        ("f32", "bf16", "f64", False),
+        ("i32", "i8", "i64", False),
+        ("i32", "i8", "i64", True),
+        ("f32", "i32", "f32", False),
+    ],
+)
+def test_a_compute_type_means_the_same_both_ways(
+    element: str, stored: str, compute: str, unsigned: bool
+) -> None:
+    """A named op with one, made plain linalg directly and by way of a contraction."""
+    cast = ", cast = #linalg.type_fn<cast_unsigned>" if unsigned else ""
+    text = op(
+        "linalg.matmul",
+        [f"tensor<4x3x{element}>", f"tensor<3x2x{element}>"],
+        f"tensor<4x2x{stored}>",
+        f"{{linalg_ext.compute_type = {compute}{cast}}}",
+    )
+    module = parsed(text)
+    assert raise_to_contract(module)
+    lower_contract(module)
+    assert "compute_type" not in str(module)
+    assert_same_results(parsed(text), module)
 
 
 def test_products_and_sums_are_raised_where_that_is_asked_for() -> None:
