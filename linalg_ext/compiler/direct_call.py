@@ -100,9 +100,10 @@ class DirectCall:
                 if address < end and start < address + array.nbytes:
                     return NotImplemented
             addresses.append(start)
+            results = [out]
         shared = self._shared and self._shared.for_threads(threads or current())
         if shared:
-            self._run_shared(shared, addresses)
+            self._run_shared(shared, addresses, (arrays, results))
         else:
             frame = self._filled(addresses, 0)
             try:
@@ -127,15 +128,14 @@ class DirectCall:
         frame[STATUS] = status
         return frame
 
-    def _run_shared(self, shared: Shared, addresses: Sequence[int]) -> None:
+    def _run_shared(self, shared: Shared, addresses: Sequence[int], arrays: object) -> None:
         frames = [self._filled(addresses, number) for number in range(shared.slices)]
-        try:
-            tables = [ctypes.addressof(frame) + TABLE * WORD for frame in frames]
-            run(shared.function, tables, shared.slices)
-            statuses = [frame[STATUS] for frame in frames]
-        finally:
-            for frame in frames:
-                self._layout.give_back(frame)
+        tables = [ctypes.addressof(frame) + TABLE * WORD for frame in frames]
+        run(shared.function, tables, shared.slices, keep=(self, shared, frames, arrays))
+        statuses = [frame[STATUS] for frame in frames]
+        # Not after an interruption: a thread might still be at work on one.
+        for frame in frames:
+            self._layout.give_back(frame)
         for status in filter(None, statuses):
             shared.failures.report(status)
 

@@ -15,7 +15,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from queue import Empty, SimpleQueue
 
@@ -72,27 +72,35 @@ def checked(count: object) -> int:
     return count
 
 
-def run(function: Callable[[int], None], slices: Sequence[int], threads: int) -> None:
+def run(
+    function: Callable[[int], object], slices: Sequence[int], threads: int, *, keep: object = None
+) -> None:
     """Call `function` on each of `slices`, in any order, in at most `threads` threads.
 
     Args:
         function: releases the GIL.
         slices: what it is called with: addresses.
         threads: the caller's among them. Where no thread can be started the caller does it all.
+        keep: what must live until the last call has ended: the memory that it writes, for one.
 
     Raises:
         Exception: what a call of `function` raised; all others are done by then.
     """
-    call = _Call(function, slices)
+    call = _Call(function, slices, keep)
     _crew.help(call, min(threads, len(slices)) - 1)
-    call.finish()
+    call.work()
+    call.wait()
 
 
 class _Call:
     """One call: the slices that nobody has taken, and those that are done."""
 
-    def __init__(self, function: Callable[[int], None], slices: Sequence[int]) -> None:
+    def __init__(
+        self, function: Callable[[int], object], slices: Sequence[int], keep: object
+    ) -> None:
         self._function = function
+        # For a caller that an interruption drives out in spite of all.
+        self._keep = keep
         self._waiting = deque(slices)
         self._count = len(slices)
         self._done: list[BaseException | None] = []
@@ -114,21 +122,19 @@ class _Call:
                 self._done.append(error)
                 self._bell.put(None)
 
-    def finish(self) -> None:
-        """Work along, then wait: native code still writes to the caller's arrays.
+    def wait(self) -> None:
+        """Wait for the slices that others took: native code still writes to the caller's arrays.
 
-        An interruption is kept until the others have finished.
+        An interruption is raised when they are done.
         """
-        interruption: BaseException | None = None
-        self.work()
-        while len(self._done) < self._count:
-            try:
-                self._bell.get(timeout=_LOOK_AGAIN)
-            except Empty:
-                pass
-            except BaseException as raised:
-                interruption = raised
-        for error in (interruption, *self._done):
+        try:
+            while len(self._done) < self._count:
+                with suppress(Empty):
+                    self._bell.get(timeout=_LOOK_AGAIN)
+        except BaseException:
+            self.wait()
+            raise
+        for error in self._done:
             if error is not None:
                 raise error
 

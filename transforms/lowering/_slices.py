@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from linalg_ext.bindings import ir
@@ -22,6 +22,12 @@ _IGNORED = frozenset({"memref.dealloc", "func.return"})
 
 REDUCTION_DISCOUNT = 16
 """How many steps of a contraction take the time of one step that moves an element."""
+
+_LONG = 64
+"""Steps of a loop from which on it is cut in preference to a longer one inside it."""
+
+FUNCTION_COST = 4
+"""How many moved elements a value of exp, tanh and the like takes the time of."""
 
 Linear = Mapping[int, int]
 """The coefficient of each loop in an index."""
@@ -49,6 +55,7 @@ class Step:
         extents: of each loop.
         parallel: which loops are.
         fixed: loops that the body asks the position of.
+        functions: how often the body calls a function such as exp.
     """
 
     op: Any
@@ -56,12 +63,13 @@ class Step:
     parallel: frozenset[int]
     fixed: frozenset[int]
     accesses: tuple[Access, ...]
+    functions: int
 
     @property
     def cost(self) -> int:
         """What it takes, in moved elements."""
-        discount = 1 if len(self.parallel) == len(self.extents) else REDUCTION_DISCOUNT
-        return math.prod(self.extents) // discount
+        steps = math.prod(self.extents) * (1 + FUNCTION_COST * self.functions)
+        return steps if len(self.parallel) == len(self.extents) else steps // REDUCTION_DISCOUNT
 
 
 @dataclass
@@ -112,9 +120,17 @@ def find_work(entry: ir.Operation) -> Work | str:
         if is_allocated and number not in written:
             return "a buffer is read that nothing writes"
     largest = max(range(len(work.steps)), key=lambda at: work.steps[at].cost)
-    for loop in _candidates(work.steps[largest]):
-        if _assign(work, written, largest, loop):
-            return work
+    found = [
+        cut
+        for loop in _candidates(work.steps[largest])
+        if (cut := _assign(work, written, largest, loop)) is not None
+    ]
+    if found:
+        # An outer loop, for its slices are whole in memory, unless it is short.
+        return next(
+            (cut for cut in found if cut.most_slices >= _LONG),
+            max(found, key=lambda cut: cut.most_slices),
+        )
     return "no loop of its largest op reaches what is written along one axis alone"
 
 
@@ -149,8 +165,10 @@ def _read(block: Any) -> Work | str:
 def _step(op: ir.Operation, roots: Sequence[tuple[Any, int]]) -> Step | str:
     operands = list(op.operands)
     if op.name == "memref.copy":
+        if not all(isinstance(operand.type, ir.MemRefType) for operand in operands):
+            return "it copies buffers of unknown rank"
         count, rank = 1, ir.ShapedType(operands[0].type).rank
-        maps: list[Any] = [ir.AffineMap.get_identity(rank)] * 2
+        maps: list[Any] = [ir.AffineMap.get_identity(rank, op.context)] * 2
         parallel = frozenset(range(rank))
     else:
         segments = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])
@@ -160,7 +178,8 @@ def _step(op: ir.Operation, roots: Sequence[tuple[Any, int]]) -> Step | str:
         ]
         kinds = [str(item) for item in ir.ArrayAttr(op.attributes["iterator_types"])]
         parallel = frozenset(at for at, kind in enumerate(kinds) if "parallel" in kind)
-    if len(op.results) or _reaches_elsewhere(op):
+    body = _body(op)
+    if len(op.results) or body.reaches_memory:
         return f"{op.name} reaches buffers that are not its operands"
     accesses: list[Access] = []
     extents: dict[int, int] = {}
@@ -180,7 +199,12 @@ def _step(op: ir.Operation, roots: Sequence[tuple[Any, int]]) -> Step | str:
     if set(extents) != set(range(loops)):
         return f"{op.name} has a loop of unknown extent"
     return Step(
-        op, tuple(extents[d] for d in range(loops)), parallel, _positions(op), tuple(accesses)
+        op,
+        tuple(extents[loop] for loop in range(loops)),
+        parallel,
+        frozenset(body.positions),
+        tuple(accesses),
+        body.functions,
     )
 
 
@@ -188,8 +212,8 @@ def _candidates(step: Step) -> list[int]:
     return [at for at in range(len(step.extents)) if at in step.parallel and at not in step.fixed]
 
 
-def _assign(work: Work, written: set[int], first: int, loop: int) -> bool:
-    """Cut `first` along `loop`, and every other step as that demands; False where it cannot be."""
+def _assign(work: Work, written: set[int], first: int, loop: int) -> Work | None:
+    """Cut `first` along `loop`, and every other step as that demands; None where it cannot be."""
     loops: dict[int, int] = {first: loop}
     axes: dict[int, int] = {}
     pending = [first]
@@ -199,31 +223,29 @@ def _assign(work: Work, written: set[int], first: int, loop: int) -> bool:
         for access in step.accesses:
             axis = _axis(access, loops[at])
             if axis is None:
-                return False
+                return None
             if access.buffer not in written:
                 continue
             if axis < 0 or axes.setdefault(access.buffer, axis) != axis:
-                return False
+                return None
             for other, neighbour in enumerate(work.steps):
                 for reached in neighbour.accesses:
                     if reached.buffer != access.buffer:
                         continue
                     index = reached.indices[axis]
                     if index is None or len(index) != 1 or 1 not in index.values():
-                        return False
+                        return None
                     demanded = next(iter(index))
                     if demanded not in _candidates(neighbour):
-                        return False
+                        return None
                     if other not in loops:
                         loops[other] = demanded
                         pending.append(other)
                     elif loops[other] != demanded:
-                        return False
+                        return None
     if len(loops) != len(work.steps):
-        return False
-    work.loops = [loops[at] for at in range(len(work.steps))]
-    work.axes = axes
-    return True
+        return None
+    return replace(work, loops=[loops[at] for at in range(len(work.steps))], axes=axes)
 
 
 def _axis(access: Access, loop: int) -> int | None:
@@ -272,28 +294,31 @@ def _is_strided(type_: Any) -> bool:
     return type_.memory_space is None
 
 
-def _reaches_elsewhere(op: ir.Operation) -> bool:
-    """Whether the body reads memory of its own accord."""
-    found = False
+@dataclass
+class _Body:
+    """What the body of a structured op does.
 
-    def visit(inner: Any) -> Any:
-        nonlocal found
-        if inner != op and any(isinstance(v.type, ir.MemRefType) for v in inner.operands):
-            found = True
-        return ir.WalkResult.ADVANCE
+    Attributes:
+        positions: the loops whose position it asks.
+        functions: how many operations of `math` it has.
+        reaches_memory: whether it reads memory of its own accord.
+    """
 
-    op.walk(visit)
-    return found
+    positions: set[int] = field(default_factory=set)
+    functions: int = 0
+    reaches_memory: bool = False
 
 
-def _positions(op: ir.Operation) -> frozenset[int]:
-    """The loops whose position the body asks."""
-    found: set[int] = set()
+def _body(op: ir.Operation) -> _Body:
+    body = _Body()
 
     def visit(inner: Any) -> Any:
         if inner.name == "linalg.index":
-            found.add(ir.IntegerAttr(inner.attributes["dim"]).value)
+            body.positions.add(ir.IntegerAttr(inner.attributes["dim"]).value)
+        body.functions += inner.name.startswith("math.")
+        if inner != op and any(isinstance(v.type, ir.MemRefType) for v in inner.operands):
+            body.reaches_memory = True
         return ir.WalkResult.ADVANCE
 
     op.walk(visit)
-    return frozenset(found)
+    return body

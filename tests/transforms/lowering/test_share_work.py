@@ -1,0 +1,195 @@
+"""The work of an entry in slices: each element is computed once, by the slice that owns it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linalg_ext as lx
+from examples import check_example, examples
+from linalg_ext.compiler import shared_work as sharing
+from linalg_ext.module import Module
+from linalg_ext.transforms.lowering import share_work as file
+
+Array = np.ndarray[Any, Any]
+ops: Any = lx.ops
+
+
+def array(*shape: int, dtype: Any = np.float32) -> Array:
+    return np.random.default_rng(sum(shape)).standard_normal(shape).astype(dtype)
+
+
+CASES: dict[str, tuple[Any, tuple[Array, ...]]] = {
+    "element-wise": (lambda x, y: x * y + x, (array(37, 5), array(37, 5))),
+    "one axis": (lambda x: ops.exp(x), (array(1003),)),
+    "long": (lambda x: x + x, (array(5000),)),
+    "broadcast": (lambda x, y: x + y, (array(37, 5), array(5))),
+    "transposed": (lambda x: ops.transpose_2d(x) + 1.0, (array(37, 5),)),
+    "matmul": (lambda x, y: x @ y, (array(33, 20), array(20, 17))),
+    "matmul, bias, relu": (
+        lambda x, y, z: ops.max(x @ y + z, np.zeros((33, 17), np.float32)),
+        (array(33, 20), array(20, 17), array(17)),
+    ),
+    "two matmuls": (
+        lambda x, y, z: (x @ y) @ z,
+        (array(33, 20), array(20, 17), array(17, 9)),
+    ),
+    "batched": (lambda x, y: ops.batch_matmul(x, y), (array(5, 6, 7), array(5, 7, 8))),
+    "convolution": (
+        lambda x, k: ops.conv_2d_nhwc_hwcf(x, k, strides=(2, 1), dilations=(1, 2)),
+        (array(1, 19, 12, 3), array(3, 3, 3, 4)),
+    ),
+    "pooling": (
+        lambda x: ops.pooling_nhwc_max(x, np.zeros((3, 2), np.float32), strides=(2, 2)),
+        (array(2, 19, 12, 3),),
+    ),
+    "int8": (
+        lambda x, y: x + y,
+        (array(40, 9, dtype=np.int8), array(40, 9, dtype=np.int8)),
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def _every_work_is_worth_sharing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sharing, "WORTH_SHARING", 0)
+
+
+def test_the_example() -> None:
+    check_example(file.share_work, examples(file)[0])
+
+
+@pytest.mark.parametrize("threads", [2, 3, 4, 7])
+@pytest.mark.parametrize("name", CASES)
+def test_slices_make_up_the_whole(name: str, threads: int) -> None:
+    function, arguments = CASES[name]
+    kernel = lx.jit(function).lower(*arguments).compile()
+    assert kernel.direct is not None
+    assert kernel.direct._shared is not None, "its work is not seen to be sharable"
+    alone = kernel(*arguments, threads=1)
+    out = np.full_like(alone, 77)
+    shared = kernel(*arguments, out=out, threads=threads)
+    assert kernel.direct._shared.for_threads(threads) is not None
+    np.testing.assert_allclose(shared, alone, rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(kernel(*arguments, threads=threads), shared)
+
+
+def test_what_depends_on_other_slices_is_done_alone() -> None:
+    square = array(8, 8)
+    kernel = lx.jit(lambda x: x + ops.transpose_2d(x * x)).lower(square).compile()
+    expected = square + (square * square).T
+    np.testing.assert_allclose(kernel(square, threads=2), expected, rtol=1e-6)
+
+
+LEFT = {
+    "a transpose of what was written": (
+        """
+        %t = memref.alloc() : memref<8x8xf32>
+        linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+          ins(%a : memref<8x8xf32>) outs(%t : memref<8x8xf32>) {
+          ^bb0(%x: f32, %y: f32): linalg.yield %x : f32 }
+        linalg.generic {indexing_maps = [#id, #tr, #id], iterator_types = ["parallel", "parallel"]}
+          ins(%t, %t : memref<8x8xf32>, memref<8x8xf32>) outs(%b : memref<8x8xf32>) {
+          ^bb0(%x: f32, %z: f32, %y: f32):
+            %s = arith.addf %x, %z : f32
+            linalg.yield %s : f32 }
+        """,
+        "along one axis alone",
+    ),
+    "a sum over all": (
+        """
+        linalg.generic {indexing_maps = [#id, #sc], iterator_types = ["reduction", "reduction"]}
+          ins(%a : memref<8x8xf32>) outs(%c : memref<f32>) {
+          ^bb0(%x: f32, %y: f32):
+            %s = arith.addf %x, %y : f32
+            linalg.yield %s : f32 }
+        """,
+        "along one axis alone",
+    ),
+    "a read of a neighbour": (
+        """
+        linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+          ins(%a : memref<8x8xf32>) outs(%b : memref<8x8xf32>) {
+          ^bb0(%x: f32, %y: f32):
+            %s = memref.load %b[%c0, %c0] : memref<8x8xf32>
+            linalg.yield %s : f32 }
+        """,
+        "not its operands",
+    ),
+    "a load": ("%v = memref.load %a[%c0, %c0] : memref<8x8xf32>", "memref.load"),
+    "nothing": ("", "no structured op"),
+    "a view of what is written": (
+        """
+        %v = memref.subview %b[1, 0] [7, 8] [1, 1]
+          : memref<8x8xf32> to memref<7x8xf32, strided<[8, 1], offset: 8>>
+        linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+          ins(%a : memref<8x8xf32>) outs(%b : memref<8x8xf32>) {
+          ^bb0(%x: f32, %y: f32): linalg.yield %x : f32 }
+        """,
+        "through a view",
+    ),
+    "positions of both loops": (
+        """
+        linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]}
+          outs(%b : memref<8x8xf32>) {
+          ^bb0(%y: f32):
+            %i = linalg.index 0 : index
+            %j = linalg.index 1 : index
+            %k = arith.addi %i, %j : index
+            %l = arith.index_cast %k : index to i64
+            %s = arith.sitofp %l : i64 to f32
+            linalg.yield %s : f32 }
+        """,
+        "along one axis alone",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_what_cannot_be_cut_is_left_with_its_reason(name: str) -> None:
+    body, reason = LEFT[name]
+    module = _entry(body)
+    before = str(module)
+    report = lx.transforms.share_work(module, threads=2)
+    assert not report
+    assert reason in repr(report)
+    assert str(module) == before
+
+
+def test_a_loop_whose_position_is_asked_is_not_cut() -> None:
+    module = _entry(LEFT["positions of both loops"][0].replace("linalg.index 1", "linalg.index 0"))
+    assert lx.transforms.share_work(module, threads=2)
+    assert "memref<8x4xf32" in str(module)
+
+
+def test_too_few_steps_are_left() -> None:
+    module = _entry(LEFT["a view of what is written"][0].split("8>>", 1)[1])
+    report = lx.transforms.share_work(module, threads=9)
+    assert not report
+    assert "cut into 9" in repr(report)
+
+
+@pytest.mark.parametrize("extent", range(2, 60))
+def test_slices_are_of_nearly_one_size(extent: int) -> None:
+    for threads in range(2, min(extent, 9) + 1):
+        cut = file._cut_of(extent, threads)
+        assert cut.size * (threads - 1) + cut.last == extent
+        assert cut.size >= 1
+        assert cut.last >= 1
+        assert max(cut.size, cut.last) < extent / threads + threads
+
+
+def _entry(body: str) -> Module:
+    text = f"""
+    #id = affine_map<(m, n) -> (m, n)>
+    #tr = affine_map<(m, n) -> (n, m)>
+    #sc = affine_map<(m, n) -> ()>
+    func.func @entry(%a: memref<8x8xf32>, %b: memref<8x8xf32>, %c: memref<f32>,
+                     %status: memref<1xi64>) attributes {{linalg_ext.status}} {{
+      %c0 = arith.constant 0 : index
+      {body}
+      return
+    }}"""
+    return Module.parse(text, trusted=True)
