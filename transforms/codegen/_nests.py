@@ -185,6 +185,10 @@ def _access(value: Any, map_: Any) -> Access | Left:
     type_ = value.type
     if str(type_.element_type) not in _ELEMENTS:
         return Left(f"elements of {type_.element_type} in memory")
+    try:
+        type_.get_strides_and_offset()
+    except (ir.MLIRError, ValueError, RuntimeError):
+        return Left("a layout without strides")
     dims: list[int | None] = []
     for result in map_.results:
         if isinstance(result, ir.AffineDimExpr):
