@@ -181,3 +181,44 @@ def test_softmax_of_odd_rows() -> None:
     with np.errstate(invalid="ignore"):
         expected = softmax_in_numpy(x)
     np.testing.assert_allclose(lx.jit(softmax)(x), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("columns", [1, 7, 8, 9, 16, 33, 64, 130, 1000])
+@pytest.mark.parametrize("name", ["row_argmax", "row_argmin"])
+def test_the_first_of_the_best(name: str, columns: int) -> None:
+    rng = np.random.default_rng(columns)
+    x = rng.integers(-3, 3, (7, columns)).astype(np.float32)  # equal ones in many lanes
+    x[3] = -np.inf
+    x[4] = np.nan
+    for row in (5, 5, 6):
+        x[row, rng.integers(columns)] = np.nan
+    op = getattr(lx.ops, name)
+    run = lx.jit(lambda x: op(x)).lower(x).compile()
+    assert "vector" in run.as_text("loops")
+    best, where = run(x)
+    values, positions = (np.max, np.argmax) if name == "row_argmax" else (np.min, np.argmin)
+    np.testing.assert_array_equal(best, values(x, axis=1))
+    np.testing.assert_array_equal(where, positions(x, axis=1))
+
+
+def test_a_choice_that_is_not_strict_is_left() -> None:
+    text = """
+    func.func @f(%a: memref<4x40xf32>, %v: memref<4xf32>, %p: memref<4xi64>) {
+      linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>,
+                                       affine_map<(i, j) -> (i)>],
+                      iterator_types = ["parallel", "reduction"]}
+        ins(%a : memref<4x40xf32>) outs(%v, %p : memref<4xf32>, memref<4xi64>) {
+      ^bb0(%x: f32, %best: f32, %where: i64):
+        %better = arith.cmpf oge, %x, %best : f32
+        %j = linalg.index 1 : index
+        %k = arith.index_cast %j : index to i64
+        %r = arith.select %better, %x, %best : f32
+        %q = arith.select %better, %k, %where : i64
+        linalg.yield %r, %q : f32, i64
+      }
+      return
+    }"""
+    x = np.zeros((4, 40), np.float32)
+    best, where = np.full(4, -1, np.float32), np.zeros(4, np.int64)
+    kernel(text)(x, best, where)
+    assert (where == 39).all()  # the last of equal ones, as the body says

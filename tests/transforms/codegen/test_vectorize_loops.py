@@ -259,7 +259,7 @@ LEFT = {
     "several rounds write one element": generic(
         ["i, j", "i"], ["parallel"] * 2, [A, V], NEGATE
     ),
-    "a reduction without a neutral element": generic(
+    "a reduction that vectors cannot do": generic(
         ["i, j", "i"],
         ["parallel", "reduction"],
         [A, V],
