@@ -34,6 +34,10 @@ class Budget:
     work: Work
 
 
+_LARGE = 1 << 24
+"""Elements of arrays that no cache holds."""
+
+
 def _random(*shape: int) -> np.ndarray[Any, np.dtype[np.float32]]:
     return np.random.default_rng(0).random(shape, dtype=np.float32)
 
@@ -50,6 +54,93 @@ def _chain() -> tuple[Work, Work]:
 
     a, b, c = _random(1 << 20), _random(1 << 20), _random(1 << 20)
     return lambda: chain(a, b, c), lambda: (a * b + c) * a - b
+
+
+def _multiply_add(*, reuse: bool) -> tuple[Work, Work]:
+    kernel = lx.jit(lambda a, b, c: a * b + c)
+    a, b, c = _random(_LARGE), _random(_LARGE), _random(_LARGE)
+    if not reuse:
+        return lambda: kernel(a, b, c), lambda: np.add(product := a * b, c, out=product)
+    out, other = np.empty_like(a), np.empty_like(a)
+    return (
+        lambda: kernel(a, b, c, out=out),
+        lambda: np.add(np.multiply(a, b, out=other), c, out=other),
+    )
+
+
+def _gelu() -> tuple[Work, Work]:
+    x = _random(_LARGE) * 6 - 3
+    out, other = np.empty_like(x), np.empty_like(x)
+    root, cubic, half = np.float32(0.79788456), np.float32(0.044715), np.float32(0.5)
+
+    def in_numpy() -> object:
+        np.multiply(x, x, out=other)
+        np.multiply(other, x, out=other)
+        np.multiply(other, cubic, out=other)
+        np.add(other, x, out=other)
+        np.multiply(other, root, out=other)
+        np.tanh(other, out=other)
+        np.add(other, 1, out=other)
+        np.multiply(other, x, out=other)
+        return np.multiply(other, half, out=other)
+
+    return lambda: lx.ops.gelu_tanh(x, out=out), in_numpy
+
+
+def _gated() -> tuple[Work, Work]:
+    kernel = lx.jit(lambda x, y: lx.ops.sigmoid(x) * y)
+    x, y = _random(_LARGE) * 6 - 3, _random(_LARGE)
+    out, other = np.empty_like(x), np.empty_like(x)
+
+    def in_numpy() -> object:
+        np.negative(x, out=other)
+        np.exp(other, out=other)
+        np.add(other, 1, out=other)
+        return np.divide(y, other, out=other)
+
+    return lambda: kernel(x, y, out=out), in_numpy
+
+
+def _softmax(rows: int, columns: int) -> tuple[Work, Work]:
+    @lx.jit
+    def softmax(x: Any) -> Any:
+        exponentials = lx.ops.softmax_exponentials(x, lx.ops.row_max(x))
+        return lx.ops.softmax_normalize(exponentials, lx.ops.row_sum(exponentials))
+
+    x = _random(rows, columns)
+    out, other = np.empty_like(x), np.empty_like(x)
+
+    def in_numpy() -> object:
+        np.subtract(x, x.max(1, keepdims=True), out=other)
+        np.exp(other, out=other)
+        return np.divide(other, other.sum(1, keepdims=True), out=other)
+
+    return lambda: softmax(x, out=out), in_numpy
+
+
+def _layer_norm(rows: int, columns: int) -> tuple[Work, Work]:
+    @lx.jit
+    def layer_norm(x: Any, weight: Any, bias: Any) -> Any:
+        mean = lx.ops.row_mean(x)
+        variance = lx.ops.row_variance(x, mean)
+        return lx.ops.layer_normalize(x, mean, variance, weight, bias, 1e-5)
+
+    x, weight, bias = _random(rows, columns), _random(columns), _random(columns)
+    out, other = np.empty_like(x), np.empty_like(x)
+
+    def in_numpy() -> object:
+        np.subtract(x, x.mean(1, keepdims=True), out=other)
+        scale = np.sqrt(x.var(1, keepdims=True) + np.float32(1e-5))
+        np.divide(other, scale, out=other)
+        np.multiply(other, weight, out=other)
+        return np.add(other, bias, out=other)
+
+    return lambda: layer_norm(x, weight, bias, out=out), in_numpy
+
+
+def _sum(op: str, axis: int) -> tuple[Work, Work]:
+    x = _random(4096, 4096)
+    return lambda: getattr(lx.ops, op)(x), lambda: x.sum(axis)
 
 
 def _matmul(size: int) -> tuple[Work, Work]:
@@ -112,6 +203,14 @@ BUDGETS = (
 CASES = (
     Case("call: add, 4 elements, out=", "np.add", _call),
     Case("element-wise chain, 1M f32", "NumPy", _chain),
+    Case("a * b + c, 16M f32", "NumPy", lambda: _multiply_add(reuse=False)),
+    Case("a * b + c, 16M f32, out=", "NumPy", lambda: _multiply_add(reuse=True)),
+    Case("gelu (tanh), 16M f32, out=", "NumPy", _gelu),
+    Case("sigmoid(x) * y, 16M f32, out=", "NumPy", _gated),
+    Case("softmax, 4096 x 4096, out=", "NumPy", lambda: _softmax(4096, 4096)),
+    Case("layer norm, 4096 x 1024, out=", "NumPy", lambda: _layer_norm(4096, 1024)),
+    Case("sums of rows, 4096 x 4096", "NumPy", lambda: _sum("row_sum", 1)),
+    Case("sums of columns, 4096 x 4096", "NumPy", lambda: _sum("column_sum", 0)),
     Case("matmul 64, f32", "NumPy", lambda: _matmul(64)),
     Case("matmul 256, f32", "NumPy", lambda: _matmul(256)),
     Case("pairwise distance 256 x 192 x 32", "NumPy", _distance),

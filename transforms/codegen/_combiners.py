@@ -41,13 +41,7 @@ class Combiner:
     def all_of(self, value: Any, lanes: int) -> Any:
         """The elements of a vector combined to `lanes` of them, halves with halves."""
         while value.type.shape[0] > lanes:
-            half = value.type.shape[0] // 2
-            type_ = ir.VectorType.get([half], value.type.element_type)
-            low, high = (
-                vector.extract_strided_slice(type_, value, [start], [half], [1])
-                for start in (0, half)
-            )
-            value = self(low, high)
+            value = self(*halves(value))
         return value
 
     def _neutral(self, element: Any) -> str:
@@ -94,3 +88,13 @@ def combiner_of(argument: Any, yielded: Any) -> Combiner | None:
     if op.name in _FLOAT_NEUTRAL or op.name in _INTEGER_NEUTRAL:
         return Combiner(op.name) if argument in list(op.operands) else None
     return None
+
+
+def halves(value: Any) -> tuple[Any, Any]:
+    """The lower and the upper half of a vector."""
+    half = value.type.shape[0] // 2
+    type_ = ir.VectorType.get([half], value.type.element_type)
+    low, high = (
+        vector.extract_strided_slice(type_, value, [start], [half], [1]) for start in (0, half)
+    )
+    return low, high

@@ -109,7 +109,8 @@ def phases(nest: Nest, depth: int) -> tuple[_Touched, _Touched, _Touched]:
     in_rounds = [each for each in nest.reads if depth in each.dims]
     written = [each for each in nest.writes if depth in each.dims]
     results = [each for each in nest.writes if depth not in each.dims]
-    keys = {each.key for each in results}
+    begins_with_old = nest.reduction is not None and nest.reduction.begins_with_old
+    keys = set() if begins_with_old else {each.key for each in results}
     before = [each for each in nest.reads if depth not in each.dims and each.key not in keys]
     return (before, []), (in_rounds, written), (results, results)
 

@@ -13,7 +13,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Left
 
-from ._combiners import Combiner, combiner_of
+from ._reductions import Reduction, reduction_of
 from ._roots import Root, root_of
 from .vector_math.expand_vector_math import EXPANSIONS
 
@@ -82,8 +82,7 @@ class Nest:
         inputs: how many of them are inputs.
         is_parallel: for each loop whether it is parallel; else it is a reduction.
         is_read: for each operand whether the body uses its element.
-        combiners: for each output how its elements are reduced; None where they are not, or in a
-            way that has no neutral element.
+        reduction: how its innermost loop reduces; None where that is parallel.
     """
 
     op: Any
@@ -91,7 +90,7 @@ class Nest:
     inputs: int
     is_parallel: tuple[bool, ...]
     is_read: tuple[bool, ...]
-    combiners: tuple[Combiner | None, ...]
+    reduction: Reduction | None
 
     @property
     def rank(self) -> int:
@@ -165,16 +164,18 @@ def read_nest(op: Any) -> Nest | Left:
     inputs = int(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0])
     iterators = [str(each) for each in ir.ArrayAttr(op.attributes["iterator_types"])]
     yielded = body.operations[len(body.operations) - 1].operation
+    is_parallel = tuple("parallel" in each for each in iterators)
+    reduction = None
+    if is_parallel and not is_parallel[-1]:
+        outputs = list(body.arguments)[inputs:]
+        reduction = reduction_of(outputs, list(yielded.operands), len(is_parallel) - 1)
     nest = Nest(
         op,
         tuple(operands),
         inputs,
-        tuple("parallel" in each for each in iterators),
+        is_parallel,
         tuple(any(True for _ in argument.uses) for argument in body.arguments),
-        tuple(
-            combiner_of(argument, value)
-            for argument, value in zip(list(body.arguments)[inputs:], yielded.operands, strict=True)
-        ),
+        reduction,
     )
     obstacle = _innermost_obstacle(nest)
     obstacle = _overlap(nest) if obstacle is None else obstacle
@@ -185,6 +186,10 @@ def _access(value: Any, map_: Any) -> Access | Left:
     type_ = value.type
     if str(type_.element_type) not in _ELEMENTS:
         return Left(f"elements of {type_.element_type} in memory")
+    try:
+        type_.get_strides_and_offset()
+    except (ir.MLIRError, ValueError, RuntimeError):
+        return Left("a layout without strides")
     dims: list[int | None] = []
     for result in map_.results:
         if isinstance(result, ir.AffineDimExpr):
@@ -233,14 +238,10 @@ def _innermost_obstacle(nest: Nest) -> Left | None:
         type_ = access.memref.type
         if access.dims[-1] != inner or type_.get_strides_and_offset()[0][-1] != 1:
             return Left("the innermost loop does not run along memory")
-    for combiner, access in zip(nest.combiners, nest.writes, strict=True):
-        if nest.is_parallel[inner]:
-            if inner not in access.dims:
-                return Left("several rounds write one element")
-        elif combiner is None:
-            return Left("a reduction without a neutral element")
-        elif inner in access.dims:
-            return Left("a reduction writes several elements")
+    if not nest.is_parallel[inner]:
+        return Left("a reduction that vectors cannot do") if nest.reduction is None else None
+    if any(inner not in access.dims for access in nest.writes):
+        return Left("several rounds write one element")
     return None
 
 

@@ -18,8 +18,8 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, memref, scf, vector
 from linalg_ext.transforms.lowering._elementwise import constant
 
-from ._combiners import Combiner
 from ._nests import Access, Nest, widest_bits
+from ._reductions import Reduction
 from ._streaming import first_aligned, is_streamed
 
 Key = tuple[Any, tuple[Any, ...]]
@@ -115,7 +115,7 @@ class VectorLoop:
             if static % wide:
                 carried = self._loop(whole, size, lanes, masked=size, carried=carried)
         # Where there was no loop the row is empty.
-        self._after(self._neutral(1) if carried is None else carried)
+        self._after(self._start(1) if carried is None else carried)
 
     def _shape(self, static: int | None) -> tuple[int, int]:
         """How many elements a register holds, and how many registers a round takes."""
@@ -155,7 +155,7 @@ class VectorLoop:
         for at, operand in enumerate(nest.operands):
             if not isinstance(operand, Access):
                 values.append(operand)
-            elif not nest.is_read[at] or self._is_row(operand) or self._is_result(nest, at):
+            elif not self._is_loaded_before(nest, at, operand):
                 values.append(None)
             else:
                 values.append(memref.load(operand.memref, self._indices(member, operand, None)))
@@ -169,26 +169,39 @@ class VectorLoop:
     def _is_row(self, access: Access) -> bool:
         return self._depth in access.dims
 
-    def _is_result(self, nest: Nest, at: int) -> bool:
-        """Whether an operand is what the loop reduces to."""
-        if nest.rank <= self._depth or at < nest.inputs:
+    def _is_loaded_before(self, nest: Nest, at: int, access: Access) -> bool:
+        """Whether the element of an operand is read once, before the loop."""
+        if not nest.is_read[at] or self._is_row(access):
             return False
-        return not nest.is_parallel[self._depth]
+        reduces = nest.rank > self._depth and nest.reduction is not None
+        is_result = reduces and at >= nest.inputs
+        return not is_result or (nest.reduction is not None and nest.reduction.begins_with_old)
 
-    def _reductions(self) -> Iterator[tuple[Combiner, Member, Access]]:
-        """What the loop reduces to, and how."""
-        for member in self._members:
+    def _reductions(self) -> Iterator[tuple[int, Member, Reduction]]:
+        """The members that the loop reduces, and how."""
+        for number, member in enumerate(self._members):
+            if member.nest.rank > self._depth and member.nest.reduction is not None:
+                yield number, member, member.nest.reduction
+
+    def _start(self, lanes: int) -> list[Any]:
+        """What the vectors of the reductions hold at first."""
+        values: list[Any] = []
+        for number, member, reduction in self._reductions():
             nest = member.nest
-            if nest.rank > self._depth and not nest.is_parallel[self._depth]:
-                for combiner, access in zip(nest.combiners, nest.writes, strict=True):
-                    if combiner is not None:  # as in every nest whose innermost loop reduces
-                        yield combiner, member, access
+            places = range(nest.inputs, len(nest.operands))
+            old = [self._scalars[number, at] for at in places] if reduction.begins_with_old else []
+            types = [each.memref.type.element_type for each in nest.writes]
+            values += reduction.start(types, old, lanes)
+        return values
 
-    def _neutral(self, lanes: int) -> list[Any]:
-        return [
-            combiner.neutral(_row(lanes, access.memref.type.element_type))
-            for combiner, _, access in self._reductions()
-        ]
+    def _narrowed(self, carried: Sequence[Any], lanes: int) -> list[Any]:
+        """The same with `lanes` elements to a vector."""
+        rest, values = list(carried), []
+        for _, member, reduction in self._reductions():
+            count = len(member.nest.writes)
+            values += reduction.narrowed(rest[:count], lanes)
+            rest = rest[count:]
+        return values
 
     def _loop(
         self, low: Any, high: Any, lanes: int, *, masked: Any | None, carried: list[Any] | None
@@ -198,13 +211,7 @@ class VectorLoop:
         Args:
             masked: where the row ends for this loop, if its vectors may reach beyond.
         """
-        if carried is None:
-            carried = self._neutral(lanes)
-        else:
-            carried = [
-                combiner.all_of(value, lanes)
-                for value, (combiner, _, _) in zip(carried, self._reductions(), strict=True)
-            ]
+        carried = self._start(lanes) if carried is None else self._narrowed(carried, lanes)
         loop = scf.ForOp(low, high, _index(lanes), carried)
         with ir.InsertionPoint(loop.body):
             at = loop.induction_variable
@@ -222,7 +229,7 @@ class VectorLoop:
             nest = member.nest
             if nest.rank <= self._depth:
                 continue
-            reduces = not nest.is_parallel[self._depth]
+            reduces = nest.reduction is not None
             old = carried[len(yielded) : len(yielded) + len(nest.writes)] if reduces else []
             values = [
                 self._operand(number, at, operand, pass_, old)
@@ -310,11 +317,15 @@ class VectorLoop:
 
     def _after(self, carried: Sequence[Any]) -> None:
         """Combine what the reductions found with what their outputs held."""
-        for value, (combine, member, access) in zip(carried, self._reductions(), strict=True):
-            where = self._indices(member, access, None)
-            total = vector.extract(combine.all_of(value, 1), [], [0])
-            old = memref.load(access.memref, where)
-            memref.store(combine(old, total), access.memref, where)
+        rest = list(carried)
+        for _, member, reduction in self._reductions():
+            accesses = member.nest.writes
+            places = [self._indices(member, access, None) for access in accesses]
+            old = [memref.load(a.memref, at) for a, at in zip(accesses, places, strict=True)]
+            new = reduction.finish(old, rest[: len(accesses)])
+            for access, where, value in zip(accesses, places, new, strict=True):
+                memref.store(value, access.memref, where)
+            rest = rest[len(accesses) :]
 
 
 def size_of(nest: Nest, dim: int) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,95 +13,86 @@ import linalg_ext as lx
 from kernels import kernel
 from loop_texts import function, generic
 
+MATRICES, ROWS, COLUMNS = ("A", "B", "C", "T"), ("R", "S", "U"), ("K", "L")
+MAPS = dict.fromkeys(MATRICES, "i, j") | dict.fromkeys(ROWS, "i") | dict.fromkeys(COLUMNS, "j")
+LOCAL = """
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = memref.dim %A, %c0 : memref<?x?xi32>
+  %n = memref.dim %A, %c1 : memref<?x?xi32>
+  %T = memref.alloc(%m, %n) : memref<?x?xi32>
+  %U = memref.alloc(%m) : memref<?xi32>"""
+"""Buffers of the program's own, which may shrink to rows."""
 
-def random_program(seed: int) -> tuple[str, Callable[[dict[str, Any]], None]]:
+Values = dict[str, Any]
+Step = Callable[[Values], None]
+
+
+def typed(name: str) -> tuple[str, str]:
+    return f"%{name}", "memref<?x?xi32>" if name in MATRICES else "memref<?xi32>"
+
+
+def combine(x: str, y: str, out: str) -> tuple[str, Step]:
+    body = "%p = arith.muli %in0, %in1 : i32\n%r = arith.subi %p, %in0 : i32"
+    operands = [typed(x), typed(y), typed(out)]
+    text = generic([MAPS[x], MAPS[y], "i, j"], ["parallel"] * 2, operands, body)
+
+    def step(values: Values) -> None:
+        first, second = (values[n][:, None] if n in ROWS else values[n] for n in (x, y))
+        values[out][...] = first * second - first
+
+    return text, step
+
+
+def add_up(op: str, x: str, out: str) -> tuple[str, Step]:
+    kinds = ["parallel", "reduction"] if out in ROWS else ["reduction", "parallel"]
+    body = f"%r = arith.{op} %out0, %in0 : i32"
+    ufunc = np.maximum if op == "maxsi" else np.add
+
+    def step(values: Values) -> None:
+        reduced = ufunc.reduce(values[x], int(out in ROWS), dtype=np.int32)
+        values[out][...] = ufunc(values[out], reduced)
+
+    return generic(["i, j", MAPS[out]], kinds, [typed(x), typed(out)], body), step
+
+
+def shift(x: str, out: str, number: int, *, fill: bool) -> tuple[str, Step]:
+    body = f"%c = arith.constant {number} : i32\n"
+    body += "%z = arith.subi %in0, %in0 : i32\n" if fill else ""
+    body += f"%r = arith.addi {'%z' if fill else '%in0'}, %c : i32"
+
+    def step(values: Values) -> None:
+        values[out][...] = (0 if fill else values[x]) + np.int32(number)
+
+    return generic(["i", "i"], ["parallel"], [typed(x), typed(out)], body), step
+
+
+def random_program(seed: int) -> tuple[str, Step]:
     """Statements over a few buffers, read and overwritten in any order, and the same in NumPy."""
     rng = np.random.default_rng(seed)
-    matrices, rows, columns = ["A", "B", "C", "T"], ["R", "S", "U"], ["K", "L"]
-    shapes = dict.fromkeys(matrices, "?x?") | dict.fromkeys(rows, "?") | dict.fromkeys(columns, "?")
-    maps = dict.fromkeys(matrices, "i, j") | dict.fromkeys(rows, "i") | dict.fromkeys(columns, "j")
-    statements: list[str] = []
-    steps: list[Callable[[dict[str, Any]], None]] = []
 
-    def typed(name: str) -> tuple[str, str]:
-        return f"%{name}", f"memref<{shapes[name]}xi32>"
+    def one_of(names: Sequence[str]) -> str:
+        return str(rng.choice(names))
 
-    def lifted(name: str, values: dict[str, Any]) -> Any:
-        return values[name][:, None] if name in rows else values[name]
-
+    parts = [combine("A", "A", "T"), shift("R", "U", 1, fill=False)]
     for _ in range(int(rng.integers(2, 8))):
-        kind = rng.choice(["matrix", "matrix", "row sum", "row max", "column sum", "row", "fill"])
-        x, y = (str(each) for each in rng.choice([*matrices, *rows, *columns], 2))
-        if kind == "matrix":
-            out = str(rng.choice(matrices))
-            body = "%p = arith.muli %in0, %in1 : i32\n%r = arith.subi %p, %in0 : i32"
-            operands = [typed(x), typed(y), typed(out)]
-            statements.append(generic([maps[x], maps[y], "i, j"], ["parallel"] * 2, operands, body))
-
-            def step(values: dict[str, Any], x: str = x, y: str = y, out: str = out) -> None:
-                first = lifted(x, values)
-                values[out][...] = first * lifted(y, values) - first
-
-        elif kind in ("row sum", "row max", "column sum"):
-            x = str(rng.choice(matrices))
-            by_rows = kind != "column sum"
-            out = str(rng.choice(rows if by_rows else columns))
-            op = "maxsi" if kind == "row max" else "addi"
-            kinds = ["parallel", "reduction"] if by_rows else ["reduction", "parallel"]
-            body = f"%r = arith.{op} %out0, %in0 : i32"
-            statements.append(generic(["i, j", maps[out]], kinds, [typed(x), typed(out)], body))
-            ufunc = np.maximum if op == "maxsi" else np.add
-
-            def step(
-                values: dict[str, Any],
-                x: str = x,
-                out: str = out,
-                ufunc: Any = ufunc,
-                axis: int = int(by_rows),
-            ) -> None:
-                values[out][...] = ufunc(values[out], ufunc.reduce(values[x], axis, dtype=np.int32))
-
+        kind = rng.integers(7)
+        if kind < 2:
+            parts.append(combine(one_of(list(MAPS)), one_of(list(MAPS)), one_of(MATRICES)))
+        elif kind < 4:
+            parts.append(add_up(("addi", "maxsi")[kind - 2], one_of(MATRICES), one_of(ROWS)))
+        elif kind == 4:
+            parts.append(add_up("addi", one_of(MATRICES), one_of(COLUMNS)))
         else:
-            x, out = (str(each) for each in rng.choice(rows, 2))
-            value = int(rng.integers(-5, 5))
-            body = f"%c = arith.constant {value} : i32\n"
-            body += "%r = arith.addi %in0, %c : i32" if kind == "row" else ""
-            if kind == "fill":
-                body += "%z = arith.subi %in0, %in0 : i32\n%r = arith.addi %z, %c : i32"
-            statements.append(generic(["i", "i"], ["parallel"], [typed(x), typed(out)], body))
+            number = int(rng.integers(-5, 5))
+            parts.append(shift(one_of(ROWS), one_of(ROWS), number, fill=kind == 5))
 
-            def step(
-                values: dict[str, Any],
-                x: str = x,
-                out: str = out,
-                value: int = value,
-                keeps: bool = kind == "row",
-            ) -> None:
-                values[out][...] = (values[x] if keeps else 0) + np.int32(value)
-
-        steps.append(step)
-    # Two buffers of its own, filled before and copied out after: they may shrink to rows.
-    local = """
-      %c0 = arith.constant 0 : index
-      %c1 = arith.constant 1 : index
-      %m = memref.dim %A, %c0 : memref<?x?xi32>
-      %n = memref.dim %A, %c1 : memref<?x?xi32>
-      %T = memref.alloc(%m, %n) : memref<?x?xi32>
-      %U = memref.alloc(%m) : memref<?xi32>"""
-    statements.insert(0, local)
-    doubled = "%r = arith.addi %in0, %in0 : i32"
-    for at, (source, target, map_) in enumerate([("A", "T", "i, j"), ("R", "U", "i")], start=1):
-        operands = [typed(source), typed(target)]
-        kinds = ["parallel"] * len(map_.split(","))
-        statements.insert(at, generic([map_] * 2, kinds, operands, doubled))
-    arguments = [typed(name) for name in shapes if name not in "TU"]
-
-    def expected(values: dict[str, Any]) -> None:
-        values["T"], values["U"] = 2 * values["A"], 2 * values["R"]
-        for step in steps:
+    def run(values: Values) -> None:
+        for _, step in parts:
             step(values)
 
-    return function(arguments, *statements), expected
+    arguments = [typed(name) for name in MAPS if name not in "TU"]
+    return function(arguments, LOCAL, *(text for text, _ in parts)), run
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -113,15 +104,17 @@ def test_random_programs(seed: int) -> None:
         text = text.replace("memref<?x?xi32>", f"memref<{size[0]}x{size[1]}xi32>")
         text = text.replace("alloc(%m, %n)", "alloc()")
     run = kernel(text)
-    shapes = {"A": size, "B": size, "C": size}
-    shapes |= dict.fromkeys("RS", size[:1]) | dict.fromkeys("KL", size[1:])
-    values: dict[str, Any] = {
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(MATRICES, size)
+    shapes |= dict.fromkeys(ROWS, size[:1]) | dict.fromkeys(COLUMNS, size[1:])
+    values: Values = {
         name: rng.integers(-9, 9, shape).astype(np.int32) for name, shape in shapes.items()
     }
     actual = {name: value.copy() for name, value in values.items()}
     run(*(actual[name] for name in ("A", "B", "C", "R", "S", "K", "L")))
     expected(values)
     for name, value in actual.items():
+        if name in "TU":
+            continue
         np.testing.assert_array_equal(value, values[name], err_msg=f"{name}\n{text}")
 
 
@@ -154,7 +147,7 @@ def rms_norm_in_numpy(x: Any, weight: Any) -> Any:
     return x / np.sqrt((x * x).mean(1, keepdims=True) + 1e-5) * weight
 
 
-ROWS = {
+NORMS: dict[str, tuple[Callable[..., Any], Callable[..., Any], int]] = {
     "softmax": (softmax, softmax_in_numpy, 0),
     "layer norm": (layer_norm, layer_norm_in_numpy, 2),
     "rms norm": (rms_norm, rms_norm_in_numpy, 1),
@@ -162,9 +155,9 @@ ROWS = {
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (3, 5), (7, 64), (5, 133), (64, 200)])
-@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("name", NORMS)
 def test_rows_in_one_pass(name: str, shape: tuple[int, int]) -> None:
-    ours, theirs, vectors = ROWS[name]
+    ours, theirs, vectors = NORMS[name]
     rng = np.random.default_rng(0)
     arrays = [rng.normal(0, 3, shape), *rng.normal(size=(vectors, shape[1]))]
     arrays = [array.astype(np.float32) for array in arrays]
@@ -188,3 +181,44 @@ def test_softmax_of_odd_rows() -> None:
     with np.errstate(invalid="ignore"):
         expected = softmax_in_numpy(x)
     np.testing.assert_allclose(lx.jit(softmax)(x), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("columns", [1, 7, 8, 9, 16, 33, 64, 130, 1000])
+@pytest.mark.parametrize("name", ["row_argmax", "row_argmin"])
+def test_the_first_of_the_best(name: str, columns: int) -> None:
+    rng = np.random.default_rng(columns)
+    x = rng.integers(-3, 3, (7, columns)).astype(np.float32)  # equal ones in many lanes
+    x[3] = -np.inf
+    x[4] = np.nan
+    for row in (5, 5, 6):
+        x[row, rng.integers(columns)] = np.nan
+    op = getattr(lx.ops, name)
+    run = lx.jit(lambda x: op(x)).lower(x).compile()
+    assert "vector" in run.as_text("loops")
+    best, where = run(x)
+    values, positions = (np.max, np.argmax) if name == "row_argmax" else (np.min, np.argmin)
+    np.testing.assert_array_equal(best, values(x, axis=1))
+    np.testing.assert_array_equal(where, positions(x, axis=1))
+
+
+def test_a_choice_that_is_not_strict_is_left() -> None:
+    text = """
+    func.func @f(%a: memref<4x40xf32>, %v: memref<4xf32>, %p: memref<4xi64>) {
+      linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>,
+                                       affine_map<(i, j) -> (i)>],
+                      iterator_types = ["parallel", "reduction"]}
+        ins(%a : memref<4x40xf32>) outs(%v, %p : memref<4xf32>, memref<4xi64>) {
+      ^bb0(%x: f32, %best: f32, %where: i64):
+        %better = arith.cmpf oge, %x, %best : f32
+        %j = linalg.index 1 : index
+        %k = arith.index_cast %j : index to i64
+        %r = arith.select %better, %x, %best : f32
+        %q = arith.select %better, %k, %where : i64
+        linalg.yield %r, %q : f32, i64
+      }
+      return
+    }"""
+    x = np.zeros((4, 40), np.float32)
+    best, where = np.full(4, -1, np.float32), np.zeros(4, np.int64)
+    kernel(text)(x, best, where)
+    assert (where == 39).all()  # the last of equal ones, as the body says

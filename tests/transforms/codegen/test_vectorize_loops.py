@@ -16,9 +16,8 @@ from kernels import kernel
 from linalg_ext.errors import ArgumentError
 from linalg_ext.module import Module
 from linalg_ext.rewriting import Report, Transformation
-from linalg_ext.transforms.codegen import _streaming
+from linalg_ext.transforms.codegen import _streaming, _vector_registers
 from linalg_ext.transforms.codegen import vectorize_loops as file
-from linalg_ext.transforms.codegen._vector_registers import vector_bits
 from loop_texts import function, generic
 
 BITS = 512
@@ -29,7 +28,7 @@ REMAINDERS = [0, 1, 2, 3, 15, 16, 17, 63, 64, 65, 79, 80, 81, 127, 128, 129, 200
 @pytest.fixture(params=[128, 256, 512])
 def bits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Registers of this width, whatever the machine has."""
-    monkeypatch.setattr(file.registers, "vector_bits", lambda: request.param)
+    monkeypatch.setattr(_vector_registers, "vector_bits", lambda: request.param)
     return cast(int, request.param)
 
 
@@ -246,6 +245,7 @@ NEGATE = "%r = arith.negf %in0 : f32"
 V, W = ("%v", "memref<?xf32>"), ("%w", "memref<?xf32>")
 A, B = ("%a", "memref<?x?xf32>"), ("%b", "memref<?x?xf32>")
 BOOLS = ("%bools", "memref<?xi1>")
+SPREAD = ("%spread", "memref<?xf32, affine_map<(d) -> (d floordiv 2)>>")
 LEFT = {
     "an index is neither a loop nor 0": generic(
         ["i + j", "i, j"], ["parallel"] * 2, [V, A], NEGATE
@@ -259,7 +259,7 @@ LEFT = {
     "several rounds write one element": generic(
         ["i, j", "i"], ["parallel"] * 2, [A, V], NEGATE
     ),
-    "a reduction without a neutral element": generic(
+    "a reduction that vectors cannot do": generic(
         ["i, j", "i"],
         ["parallel", "reduction"],
         [A, V],
@@ -271,6 +271,7 @@ LEFT = {
         [V, BOOLS],
         "%r = arith.cmpf olt, %in0, %in0 : f32",
     ),
+    "a layout without strides": generic(["i", "i"], ["parallel"], [SPREAD, V], NEGATE),
     "math.atan has no form on vectors": generic(
         ["i", "i"], ["parallel"], [V, W],
         "%r = math.atan %in0 : f32",
@@ -289,7 +290,7 @@ LEFT = {
         linalg.yield %in : f32
       }""",
 }  # fmt: skip
-ARGUMENTS = [A, B, V, W, BOOLS]
+ARGUMENTS = [A, B, V, W, BOOLS, SPREAD]
 
 
 @pytest.mark.parametrize("reason", LEFT)
@@ -311,7 +312,7 @@ def test_stores_past_the_caches(offset: int, columns: int, monkeypatch: pytest.M
     body = "%r = arith.addf %in0, %in1 : f32"
     text = function(operands, generic(["i, j", "j", "i, j"], ["parallel"] * 2, operands, body))
     run = kernel(text)
-    if columns >= vector_bits() // 32:
+    if columns >= _vector_registers.vector_bits() // 32:
         assert "nontemporal" in run.as_text("loops")
     rng = np.random.default_rng(0)
     memory = np.full(3 * columns + 64, 7, np.float32)

@@ -1,0 +1,135 @@
+"""Reductions that keep the best element and where it was, such as argmax.
+
+The body of such a reduction selects, on one condition, the new element or the old one, and its
+position or the old one. The condition compares the two elements alone, strictly: of equal ones the
+first stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linalg_ext.bindings import arith, ir
+
+_LOGIC = ("arith.andi", "arith.ori", "arith.xori")
+_STRICT = {
+    "arith.cmpf": {
+        ir_predicate.value
+        for ir_predicate in (
+            arith.CmpFPredicate.OGT,
+            arith.CmpFPredicate.OLT,
+            arith.CmpFPredicate.UNE,
+            arith.CmpFPredicate.UNO,
+        )
+    },
+    "arith.cmpi": {
+        ir_predicate.value
+        for ir_predicate in (
+            arith.CmpIPredicate.slt,
+            arith.CmpIPredicate.sgt,
+            arith.CmpIPredicate.ult,
+            arith.CmpIPredicate.ugt,
+        )
+    },
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """A condition on a new element and the best so far.
+
+    Attributes:
+        condition: the value of the body that says whether the new one is better.
+        new: the new element in the body.
+        old: the best so far in the body.
+        value: which output the element is.
+        position: which output its position is.
+    """
+
+    condition: Any
+    new: Any
+    old: Any
+    value: int
+    position: int
+
+    def is_better(self, new: Any, old: Any) -> Any:
+        """The condition of vectors of elements."""
+        return _evaluated(self.condition, {self.new: new, self.old: old})
+
+
+def choice_of(outputs: Sequence[Any], yielded: Sequence[Any], inner: int) -> Choice | None:
+    """The choice that a body makes; None where it does something else.
+
+    Args:
+        outputs: the arguments of the body for the old elements of the outputs.
+        yielded: their new elements.
+        inner: the loop that reduces.
+    """
+    if len(outputs) != 2:
+        return None
+    selects = [_owner(each) for each in yielded]
+    if any(op is None or op.name != "arith.select" for op in selects):
+        return None
+    conditions, news, olds = zip(*(op.operands for op in selects if op is not None), strict=True)
+    if conditions[0] != conditions[1] or list(olds) != list(outputs):
+        return None
+    for value, position in ((0, 1), (1, 0)):
+        is_position = _is_position(news[position], inner)
+        compares = _compares(conditions[0], news[value], olds[value])
+        if is_position and compares and _uses(olds[position]) == 1:
+            return Choice(conditions[0], news[value], olds[value], value, position)
+    return None
+
+
+def _compares(condition: Any, new: Any, old: Any) -> bool:
+    """Whether a condition depends on nothing but how two elements compare, strictly."""
+    op = _owner(condition)
+    if op is None:
+        return False
+    if op.name == "arith.constant":
+        return True
+    if op.name in _LOGIC:
+        return all(_compares(each, new, old) for each in op.operands)
+    if op.name not in _STRICT or any(each not in (new, old) for each in op.operands):
+        return False
+    return ir.IntegerAttr(op.attributes["predicate"]).value in _STRICT[op.name]
+
+
+def _is_position(value: Any, inner: int) -> bool:
+    """Whether a value is the position along loop `inner`, as an integer of any width."""
+    op = _owner(value)
+    while op is not None and op.name == "arith.index_cast":
+        op = _owner(op.operands[0])
+    if op is None or op.name != "linalg.index":
+        return False
+    return bool(ir.IntegerAttr(op.attributes["dim"]).value == inner)
+
+
+def _evaluated(value: Any, known: dict[Any, Any]) -> Any:
+    """A condition of the body on vectors."""
+    if value in known:
+        return known[value]
+    op = value.owner.operation
+    (vector_type, *_) = (each.type for each in known.values())
+    type_ = ir.VectorType.get(vector_type.shape, value.type)
+    if op.name == "arith.constant":
+        attribute = ir.DenseElementsAttr.get_splat(type_, op.attributes["value"])
+        made = ir.Operation.create(op.name, results=[type_], attributes={"value": attribute})
+    else:
+        attributes = {name: op.attributes[name] for name in op.attributes}
+        operands = [_evaluated(each, known) for each in op.operands]
+        made = ir.Operation.create(
+            op.name, results=[type_], operands=operands, attributes=attributes
+        )
+    return made.results[0]
+
+
+def _owner(value: Any) -> Any | None:
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else owner.operation
+
+
+def _uses(value: Any) -> int:
+    return sum(1 for _ in value.uses)
