@@ -127,6 +127,15 @@ def test_tensors(spec: str, sizes: dict[str, int], fill: bool) -> None:
     check(spec, sizes, fill=fill, known="none", dtype="f8")
 
 
+@pytest.mark.parametrize("columns", [1, 2])
+@pytest.mark.parametrize("rows", [1, 2, 3, 8, 9])
+@pytest.mark.parametrize("fill", [False, True])
+def test_inner_products(rows: int, columns: int, fill: bool) -> None:
+    for depth in (600, 601, 615):
+        compiled = check("mk,nk->mn", {"m": rows, "n": columns, "k": depth}, fill=fill)
+        assert "inner products" in compiled.as_text("loops")
+
+
 def test_large_operands_are_packed_straight_from_their_strides() -> None:
     sizes = {"a": 20, "b": 40, "c": 24, "d": 40, "e": 24, "f": 33}
     compiled = check("aebf,dfce->abcd", sizes, fill=True)
@@ -184,7 +193,9 @@ def guarded(array: Any) -> Any:
     return copy
 
 
-@pytest.mark.parametrize("sizes", [(7, 19, 5), (17, 33, 31), (6, 64, 16), (700, 70, 517)])
+@pytest.mark.parametrize(
+    "sizes", [(7, 19, 5), (17, 33, 31), (6, 64, 16), (700, 70, 517), (37, 1, 45), (1, 35, 61)]
+)
 @pytest.mark.parametrize("transposed", [False, True])
 def test_nothing_beyond_an_operand_is_read(sizes: tuple[int, int, int], transposed: bool) -> None:
     m, n, k = sizes
