@@ -145,7 +145,7 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
     tile = _choose_tile(rows, columns, lanes, machine.vector_registers)
     depth_block = _even_block(depth, _DEPTH_BYTES // size, lanes)
     fits = _fits_unpacked(problem, machine)
-    streams = not fits and _is_one(rows, _FEW_ROWS) and _is_readable_b(problem, lanes)
+    streams = not fits and _is_streamed(problem, machine) and _is_readable_b(problem, lanes)
     if streams:
         # B is read once or twice, from far away: a few of its rows at a time, side by side.
         depth_block = 8 if rows == 1 else 16
@@ -242,6 +242,14 @@ def _packing_b(problem: Problem, lanes: int) -> Packing:
     if problem.depth.dimensions and _few(problem.depth.pieces("B", lanes)):
         return "transpose"
     return "scalar"
+
+
+def _is_streamed(problem: Problem, machine: Machine) -> bool:
+    """Whether A has few rows, and C stays in L2 while it is added to again and again."""
+    rows, columns = problem.rows.size, problem.columns.size
+    if rows is None or columns is None or rows > _FEW_ROWS:
+        return False
+    return rows * columns * problem.element_bytes <= machine.l2_bytes // 2
 
 
 def _is_one(size: int | None, tile: int) -> bool:

@@ -268,6 +268,15 @@ def test_a_fill_is_absorbed_where_nothing_is_between() -> None:
     assert "linalg.fill" in packed(text.replace("0.0", "-0.0"))[0]
 
 
+@pytest.mark.parametrize("passes", ["linalg-generalize-named-ops", "canonicalize"])
+def test_a_fill_that_was_made_generic(passes: str) -> None:
+    text = static(MATMUL, "32x32", "32x32", "32x32", fill=True)
+    module = Module.parse(text, trusted=True)
+    module.run(f"linalg-generalize-named-ops,{passes}")
+    assert "overwritten" in packed(str(module.ir))[0]
+    check(MATMUL, {"m": 32, "n": 32, "k": 32}, fill=True)
+
+
 def test_one_function_does_for_all_contractions_of_a_plan() -> None:
     one = static(MATMUL, "32x32", "32x32", "32x32")
     two = one + one.replace("@f", "@g")
