@@ -15,7 +15,14 @@ from kernels import kernel, normalized
 from linalg_ext.bindings import ir
 from linalg_ext.module import Module
 from linalg_ext.transforms.codegen import pack_contractions as file
-from linalg_ext.transforms.codegen._machine import AVX2, AVX512, BASELINE, this_machine
+from linalg_ext.transforms.codegen._machine import (
+    AVX2,
+    AVX512,
+    BASELINE,
+    WITHOUT_FMA,
+    _of_flags,
+    this_machine,
+)
 from linalg_ext.transforms.codegen.pack_contractions import pack_contractions
 
 MATMUL = "mk,kn->mn"
@@ -308,6 +315,25 @@ def test_left_alone(why: str, text: str) -> None:
     assert normalized(Module.parse(after, trusted=True).ir) == normalized(
         Module.parse(text, trusted=True).ir
     )
+
+
+def test_left_alone_where_there_is_no_fma(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file, "this_machine", lambda: WITHOUT_FMA)
+    assert not packed(static(MATMUL, "32x32", "32x32", "32x32"))[1]
+
+
+@pytest.mark.parametrize(
+    ("flags", "machine"),
+    [
+        ("sse2 avx fma avx2 avx512f avx512vl", AVX512),
+        ("sse2 avx fma avx2 avx512f", AVX2),
+        ("sse2 avx fma avx2", AVX2),
+        ("sse2 avx", WITHOUT_FMA),
+        ("", BASELINE),
+    ],
+)
+def test_the_machine_by_its_flags(flags: str, machine: Any) -> None:
+    assert _of_flags(frozenset(flags.split())) is machine
 
 
 def test_a_name_that_is_taken() -> None:
