@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ._machine import Machine
-from ._problem import Problem
+from ._problem import Operand, Problem
 
 Packing = Literal["none", "rows", "columns", "transpose", "scalar"]
 """How an operand is packed: not at all; by vectors along the depth (`rows` of A) or along what is
@@ -47,6 +47,16 @@ class Tile:
 
 
 @dataclass(frozen=True)
+class SumsTile(Tile):
+    """A tile each element of which is a vector of partial sums along the depth."""
+
+    @property
+    def columns(self) -> int:
+        """How many columns."""
+        return self.vectors
+
+
+@dataclass(frozen=True)
 class Plan:
     """How a contraction is computed. Its `repr` is a table.
 
@@ -59,6 +69,7 @@ class Plan:
         pack_a: how A is packed.
         pack_b: how B is packed.
         pieces_c: in how many masked pieces a vector of C is stored; 0 where one by one.
+        is_inner: whether the vectors run along the depth, and are summed at the end.
     """
 
     problem: Problem
@@ -69,6 +80,7 @@ class Plan:
     pack_a: Packing
     pack_b: Packing
     pieces_c: int
+    is_inner: bool = False
 
     @property
     def strip_a(self) -> int:
@@ -110,9 +122,10 @@ class Plan:
         ]
         scratch = (self.scratch_a + self.scratch_b) * problem.element_bytes / 1024
         rows = [
-            ("packed contraction", problem.element),
+            ("inner products" if self.is_inner else "packed contraction", problem.element),
             *((name, text) for name, text in named if text),
-            ("tile", f"{tile.rows} x {tile.vectors} vectors of {tile.lanes}"),
+            ("tile", f"{tile.rows} x {tile.columns} sums of vectors of {tile.lanes}"
+                     if self.is_inner else f"{tile.rows} x {tile.vectors} vectors of {tile.lanes}"),
             ("blocks", f"rows {self.row_block}, columns {self.column_block}, "
                        f"depth {self.depth_block}"),
             ("packing", f"A {self.pack_a}, B {self.pack_b}, {scratch:.0f} KiB"),
@@ -126,11 +139,13 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
     """The plan of a contraction on a machine."""
     size = problem.element_bytes
     lanes = machine.vector_bytes // size
+    if _is_inner(problem, lanes):
+        return _inner_plan(problem, lanes)
     rows, columns, depth = (g.size for g in (problem.rows, problem.columns, problem.depth))
     tile = _choose_tile(rows, columns, lanes, machine.vector_registers)
     depth_block = _even_block(depth, _DEPTH_BYTES // size, lanes)
     fits = _fits_unpacked(problem, machine)
-    streams = not fits and _is_one(rows, _FEW_ROWS) and _is_readable_b(problem, lanes)
+    streams = not fits and _is_streamed(problem, machine) and _is_readable_b(problem, lanes)
     if streams:
         # B is read once or twice, from far away: a few of its rows at a time, side by side.
         depth_block = 8 if rows == 1 else 16
@@ -157,6 +172,40 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
         _few(problem.columns.pieces("C", lanes)),
     )
 
+
+def _is_inner(problem: Problem, lanes: int) -> bool:
+    """Whether both operands lie along the depth, and one is too thin to make packing pay."""
+    rows, columns, depth = (g.size for g in (problem.rows, problem.columns, problem.depth))
+    along_depth = all(
+        len(problem.depth.segments(operand)) == 1 and problem.depth.run(operand) != 0
+        for operand in _INPUTS
+    )
+    if not along_depth or rows is None or depth is None or columns is None:
+        return False
+    return min(rows, columns) <= _THIN and depth >= 2 * lanes
+
+
+def _inner_plan(problem: Problem, lanes: int) -> Plan:
+    rows, columns, depth = (g.size or 1 for g in (problem.rows, problem.columns, problem.depth))
+    height = min(rows, 2)
+    tile = SumsTile(height, min(columns, 8 if height == 1 else 4), lanes)
+    return Plan(
+        problem,
+        tile,
+        row_block=_up(rows, tile.rows),
+        column_block=_up(columns, tile.columns),
+        depth_block=depth,
+        pack_a="none",
+        pack_b="none",
+        pieces_c=0,
+        is_inner=True,
+    )
+
+
+_INPUTS: tuple[Operand, Operand] = ("A", "B")
+
+_THIN = 2
+"""Up to so many rows or columns, an element is read once for each, and packing it is not repaid."""
 
 _DEPTH_BYTES = 2048
 """Depth of a block, in bytes of a row.
@@ -193,6 +242,14 @@ def _packing_b(problem: Problem, lanes: int) -> Packing:
     if problem.depth.dimensions and _few(problem.depth.pieces("B", lanes)):
         return "transpose"
     return "scalar"
+
+
+def _is_streamed(problem: Problem, machine: Machine) -> bool:
+    """Whether A has few rows, and C stays in L2 while it is added to again and again."""
+    rows, columns = problem.rows.size, problem.columns.size
+    if rows is None or columns is None or rows > _FEW_ROWS:
+        return False
+    return rows * columns * problem.element_bytes <= machine.l2_bytes // 2
 
 
 def _is_one(size: int | None, tile: int) -> bool:

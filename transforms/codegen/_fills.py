@@ -85,15 +85,21 @@ def _writes_zeros(op: Any, output: Any) -> bool:
         return False
     if op.name == "linalg.fill":
         return _is_zero(op.operands[0])
-    if op.name == "linalg.generic" and len(op.operands) == 1:
-        body = op.regions[0].blocks[0].operations
-        return len(body) == 1 and _is_zero(body[0].operation.operands[0]) and _covers(op)
-    return False
+    if op.name != "linalg.generic" or len(op.operands) > 2 or not _covers(op):
+        return False
+    body = op.regions[0].blocks[0]
+    if len(body.operations) != 1:
+        return False
+    yielded = body.operations[0].operation.operands[0]
+    # A fill that was made generic reads its number as an operand, or from outside.
+    if len(op.operands) == 2 and yielded == body.arguments[0]:
+        yielded = op.operands[0]
+    return _is_zero(yielded)
 
 
 def _covers(op: Any) -> bool:
     """Whether the op writes every element of its output."""
-    (map_,) = (ir.AffineMapAttr(one).value for one in ir.ArrayAttr(op.attributes["indexing_maps"]))
+    map_ = ir.AffineMapAttr(list(ir.ArrayAttr(op.attributes["indexing_maps"]))[-1]).value
     return bool(map_.is_permutation)
 
 

@@ -18,6 +18,7 @@ class Machine:
         l1_bytes: the first level of the data cache.
         l2_bytes: the second level.
         l3_bytes: the last level, which the cores may share.
+        has_fma: whether it multiplies and adds in one instruction; else that would be a call.
     """
 
     vector_bytes: int
@@ -25,11 +26,13 @@ class Machine:
     l1_bytes: int = 32 << 10
     l2_bytes: int = 1 << 20
     l3_bytes: int = 16 << 20
+    has_fma: bool = True
 
 
 AVX512 = Machine(vector_bytes=64, vector_registers=32)
 AVX2 = Machine(vector_bytes=32, vector_registers=16)
 BASELINE = Machine(vector_bytes=16, vector_registers=16)
+WITHOUT_FMA = Machine(vector_bytes=16, vector_registers=16, has_fma=False)
 
 
 @functools.cache
@@ -43,7 +46,8 @@ def _of_flags(flags: frozenset[str]) -> Machine:
         return AVX512
     if "avx2" in flags and "fma" in flags:
         return AVX2
-    return BASELINE
+    # Of a machine that lists no flags of x86 nothing more is known than that it has vectors.
+    return WITHOUT_FMA if "sse2" in flags and "fma" not in flags else BASELINE
 
 
 def _cpu_flags(path: Path) -> frozenset[str]:

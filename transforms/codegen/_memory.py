@@ -122,8 +122,12 @@ class Strided:
             if position:
                 size = self.size(segment)
                 here, rest = w.rem(rest, size), w.div(rest, size)
-            terms.append(w.mul(here, self._strides.get(segment.last.name, 0)))
+            terms.append(w.mul(here, self.stride(segment)))
         return w.add(*terms)
+
+    def stride(self, segment: Segment) -> Index:
+        """The elements from one value of a segment to the next."""
+        return self._strides.get(segment.last.name, 0)
 
     def size(self, segment: Segment) -> Index:
         """The size of a segment."""

@@ -119,20 +119,66 @@ def scatter_tile(
         limits: how many rows and columns C has.
         adds: whether the values are added to what is there, or a condition for it.
     """
-    problem, tile, memory = plan.problem, plan.tile, c.memory
+    tile = plan.tile
     for number, value in enumerate(values):
         buffer.store_vector(value, number * tile.lanes)
-    rows = w.min(tile.rows, w.sub(limits[0], at[0]))
-    columns = w.min(tile.columns, w.sub(limits[1], at[1]))
-    with w.loop(0, columns) as column:
-        # Where a column is takes divisions; they are done once for all its rows.
-        start = w.add(c.base, c.offset(problem.columns, w.add(at[1], column)))
-        with w.loop(0, rows) as row:
-            index = w.add(start, c.offset(problem.rows, w.add(at[0], row)))
-            new = buffer.load(w.add(w.mul(row, tile.columns), column))
+    for first in range(0, tile.columns, tile.lanes):
+        column = w.add(at[1], first)
+        count = w.min(tile.lanes, w.sub(limits[1], column))
+        done: Index = 0
+        for _ in range(_even_pieces(plan)):
+            # A piece lies evenly in C: where it begins takes divisions, done once for all of it.
+            here = w.add(column, done)
+            length = _even_length(w, plan, c, here, w.sub(count, done))
+            start = w.add(c.base, c.offset(plan.problem.columns, here))
+            place = w.add(first, done)
+            _scatter_piece(w, plan, c, buffer, (start, place), length, (at[0], limits[0]), adds)
+            done = w.add(done, length)
+
+
+def _scatter_piece(
+    w: Writer,
+    plan: Plan,
+    c: Strided,
+    buffer: Memory,
+    starts: tuple[Index, Index],
+    length: Index,
+    rows: tuple[Index, Index],
+    adds: str | bool,
+) -> None:
+    """Write columns that lie evenly in C, from a place in C and one in a row of the buffer."""
+    tile, memory = plan.tile, c.memory
+    segments = plan.problem.columns.segments("C")
+    step = c.stride(segments[-1]) if segments else 0
+    with w.loop(0, length) as column:
+        start = w.add(starts[0], w.mul(column, step))
+        source = w.add(starts[1], column)
+        with w.loop(0, w.min(tile.rows, w.sub(rows[1], rows[0]))) as row:
+            index = w.add(start, c.offset(plan.problem.rows, w.add(rows[0], row)))
+            new = buffer.load(w.add(w.mul(row, tile.columns), source))
             if adds is not False:
                 total = w.op(f"arith.addf {memory.load(index)}, {new} : {memory.element}")
                 if isinstance(adds, str):
                     total = w.op(f"arith.select {adds}, {total}, {new} : {memory.element}")
                 new = total
             memory.store(new, index)
+
+
+def _even_pieces(plan: Plan) -> int:
+    """In how many pieces with one stride at most an aligned vector of columns lies in C."""
+    lanes, segments = plan.tile.lanes, plan.problem.columns.segments("C")
+    if len(segments) <= 1:
+        return 1
+    size = segments[-1].size
+    if size is None:
+        return lanes
+    return 1 if size % lanes == 0 else 1 + -(-(lanes - 1) // size)
+
+
+def _even_length(w: Writer, plan: Plan, c: Strided, column: Index, most: Index) -> Index:
+    """How many columns from one on lie evenly in C."""
+    segments = plan.problem.columns.segments("C")
+    if _even_pieces(plan) == 1:
+        return most
+    size = c.size(segments[-1])
+    return w.min(most, w.sub(size, w.rem(column, size)))

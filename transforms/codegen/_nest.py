@@ -9,9 +9,10 @@ from functools import partial
 from ._argument import Argument
 from ._blocking import Plan
 from ._epilogue import Epilogue, Finisher
+from ._inner_products import write_inner_products
 from ._memory import Memory, Strided
 from ._micro_kernel import Finish, multiply, scatter_tile, store_tile
-from ._packing import _divides, _within, pack_a, pack_b
+from ._packing import divides, pack_a, pack_b, within
 from ._problem import Group, Operand
 from ._writer import Index, Writer
 
@@ -113,7 +114,9 @@ class _Nest:
         count_b = w.ceil_div(w.min(self._columns, plan.column_block), plan.tile.columns)
         self._packed_a = self._scratch(plan.pack_a != "none", w.mul(count_a, plan.strip_a))
         self._packed_b = self._scratch(plan.pack_b != "none", w.mul(count_b, plan.strip_b))
-        self._buffer = self._scratch(not plan.pieces_c, plan.tile.rows * plan.tile.columns)
+        self._buffer = self._scratch(
+            not plan.pieces_c and not plan.is_inner, plan.tile.rows * plan.tile.columns
+        )
         a, b, c = (self._operands[role] for role in ("A", "B", "C"))
         with ExitStack() as loops:
             for dimension in plan.problem.batch:
@@ -121,7 +124,11 @@ class _Nest:
                 a, b, c = (operand.moved(dimension.name, at) for operand in (a, b, c))
                 if self._finisher is not None:
                     self._finisher = self._finisher.moved(dimension.name, at)
-            self._write_blocks(a, b, c)
+            if plan.is_inner:
+                sizes = self._rows, self._columns, self._depth
+                write_inner_products(w, plan, a, b, c, sizes)
+            else:
+                self._write_blocks(a, b, c)
         for scratch in (self._packed_a, self._packed_b, self._buffer):
             if scratch is not None:
                 w.line(f"memref.dealloc {scratch.name} : {scratch.type}")
@@ -144,7 +151,7 @@ class _Nest:
             strips_b = w.ceil_div(columns, plan.tile.columns)
             with w.loop(0, depth_end, plan.depth_block) as depth:
                 extent = w.min(plan.depth_block, w.sub(self._depth, depth))
-                if _divides(plan.depth_block, self._depth):
+                if divides(plan.depth_block, self._depth):
                     extent = plan.depth_block
                 if self._packed_b is not None:
                     pack_b(w, plan, b, self._packed_b, column, depth, extent, strips_b,
@@ -209,8 +216,8 @@ class _Nest:
         """Write a tile, in masked form where it may reach beyond the edge of C."""
         w, plan = self._w, self._plan
         tile = plan.tile
-        rows = None if _divides(tile.rows, self._rows) else self._rows
-        columns = None if _divides(tile.columns, self._columns) else self._columns
+        rows = None if divides(tile.rows, self._rows) else self._rows
+        columns = None if divides(tile.columns, self._columns) else self._columns
 
         def store(rows: Index | None, columns: Index | None) -> None:
             finisher = self._finisher if finishes else None
@@ -248,7 +255,7 @@ class _Nest:
                 a.base,
                 a.offset(
                     plan.problem.rows,
-                    _within(w, w.add(row, number), self._rows, plan.tile.rows),
+                    within(w, w.add(row, number), self._rows, plan.tile.rows),
                 ),
             )
             for number in numbers
@@ -270,7 +277,7 @@ class _Nest:
                 packed.load_vector(w.add(start, w.mul(k, tile.columns), at))
                 for at in range(0, tile.columns, tile.lanes)
             ]
-        limit = None if _divides(tile.columns, self._columns) else self._columns
+        limit = None if divides(tile.columns, self._columns) else self._columns
         vectors = [
             b.pieces(plan.problem.columns, w.add(column, at), 1, limit)
             for at in range(0, tile.columns, tile.lanes)

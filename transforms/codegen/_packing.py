@@ -51,7 +51,7 @@ def _b_by_rows(
 ) -> None:  # fmt: skip
     problem, tile = plan.problem, plan.tile
     count = problem.columns.pieces("B", tile.lanes)
-    limit = None if _divides(tile.columns, columns) else columns
+    limit = None if divides(tile.columns, columns) else columns
     vectors = [
         b.pieces(problem.columns, w.add(column, at), count, limit)
         for at in range(0, tile.columns, tile.lanes)
@@ -71,7 +71,7 @@ def _b_transposed(
     problem, tile = plan.problem, plan.tile
     with w.loop(0, tile.columns, tile.lanes) as at:
         offsets = [
-            b.offset(problem.columns, _within(w, w.add(column, at, lane), columns, tile.columns))
+            b.offset(problem.columns, within(w, w.add(column, at, lane), columns, tile.columns))
             for lane in range(tile.lanes)
         ]
         with w.loop(0, extent, tile.lanes) as k:
@@ -90,7 +90,7 @@ def _b_one_by_one(
     with w.loop(0, tile.columns) as at:
         start = w.add(
             b.base,
-            b.offset(problem.columns, _within(w, w.add(column, at), columns, tile.columns)),
+            b.offset(problem.columns, within(w, w.add(column, at), columns, tile.columns)),
         )
         with w.loop(0, extent) as k:
             value = b.memory.load(w.add(start, b.offset(problem.depth, w.add(depth, k))))
@@ -119,7 +119,7 @@ def _a_by_rows(
 ) -> None:  # fmt: skip
     problem, tile = plan.problem, plan.tile
     with w.loop(0, tile.rows) as at:
-        offset = a.offset(problem.rows, _within(w, w.add(row, at), rows, tile.rows))
+        offset = a.offset(problem.rows, within(w, w.add(row, at), rows, tile.rows))
         start = w.add(target, w.mul(at, plan.stride_a))
         with w.loop(0, extent, tile.lanes) as k:
             pieces = _along_depth(w, plan, a, w.add(depth, k), whole_depth)
@@ -148,7 +148,7 @@ def _a_one_by_one(
 ) -> None:  # fmt: skip
     problem, tile = plan.problem, plan.tile
     with w.loop(0, tile.rows) as at:
-        start = w.add(a.base, a.offset(problem.rows, _within(w, w.add(row, at), rows, tile.rows)))
+        start = w.add(a.base, a.offset(problem.rows, within(w, w.add(row, at), rows, tile.rows)))
         with w.loop(0, extent) as k:
             value = a.memory.load(w.add(start, a.offset(problem.depth, w.add(depth, k))))
             packed.store(value, w.add(target, w.mul(k, tile.rows), at))
@@ -158,14 +158,15 @@ def _along_depth(
     w: Writer, plan: Plan, operand: Strided, index: Index, whole_depth: Index
 ) -> list[tuple[Index, str | None]]:
     group, lanes = plan.problem.depth, plan.tile.lanes
-    limit = None if _divides(lanes, whole_depth) else whole_depth
+    limit = None if divides(lanes, whole_depth) else whole_depth
     return operand.pieces(group, index, group.pieces(operand.operand, lanes), limit)
 
 
-def _within(w: Writer, index: Index, size: Index, tile: int) -> Index:
+def within(w: Writer, index: Index, size: Index, tile: int) -> Index:
     """An index, or the last one where that is beyond the edge."""
-    return index if _divides(tile, size) else w.min(index, w.sub(size, 1))
+    return index if divides(tile, size) else w.min(index, w.sub(size, 1))
 
 
-def _divides(tile: int, size: Index) -> bool:
+def divides(tile: int, size: Index) -> bool:
+    """Whether a size is known to be a multiple of a tile's."""
     return isinstance(size, int) and size % tile == 0

@@ -160,16 +160,17 @@ def classify(
         rows, columns, depth, batch = map(_with_operands_swapped, (rows, columns, depth, batch))
     # Rows and depth are walked by packing alone, which follows the operand that it reads.
     vectors_of_b_run_along_depth = _nearest(depth, "B") < _nearest(columns, "B")
-    columns_follow: Operand = "C"
+    ordered = _sorted(columns, "C")
     if _nearest(columns, "B") == 1 and _is_more(depth, rows):
         # Both C and B want their nearest dimension last. What is larger gets its way: the other is
-        # written, or read, one by one.
-        columns_follow = "B"
+        # written, or read, one by one. C's then comes next, so that its lines are soon complete.
+        nearest = _sorted(columns, "B")[-1]
+        ordered = (*(d for d in ordered if d is not nearest), nearest)
     return Problem(
         element,
         tuple(_sorted(batch, "C")),
         Group(_sorted(rows, "A" if _nearest(rows, "A") == 1 else "C")),
-        Group(_sorted(columns, columns_follow)),
+        Group(ordered),
         Group(_sorted(depth, "B" if vectors_of_b_run_along_depth else "A")),
         swapped,
         overwrites,

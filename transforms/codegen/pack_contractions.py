@@ -85,6 +85,8 @@ def _structured_ops(module: ir.Operation) -> list[Any]:
 
 def _rewrite(op: Any, functions: _Functions, pending: list[Any]) -> str | None:
     """Replace an op; None, or the reason why it stays. What is erased with it pends no more."""
+    if not functions.machine.has_fma:
+        return "this machine has no FMA"
     elements = {str(value.type.element_type) for value in op.operands}
     if len(elements) > 1 or not elements <= set(ELEMENTS):
         return f"element types {', '.join(sorted(elements))}"

@@ -15,7 +15,14 @@ from kernels import kernel, normalized
 from linalg_ext.bindings import ir
 from linalg_ext.module import Module
 from linalg_ext.transforms.codegen import pack_contractions as file
-from linalg_ext.transforms.codegen._machine import AVX2, AVX512, BASELINE, this_machine
+from linalg_ext.transforms.codegen._machine import (
+    AVX2,
+    AVX512,
+    BASELINE,
+    WITHOUT_FMA,
+    _of_flags,
+    this_machine,
+)
 from linalg_ext.transforms.codegen.pack_contractions import pack_contractions
 
 MATMUL = "mk,kn->mn"
@@ -127,6 +134,15 @@ def test_tensors(spec: str, sizes: dict[str, int], fill: bool) -> None:
     check(spec, sizes, fill=fill, known="none", dtype="f8")
 
 
+@pytest.mark.parametrize("columns", [1, 2])
+@pytest.mark.parametrize("rows", [1, 2, 3, 8, 9])
+@pytest.mark.parametrize("fill", [False, True])
+def test_inner_products(rows: int, columns: int, fill: bool) -> None:
+    for depth in (600, 601, 615):
+        compiled = check("mk,nk->mn", {"m": rows, "n": columns, "k": depth}, fill=fill)
+        assert "inner products" in compiled.as_text("loops")
+
+
 def test_large_operands_are_packed_straight_from_their_strides() -> None:
     sizes = {"a": 20, "b": 40, "c": 24, "d": 40, "e": 24, "f": 33}
     compiled = check("aebf,dfce->abcd", sizes, fill=True)
@@ -184,7 +200,9 @@ def guarded(array: Any) -> Any:
     return copy
 
 
-@pytest.mark.parametrize("sizes", [(7, 19, 5), (17, 33, 31), (6, 64, 16), (700, 70, 517)])
+@pytest.mark.parametrize(
+    "sizes", [(7, 19, 5), (17, 33, 31), (6, 64, 16), (700, 70, 517), (37, 1, 45), (1, 35, 61)]
+)
 @pytest.mark.parametrize("transposed", [False, True])
 def test_nothing_beyond_an_operand_is_read(sizes: tuple[int, int, int], transposed: bool) -> None:
     m, n, k = sizes
@@ -257,6 +275,15 @@ def test_a_fill_is_absorbed_where_nothing_is_between() -> None:
     assert "linalg.fill" in packed(text.replace("0.0", "-0.0"))[0]
 
 
+@pytest.mark.parametrize("passes", ["linalg-generalize-named-ops", "canonicalize"])
+def test_a_fill_that_was_made_generic(passes: str) -> None:
+    text = static(MATMUL, "32x32", "32x32", "32x32", fill=True)
+    module = Module.parse(text, trusted=True)
+    module.run(f"linalg-generalize-named-ops,{passes}")
+    assert "overwritten" in packed(str(module.ir))[0]
+    check(MATMUL, {"m": 32, "n": 32, "k": 32}, fill=True)
+
+
 def test_one_function_does_for_all_contractions_of_a_plan() -> None:
     one = static(MATMUL, "32x32", "32x32", "32x32")
     two = one + one.replace("@f", "@g")
@@ -288,6 +315,25 @@ def test_left_alone(why: str, text: str) -> None:
     assert normalized(Module.parse(after, trusted=True).ir) == normalized(
         Module.parse(text, trusted=True).ir
     )
+
+
+def test_left_alone_where_there_is_no_fma(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file, "this_machine", lambda: WITHOUT_FMA)
+    assert not packed(static(MATMUL, "32x32", "32x32", "32x32"))[1]
+
+
+@pytest.mark.parametrize(
+    ("flags", "machine"),
+    [
+        ("sse2 avx fma avx2 avx512f avx512vl", AVX512),
+        ("sse2 avx fma avx2 avx512f", AVX2),
+        ("sse2 avx fma avx2", AVX2),
+        ("sse2 avx", WITHOUT_FMA),
+        ("", BASELINE),
+    ],
+)
+def test_the_machine_by_its_flags(flags: str, machine: Any) -> None:
+    assert _of_flags(frozenset(flags.split())) is machine
 
 
 def test_a_name_that_is_taken() -> None:
