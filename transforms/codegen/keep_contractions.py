@@ -104,9 +104,10 @@ def _is_contraction(op: Any) -> bool:
 
 def _name(op: Any) -> None:
     *inputs, output = op.operands
+    maps = [ir.AffineMapAttr(one).value for one in ir.ArrayAttr(op.attributes["indexing_maps"])]
     with op.location, ir.InsertionPoint(op):
-        result = linalg.contract(
-            *inputs, outs=[output], indexing_maps=list(ir.ArrayAttr(op.attributes["indexing_maps"]))
-        )
+        # Upstream's annotation says attributes; it takes maps.
+        named: Any = linalg.contract
+        result = named(*inputs, outs=[output], indexing_maps=maps)
     op.results[0].replace_all_uses_with(result)
     op.erase()
