@@ -88,9 +88,10 @@ _BUFFERS = (
     "convert-bufferization-to-memref",
     "canonicalize",
     "cse",
+    # What was kept by its name so far, and what bufferization made.
+    "linalg-generalize-named-ops",
 )
 _LOOPS = (
-    "linalg-generalize-named-ops",
     "linalg-ext-lower-strided-copies",
     "linalg-ext-order-loops",
     # After passes that have nothing to do in the nests, and would walk over them.

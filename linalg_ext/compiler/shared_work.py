@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import threading
+import warnings
 from collections.abc import Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from linalg_ext.bindings import ir
 from linalg_ext.compiler.failures import Failures
+from linalg_ext.errors import LinalgExtError
 from linalg_ext.module import Module
 from linalg_ext.runtime.engine import Engine, PackedFunction
 from linalg_ext.transforms.lowering._slices import Work, find_work
@@ -74,8 +76,20 @@ class SharedWork:
         except KeyError:
             with self._making:
                 if threads not in self._made:
-                    self._made[threads] = self._context.run(self._compile, threads)
+                    self._made[threads] = self._context.run(self._try_to_compile, threads)
             return self._made[threads]
+
+    def _try_to_compile(self, threads: int) -> Shared | None:
+        try:
+            return self._compile(threads)
+        except LinalgExtError as error:
+            # A fault of this library's: the code for one thread is there, and right.
+            warnings.warn(
+                f"`{self._name}` runs on one thread, for its slices cannot be compiled: {error}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            return None
 
     def _compile(self, threads: int) -> Shared | None:
         module = Module.parse(self._bytecode, trusted=True)

@@ -58,7 +58,7 @@ class JitFunction:
             ArgumentError: an argument is no array, or the function does what cannot be traced.
         """
         if not named and all(type(array) is np.ndarray for array in arrays):
-            known = self._kernels.get(self._specs(arrays))
+            known = self._kernels.get((override(), self._specs(arrays)))
             if known is not None:
                 return known(*arrays, out=out)
         if any(isinstance(value, Traced) for value in (*arrays, *named.values())):

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.errors import ArgumentError
+from linalg_ext.errors import ArgumentError, LoweringError
 from linalg_ext.runtime import threads
 
 LARGE = """
@@ -181,6 +181,20 @@ def test_large_work_is_shared_as_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
     with threads.using(1):
         np.testing.assert_array_equal(kernel(argument), 2 * argument)
     assert counts == [3, 2, 5]
+
+
+def test_slices_that_cannot_be_compiled_leave_the_code_for_one_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise LoweringError("a fault")
+
+    kernel = lx.compile(LARGE)
+    monkeypatch.setattr("linalg_ext.compiler.shared_work.lower_to_llvm", fail)
+    argument = np.ones((2048, 1024), np.float32)
+    with pytest.warns(RuntimeWarning, match="runs on one thread"):
+        np.testing.assert_array_equal(kernel(argument, threads=2), 2 * argument)
+    np.testing.assert_array_equal(kernel(argument, threads=2), 2 * argument)
 
 
 def test_callers_in_threads_share_one_kernel() -> None:

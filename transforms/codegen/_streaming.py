@@ -25,13 +25,15 @@ def is_streamed(access: Access, lanes: int, vector_bits: int) -> bool:
     type_ = access.memref.type
     if access.root.kind == "allocation" or not type_.has_static_shape:
         return False
-    strides, offset = type_.get_strides_and_offset()
-    if any(type_.is_dynamic_stride_or_offset(each) for each in (*strides, offset)):
+    strides, _ = type_.get_strides_and_offset()
+    if any(type_.is_dynamic_stride_or_offset(stride) for stride in strides):
         return False
+    # Of a slice, the other slices are written at about the same time.
+    whole = access.root.value.type if access.root.value.type.has_static_shape else type_
     element = type_.element_type.width // 8
     if lanes * element * 8 != vector_bits:
         return False
-    return bool(math.prod(type_.shape) * element > last_cache_bytes())
+    return bool(math.prod(whole.shape) * element > last_cache_bytes())
 
 
 def first_aligned(target: Any, where: Sequence[Any], size: Any, vector_bits: int) -> Any:
@@ -44,7 +46,7 @@ def first_aligned(target: Any, where: Sequence[Any], size: Any, vector_bits: int
     bytes_ = type_.element_type.width // 8
     strides, offset = type_.get_strides_and_offset()
     address: Any = memref.extract_aligned_pointer_as_index(target)
-    linear: Any = constant(index, offset)
+    linear: Any = constant(index, offset) if _is_known(type_, offset) else _offset(target)
     for position, stride in zip(where, strides, strict=True):
         linear = arith.addi(linear, arith.muli(position, constant(index, stride)))
     address = arith.addi(address, arith.muli(linear, constant(index, bytes_)))
@@ -55,6 +57,15 @@ def first_aligned(target: Any, where: Sequence[Any], size: Any, vector_bits: int
     odd = arith.remui(address, constant(index, bytes_))
     is_odd = arith.cmpi(arith.CmpIPredicate.ne, odd, constant(index, 0))
     return arith.minui(arith.select(is_odd, size, head), size)
+
+
+def _is_known(type_: Any, offset: int) -> bool:
+    return not type_.is_dynamic_stride_or_offset(offset)
+
+
+def _offset(buffer: Any) -> Any:
+    """The offset of a memref in elements, as its descriptor has it."""
+    return memref.ExtractStridedMetadataOp(buffer).offset
 
 
 def fence() -> None:

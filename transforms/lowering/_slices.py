@@ -23,7 +23,7 @@ _IGNORED = frozenset({"memref.dealloc", "func.return"})
 REDUCTION_DISCOUNT = 16
 """How many steps of a contraction take the time of one step that moves an element."""
 
-_LONG = 64
+_LONG = 32
 """Steps of a loop from which on it is cut in preference to a longer one inside it."""
 
 FUNCTION_COST = 4

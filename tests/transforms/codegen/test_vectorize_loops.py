@@ -11,13 +11,16 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import linalg_ext as lx
 from examples import check_example, examples
 from kernels import kernel
+from linalg_ext.compiler import shared_work
 from linalg_ext.errors import ArgumentError
 from linalg_ext.module import Module
 from linalg_ext.rewriting import Report, Transformation
 from linalg_ext.transforms.codegen import _streaming, _vector_registers
 from linalg_ext.transforms.codegen import vectorize_loops as file
+from linalg_ext.transforms.pipelines import lower_to_llvm
 from loop_texts import function, generic
 
 BITS = 512
@@ -322,6 +325,28 @@ def test_stores_past_the_caches(offset: int, columns: int, monkeypatch: pytest.M
     np.testing.assert_array_equal(out, a + b)
     assert (memory[:offset] == 7).all()
     assert (memory[offset + out.size :] == 7).all()
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("columns", [1031, 4096])
+def test_slices_too_are_stored_past_the_caches(
+    threads: int, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What counts is the size of the whole, and where a slice starts only the run tells."""
+    monkeypatch.setattr(_streaming, "last_cache_bytes", lambda: 4 * 1024 * columns - 1)
+    texts: list[str] = []
+    monkeypatch.setattr(
+        shared_work,
+        "lower_to_llvm",
+        lambda module, **options: lower_to_llvm(
+            module, on_stage=lambda _, text: texts.append(text), **options
+        ),
+    )
+    x = np.random.default_rng(0).normal(size=(1024, columns)).astype(np.float32)
+    run = lx.jit(lambda x: x * x + x).lower(x).compile()
+    assert run.direct is not None
+    np.testing.assert_array_equal(run(x, threads=threads), run(x, threads=1))
+    assert "nontemporal" in texts[0]
 
 
 LIBC = ctypes.CDLL(None)

@@ -36,6 +36,10 @@ CASES: dict[str, tuple[Any, tuple[Array, ...]]] = {
         lambda x, y, z: (x @ y) @ z,
         (array(33, 20), array(20, 17), array(17, 9)),
     ),
+    "a matmul of what is computed": (
+        lambda x, y, z: ops.exp(x @ y) @ z,
+        (array(33, 20), array(20, 17), array(17, 9)),
+    ),
     "batched": (lambda x, y: ops.batch_matmul(x, y), (array(5, 6, 7), array(5, 7, 8))),
     "convolution": (
         lambda x, k: ops.conv_2d_nhwc_hwcf(x, k, strides=(2, 1), dilations=(1, 2)),
