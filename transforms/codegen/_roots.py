@@ -29,7 +29,7 @@ class Root:
 
     Attributes:
         value: the memref that all views are of.
-        kind: "allocation", "argument" (of a function), "global", or "unknown".
+        kind: "allocation", "argument" (of a function called from Python), "global", or "unknown".
         name: of a global.
     """
 
@@ -40,7 +40,7 @@ class Root:
     def may_alias(self, other: Root) -> bool:
         """Whether both may be one memory.
 
-        Arguments of a function do not overlap: what is called from Python checks that.
+        Arguments of a function called from Python do not: the call checks what is written.
         """
         if self.value == other.value:
             return True
@@ -64,8 +64,7 @@ def root_of(value: Any) -> Root:
     while True:
         owner = value.owner
         if isinstance(owner, ir.Block):
-            is_argument = owner.owner.operation.name == "func.func" and owner == first_block(owner)
-            return Root(value, "argument" if is_argument else "unknown")
+            return Root(value, "argument" if _is_called_from_python(owner) else "unknown")
         name = owner.operation.name
         if name in _VIEWS:
             value = owner.operation.operands[0]
@@ -77,6 +76,9 @@ def root_of(value: Any) -> Root:
             return Root(value, "unknown")
 
 
-def first_block(block: Any) -> Any:
-    """The entry of the region that a block is in."""
-    return block.owner.operation.regions[0].blocks[0]
+def _is_called_from_python(block: Any) -> bool:
+    """Whether a block is the entry of a function with a C interface."""
+    operation = block.owner.operation
+    if operation.name != "func.func" or "llvm.emit_c_interface" not in operation.attributes:
+        return False
+    return bool(block == operation.regions[0].blocks[0])

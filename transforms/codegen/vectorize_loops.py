@@ -21,7 +21,8 @@ Element-wise ops and reductions whose innermost loop runs along memory in unit s
 ops over the same rows share the loop over these rows (a softmax reads its input from memory once,
 and once more from the cache), and a buffer between them shrinks to one row. A reduction along the
 innermost loop adds up in as many accumulators as the vectors have elements, in an order that
-depends on the shape alone; every other sum keeps its order.
+depends on the shape and the width of the vectors alone; every other sum keeps its order, and so do
+sums in f16 and bf16, which round too much for another.
 """
 
 from __future__ import annotations

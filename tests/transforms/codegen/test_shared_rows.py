@@ -222,3 +222,10 @@ def test_a_choice_that_is_not_strict_is_left() -> None:
     best, where = np.full(4, -1, np.float32), np.zeros(4, np.int64)
     kernel(text)(x, best, where)
     assert (where == 39).all()  # the last of equal ones, as the body says
+
+
+def test_the_code_of_a_softmax_calls_no_function_and_gathers_nothing() -> None:
+    run = lx.jit(softmax).lower(np.zeros((8, 256), np.float32)).compile()
+    called = set(re.findall(r"llvm\.call @(\w+)", run.as_text("llvm")))
+    assert called <= {"malloc", "free", "lx_entry_softmax"}
+    assert "gather" not in run.asm()

@@ -51,7 +51,8 @@ class Decomposed:
     Attributes:
         exponent: e, as a float.
         fraction: f.
-        correction: what is to be taken from f: log(1 + f) = f - correction.
+        half_square: f^2 / 2.
+        product: s (f^2 / 2 + R(s^2)), so that log(1 + f) = f - (half_square - product).
     """
 
     exponent: Any
