@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-import re
 from dataclasses import dataclass
-from pathlib import Path
+
+from linalg_ext.target import Target, current
 
 
 @dataclass(frozen=True)
@@ -28,32 +27,15 @@ class Machine:
     l3_bytes: int = 16 << 20
     has_fma: bool = True
 
+    @classmethod
+    def of(cls, target: Target) -> Machine:
+        """One core of a target."""
+        l1, l2, l3 = (target.cache(level).size for level in (1, 2, 3))
+        return cls(
+            target.vector_bits // 8, target.vector_registers, l1, l2, l3, has_fma=target.has_fma
+        )
 
-AVX512 = Machine(vector_bytes=64, vector_registers=32)
-AVX2 = Machine(vector_bytes=32, vector_registers=16)
-BASELINE = Machine(vector_bytes=16, vector_registers=16)
-WITHOUT_FMA = Machine(vector_bytes=16, vector_registers=16, has_fma=False)
 
-
-@functools.cache
 def this_machine() -> Machine:
-    """The machine that the process runs on, as far as the operating system tells."""
-    return _of_flags(_cpu_flags(Path("/proc/cpuinfo")))
-
-
-def _of_flags(flags: frozenset[str]) -> Machine:
-    if "avx512f" in flags and "avx512vl" in flags:
-        return AVX512
-    if "avx2" in flags and "fma" in flags:
-        return AVX2
-    # Of a machine that lists no flags of x86 nothing more is known than that it has vectors.
-    return WITHOUT_FMA if "sse2" in flags and "fma" not in flags else BASELINE
-
-
-def _cpu_flags(path: Path) -> frozenset[str]:
-    try:
-        text = path.read_text()
-    except OSError:
-        return frozenset()
-    found = re.search(r"^flags\s*:(.*)$", text, re.MULTILINE)
-    return frozenset(found[1].split()) if found else frozenset()
+    """One core of the machine that code is made for now."""
+    return Machine.of(current())

@@ -14,8 +14,8 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, memref
 from linalg_ext.transforms.lowering._elementwise import constant
 
+from ._machine import this_machine
 from ._nests import Access
-from ._vector_registers import last_cache_bytes
 
 _SEQUENTIALLY_CONSISTENT = 7
 
@@ -33,7 +33,7 @@ def is_streamed(access: Access, lanes: int, vector_bits: int) -> bool:
     element = type_.element_type.width // 8
     if lanes * element * 8 != vector_bits:
         return False
-    return bool(math.prod(whole.shape) * element > last_cache_bytes())
+    return bool(math.prod(whole.shape) * element > this_machine().l3_bytes)
 
 
 def first_aligned(target: Any, where: Sequence[Any], size: Any, vector_bits: int) -> Any:

@@ -36,7 +36,7 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.lowering._walk import operations
 from linalg_ext.transforms.lowering.lower_strided_copies import replace_copy
 
-from . import _vector_registers as registers
+from ._machine import this_machine
 from ._nest_emitter import NestEmitter
 from ._nests import Nest, read_nest
 
@@ -85,7 +85,7 @@ def vectorize_loops(module: ir.Operation, *, vector_bits: int = 0) -> Report:
     blocks = list(dict.fromkeys(op.block for op in generics))
     for block in blocks:
         for run in list(_runs(block, report)):
-            NestEmitter(run, vector_bits or registers.vector_bits()).emit()
+            NestEmitter(run, vector_bits or 8 * this_machine().vector_bytes).emit()
             report.changed["linalg.generic"] += len(run)
     return report
 

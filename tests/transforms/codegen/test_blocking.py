@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import pytest
 
 from linalg_ext.transforms.codegen._blocking import Plan, make_plan
-from linalg_ext.transforms.codegen._machine import AVX2, AVX512, BASELINE, Machine
+from linalg_ext.transforms.codegen._machine import Machine
 from linalg_ext.transforms.codegen._problem import Dimension, Operand, Problem, classify
+from machines import AVX2, AVX512, BASELINE
 
 
 def problem(spec: str, sizes: Mapping[str, int | None], *, element: str = "f32") -> Problem:

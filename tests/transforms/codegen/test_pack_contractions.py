@@ -12,18 +12,14 @@ import pytest
 from contraction_kernels import MLIR, check, contraction_kernel, contraction_text, integers
 from examples import examples
 from kernels import kernel, normalized
+from linalg_ext import target
 from linalg_ext.bindings import ir
 from linalg_ext.module import Module
 from linalg_ext.transforms.codegen import pack_contractions as file
-from linalg_ext.transforms.codegen._machine import (
-    AVX2,
-    AVX512,
-    BASELINE,
-    WITHOUT_FMA,
-    _of_flags,
-    this_machine,
-)
+from linalg_ext.transforms.codegen._machine import Machine, this_machine
 from linalg_ext.transforms.codegen.pack_contractions import pack_contractions
+from machines import AVX2, AVX512, BASELINE, WITHOUT_FMA
+from resources import skip_machine
 
 MATMUL = "mk,kn->mn"
 
@@ -91,7 +87,7 @@ def test_every_width_of_vectors(
     machine: Any, a: str, b: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if machine.vector_bytes > this_machine().vector_bytes:
-        pytest.skip("this CPU has no such vectors")
+        skip_machine("vectors so wide")
     monkeypatch.setattr(file, "this_machine", lambda: machine)
     sizes = {"m": 150, "n": 301, "k": 1100}  # larger than L2: packed
     check(MATMUL, sizes, orders=(a, b, "mn"), fill=True, dtype="f8")
@@ -172,7 +168,7 @@ def test_strides_beyond_32_bits() -> None:
         flags = mmap.MAP_PRIVATE | getattr(mmap, "MAP_NORESERVE", 0x4000)
         room = mmap.mmap(-1, 4 * (distance + 4096), flags=flags)
     except OSError:
-        pytest.skip("the system reserves no such space")
+        skip_machine("a system that reserves such space")
     flat = np.frombuffer(room, np.float32)
     a = np.lib.stride_tricks.as_strided(flat, (2, 40), (4 * distance, 4))
     a[:] = integers(2, 40)
@@ -323,17 +319,14 @@ def test_left_alone_where_there_is_no_fma(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize(
-    ("flags", "machine"),
-    [
-        ("sse2 avx fma avx2 avx512f avx512vl", AVX512),
-        ("sse2 avx fma avx2 avx512f", AVX2),
-        ("sse2 avx fma avx2", AVX2),
-        ("sse2 avx", WITHOUT_FMA),
-        ("", BASELINE),
-    ],
+    ("name", "vector_bytes", "has_fma"),
+    [("avx512", 64, True), ("avx2", 32, True), ("generic-x86-64", 16, False)],
 )
-def test_the_machine_by_its_flags(flags: str, machine: Any) -> None:
-    assert _of_flags(frozenset(flags.split())) is machine
+def test_the_machine_is_that_of_the_target(name: str, vector_bytes: int, has_fma: bool) -> None:
+    with target.using(name) as one:
+        machine = this_machine()
+    assert machine == Machine.of(one)
+    assert (machine.vector_bytes, machine.has_fma) == (vector_bytes, has_fma)
 
 
 def test_a_name_that_is_taken() -> None:
@@ -344,8 +337,8 @@ def test_a_name_that_is_taken() -> None:
 
 def test_the_micro_kernel_neither_gathers_nor_spills() -> None:
     """In the innermost loop: FMAs, their loads, and nothing else that touches memory."""
-    if this_machine() is not AVX512:
-        pytest.skip("the registers that are looked for are those of AVX-512")
+    if this_machine().vector_bytes < 64:
+        skip_machine("AVX-512")
     compiled = kernel(static(MATMUL, "600x600", "600x640", "600x640", fill=True), opt_level=3)
     text = compiled.asm()
     assert "gather" not in text

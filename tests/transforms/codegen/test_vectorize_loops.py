@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import mmap
+from dataclasses import replace
 from typing import Any, cast
 
 import ml_dtypes
@@ -18,8 +19,9 @@ from linalg_ext.compiler import shared_work
 from linalg_ext.errors import ArgumentError
 from linalg_ext.module import Module
 from linalg_ext.rewriting import Report, Transformation
-from linalg_ext.transforms.codegen import _streaming, _vector_registers
+from linalg_ext.transforms.codegen import _streaming
 from linalg_ext.transforms.codegen import vectorize_loops as file
+from linalg_ext.transforms.codegen._machine import Machine, this_machine
 from linalg_ext.transforms.pipelines import lower_to_llvm
 from loop_texts import function, generic
 
@@ -31,7 +33,8 @@ REMAINDERS = [0, 1, 2, 3, 15, 16, 17, 63, 64, 65, 79, 80, 81, 127, 128, 129, 200
 @pytest.fixture(params=[128, 256, 512])
 def bits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Registers of this width, whatever the machine has."""
-    monkeypatch.setattr(_vector_registers, "vector_bits", lambda: request.param)
+    machine = Machine(vector_bytes=request.param // 8, vector_registers=32)
+    monkeypatch.setattr(file, "this_machine", lambda: machine)
     return cast(int, request.param)
 
 
@@ -309,13 +312,14 @@ def test_what_is_left(reason: str) -> None:
 @pytest.mark.parametrize("offset", range(0, 20, 3))
 @pytest.mark.parametrize("columns", [1, 15, 16, 64, 200, 1031])
 def test_stores_past_the_caches(offset: int, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_streaming, "last_cache_bytes", lambda: 1)
+    machine = replace(this_machine(), l3_bytes=1)
+    monkeypatch.setattr(_streaming, "this_machine", lambda: machine)
     type_ = f"memref<3x{columns}xf32>"
     operands = [("%a", type_), ("%b", f"memref<{columns}xf32>"), ("%o", type_)]
     body = "%r = arith.addf %in0, %in1 : f32"
     text = function(operands, generic(["i, j", "j", "i, j"], ["parallel"] * 2, operands, body))
     run = kernel(text)
-    if columns >= _vector_registers.vector_bits() // 32:
+    if columns >= machine.vector_bytes // 4:
         assert "nontemporal" in run.as_text("loops")
     rng = np.random.default_rng(0)
     memory = np.full(3 * columns + 64, 7, np.float32)
@@ -333,7 +337,8 @@ def test_slices_too_are_stored_past_the_caches(
     threads: int, columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What counts is the size of the whole, and where a slice starts only the run tells."""
-    monkeypatch.setattr(_streaming, "last_cache_bytes", lambda: 4 * 1024 * columns - 1)
+    machine = replace(this_machine(), l3_bytes=4 * 1024 * columns - 1)
+    monkeypatch.setattr(_streaming, "this_machine", lambda: machine)
     texts: list[str] = []
     monkeypatch.setattr(
         shared_work,

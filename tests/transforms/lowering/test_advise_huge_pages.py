@@ -12,6 +12,7 @@ import linalg_ext as lx
 from examples import check_example, examples
 from linalg_ext.module import Module
 from linalg_ext.transforms.lowering import advise_huge_pages as file
+from resources import skip_machine
 
 pytestmark = pytest.mark.skipif(
     not hasattr(mmap, "MADV_HUGEPAGE"), reason="this system knows no such advice"
@@ -89,7 +90,7 @@ def test_a_symbol_of_that_name_is_not_touched() -> None:
 def test_a_large_result_lies_in_huge_pages() -> None:
     """As the kernel itself counts them: without the advice there are none."""
     if "[never]" in _read("/sys/kernel/mm/transparent_hugepage/enabled"):
-        pytest.skip("huge pages are off on this machine")
+        skip_machine("huge pages")
     kernel = lx.compile(DYNAMIC)
     result = kernel(np.ones((1 << 16, 256), np.float32))
     assert _huge_bytes_at(result.ctypes.data + result.nbytes // 2) > 0
