@@ -137,6 +137,7 @@ _LLVM = (
     "convert-cf-to-llvm",
     "convert-ub-to-llvm",
     "reconcile-unrealized-casts",
+    "linalg-ext-mask-narrow-floats-as-integers",
     "canonicalize",
     "cse",
     "linalg-ext-require-lowered",

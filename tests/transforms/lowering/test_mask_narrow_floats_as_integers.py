@@ -1,0 +1,51 @@
+"""Narrow floats under a mask: the text of the documentation, and code for CPUs without them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import linalg_ext as lx
+from linalg_ext.target import Target
+from linalg_ext.transforms.lowering.mask_narrow_floats_as_integers import (
+    mask_narrow_floats_as_integers,
+)
+from targets import runnable_targets
+
+TEXT = """
+llvm.func @f(%p: !llvm.ptr, %m: vector<8xi1>, %z: vector<8xELEMENT>) {
+  %v = llvm.intr.masked.load %p, %m, %z {alignment = 2 : i32}
+    : (!llvm.ptr, vector<8xi1>, vector<8xELEMENT>) -> vector<8xELEMENT>
+  llvm.intr.masked.store %v, %p, %m {alignment = 2 : i32}
+    : vector<8xELEMENT>, vector<8xi1> into !llvm.ptr
+  llvm.return
+}"""
+
+
+@pytest.mark.parametrize("element", ["bf16", "f16"])
+def test_both_are_of_integers(element: str) -> None:
+    module = lx.parse(TEXT.replace("ELEMENT", element))
+    assert mask_narrow_floats_as_integers(module).changed.total() == 2
+    lines = str(module).splitlines()
+    masked = [line for line in lines if "masked" in line]
+    assert all("vector<8xi16>" in line and f"x{element}" not in line for line in masked)
+    assert sum("llvm.bitcast" in line for line in lines) == 3
+
+
+def test_others_stay() -> None:
+    module = lx.parse(TEXT.replace("ELEMENT", "f32").replace("alignment = 2", "alignment = 4"))
+    before = str(module)
+    assert not mask_narrow_floats_as_integers(module)
+    assert str(module) == before
+
+
+@pytest.mark.parametrize("one", runnable_targets())
+@pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, np.float16])
+@pytest.mark.parametrize("size", [63, 1000])
+def test_on_every_cpu(one: Target, dtype: Any, size: int) -> None:
+    x = (np.arange(size) % 64).astype(dtype)
+    with lx.target.using(one):
+        np.testing.assert_array_equal(lx.ops.add(x, x), x + x)
