@@ -20,6 +20,7 @@ from linalg_ext.compiler.kernel import Kernel
 from linalg_ext.compiler.overlap import share_memory
 from linalg_ext.notations.einsum import Contraction
 from linalg_ext.runtime.dtypes import DType
+from linalg_ext.target import override
 
 _MOST_CALLS = 2048
 
@@ -48,7 +49,7 @@ def repeat(text: object, a: object, b: object, out: Any) -> Any:
     """The result of a call that is known, else None."""
     if type(a) is not np.ndarray or type(b) is not np.ndarray or type(text) is not str:
         return None
-    known = _calls.get((text, a.shape, a.strides, a.dtype, b.shape, b.strides, b.dtype))
+    known = _calls.get(_key(text, a, b))
     if known is None or not (a.flags.aligned and b.flags.aligned):
         return None
     if out is None:
@@ -82,13 +83,17 @@ def remember(
     kernel = compiled_for((a, inputs[0]), (b, inputs[1]), tuple(contraction.output))
     if kernel is None:
         return
-    key = (text, a.shape, a.strides, a.dtype, b.shape, b.strides, b.dtype)
+    key = _key(text, a, b)
     makes_results = out is None and result.flags.c_contiguous
     if key in _calls and (_calls[key].makes_results or not makes_results):
         return
     _calls[key] = _Known(kernel, contraction.shape, a.dtype, makes_results)
     if len(_calls) > _MOST_CALLS:
         _calls.popitem(last=False)
+
+
+def _key(text: str, a: Array, b: Array) -> tuple[object, ...]:
+    return (text, a.shape, a.strides, a.dtype, b.shape, b.strides, b.dtype, override())
 
 
 def _is_written_as_it_is(out: Any, known: _Known, operands: Sequence[Array]) -> bool:

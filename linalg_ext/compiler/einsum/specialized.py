@@ -25,6 +25,7 @@ from linalg_ext.runtime.dtypes import by_dtype
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.generic import build_generic
 from linalg_ext.structured.operands import bind
+from linalg_ext.target import Target, override
 
 SPECIALIZING_PAYS = 1 << 26
 """Products of one contraction after which it is compiled for itself."""
@@ -37,7 +38,7 @@ _MOST_KERNELS = 512
 _Operand = tuple[tuple[str, ...], tuple[int, ...], tuple[int, ...]]
 """Labels, sizes and strides in bytes."""
 
-_Key = tuple[_Operand, _Operand, tuple[str, ...], str]
+_Key = tuple[_Operand, _Operand, tuple[str, ...], str, Target | None]
 
 _kernels: OrderedDict[_Key, Kernel] = OrderedDict()
 _rent: OrderedDict[_Key, int] = OrderedDict()
@@ -70,7 +71,7 @@ def specialized_kernel(
     """
     if not is_packed(algebra):
         return None
-    key = _described(*a), _described(*b), output, algebra.dtype.char
+    key = _described(*a), _described(*b), output, algebra.dtype.char, override()
     kernel = _kernels.get(key)
     if kernel is not None:
         return kernel
@@ -95,7 +96,7 @@ def compiled_for(
     """The kernel for arrays like these where there is one."""
     if a[0].dtype != b[0].dtype:
         return None
-    return _kernels.get((_described(*a), _described(*b), output, a[0].dtype.char))
+    return _kernels.get((_described(*a), _described(*b), output, a[0].dtype.char, override()))
 
 
 def _described(array: Array, labels: tuple[str, ...]) -> _Operand:

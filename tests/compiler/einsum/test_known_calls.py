@@ -10,7 +10,7 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.compiler.einsum import known, specialized
-from linalg_ext.errors import LayoutError
+from linalg_ext.errors import LayoutError, TargetError
 
 
 @pytest.fixture(autouse=True)
@@ -106,3 +106,11 @@ def test_kernels_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
     for size in (16, 17, 18):
         lx.einsum("mk,kn->mn", integers(size, 20), integers(20, 30))
     assert len(specialized._kernels) == 2
+
+
+def test_a_known_call_is_known_for_one_target() -> None:
+    a = np.ones((256, 256), np.float32)
+    for _ in range(4):
+        lx.einsum("ij,jk->ik", a, a)
+    with lx.target.using("aarch64-neon"), pytest.raises(TargetError):
+        lx.einsum("ij,jk->ik", a, a)
