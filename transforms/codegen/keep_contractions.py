@@ -92,7 +92,9 @@ def _is_computed(value: Any) -> bool:
 
 
 def _is_contraction(op: Any) -> bool:
-    elements = {str(ir.ShapedType(value.type).element_type) for value in op.operands}
+    if not all(isinstance(value.type, ir.ShapedType) for value in op.operands):
+        return False  # a scalar is no operand of a matrix product
+    elements = {str(value.type.element_type) for value in op.operands}
     if len(elements) > 1 or not elements <= set(_ELEMENTS):
         return False
     try:

@@ -38,3 +38,23 @@ def test_a_transpose_is_still_fused() -> None:
     assert "30x40" not in compiled.as_text("buffers")
     a, b, c = integers(40, 30), integers(40, 50), integers(30, 50)
     np.testing.assert_array_equal(compiled(a, b, c), a.T @ b + c)
+
+
+def test_a_product_with_a_scalar_is_none() -> None:
+    text = """
+    func.func @f(%a: tensor<4x5xf32>, %x: f32, %c: tensor<4xf32>) -> tensor<4xf32> {
+      %e = tensor.empty() : tensor<4x5xf32>
+      %n = linalg.exp ins(%a : tensor<4x5xf32>) outs(%e : tensor<4x5xf32>) -> tensor<4x5xf32>
+      %r = linalg.generic {indexing_maps = [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> ()>,
+             affine_map<(m, k) -> (m)>], iterator_types = ["parallel", "reduction"]}
+             ins(%n, %x : tensor<4x5xf32>, f32) outs(%c : tensor<4xf32>) {
+        ^bb0(%i: f32, %s: f32, %o: f32):
+          %p = arith.mulf %i, %s : f32
+          %q = arith.addf %o, %p : f32
+          linalg.yield %q : f32
+      } -> tensor<4xf32>
+      return %r : tensor<4xf32>
+    }"""
+    a = integers(4, 5)
+    result = kernel(text)(a, np.float32(3), np.zeros(4, np.float32))
+    np.testing.assert_allclose(result, 3 * np.exp(a).sum(1), rtol=1e-5)
