@@ -7,8 +7,15 @@ from collections import Counter
 from collections.abc import Generator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from resources import ABSENT, MACHINE
+
+# How quickly examples are made, and how many a filter drops, says nothing of what is tested.
+settings.register_profile(
+    "suite", suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+)
+settings.load_profile("suite")
 
 REQUIRE_ALL = os.environ.get("LINALG_EXT_REQUIRE_ALL", "") not in ("", "0")
 """Set where every tool and all data are installed: a skip for want of one is then a mistake."""
