@@ -286,15 +286,15 @@ def symbol_sizes(
     return values
 
 
-def _linear(expr: AffineExpr) -> tuple[dict[str, int], int] | None:
-    """`expr` as coefficients of dimensions and a constant; None if it is not linear."""
+def linear_terms(expr: AffineExpr) -> tuple[dict[str, int], int] | None:
+    """An index as coefficients of dimensions and a constant; None if it is not linear."""
     if isinstance(expr, AffineConst):
         return {}, expr.value
     if isinstance(expr, AffineDim):
         return {expr.name: 1}, 0
     if not isinstance(expr, AffineBinary):
         return None
-    left, right = _linear(expr.lhs), _linear(expr.rhs)
+    left, right = linear_terms(expr.lhs), linear_terms(expr.rhs)
     if left is None or right is None:
         return None
     if expr.kind is AffineKind.ADD:
@@ -311,7 +311,7 @@ def _solve(
     definition: OpDefinition, term: _IndexTerm, extents: Mapping[str, Size]
 ) -> tuple[str, Size] | None:
     """The one unknown dimension of a sum, and the largest size it may have."""
-    linear = _linear(term.expr)
+    linear = linear_terms(term.expr)
     if linear is None:
         return None
     factors, constant = linear
@@ -338,7 +338,7 @@ def _bounds(expr: AffineExpr, extents: Mapping[str, int]) -> tuple[int, int]:
         return expr.value, expr.value
     if isinstance(expr, AffineDim):
         return 0, extents[expr.name] - 1
-    linear = _linear(expr)
+    linear = linear_terms(expr)
     if linear is not None:
         factors, constant = linear
         reach = [factor * (extents[dim] - 1) for dim, factor in factors.items()]

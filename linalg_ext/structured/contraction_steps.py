@@ -22,7 +22,7 @@ from linalg_ext.notations.einsum.plan import FLOPS_PER_BYTE, ContractionPlan, St
 from linalg_ext.notations.einsum.semiring import Semiring
 from linalg_ext.runtime.dtypes import by_mlir
 from linalg_ext.structured.calls import build
-from linalg_ext.structured.constants import integer_constant, is_bool, number_constant
+from linalg_ext.structured.constants import is_bool, number_constant
 from linalg_ext.structured.extension_ops import (
     COMPUTE_TYPE,
     OVERWRITE,
@@ -33,6 +33,7 @@ from linalg_ext.structured.extension_ops import (
 )
 from linalg_ext.structured.most_specific import build_most_specific, build_plain
 from linalg_ext.structured.operands import bind
+from linalg_ext.structured.outputs import size_at
 from linalg_ext.structured.recognition import RecognizedOp
 
 Labels = tuple[str, ...]
@@ -223,23 +224,15 @@ class ContractionBuilder:
 
     def _size(self, label: str) -> ir.Value | int:
         """How far a label runs: a number, or a value made at the current insertion point."""
-        found: tuple[ir.Value, int] | None = None
-        for value, labels in zip(
-            (*self.call.inputs, self.call.destination),
-            (*self.call.labels, self.call.output),
-            strict=True,
-        ):
-            for axis, own in enumerate(labels):
-                if own != label:
-                    continue
-                shape = ir.ShapedType(value.type)
-                if not shape.is_dynamic_dim(axis):
-                    return shape.get_dim_size(axis)
-                found = found or (value, axis)
-        if found is None:
+        values = (*self.call.inputs, self.call.destination)
+        size = size_at(
+            (value, axis)
+            for value, labels in zip(values, (*self.call.labels, self.call.output), strict=True)
+            for axis, own in enumerate(labels)
+            if own == label
+        )
+        if size is None:
             raise KeyError(label)
-        value, axis = found
-        size: ir.Value = tensor.DimOp(value, integer_constant(ir.IndexType.get(), axis)).result
         return size
 
 

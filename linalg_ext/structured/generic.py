@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from linalg_ext.bindings import ir, linalg, memref, tensor
+from linalg_ext.bindings import ir, linalg
 from linalg_ext.definition.affine import AffineSymbol
 from linalg_ext.definition.scalar import Access, Size
 from linalg_ext.errors import ShapeError
-from linalg_ext.structured.constants import integer_constant
 from linalg_ext.structured.operands import BoundOp, to_ir_map
+from linalg_ext.structured.outputs import size_at
 from linalg_ext.structured.payload import PayloadScope, emit_assignments
 
 
@@ -73,22 +73,15 @@ def symbol_size(bound: BoundOp, symbol: str) -> ir.Value | int:
     """
     if symbol in bound.attributes.symbols:
         return bound.attributes.symbols[symbol]
-    found: tuple[ir.Value, int] | None = None
-    for operand, value, _, _ in bound.slots():
-        for axis, expr in enumerate(operand.shape):
-            if expr != AffineSymbol(symbol):
-                continue
-            shape = ir.ShapedType(value.type)
-            if not shape.is_dynamic_dim(axis):
-                return shape.get_dim_size(axis)
-            found = found or (value, axis)
-    if found is None:
+    size = size_at(
+        (value, axis)
+        for operand, value, _, _ in bound.slots()
+        for axis, expr in enumerate(operand.shape)
+        if expr == AffineSymbol(symbol)
+    )
+    if size is None:
         raise ShapeError(
             f"{bound.definition.name}: size({symbol}) is not known: no operand is that long",
             cure=f"give an operand the size S.{symbol} by itself",
         )
-    value, axis = found
-    position = integer_constant(ir.IndexType.get(), axis)
-    dim = tensor.DimOp if isinstance(value.type, ir.RankedTensorType) else memref.DimOp
-    size: ir.Value = dim(value, position).result
     return size

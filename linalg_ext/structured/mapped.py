@@ -12,14 +12,14 @@ from linalg_ext.bindings import ir, linalg
 from linalg_ext.context import ensure_dialects
 from linalg_ext.definition.affine import AffineMap
 from linalg_ext.definition.equivalence import canonical
-from linalg_ext.definition.functions import TYPE, Function, FunctionKind
+from linalg_ext.definition.functions import Function, FunctionKind
 from linalg_ext.definition.model import OpDefinition, OperandKind
 from linalg_ext.definition.operand_maps import with_indices_of
 from linalg_ext.definition.scalar import Apply
 from linalg_ext.definition.specialization import at_rank, specialize
 from linalg_ext.errors import ArgumentError
-from linalg_ext.notations.einsum.semiring import KINDS, Semiring
 from linalg_ext.structured.categories import build_contract, build_elementwise
+from linalg_ext.structured.contraction_form import find_contraction
 from linalg_ext.structured.extension_ops import (
     CAST,
     CONTRACT,
@@ -27,7 +27,6 @@ from linalg_ext.structured.extension_ops import (
     KIND,
     LETTERS,
     SEGMENTS,
-    contract_definition,
     elementwise_definition,
     segments,
 )
@@ -85,29 +84,27 @@ def _elementwise(bound: BoundOp, maps: Sequence[AffineMap]) -> ir.Operation | No
 
 
 def _contract(bound: BoundOp, maps: Sequence[AffineMap]) -> ir.Operation | None:
-    for name, cast in TYPE.items():
-        for kind in KINDS.values():
-            candidate = _contraction(bound, maps, kind, cast)
-            if candidate is None or not _same(candidate, bound):
-                continue
-            if kind.name == "+*" and len(bound.inputs) == 2:
-                built = build_contract(bound.inputs, bound.outputs[0], maps, cast=name)
-                if built is not None:
-                    return built
-            attributes: dict[str, ir.Attribute] = {KIND: ir.StringAttr.get(kind.name)}
-            if name != "cast_signed":
-                attributes[CAST] = ir.Attribute.parse(f"#linalg.type_fn<{name}>")
-            return _ours(CONTRACT, bound, maps, attributes)
-    return None
-
-
-def _contraction(
-    bound: BoundOp, maps: Sequence[AffineMap], kind: Semiring, cast: Function
-) -> OpDefinition | None:
-    try:
-        return contract_definition(maps, kind, cast=cast, scalars=_scalars(bound))
-    except ArgumentError:
+    definition = _usual(bound)
+    operands = zip(
+        (*definition.inputs, *definition.outputs), (o for o, _, _, _ in bound.slots()), strict=True
+    )
+    types = {str(o.type_var): str(bound.types[str(own.type_var)]) for o, own in operands}
+    form = find_contraction(definition, types)
+    if isinstance(form, str) or not form.accumulates:
         return None
+    if [factor.operand for factor in form.factors] != [o.name for o in definition.inputs]:
+        return None
+    if any(factor.difference for factor in form.factors):
+        return None
+    cast = form.cast.name
+    if form.kind.name == "+*" and len(bound.inputs) == 2:
+        built = build_contract(bound.inputs, bound.outputs[0], maps, cast=cast)
+        if built is not None:
+            return built
+    attributes: dict[str, ir.Attribute] = {KIND: ir.StringAttr.get(form.kind.name)}
+    if cast != "cast_signed":
+        attributes[CAST] = ir.Attribute.parse(f"#linalg.type_fn<{cast}>")
+    return _ours(CONTRACT, bound, maps, attributes)
 
 
 def _ours(

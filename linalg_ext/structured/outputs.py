@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from linalg_ext.bindings import arith, ir, linalg, tensor
+from linalg_ext.bindings import arith, ir, linalg, memref, tensor
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.initial import initial_number
 from linalg_ext.definition.model import Assignment, OpDefinition, OperandKind
@@ -61,6 +61,25 @@ def sizes_of(value: ir.Value) -> list[RuntimeSize | int]:
         else shape.get_dim_size(axis)
         for axis in range(shape.rank)
     ]
+
+
+def size_at(places: Iterable[tuple[ir.Value, int]]) -> ir.Value | int | None:
+    """The one size of several axes of operands: a number where one of them is static.
+
+    Else a value made at the current insertion point; None where there is no place.
+    """
+    found: tuple[ir.Value, int] | None = None
+    for value, axis in places:
+        shape = ir.ShapedType(value.type)
+        if not shape.is_dynamic_dim(axis):
+            return shape.get_dim_size(axis)
+        found = found or (value, axis)
+    if found is None:
+        return None
+    value, axis = found
+    dim = tensor.DimOp if isinstance(value.type, ir.RankedTensorType) else memref.DimOp
+    size: ir.Value = dim(value, _index(axis)).result
+    return size
 
 
 def make_outputs(

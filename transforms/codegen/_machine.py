@@ -14,7 +14,6 @@ class Machine:
     Attributes:
         vector_bytes: the width of a vector register.
         vector_registers: how many there are.
-        l1_bytes: the first level of the data cache.
         l2_bytes: the second level.
         l3_bytes: the last level, which the cores may share.
         has_fma: whether it multiplies and adds in one instruction; else that would be a call.
@@ -22,7 +21,6 @@ class Machine:
 
     vector_bytes: int
     vector_registers: int
-    l1_bytes: int = 32 << 10
     l2_bytes: int = 1 << 20
     l3_bytes: int = 16 << 20
     has_fma: bool = True
@@ -30,10 +28,8 @@ class Machine:
     @classmethod
     def of(cls, target: Target) -> Machine:
         """One core of a target."""
-        l1, l2, l3 = (target.cache(level).size for level in (1, 2, 3))
-        return cls(
-            target.vector_bits // 8, target.vector_registers, l1, l2, l3, has_fma=target.has_fma
-        )
+        l2, l3 = target.cache(2).size, target.cache(3).size
+        return cls(target.vector_bits // 8, target.vector_registers, l2, l3, target.has_fma)
 
 
 def this_machine() -> Machine:

@@ -14,9 +14,7 @@ from linalg_ext.definition.neutral import neutral_element
 from linalg_ext.definition.renaming import rewrite_expression
 from linalg_ext.definition.scalar import Access, ScalarExpr, ScalarOperand
 from linalg_ext.errors import DTypeError
-from linalg_ext.notations.einsum.semiring import Semiring
 from linalg_ext.runtime.dtypes import by_mlir
-from linalg_ext.structured.constants import is_bool
 from linalg_ext.structured.contract_op import MOST_INPUTS
 from linalg_ext.structured.contraction_form import ContractionForm, Factor
 from linalg_ext.structured.contraction_steps import ContractionCall, fill_number
@@ -32,46 +30,20 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Contraction:
-    """A contraction of values that are read by plain dimensions.
+class Contraction(ContractionCall):
+    """A contraction, and the order in which its dimensions are named.
 
     Attributes:
-        inputs: tensors and scalars.
-        destination: the tensor that it adds to or overwrites.
-        labels: the dimensions of each input.
-        output: those of the destination.
         dims: the iteration space, outermost first.
-        kind: the semiring.
-        cast: how inputs become what is computed in.
-        overwrites: whether what the destination holds does not matter.
-        compute: the element type that is computed in.
     """
 
-    inputs: tuple[ir.Value, ...]
-    destination: ir.Value
-    labels: tuple[Labels, ...]
-    output: Labels
     dims: Labels
-    kind: Semiring
-    cast: Function
-    overwrites: bool
-    compute: ir.Type
 
     @classmethod
     def of_call(cls, call: ContractionCall) -> Contraction:
         """The contraction of an op of our own."""
         dims = dict.fromkeys(label for own in (call.output, *call.labels) for label in own)
-        return cls(
-            call.inputs,
-            call.destination,
-            call.labels,
-            call.output,
-            tuple(dims),
-            call.kind,
-            call.cast,
-            call.overwrites,
-            call.compute,
-        )
+        return cls(**vars(call), dims=tuple(dims))
 
 
 @dataclass(frozen=True)
@@ -136,11 +108,11 @@ def contraction_on_views(
         dropped(recognized.outputs[0], views.dropped),
         tuple(view.labels for view in views.factors),
         views.output.labels,
-        tuple(dim for dim in form.dims if dim not in views.extents.units),
         form.kind,
         form.cast,
         not form.accumulates,
         compute,
+        tuple(dim for dim in form.dims if dim not in views.extents.units),
     )
 
 
@@ -224,10 +196,9 @@ def _joined(
     contraction: Contraction, position: int, producer: ContractionCall, number: int
 ) -> Contraction | None:
     cast = _joined_cast(contraction, position, producer)
-    distributes = not contraction.kind.needs_non_negative or is_bool(contraction.compute)
     fits = (
         producer.kind.name == contraction.kind.name
-        and distributes
+        and contraction.distributes
         and cast is not None
         and _element(producer.destination) == producer.compute == contraction.compute
         and starts_from_nothing(producer)

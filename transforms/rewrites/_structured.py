@@ -5,6 +5,7 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, RecognitionError
 from linalg_ext.rewriting import Left, Rewriter
+from linalg_ext.structured.contractions import Contraction, contraction_of
 from linalg_ext.structured.discardable import carry_over
 from linalg_ext.structured.recognition import RecognizedOp, recognize
 
@@ -21,6 +22,17 @@ def read(op: ir.Operation) -> RecognizedOp | Left:
         return Left(error.reason)
     except ArgumentError as error:
         return Left(error.what)
+
+
+def read_product(op: ir.Operation) -> tuple[RecognizedOp, Contraction] | Left:
+    """A structured op as a sum of products of two operands, or why it is none."""
+    recognized = read(op)
+    if isinstance(recognized, Left):
+        return recognized
+    contraction = contraction_of(recognized)
+    if contraction is None:
+        return Left("it is no sum of products of two operands, cast to the type of the result")
+    return recognized, contraction
 
 
 def put_in_place(op: ir.Operation, new: ir.Operation, rewriter: Rewriter) -> bool:

@@ -60,11 +60,6 @@ class Reading:
     indices: Indices
     kind: ViewKind | None = None
 
-    @property
-    def has_constants(self) -> bool:
-        """Whether an index is no expression of dimensions."""
-        return any(isinstance(index, AffineConst) for index in self.indices)
-
 
 def readings(value: ir.Value, indices: Indices, kinds: Collection[ViewKind]) -> Iterator[Reading]:
     """The ways to read an operand: as it stands, then looking through more and more views."""

@@ -16,12 +16,10 @@ from dataclasses import dataclass
 
 from linalg_ext.bindings import arith, ir, tensor
 from linalg_ext.definition.affine import (
-    AffineBinary,
-    AffineConst,
     AffineDim,
     AffineExpr,
-    AffineKind,
 )
+from linalg_ext.definition.shapes import linear_terms
 from linalg_ext.structured.constants import integer_constant
 
 Indices = tuple[AffineExpr, ...]
@@ -130,7 +128,7 @@ def _axis(index: AffineExpr, size: int | None, extents: Extents) -> Axis:
     if isinstance(index, AffineDim):
         is_unit = index.name in extents.units
         return Axis(() if is_unit else (index.name,), is_whole=not is_unit)
-    terms = _linear(index)
+    terms = linear_terms(index)
     if terms is None:
         raise Overlapping(f"the index {index} is no sum of multiples of dimensions")
     factors, offset = terms
@@ -163,25 +161,6 @@ def _product(sizes: Sequence[int | None]) -> int | None:
             return None
         result *= size
     return result
-
-
-def _linear(expr: AffineExpr) -> tuple[dict[str, int], int] | None:
-    """The factor of each dimension, and the constant; None where it is not linear."""
-    if isinstance(expr, AffineDim):
-        return {expr.name: 1}, 0
-    if isinstance(expr, AffineConst):
-        return {}, expr.value
-    if not isinstance(expr, AffineBinary):
-        return None
-    left, right = _linear(expr.lhs), _linear(expr.rhs)
-    if left is None or right is None:
-        return None
-    if expr.kind is AffineKind.ADD:
-        both = {dim: left[0].get(dim, 0) + right[0].get(dim, 0) for dim in (*left[0], *right[0])}
-        return both, left[1] + right[1]
-    if expr.kind is AffineKind.MUL and not right[0]:
-        return {dim: factor * right[1] for dim, factor in left[0].items()}, left[1] * right[1]
-    return None
 
 
 def viewed(value: ir.Value, view: View, extents: Extents) -> ir.Value:

@@ -26,10 +26,9 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Left, Rewriter, rewrite
-from linalg_ext.structured.contractions import contraction_of
 from linalg_ext.structured.matmul_family import build_matmul, matmul_form
 
-from ._structured import put_in_place, read
+from ._structured import put_in_place, read_product
 
 _SPELLINGS = frozenset(
     (
@@ -43,12 +42,10 @@ _SPELLINGS = frozenset(
 def raise_matmul_variants(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
     """Replace any spelling of a (batched) matrix product by one op with maps."""
     product = op.operation
-    recognized = read(product)
-    if isinstance(recognized, Left):
-        return recognized
-    contraction = contraction_of(recognized)
-    if contraction is None:
-        return Left("it is no sum of products of two operands, cast to the type of the result")
+    found = read_product(product)
+    if isinstance(found, Left):
+        return found
+    recognized, contraction = found
     form = matmul_form(contraction)
     if form is None:
         return Left("no matrix product of upstream has its dimensions")

@@ -29,14 +29,14 @@ from dataclasses import replace
 from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.rewriting import Left, Rewriter, rewrite
 from linalg_ext.structured.constants import integer_constant
-from linalg_ext.structured.contractions import Contraction, contraction_of, rearranged
+from linalg_ext.structured.contractions import Contraction, rearranged
 from linalg_ext.structured.discardable import carry_over
 from linalg_ext.structured.matmul_family import build_matmul, matmul_form
 from linalg_ext.structured.named_forms import build_named_form, named_forms
 from linalg_ext.structured.patterns import producer
 from linalg_ext.structured.recognition import RecognizedOp
 
-from ._structured import put_in_place, read
+from ._structured import put_in_place, read_product
 
 _WITH_MAPS = (
     *("linalg.matmul", "linalg.batch_matmul", "linalg.batch_reduce_matmul"),
@@ -50,12 +50,10 @@ def specialize_matmul(
 ) -> bool | Left:
     """Replace a matrix product with maps by the most specific op without any."""
     product = op.operation
-    recognized = read(product)
-    if isinstance(recognized, Left):
-        return recognized
-    contraction = contraction_of(recognized)
-    if contraction is None:
-        return Left("it is no sum of products of two operands, cast to the type of the result")
+    found = read_product(product)
+    if isinstance(found, Left):
+        return found
+    recognized, contraction = found
     if _is_plain(product, recognized, contraction):
         return False
     plain = _build_plain(recognized, contraction)
