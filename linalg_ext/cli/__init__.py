@@ -107,4 +107,6 @@ def _say(message: str) -> int:
 
 for _name in COMMANDS:
     _function = getattr(_module(_name), _name)
-    app.command(_name, context_settings=getattr(_function, "context_settings", None))(_function)
+    app.command(_name, context_settings=getattr(_module(_name), "CONTEXT_SETTINGS", None))(
+        _function
+    )

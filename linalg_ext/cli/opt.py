@@ -66,10 +66,8 @@ def opt(
     write_text(module.to_text(sugar=sugar), output)
 
 
-opt.context_settings = {  # type: ignore[attr-defined]
-    "allow_extra_args": True,
-    "ignore_unknown_options": True,
-}
+CONTEXT_SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": True}
+"""Passes may be given as arguments of their own."""
 
 
 def prepare(arguments: list[str]) -> list[str]:

@@ -127,7 +127,8 @@ def _call(
         op.known_calls = KnownCalls()
     op.known_calls.remember(operands, given_keywords, kernel.direct, arguments)
     if not outs:
-        return kernel(*arguments)  # type: ignore[no-any-return]  # arrays, by the kernel's signature
+        made: Array | tuple[Array, ...] = kernel(*arguments)
+        return made
     return _run_into(definition, kernel, arguments, outs)
 
 
@@ -311,7 +312,10 @@ def _run_into(
     shared = any(share_memory(out, array) for out in outs.values() for array in inputs)
     order = [outs.get(output.name) for output in definition.outputs]
     if not (shared and _is_elementwise(definition)):
-        return kernel(*arguments, out=order[0] if len(order) == 1 else tuple(order))  # type: ignore[no-any-return]
+        written: Array | tuple[Array, ...] = kernel(
+            *arguments, out=order[0] if len(order) == 1 else tuple(order)
+        )
+        return written
     results = kernel(*arguments)
     results = results if isinstance(results, tuple) else (results,)
     for out, result in zip(order, results, strict=True):

@@ -101,8 +101,8 @@ class AffineExpr:
         if isinstance(self, AffineBinary):
             yield from self.lhs.leaves()
             yield from self.rhs.leaves()
-        else:
-            yield self  # type: ignore[misc]  # the only other subclasses are the three leaves
+        elif isinstance(self, (AffineDim, AffineSymbol, AffineConst)):
+            yield self
 
     def substitute(self, values: Mapping[AffineExpr, AffineExpr | int]) -> AffineExpr:
         """The expression with dimensions and symbols replaced, simplified again."""

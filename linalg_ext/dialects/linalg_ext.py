@@ -43,16 +43,12 @@ from linalg_ext.notations.einsum.semiring import Semiring, semiring
 from linalg_ext.notations.einsum.subscripts import parse as parse_einsum
 from linalg_ext.structured.calls import as_values
 from linalg_ext.structured.extension_checks import check_extension_op
-from linalg_ext.structured.extension_ops import (
-    CAST,
-    COMPUTE_TYPE,
-    KIND,
+from linalg_ext.structured.extension_definitions import (
     LETTERS,
-    MAPS,
-    OVERWRITE,
     contract_definition,
     elementwise_definition,
 )
+from linalg_ext.structured.extension_ops import CAST, COMPUTE_TYPE, KIND, MAPS, OVERWRITE
 from linalg_ext.structured.operands import to_ir_map
 from linalg_ext.structured.outputs import make_outputs
 

@@ -24,11 +24,11 @@ from linalg_ext.definition.scalar import Apply
 from linalg_ext.definition.specialization import at_rank
 from linalg_ext.notations.spelled.printing import Spelling, spell
 from linalg_ext.opdsl.op import StructuredOp
+from linalg_ext.structured.extension_definitions import LETTERS
 from linalg_ext.structured.extension_ops import (
     CAST,
     COMPUTE_TYPE,
     KIND,
-    LETTERS,
     MAPS,
     NAMES,
     OVERWRITE,

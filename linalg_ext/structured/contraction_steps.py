@@ -23,11 +23,11 @@ from linalg_ext.notations.einsum.semiring import Semiring
 from linalg_ext.runtime.dtypes import by_mlir
 from linalg_ext.structured.calls import build
 from linalg_ext.structured.constants import is_bool, number_constant
+from linalg_ext.structured.extension_definitions import contract_definition
 from linalg_ext.structured.extension_ops import (
     COMPUTE_TYPE,
     OVERWRITE,
     cast_function,
-    contract_definition,
     contract_kind,
     indexing_maps,
 )

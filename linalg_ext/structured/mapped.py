@@ -20,14 +20,13 @@ from linalg_ext.definition.specialization import at_rank, specialize
 from linalg_ext.errors import ArgumentError
 from linalg_ext.structured.categories import build_contract, build_elementwise
 from linalg_ext.structured.contraction_form import find_contraction
+from linalg_ext.structured.extension_definitions import LETTERS, elementwise_definition
 from linalg_ext.structured.extension_ops import (
     CAST,
     CONTRACT,
     ELEMENTWISE,
     KIND,
-    LETTERS,
     SEGMENTS,
-    elementwise_definition,
     segments,
 )
 from linalg_ext.structured.maps import INDEXING_MAPS, is_valid, maps_attribute, refusal

@@ -6,13 +6,11 @@ import pytest
 
 import linalg_ext as lx
 from contraction_texts import contraction_text
-from linalg_ext.module import Module
+from raised_contractions import ADDED, CONTRACT, generic, op, raised
 from rewrite_texts import assert_documented, assert_same_results, function, parsed
 
 raise_to_contract = lx.transforms.raise_to_contract
 lower_contract = lx.transforms.lower_contract
-
-CONTRACT = '"linalg_ext.contract"'
 
 
 def test_documented() -> None:
@@ -21,19 +19,6 @@ def test_documented() -> None:
         "%a: tensor<2x8x5xf32>, %b: tensor<2x5x7xf32>, %c: tensor<2x8x7xf32>",
         "tensor<2x8x7xf32>",
     )
-
-
-def op(
-    name: str, inputs: list[str], output: str, attributes: str = "", *, between: str = ""
-) -> str:
-    """A module with one op on the function's arguments."""
-    letters = [f"%{letter}" for letter in "abcdefgh"[: len(inputs)]]
-    arguments = [f"{n}: {t}" for n, t in zip(letters, inputs, strict=True)]
-    body = (
-        f"%r = {name} {attributes} {between} ins({', '.join(letters)} : {', '.join(inputs)}) "
-        f"outs(%o : {output}) -> {output}"
-    )
-    return function(", ".join([*arguments, f"%o: {output}"]), body, output)
 
 
 NAMED = {
@@ -87,14 +72,6 @@ BACK = {
 """What each op is after it was raised and lowered again, where that is not its name."""
 
 
-def raised(text: str, **options: bool) -> Module:
-    """The module raised, after it was seen to compute the same as before."""
-    module = parsed(text)
-    assert raise_to_contract(module, **options)
-    assert_same_results(parsed(text), module)
-    return module
-
-
 @pytest.mark.parametrize("name", NAMED)
 def test_a_named_op_is_raised_and_comes_back(name: str) -> None:
     module = raised(NAMED[name])
@@ -125,33 +102,6 @@ def test_a_generic_is_raised(operands: tuple[str, str, str]) -> None:
     lower_contract(module)
     assert_same_results(parsed(contraction_text("generic", *operands)), module)
 
-
-def generic(inputs: list[str], output: str, body: str, *, types: str = "f32") -> str:
-    """A generic over (d0, d1, d2), 4 x 2 x 3; `inputs` and `output` are what maps give."""
-    sizes = {"d0": 4, "d1": 2, "d2": 3, "d2 + 1": 4, "d2 * 2": 5}
-
-    def tensor(map_: str) -> str:
-        shape = "".join(f"{sizes[index]}x" for index in map_.split(", ") if index)
-        return f"tensor<{shape}{types}>"
-
-    maps = ", ".join(f"affine_map<(d0, d1, d2) -> ({each})>" for each in (*inputs, output))
-    names = [f"%{letter}" for letter in "abcdefgh"[: len(inputs)]]
-    given = [tensor(each) for each in inputs]
-    arguments = ", ".join(f"{n}: {t}" for n, t in zip(names, given, strict=True))
-    block = ", ".join(f"{n.replace('%', '%x')}: {types}" for n in names)
-    return function(
-        f"{arguments}, %o: {tensor(output)}",
-        f"""%r = linalg.generic {{indexing_maps = [{maps}],
-              iterator_types = ["parallel", "parallel", "reduction"]}}
-              ins({", ".join(names)} : {", ".join(given)}) outs(%o : {tensor(output)}) {{
-            ^bb0({block}, %xo: {types}):
-              {body}
-              linalg.yield %y : {types} }} -> {tensor(output)}""",
-        tensor(output),
-    )
-
-
-ADDED = "%p = arith.mulf %xa, %xb : f32\n %y = arith.addf %xo, %p : f32"
 
 SEMIRINGS = {
     "max+": "%p = arith.addf %xa, %xb : f32\n %y = arith.maximumf %p, %xo : f32",
@@ -251,104 +201,12 @@ def test_what_is_nearly_one_is_left_alone(name: str) -> None:
     assert reason in repr(report)
 
 
-WINDOWS = {
-    "kernels of one place": (
-        op(
-            "linalg.conv_2d_nchw_fchw",
-            ["tensor<2x3x4x5xf32>", "tensor<6x3x1x1xf32>"],
-            "tensor<2x6x4x5xf32>",
-        ),
-        "tensor.collapse_shape",
-    ),
-    "kernels of one place, strides": (
-        op(
-            "linalg.conv_2d_nhwc_hwcf",
-            ["tensor<2x5x7x3xf32>", "tensor<1x1x3x6xf32>"],
-            "tensor<2x3x3x6xf32>",
-            "{strides = dense<[2, 3]> : tensor<2xi64>}",
-        ),
-        "tensor.extract_slice",
-    ),
-    "kernels of one place, an open size": (
-        op(
-            "linalg.conv_2d_nhwc_hwcf",
-            ["tensor<?x?x7x3xf32>", "tensor<1x1x3x6xf32>"],
-            "tensor<?x?x7x6xf32>",
-        ),
-        "tensor.extract_slice",
-    ),
-    "strides as long as the kernel": (
-        op(
-            "linalg.conv_2d_nhwc_hwcf",
-            ["tensor<2x4x7x3xf32>", "tensor<2x3x3x6xf32>"],
-            "tensor<2x2x2x6xf32>",
-            "{strides = dense<[2, 3]> : tensor<2xi64>}",
-        ),
-        "tensor.expand_shape",
-    ),
-    "dilations as long as the result": (
-        op(
-            "linalg.conv_1d_nwc_wcf",
-            ["tensor<2x6x3xf32>", "tensor<2x3x4xf32>"],
-            "tensor<2x3x4xf32>",
-            "{dilations = dense<3> : tensor<1xi64>}",
-        ),
-        "tensor.expand_shape",
-    ),
-    "a result of one place": (
-        op(
-            "linalg.conv_2d_nchw_fchw",
-            ["tensor<2x3x4x5xf32>", "tensor<6x3x4x5xf32>"],
-            "tensor<2x6x1x1xf32>",
-        ),
-        "tensor.collapse_shape",
-    ),
-    "channel by channel": (
-        op(
-            "linalg.depthwise_conv_2d_nhwc_hwc",
-            ["tensor<2x4x6x3xf32>", "tensor<2x2x3xf32>"],
-            "tensor<2x2x3x3xf32>",
-            "{strides = dense<2> : tensor<2xi64>}",
-        ),
-        "tensor.expand_shape",
-    ),
-    "group by group": (
-        op(
-            "linalg.conv_2d_ngchw_fgchw",
-            ["tensor<2x2x3x4x5xf32>", "tensor<6x2x3x1x1xf32>"],
-            "tensor<2x2x6x4x5xf32>",
-        ),
-        "tensor.collapse_shape",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", WINDOWS)
-def test_windows_that_do_not_overlap(name: str) -> None:
-    text, reshape = WINDOWS[name]
-    module = raised(text)
-    assert CONTRACT in str(module)
-    assert "linalg.conv" not in str(module)
-    assert "linalg.depthwise" not in str(module)
-    assert reshape in str(module)
-    assert "linalg.generic" not in str(module)  # nothing is copied
-    lower_contract(module)
-    assert_same_results(parsed(text), module)
-
-
 def test_an_operand_may_be_a_factor_twice() -> None:
     text = generic(["d0, d2"], "d0, d1", ADDED.replace("%xb", "%xa"))
     module = raised(text)
     assert "(%arg0, %arg0, %arg1)" in str(module)
     lower_contract(module)
     assert_same_results(parsed(text), module)
-
-
-@pytest.mark.parametrize("index", ["d2 + 1", "d2 * 2"])
-def test_every_other_element_is_a_slice(index: str) -> None:
-    module = raised(generic([f"d0, {index}", "d2, d1"], "d0, d1", ADDED))
-    assert "tensor.extract_slice" in str(module)
-    assert CONTRACT in str(module)
 
 
 def test_zero_points_are_subtracted_first() -> None:
