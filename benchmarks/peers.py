@@ -65,6 +65,7 @@ def _torch(function: Function, arrays: Sequence[Array]) -> Work:
 def _jax(function: Function, arrays: Sequence[Array]) -> Work:
     import jax
 
+    jax.config.update("jax_enable_x64", True)  # else float64 becomes float32
     compiled = jax.jit(function)
     operands = [jax.numpy.asarray(array) for array in arrays]
     return lambda: compiled(*operands).block_until_ready()

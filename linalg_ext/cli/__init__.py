@@ -106,7 +106,7 @@ def _say(message: str) -> int:
 
 
 for _name in COMMANDS:
-    _function = getattr(_module(_name), _name)
-    app.command(_name, context_settings=getattr(_module(_name), "CONTEXT_SETTINGS", None))(
-        _function
+    _file = _module(_name)
+    app.command(_name, context_settings=getattr(_file, "CONTEXT_SETTINGS", None))(
+        getattr(_file, _name)
     )
