@@ -186,6 +186,10 @@ class SignatureError(LinalgExtError, TypeError):
     """A module lacks the entry that was asked for, or arrays cannot be passed to it."""
 
 
+class CacheError(LinalgExtError, OSError):
+    """The folder that compiled code is kept in cannot be used, or not be trusted."""
+
+
 class TargetError(LinalgExtError, ValueError):
     """A description of a machine cannot be true, or code for it cannot be made or run here."""
 

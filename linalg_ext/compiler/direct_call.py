@@ -20,7 +20,8 @@ from linalg_ext.compiler.results import ResultSlot
 from linalg_ext.compiler.shared_work import Shared, SharedWork
 from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayout
 from linalg_ext.runtime.descriptors import address_of
-from linalg_ext.runtime.engine import Engine, PackedFunction
+from linalg_ext.runtime.engine import Engine
+from linalg_ext.runtime.machine_code import PackedFunction
 from linalg_ext.runtime.threads import current, run
 
 _READABLE = 0x1 | 0x100

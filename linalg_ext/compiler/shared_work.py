@@ -14,7 +14,8 @@ from linalg_ext.bindings import ir
 from linalg_ext.compiler.failures import Failures
 from linalg_ext.errors import LinalgExtError
 from linalg_ext.module import Module
-from linalg_ext.runtime.engine import Engine, PackedFunction
+from linalg_ext.runtime.engine import Engine
+from linalg_ext.runtime.machine_code import PackedFunction
 from linalg_ext.transforms.lowering._slices import Work, find_work
 from linalg_ext.transforms.lowering._status import entry_with_status
 from linalg_ext.transforms.lowering.share_work import share_work

@@ -6,21 +6,17 @@ missing; here both are found before it is made.
 
 from __future__ import annotations
 
-import ctypes
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from linalg_ext.bindings import execution_engine, ir
 from linalg_ext.diagnostics import collected
 from linalg_ext.errors import IRError, UnresolvedSymbolError
-from linalg_ext.runtime import symbols
 from linalg_ext.runtime.disassembly import undefined_symbols
-
-PackedFunction = Callable[[int], None]
-"""Takes the address of a packed argument table; runs without the GIL."""
-
-_PROTOTYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+from linalg_ext.runtime.libraries import load_compiler_runtime, load_libraries, missing_of
+from linalg_ext.runtime.machine_code import PackedFunction, as_packed
+from linalg_ext.runtime.symbols import check_declarations
 
 
 class Engine:
@@ -43,9 +39,9 @@ class Engine:
         """
         self.opt_level = opt_level
         self.libraries = tuple(str(library) for library in libraries)
-        symbols.load_compiler_runtime()
-        self._handles = symbols.load_libraries(self.libraries)
-        symbols.check_declarations(module, self._handles)
+        load_compiler_runtime()
+        self._handles = load_libraries(self.libraries)
+        check_declarations(module, self._handles)
         with collected(module.context) as emitted:
             try:
                 self._engine = execution_engine.ExecutionEngine(
@@ -69,13 +65,13 @@ class Engine:
         address = self._engine.raw_lookup(f"_mlir_ciface_{name}")
         if not address:
             # A call that LLVM itself put in: no declaration in the module told of it.
-            missing = symbols.missing_of(undefined_symbols(self.object_code()), self._handles)
+            missing = missing_of(undefined_symbols(self.object_code()), self._handles)
             raise UnresolvedSymbolError(
                 f"the code of `{name}` calls {', '.join(missing) or 'a function'}, "
                 "which nothing provides",
                 cure="pass the library that has it as libraries=[...]",
             )
-        return _PROTOTYPE(address)
+        return as_packed(address)
 
     def object_code(self) -> bytes:
         """The object file (ELF or Mach-O)."""

@@ -12,7 +12,8 @@ from typing import NoReturn
 
 from linalg_ext.bindings import ir, llvm
 from linalg_ext.errors import TargetError
-from linalg_ext.runtime.engine import Engine, PackedFunction
+from linalg_ext.runtime.engine import Engine
+from linalg_ext.runtime.machine_code import PackedFunction
 from linalg_ext.target import Target, host
 
 _TRIPLES = {"x86_64": "x86_64-unknown-linux-gnu", "aarch64": "aarch64-unknown-linux-gnu"}
