@@ -186,6 +186,10 @@ class SignatureError(LinalgExtError, TypeError):
     """A module lacks the entry that was asked for, or arrays cannot be passed to it."""
 
 
+class UntrustedError(LinalgExtError, PermissionError):
+    """A module that nobody vouches for reaches beyond itself."""
+
+
 class CacheError(LinalgExtError, OSError):
     """The folder that compiled code is kept in cannot be used, or not be trusted."""
 

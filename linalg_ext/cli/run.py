@@ -44,7 +44,7 @@ def run(
         bool, typer.Option("--unchecked", help="Leave out the checks of shapes and bounds.")
     ] = False,
     trusted: Annotated[
-        bool, typer.Option("--trusted", help="Parse in this process: quicker, but it may crash.")
+        bool, typer.Option("--trusted", help="You vouch for its author: it may call any function.")
     ] = False,
     assembly: Annotated[
         bool, typer.Option("--asm", help="Show the machine code of the function.")
@@ -63,6 +63,7 @@ def run(
     kernel = compile(
         Module.parse(text, trusted=trusted, filename=name),
         entry,
+        trusted=trusted,
         checked=not unchecked,
         opt_level=opt_level,
         libraries=libraries or (),

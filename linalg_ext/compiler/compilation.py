@@ -19,9 +19,11 @@ from linalg_ext.errors import ArgumentError
 from linalg_ext.module import ModuleLike
 from linalg_ext.rewriting import run_pipeline
 from linalg_ext.runtime.foreign import engine_for
+from linalg_ext.runtime.libraries import is_provided, load_libraries
 from linalg_ext.target import current
 from linalg_ext.transforms.lowering.refuse_recursion import refuse_recursion
 from linalg_ext.transforms.lowering.refuse_unsupported import refuse_unsupported
+from linalg_ext.transforms.lowering.refuse_untrusted import check_trust
 from linalg_ext.transforms.pipelines import CHECKS, lower_to_llvm, stage_text
 
 
@@ -45,8 +47,11 @@ def compile(
             linalg on tensors or memrefs, with what stands around it. It is not changed.
         entry: the function to call; not needed where only one is public. It may take and give
             ranked tensors, ranked memrefs and scalars.
-        trusted: parse a text without the guard process. Some texts kill MLIR's parser, and with it
-            this process: only for text that MLIR itself has printed.
+        trusted: whether you vouch for the module's author. Otherwise it must not reach beyond
+            itself: it may declare functions of mathematics, of memory allocation and of
+            `libraries`, but no others, and hold no assembly and no pointers made of integers. A
+            text that is trusted is parsed without the guard process: some texts kill MLIR's parser,
+            and with it this process.
         checked: have the code itself check what only the run can tell: that open dimensions agree,
             and that indices and slices are in bounds. A failed check is an `ExecutionError`;
             without the checks it is a wrong number or the end of the process. Checks of whole
@@ -59,6 +64,7 @@ def compile(
     Raises:
         ParseError, VerificationError, CrashError: the text is not a valid module.
         SignatureError: no such function, or it takes or gives what arrays cannot stand for.
+        UntrustedError: nobody vouches for it, and it reaches beyond itself.
         LoweringError, PipelineError: something in it cannot be compiled.
         UnresolvedSymbolError: it calls a function that nobody provides.
         TargetError: the target is of another architecture, and no LLVM for it is installed.
@@ -71,6 +77,9 @@ def compile(
     clock = _Clock()
     own = own_copy(module, trusted=trusted)
     stages = [_stage("module", own.ir, clock)]
+    if not trusted:
+        handles = load_libraries([str(library) for library in libraries])
+        check_trust(own.ir.operation, provided=lambda name: is_provided(name, handles))
     # Before the entry is wrapped: errors then show the names that the user wrote.
     refuse_unsupported.apply(own.ir.operation)
     refuse_recursion.apply(own.ir.operation)

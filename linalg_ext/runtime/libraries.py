@@ -50,10 +50,51 @@ def missing_of(names: Iterable[str], libraries: Sequence[ctypes.CDLL]) -> list[s
 def address_of_symbol(name: str, libraries: Sequence[ctypes.CDLL]) -> int | None:
     """Where `name` is, in this process or in `libraries`; None where it is in neither."""
     for library in (ctypes.CDLL(None), *libraries):
-        try:
-            # ctypes looks an attribute up with dlsym; a name may hold any character but a null.
-            found = library[name]
-        except (AttributeError, ValueError):
-            continue
-        return ctypes.cast(found, ctypes.c_void_p).value
+        address = _looked_up(library, name)
+        if address is not None:
+            return address
     return None
+
+
+def is_provided(name: str, libraries: Sequence[ctypes.CDLL]) -> bool:
+    """Whether one of `libraries` itself has `name`: not the process, nor what the library needs."""
+    for library in libraries:
+        address = _looked_up(library, name)
+        if address is not None and _is_in(library, address):
+            return True
+    return False
+
+
+def _looked_up(library: ctypes.CDLL, name: str) -> int | None:
+    try:
+        # ctypes looks an attribute up with dlsym; a name may hold any character but a null.
+        found = library[name]
+    except (AttributeError, ValueError):
+        return None
+    return ctypes.cast(found, ctypes.c_void_p).value
+
+
+class _Place(ctypes.Structure):
+    """Of dladdr(3): what an address belongs to."""
+
+    _fields_ = (
+        ("file", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("symbol", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+    )
+
+
+class _LinkMap(ctypes.Structure):
+    """The head of what a handle of glibc's points to, of <link.h>."""
+
+    _fields_ = (("base", ctypes.c_void_p), ("file", ctypes.c_char_p))
+
+
+def _is_in(library: ctypes.CDLL, address: int) -> bool:
+    if sys.platform != "linux":  # a handle is of another kind there
+        return True
+    place = _Place()
+    if not ctypes.CDLL(None).dladdr(ctypes.c_void_p(address), ctypes.byref(place)):
+        return False
+    return bool(place.file == _LinkMap.from_address(library._handle).file)

@@ -1,0 +1,127 @@
+"""A module that nobody vouches for calls nothing but what is known to be harmless."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import linalg_ext as lx
+from linalg_ext.errors import UntrustedError
+from linalg_ext.module import Module
+from linalg_ext.transforms.lowering.refuse_untrusted import refuse_untrusted
+
+DANGERS = {
+    "function `system`": """
+        func.func private @system(!llvm.ptr) -> i32
+        func.func @f() { return }
+        """,
+    "function `getenv`": """
+        llvm.func @getenv(!llvm.ptr) -> !llvm.ptr
+        func.func @f() { return }
+        """,
+    "variable `environ`": """
+        llvm.mlir.global external @environ() : !llvm.ptr
+        func.func @f() { return }
+        """,
+    "variable `table`": """
+        memref.global @table : memref<2xf32>
+        func.func @f() { return }
+        """,
+    "inline assembly": """
+        func.func @f() {
+          llvm.inline_asm has_side_effects "syscall", "" : () -> ()
+          return
+        }
+        """,
+    "a pointer made of an integer": """
+        func.func @f(%a: i64) -> i64 {
+          %p = llvm.inttoptr %a : i64 to !llvm.ptr
+          %x = llvm.load %p : !llvm.ptr -> i64
+          return %x : i64
+        }
+        """,
+}
+
+
+@pytest.mark.parametrize("what", DANGERS)
+def test_dangers_are_named_with_their_place(what: str) -> None:
+    with pytest.raises(UntrustedError) as found:
+        lx.compile(DANGERS[what], "f")
+    assert what in str(found.value)
+    assert "trusted=True" in str(found.value)
+    assert str(found.value.where).startswith('"-":')
+    with pytest.raises(UntrustedError, match=what.replace("`", ".")):
+        lx.compile(lx.parse(DANGERS[what]), "f")
+
+
+def test_all_dangers_are_counted() -> None:
+    text = "\n".join(f"func.func private @g{number}()" for number in range(20))
+    module = Module.parse(text)
+    with pytest.raises(UntrustedError) as found:
+        refuse_untrusted.apply(module.ir.operation)
+    assert "`g0`" in str(found.value)
+    assert "`g7`" in str(found.value)
+    assert "and 12 more" in str(found.value)
+
+
+def test_mathematics_and_own_variables_are_allowed() -> None:
+    text = """
+    func.func private @erff(f32) -> f32
+    memref.global "private" constant @table : memref<2xf32> = dense<[1.0, 2.0]>
+    func.func private @twice(%x: f32) -> f32 {
+      %y = arith.addf %x, %x : f32
+      return %y : f32
+    }
+    func.func @f(%x: f32) -> f32 {
+      %0 = call @erff(%x) : (f32) -> f32
+      %1 = call @twice(%0) : (f32) -> f32
+      %t = memref.get_global @table : memref<2xf32>
+      %c1 = arith.constant 1 : index
+      %2 = memref.load %t[%c1] : memref<2xf32>
+      %3 = arith.addf %1, %2 : f32
+      return %3 : f32
+    }
+    """
+    result = lx.compile(text, "f")(np.float32(0.5))
+    assert result == pytest.approx(2 * 0.5204999 + 2, rel=1e-6)
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("library")
+    (folder / "thrice.c").write_text("float thrice(float x) { return 3 * x; }")
+    path = folder / "libthrice.so"
+    subprocess.run(
+        [
+            *("cc", "-shared", "-fPIC", "-Wl,--no-as-needed"),
+            *("-o", path, folder / "thrice.c", "-lc"),
+        ],
+        check=True,
+    )
+    return path
+
+
+def test_functions_of_given_libraries_are_allowed(library: Path) -> None:
+    text = """
+    func.func private @thrice(f32) -> f32
+    func.func @f(%x: f32) -> f32 {
+      %0 = call @thrice(%x) : (f32) -> f32
+      return %0 : f32
+    }
+    """
+    with pytest.raises(UntrustedError, match="`thrice`"):
+        lx.compile(text, "f")
+    assert lx.compile(text, "f", libraries=[library])(np.float32(2)) == 6
+
+
+def test_a_library_vouches_for_its_own_functions_alone(library: Path) -> None:
+    # The process has it, and so has a library that this one needs.
+    with pytest.raises(UntrustedError, match="`system`"):
+        lx.compile(
+            "func.func private @system(!llvm.ptr) -> i32\nfunc.func @f() { return }",
+            "f",
+            libraries=[library],
+        )
