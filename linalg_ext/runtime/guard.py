@@ -10,26 +10,20 @@ A text that was found harmless is remembered by its hash and not sent again.
 from __future__ import annotations
 
 import atexit
-import contextlib
-import fcntl
 import hashlib
 import os
-import signal
-import socket
-import subprocess
-import sys
-import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any
 
-from linalg_ext.bindings import ir, provider
+from linalg_ext.bindings import provider
 from linalg_ext.context import dialect_modules
 from linalg_ext.diagnostics import Diagnostic
 from linalg_ext.errors import CrashError
 from linalg_ext.runtime import frames
+from linalg_ext.runtime.child import Child, imports
 
 PARSE_SECONDS = 60
 """How long the guard may take to parse one text."""
@@ -39,7 +33,6 @@ RUN_SECONDS = 600
 
 _START_SECONDS = 60
 _REMEMBERED = 4096
-_NOISE_LINES = 20
 
 
 @dataclass(frozen=True)
@@ -169,60 +162,12 @@ class _Harmless:
                 self._keys.popitem(last=False)
 
 
-class _Process:
-    """One living worker: its process, the socket to it, and the file that it prints to."""
-
-    def __init__(self) -> None:
-        ours, theirs = socket.socketpair()
-        descriptor, name = tempfile.mkstemp(prefix="linalg-ext-guard-")
-        os.unlink(name)
-        # Appending, so that what it prints after a truncation starts at the front again.
-        fcntl.fcntl(descriptor, fcntl.F_SETFL, fcntl.fcntl(descriptor, fcntl.F_GETFL) | os.O_APPEND)
-        self.noise: BinaryIO = os.fdopen(descriptor, "w+b", buffering=0)
-        try:
-            self.process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "linalg_ext.runtime.worker", str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=self.noise,
-                stderr=subprocess.STDOUT,
-                env=_environment(),
-            )
-        except OSError as error:
-            ours.close()
-            self.noise.close()
-            raise CrashError(
-                "the guard process cannot be started",
-                where=str(error),
-                cure="or give text that you trust with trusted=True, which needs no guard",
-            ) from error
-        finally:
-            theirs.close()
-        self.channel = ours
-
-    def read_noise(self) -> str:
-        """What it printed since the last time."""
-        text = os.pread(self.noise.fileno(), 1 << 20, 0).decode(errors="replace")
-        os.ftruncate(self.noise.fileno(), 0)
-        return text
-
-    def kill(self) -> int:
-        """End it; its return code."""
-        self.channel.close()
-        with contextlib.suppress(ProcessLookupError):
-            self.process.kill()
-        return self.process.wait()
-
-    def close(self) -> None:
-        self.noise.close()
-
-
 class _Guard:
     """The worker of this process, started on demand; one request at a time."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._worker: _Process | None = None
+        self._worker: Child | None = None
 
     def ask(
         self, header: dict[str, Any], payload: bytes, seconds: int, who: str, on_what: str
@@ -232,13 +177,13 @@ class _Guard:
         Raises:
             CrashError: the worker died, or took longer than `seconds`.
         """
-        header = {**header, "imports": _imports(), "seconds": seconds}
+        header = {**header, "imports": imports(), "seconds": seconds}
         with self._lock:
             worker = self._worker
             fresh = worker is None or worker.process.poll() is not None
             if worker is None or fresh:
                 self._discard()
-                worker = self._worker = _Process()
+                worker = self._worker = Child("linalg_ext.runtime.worker")
             worker.channel.settimeout(seconds + (_START_SECONDS if fresh else 0))
             try:
                 frames.send(worker.channel, header, payload)
@@ -277,49 +222,10 @@ class _Guard:
             worker.kill()
             worker.close()
 
-    def _death(self, worker: _Process, who: str, on_what: str) -> CrashError:
-        try:
-            code = worker.process.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            code = worker.kill()
-        noise = worker.read_noise().strip().splitlines()
+    def _death(self, worker: Child, who: str, on_what: str) -> CrashError:
+        error = worker.death(who, on_what)
         self._discard()
-        if code >= 0:
-            return CrashError(
-                f"the guard process ended with exit code {code}",
-                cure="it must be able to import linalg_ext and its MLIR bindings",
-                notes=noise[-_NOISE_LINES:],
-            )
-        return CrashError(
-            f"{who} died with {_signal_name(-code)} {on_what}",
-            cure="it ran in a process apart; this one is unharmed",
-            notes=noise[-_NOISE_LINES:],
-        )
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
-def _imports() -> list[str]:
-    """What the worker imports to know the dialects and passes that this process knows."""
-    # Upstream registers the passes of some frameworks only when this is imported.
-    extra = f"{ir.__name__.partition('.')[0]}.dialects.torch"
-    return [*dialect_modules(), *([extra] if extra in sys.modules else [])]
-
-
-def _environment() -> dict[str, str]:
-    paths = [os.path.abspath(path) for path in sys.path]
-    return {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(paths),
-        # The package itself, also where an import hook serves it here under another name.
-        "LINALG_EXT_BINDINGS": ir.__name__.partition(".")[0],
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
+        return error
 
 
 def _refusal(answer: _Answer) -> Refusal:
