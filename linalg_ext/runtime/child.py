@@ -78,6 +78,13 @@ class Child:
         """Let go of what it printed to."""
         self.noise.close()
 
+    def forget(self) -> None:
+        """In a forked process: the child is the parent's. Leave it alone, and let go of it."""
+        self.channel.close()
+        self.close()
+        # Else this process would one day report that it lost a child that is not its own.
+        self.process.returncode = 0
+
     def death(self, who: str, on_what: str) -> CrashError:
         """The error for a child that is gone, or that says nothing more.
 

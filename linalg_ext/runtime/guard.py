@@ -207,14 +207,11 @@ class _Guard:
             self._discard()
 
     def forget(self) -> None:
-        """In a forked child: the worker is the parent's. Leave it alone, and let go of it."""
+        """In a forked child: the worker is the parent's."""
         worker, self._worker = self._worker, None
         self._lock = threading.Lock()
         if worker is not None:
-            worker.channel.close()
-            worker.close()
-            # Else the child would one day report that it lost a process that is not its own.
-            worker.process.returncode = 0
+            worker.forget()
 
     def _discard(self) -> None:
         worker, self._worker = self._worker, None

@@ -1,0 +1,66 @@
+"""What a process apart may use."""
+
+from __future__ import annotations
+
+import math
+import re
+import resource
+from dataclasses import dataclass
+from pathlib import Path
+
+from linalg_ext.errors import ArgumentError
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds of a process that runs what nobody vouches for.
+
+    Attributes:
+        seconds: of the clock, for one compilation and for each call.
+        memory: in bytes: of data, beyond what the process has when it begins.
+        stack: in bytes, of the thread that compiles and runs.
+
+    Raises:
+        ArgumentError: one of them is no bound.
+    """
+
+    seconds: float = 60.0
+    memory: int = 4 << 30
+    stack: int = 8 << 20
+
+    def __post_init__(self) -> None:
+        for name in ("seconds", "memory", "stack"):
+            value = getattr(self, name)
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not is_number or not 0 < value < math.inf:
+                raise ArgumentError(f"{name} is {value!r}", expected="a positive number")
+        if self.stack < _LEAST_STACK:
+            raise ArgumentError(f"stack is {self.stack} bytes", expected=f"at least {_LEAST_STACK}")
+
+
+_LEAST_STACK = 256 << 10
+"""Less than this, and Python itself does not run."""
+
+
+def apply(limits: Limits) -> None:
+    """Bound this process from now on. There is no way back."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _lower(resource.RLIMIT_STACK, int(limits.stack))
+    _lower(resource.RLIMIT_DATA, _data() + int(limits.memory))
+
+
+def _lower(what: int, value: int) -> None:
+    _, hard = resource.getrlimit(what)
+    if hard != resource.RLIM_INFINITY:
+        value = min(value, hard)
+    resource.setrlimit(what, (value, value))
+
+
+def _data() -> int:
+    """Bytes of data that this process has."""
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:  # not Linux
+        return 0
+    match = re.search(r"^VmData:\s*(\d+) kB", status, re.MULTILINE)
+    return int(match[1]) << 10 if match else 0

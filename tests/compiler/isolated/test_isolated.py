@@ -1,0 +1,327 @@
+"""Kernels in a process apart: the same numbers and errors; crashes, loops and hunger stay there."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from linalg_ext import errors
+from linalg_ext.compiler.isolated import IsolatedKernel, Limits, isolate
+
+Array = np.ndarray[Any, Any]
+
+
+def _isolated(text: str | bytes, entry: str | None = None, **options: Any) -> IsolatedKernel:
+    given: dict[str, Any] = {
+        "limits": Limits(seconds=60),
+        "libraries": (),
+        "result_dtypes": None,
+        "trusted": False,
+        "checked": True,
+        "opt_level": None,
+    }
+    return isolate(text, entry, **{**given, **options})
+
+
+ADD = """
+func.func @add(%a: tensor<?x3xf32>, %b: tensor<?x3xf32>) -> tensor<?x3xf32> {
+  %0 = arith.addf %a, %b : tensor<?x3xf32>
+  return %0 : tensor<?x3xf32>
+}
+"""
+
+WRITE = """
+func.func @write(%m: memref<2x3xf32, strided<[?, ?], offset: ?>>, %x: f32) -> (f32, i1) {
+  linalg.fill ins(%x : f32) outs(%m : memref<2x3xf32, strided<[?, ?], offset: ?>>)
+  %true = arith.constant true
+  return %x, %true : f32, i1
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def add() -> IsolatedKernel:
+    return _isolated(ADD)
+
+
+def test_the_same_numbers(add: IsolatedKernel) -> None:
+    random = np.random.default_rng(0)
+    for rows in (1, 7, 1000, 0):
+        a, b = (random.random((rows, 3), np.float32) for _ in range(2))
+        np.testing.assert_array_equal(add(a, b), a + b)
+    a = random.random((3, 4), np.float32)
+    np.testing.assert_array_equal(add(a.T, a.T[::-1]), a.T + a.T[::-1])
+    np.testing.assert_array_equal(
+        add([[1, 2, 3]], a[:1, :3]), a[:1, :3] + np.array([1, 2, 3], np.float32)
+    )
+    out = np.empty((4, 3), np.float32)
+    assert add(a.T, a.T, out=out) is out
+    np.testing.assert_array_equal(out, 2 * a.T)
+
+
+def test_large_results_live_as_long_as_they_are_needed(add: IsolatedKernel) -> None:
+    a = np.ones((200_000, 3), np.float32)
+    results = [add(a, a) for _ in range(3)]
+    add(0 * a, 0 * a)
+    assert all((result == 2).all() for result in results)
+
+
+def test_arguments_are_written_where_they_lie() -> None:
+    kernel = _isolated(WRITE)
+    room = np.zeros((4, 6), np.float32)
+    value, true = kernel(room[::2, ::2], 5)
+    assert (value, true) == (5.0, True)
+    expected = np.zeros((4, 6), np.float32)
+    expected[::2, ::2] = 5
+    np.testing.assert_array_equal(room, expected)
+    room.flags.writeable = False
+    with pytest.raises(errors.LayoutError, match="read-only"):
+        kernel(room[::2, ::2], 5)
+
+
+def test_aliasing_is_seen_before_memory_is_shared() -> None:
+    kernel = _isolated(
+        """
+        func.func @copy(%a: memref<4xf32>, %b: memref<4xf32>) {
+          memref.copy %a, %b : memref<4xf32> to memref<4xf32>
+          return
+        }
+        """
+    )
+    a = np.arange(4, dtype=np.float32)
+    with pytest.raises(errors.AliasingError, match="argument 1 shares memory with argument 0"):
+        kernel(a, a)
+    b = np.zeros(4, np.float32)
+    assert kernel(a, b) is None
+    np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+    "dtype", [ml_dtypes.bfloat16, np.float16, np.complex64, np.int8, np.uint64, np.bool_]
+)
+def test_dtypes_travel(dtype: Any) -> None:
+    from linalg_ext.runtime.dtypes import mlir_text
+
+    kernel = _isolated(
+        f"func.func @f(%a: tensor<3x{mlir_text(dtype)}>) -> tensor<3x{mlir_text(dtype)}> "
+        f"{{ return %a : tensor<3x{mlir_text(dtype)}> }}",
+        result_dtypes=[dtype],
+    )
+    a = np.array([1, 0, 1]).astype(dtype)
+    assert kernel(a).dtype == dtype
+    np.testing.assert_array_equal(kernel(a), a)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ((), errors.ArityError),
+        ((np.ones((2, 4), np.float32),) * 2, errors.ShapeError),
+        ((np.ones((2, 3)),) * 2, errors.DTypeError),
+        ((np.ones((2, 3), np.float32), np.ones((5, 3), np.float32)), errors.ExecutionError),
+        ((np.ones((2, 3), ">f4"),) * 2, errors.DTypeError),
+        ((object(), object()), errors.ArgumentError),
+        ((np.array([{}]), 1), errors.DTypeError),
+        ((np.ma.masked_array(np.ones((2, 3), np.float32)),) * 2, errors.ArgumentError),
+        (("a", "b"), errors.ArgumentError),
+    ],
+)
+def test_wrong_arguments_are_the_same_errors(
+    add: IsolatedKernel, arguments: tuple[Any, ...], error: type[errors.LinalgExtError]
+) -> None:
+    with pytest.raises(error) as found:
+        add(*arguments)
+    if found.value.where is not None:
+        assert "test_isolated.py" in str(found.value.where)
+    # And it goes on.
+    one = np.ones((1, 3), np.float32)
+    np.testing.assert_array_equal(add(one, one), 2 * one)
+
+
+@pytest.mark.parametrize(
+    ("out", "error"),
+    [
+        (np.empty((2, 2), np.float32), errors.ShapeError),
+        (np.empty((1, 3)), errors.DTypeError),
+        ([[1.0]], errors.ArgumentError),
+        ((None, None), errors.ArityError),
+    ],
+)
+def test_wrong_out(add: IsolatedKernel, out: Any, error: type[errors.LinalgExtError]) -> None:
+    one = np.ones((1, 3), np.float32)
+    with pytest.raises(error):
+        add(one, one, out=out)
+
+
+def test_errors_of_compilation() -> None:
+    with pytest.raises(errors.ParseError, match="expected"):
+        _isolated("func.func @f(")
+    with pytest.raises(errors.SignatureError, match="no function `g`"):
+        _isolated(ADD, "g")
+    with pytest.raises(errors.UntrustedError, match="`system`"):
+        _isolated("func.func private @system(i32)\nfunc.func @f() { return }", "f")
+    with pytest.raises(errors.ArgumentError, match="is not a module"):
+        _isolated(3)  # type: ignore[arg-type]
+
+
+def test_a_text_that_kills_the_parser() -> None:
+    with pytest.raises(errors.CrashError, match="SIG"):
+        _isolated("func.func @f() {" + "scf.execute_region {" * 100_000)
+
+
+KILLS = {
+    "null": """
+        func.func @f(%n: i64) -> i64 {
+          %p = llvm.mlir.zero : !llvm.ptr
+          %x = llvm.load volatile %p : !llvm.ptr -> i64
+          return %x : i64
+        }
+        """,
+    "far away": """
+        func.func @f(%n: index) -> i8 {
+          %m = memref.alloc(%n) : memref<?xi8>
+          %far = arith.muli %n, %n : index
+          %x = memref.load %m[%far] : memref<?xi8>
+          memref.dealloc %m : memref<?xi8>
+          return %x : i8
+        }
+        """,
+}
+
+
+@pytest.mark.parametrize("how", KILLS)
+def test_a_kernel_that_dies_and_is_called_again(how: str) -> None:
+    kernel = _isolated(KILLS[how], checked=False)
+    for _ in range(2):
+        with pytest.raises(errors.CrashError, match="the kernel died with SIGSEGV"):
+            kernel(1 << 23)
+
+
+def test_a_loop_without_end() -> None:
+    kernel = _isolated(
+        """
+        func.func @f(%n: i64) -> i64 {
+          %r = scf.while (%i = %n) : (i64) -> i64 {
+            %zero = arith.constant 0 : i64
+            %again = arith.cmpi ne, %i, %zero : i64
+            scf.condition(%again) %i : i64
+          } do {
+          ^bb0(%i: i64):
+            %three = arith.constant 3 : i64
+            %next = arith.ori %i, %three : i64
+            scf.yield %next : i64
+          }
+          return %r : i64
+        }
+        """,
+        limits=Limits(seconds=2),
+    )
+    assert kernel(0) == 0
+    with pytest.raises(errors.CrashError, match="did not come to an end within 2 s"):
+        kernel(1)
+    assert kernel(0) == 0
+
+
+def test_more_memory_than_is_allowed() -> None:
+    text = """
+        func.func @f(%n: index) -> tensor<?xf64> {
+          %x = arith.constant 1.0 : f64
+          %e = tensor.empty(%n) : tensor<?xf64>
+          %r = linalg.fill ins(%x : f64) outs(%e : tensor<?xf64>) -> tensor<?xf64>
+          return %r : tensor<?xf64>
+        }
+        """
+    kernel = _isolated(text, limits=Limits(memory=256 << 20))
+    assert kernel(1000).shape == (1000,)
+    with pytest.raises((errors.CrashError, errors.ExecutionError)):
+        kernel(1 << 28)
+    assert kernel(1000).shape == (1000,)
+
+
+def test_more_stack_than_is_allowed() -> None:
+    kernel = _isolated(
+        """
+        func.func @f(%n: i64) -> i64 {
+          %p = llvm.alloca %n x i64 : (i64) -> !llvm.ptr
+          llvm.store volatile %n, %p : i64, !llvm.ptr
+          %q = llvm.getelementptr %p[%n] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+          %one = llvm.getelementptr %q[-1] : (!llvm.ptr) -> !llvm.ptr, i64
+          llvm.store volatile %n, %one : i64, !llvm.ptr
+          %x = llvm.load volatile %p : !llvm.ptr -> i64
+          return %x : i64
+        }
+        """,
+        limits=Limits(stack=1 << 20),
+    )
+    assert kernel(1000) == 1000
+    with pytest.raises(errors.CrashError, match="SIGSEGV"):
+        kernel(8 << 20)
+    assert kernel(1000) == 1000
+
+
+def test_what_it_tells_of_itself(add: IsolatedKernel) -> None:
+    assert "add(tensor<?x3xf32>" in add.signature
+    assert "llvm.func" in add.as_text()
+    assert "linalg" in add.as_text("linalg")
+    assert add.times["total"] > 0
+    assert "ret" in add.asm()
+    assert "isolated" in repr(add)
+    with pytest.raises(errors.ArgumentError, match="no stage 'x'"):
+        add.as_text("x")
+    with pytest.raises(errors.UnpicklableError):
+        add.__reduce__()
+
+
+def test_threads_of_the_caller(add: IsolatedKernel) -> None:
+    failures = []
+
+    def work(seed: int) -> None:
+        a = np.full((seed + 1, 3), seed, np.float32)
+        for _ in range(20):
+            if not np.array_equal(add(a, a), 2 * a):
+                failures.append(seed)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_fork(add: IsolatedKernel) -> None:
+    one = np.ones((1, 3), np.float32)
+    np.testing.assert_array_equal(add(one, one), 2 * one)
+    child = os.fork()
+    if child == 0:
+        try:
+            os._exit(0 if np.array_equal(add(one, one), 2 * one) else 1)
+        finally:
+            os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
+    np.testing.assert_array_equal(add(one, one), 2 * one)
+
+
+def test_close_ends_the_process() -> None:
+    kernel = _isolated(ADD)
+    one = np.ones((1, 3), np.float32)
+    child = kernel._own.child
+    assert child is not None
+    kernel.close()
+    assert child.process.returncode is not None
+    np.testing.assert_array_equal(kernel(one, one), 2 * one)
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [{"seconds": 0}, {"memory": -1}, {"seconds": "1"}, {"stack": 10}, {"seconds": float("inf")}],
+)
+def test_wrong_limits(limits: dict[str, Any]) -> None:
+    with pytest.raises(errors.ArgumentError, match=next(iter(limits))):
+        Limits(**limits)
