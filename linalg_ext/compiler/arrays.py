@@ -19,6 +19,7 @@ from linalg_ext.runtime.descriptors import (
     contiguous_strides,
     describe,
 )
+from linalg_ext.runtime.dlpack import from_dlpack, is_exported
 
 
 class ArrayArgument(Argument):
@@ -112,6 +113,8 @@ class ArrayArgument(Argument):
             self.refuse_mask()
         if isinstance(value, np.ndarray | np.generic):
             return np.asarray(value)
+        if is_exported(value):
+            return from_dlpack(value, self.name)
         if self.is_written:
             raise self.error(
                 ArgumentError,

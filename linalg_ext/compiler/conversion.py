@@ -19,6 +19,7 @@ from linalg_ext.errors import (
     ShapeError,
     caller_location,
 )
+from linalg_ext.runtime.dlpack import from_dlpack, is_exported
 from linalg_ext.runtime.dtypes import DType, ElementType, by_dtype, integer_range
 
 PYTHON_NUMBERS = (bool, int, float, complex)
@@ -79,7 +80,7 @@ def as_array(value: Any, name: str) -> Array:
 
     Raises:
         DTypeError: the dtype has no element type.
-        ArgumentError: a masked array, or no array at all.
+        ArgumentError: a masked array, one on a device, or no array at all.
     """
     if isinstance(value, np.ma.MaskedArray):
         raise ArgumentError(
@@ -88,7 +89,7 @@ def as_array(value: Any, name: str) -> Array:
             cure="fill it first: array.filled(value)",
         )
     try:
-        array = np.asarray(value)
+        array = from_dlpack(value, name) if is_exported(value) else np.asarray(value)
     except LinalgExtError:
         raise
     except (TypeError, ValueError) as error:

@@ -21,7 +21,6 @@ Plain = Any
 """What JSON can hold."""
 
 _ALIGNED = 64
-_NUMPYS_OWN = "biufc"
 
 
 class SharedBlock:
@@ -148,7 +147,8 @@ def _extent(array: Array) -> tuple[int, int]:
 
 
 def _dtype_text(dtype: DType) -> str:
-    return dtype.str if dtype.kind in _NUMPYS_OWN else dtype.name
+    # Those that were added to NumPy have no text of the array protocol's.
+    return dtype.name if dtype.isbuiltin == 2 else dtype.str
 
 
 def _dtype(text: str) -> DType:

@@ -102,7 +102,11 @@ def test_aliasing_is_seen_before_memory_is_shared() -> None:
 
 
 @pytest.mark.parametrize(
-    "dtype", [ml_dtypes.bfloat16, np.float16, np.complex64, np.int8, np.uint64, np.bool_]
+    "dtype",
+    [
+        *(ml_dtypes.bfloat16, ml_dtypes.float8_e5m2, ml_dtypes.float8_e4m3fn),
+        *(np.float16, np.complex64, np.int8, np.uint64, np.bool_),
+    ],
 )
 def test_dtypes_travel(dtype: Any) -> None:
     from linalg_ext.runtime.dtypes import mlir_text
