@@ -26,6 +26,7 @@ from linalg_ext.notations.operand_keywords import (
     with_operand_maps,
 )
 from linalg_ext.opdsl.op import StructuredOp
+from linalg_ext.runtime.dlpack import from_dlpack, is_exported
 from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.structured.calls import build, results_of
 from linalg_ext.structured.compute_type import as_compute_type
@@ -272,6 +273,8 @@ def _constant(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
             cure="fill it first: array.filled(value)",
         )
     try:
+        if is_exported(value):
+            value = from_dlpack(value, "a constant of a traced function")
         array = np.asarray(value, dtype if is_python_number(value) else None)
         by_dtype(array.dtype)
     except OverflowError as error:

@@ -180,12 +180,14 @@ def _array(capsule: Any, name: str, kind: str) -> Array:
 def _dtype(given: _DataType, name: str) -> np.dtype[Any]:
     code, bits, lanes = given.code, given.bits, given.lanes
     if lanes == 1 and (code, bits) in _FLOATS:
-        return np.dtype(_FLOATS[code, bits])
+        narrow: np.dtype[Any] = np.dtype(_FLOATS[code, bits])
+        return narrow
     if lanes == 1 and code == 6 and bits == 8:
         return np.dtype(np.bool_)
     if lanes == 1 and code in _KINDS and bits in (8, 16, 32, 64, 128):
         with suppress(TypeError):  # integers of 128 bits, floats of 8
-            return np.dtype(f"{_KINDS[code]}{bits // 8}")
+            dtype: np.dtype[Any] = np.dtype(f"{_KINDS[code]}{bits // 8}")
+            return dtype
     raise DTypeError(
         f"{name} has elements of DLPack's type {code} with {bits} bits and {lanes} lanes",
         where=caller_location(),

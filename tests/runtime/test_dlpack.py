@@ -155,7 +155,7 @@ def test_ops_kernels_einsum_and_jit_take_it() -> None:
     assert not is_exported(a)
     np.testing.assert_allclose(lx.ops.matmul(x, y), a @ b, rtol=1e-6)
     np.testing.assert_allclose(lx.einsum("ij,jk->ik", x, y), a @ b, rtol=1e-6)
-    np.testing.assert_allclose(lx.jit(lambda p, q: p + q)(x, y), a + b)
+    np.testing.assert_allclose(lx.jit(lambda p, q: p + q + x)(x, y), 2 * a + b, rtol=1e-6)
     kernel = lx.compile(
         "func.func @f(%a: tensor<4x4xf32>) -> tensor<4x4xf32> { return %a : tensor<4x4xf32> }"
     )

@@ -33,6 +33,7 @@ from linalg_ext.notations.einsum import (
 )
 from linalg_ext.notations.einsum.path import Path, find_path
 from linalg_ext.opdsl.calls import kind_of_call
+from linalg_ext.runtime.dlpack import from_dlpack, is_exported
 
 
 def einsum(
@@ -211,6 +212,8 @@ def _array(number: int, value: Any) -> Array:
             f"einsum: operand {number} is a masked array, and there is no mask in the result",
             cure="fill it first: array.filled(value)",
         )
+    if is_exported(value):
+        return from_dlpack(value, f"einsum: operand {number}")
     try:
         return np.asarray(value)
     except (TypeError, ValueError) as error:
