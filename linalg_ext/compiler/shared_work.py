@@ -12,6 +12,8 @@ from pathlib import Path
 
 from linalg_ext.bindings import ir
 from linalg_ext.compiler.failures import Failures
+from linalg_ext.compiler.stages import LARGE_BYTES
+from linalg_ext.context import borrowed_context
 from linalg_ext.errors import LinalgExtError
 from linalg_ext.module import Module
 from linalg_ext.runtime.engine import Engine, PackedFunction
@@ -92,16 +94,18 @@ class SharedWork:
             return None
 
     def _compile(self, threads: int) -> Shared | None:
-        module = Module.parse(self._bytecode, trusted=True)
-        report = share_work.apply(module.ir.operation, threads=threads)
-        if not report:
-            return None
-        module.verify(after=share_work.pass_name)
-        info = lower_to_llvm(module.ir, stages=("loops", "llvm"))
-        level = info.suggested_opt_level if self._opt_level is None else self._opt_level
-        engine = Engine(module.ir, opt_level=level, libraries=self._libraries)
-        failures = Failures(self._name, info.assertions)
-        return Shared(engine, engine.function(self._symbol), threads, failures)
+        with borrowed_context() as loan:
+            loan.keep = len(self._bytecode) <= LARGE_BYTES
+            module = Module.parse(self._bytecode, trusted=True, context=loan.context)
+            report = share_work.apply(module.ir.operation, threads=threads)
+            if not report:
+                return None
+            module.verify(after=share_work.pass_name)
+            info = lower_to_llvm(module.ir, stages=("loops", "llvm"))
+            level = info.suggested_opt_level if self._opt_level is None else self._opt_level
+            engine = Engine(module.ir, opt_level=level, libraries=self._libraries)
+            failures = Failures(self._name, info.assertions)
+            return Shared(engine, engine.function(self._symbol), threads, failures)
 
 
 def shared_work(
