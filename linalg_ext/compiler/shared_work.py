@@ -7,14 +7,14 @@ import threading
 import warnings
 from collections.abc import Sequence
 from contextvars import copy_context
-from dataclasses import dataclass
 from pathlib import Path
 
 from linalg_ext.bindings import ir
 from linalg_ext.compiler.failures import Failures
 from linalg_ext.errors import LinalgExtError
 from linalg_ext.module import Module
-from linalg_ext.runtime.engine import Engine, PackedFunction
+from linalg_ext.runtime.call_frame import FrameLayout, SlicedFrame
+from linalg_ext.runtime.engine import Engine, address_of_function
 from linalg_ext.transforms.lowering._slices import Work, find_work
 from linalg_ext.transforms.lowering._status import entry_with_status
 from linalg_ext.transforms.lowering.share_work import share_work
@@ -27,7 +27,6 @@ Waking a thread of Python's and waiting for it takes 20 to 50 us.
 """
 
 
-@dataclass(frozen=True)
 class Shared:
     """Code that does one slice of the work; the frame's status says which.
 
@@ -36,10 +35,24 @@ class Shared:
         failures: what its statuses mean.
     """
 
-    engine: Engine
-    function: PackedFunction
-    slices: int
-    failures: Failures
+    def __init__(self, engine: Engine, symbol: str, slices: int, failures: Failures) -> None:
+        """Made by `SharedWork`."""
+        self.slices = slices
+        self.failures = failures
+        self._engine = engine  # which the function must not outlive
+        self._function = address_of_function(engine.function(symbol))
+        self._idle: list[SlicedFrame] = []
+
+    def take(self, layout: FrameLayout) -> SlicedFrame:
+        """A block for a call, of one's own. `layout` is that of the kernel."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return layout.sliced(self._function, self.slices)
+
+    def give_back(self, frame: SlicedFrame) -> None:
+        """Let the next call have `frame`."""
+        self._idle.append(frame)
 
 
 class SharedWork:
@@ -101,7 +114,7 @@ class SharedWork:
         level = info.suggested_opt_level if self._opt_level is None else self._opt_level
         engine = Engine(module.ir, opt_level=level, libraries=self._libraries)
         failures = Failures(self._name, info.assertions)
-        return Shared(engine, engine.function(self._symbol), threads, failures)
+        return Shared(engine, self._symbol, threads, failures)
 
 
 def shared_work(
