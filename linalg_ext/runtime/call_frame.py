@@ -131,7 +131,11 @@ class SlicedFrame:
             start = number * words
             status = self._records.address + start * WORD
             cell = TABLE + pointers
-            record: list[ctypes.c_int64 | int] = [0, *frame[TABLE : TABLE + pointers - 1], status + cell * WORD]
+            record: list[ctypes.c_int64 | int] = [
+                0,
+                *frame[TABLE : TABLE + pointers - 1],
+                status + cell * WORD,
+            ]
             record += [status + (cell + 1) * WORD, status, status, 0, 1, 1]
             self._records.words[start : start + used] = record
         self.slices = Slices(function, self._records.address, words * WORD, count)
