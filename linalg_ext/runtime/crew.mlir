@@ -4,6 +4,7 @@
 //   0    i64   the newest job with a place for a helper, or 0
 //   8    i64   how many helpers sleep
 //   16   i64   how many callers sleep
+//   24   i32   the processor that the last caller runs on, or -1
 //   64         the mutex for all of these
 //   128        the condition that helpers sleep on
 //   192        the condition that callers sleep on
@@ -17,7 +18,6 @@
 //   40   i64   how many helpers may still come
 //   48   i64   how many helpers are at it
 //   56   i64   the next job with a place for a helper, or 0
-//   64   i32   the processor that its caller runs on, or -1
 //
 // A record is the slice's number, which the code overwrites with its status, and then what the code
 // takes the address of.
@@ -112,6 +112,7 @@ func.func @help(%crew: !llvm.ptr, %rounds: i64) attributes {llvm.emit_c_interfac
   %1 = arith.constant 1 : i64
   %8 = arith.constant 8 : i64
   %16 = arith.constant 16 : i64
+  %24 = arith.constant 24 : i64
   %40 = arith.constant 40 : i64
   %48 = arith.constant 48 : i64
   %56 = arith.constant 56 : i64
@@ -121,6 +122,7 @@ func.func @help(%crew: !llvm.ptr, %rounds: i64) attributes {llvm.emit_c_interfac
   %true = arith.constant true
   %sleepers = func.call @at(%crew, %8) : (!llvm.ptr, i64) -> !llvm.ptr
   %callers = func.call @at(%crew, %16) : (!llvm.ptr, i64) -> !llvm.ptr
+  %at_processor = func.call @at(%crew, %24) : (!llvm.ptr, i64) -> !llvm.ptr
   %mutex = func.call @at(%crew, %64) : (!llvm.ptr, i64) -> !llvm.ptr
   %awaits_job = func.call @at(%crew, %128) : (!llvm.ptr, i64) -> !llvm.ptr
   %awaits_end = func.call @at(%crew, %192) : (!llvm.ptr, i64) -> !llvm.ptr
@@ -139,6 +141,10 @@ func.func @help(%crew: !llvm.ptr, %rounds: i64) attributes {llvm.emit_c_interfac
       %after = llvm.load %sleepers : !llvm.ptr -> i64
       %fewer = arith.subi %after, %1 : i64
       llvm.store %fewer, %sleepers : i64, !llvm.ptr
+      %processor = llvm.load %at_processor atomic monotonic {alignment = 8 : i64} : !llvm.ptr -> i32
+      func.call @unlock(%crew) : (!llvm.ptr) -> ()
+      func.call @leave(%processor) : (i32) -> ()
+      func.call @lock(%crew) : (!llvm.ptr) -> ()
       scf.yield
     }
     %newest = llvm.load %crew atomic monotonic {alignment = 8 : i64} : !llvm.ptr -> i64
@@ -156,9 +162,6 @@ func.func @help(%crew: !llvm.ptr, %rounds: i64) attributes {llvm.emit_c_interfac
     %at_it = func.call @at(%job, %48) : (!llvm.ptr, i64) -> !llvm.ptr
     %others = llvm.atomicrmw add %at_it, %1 seq_cst : !llvm.ptr, i64
     func.call @unlock(%crew) : (!llvm.ptr) -> ()
-    %at_processor = func.call @at(%job, %64) : (!llvm.ptr, i64) -> !llvm.ptr
-    %processor = llvm.load %at_processor : !llvm.ptr -> i32
-    func.call @leave(%processor) : (i32) -> ()
     func.call @work(%job) : (!llvm.ptr) -> ()
     // From here on the job may be gone.
     %were = llvm.atomicrmw sub %at_it, %1 seq_cst : !llvm.ptr, i64
@@ -199,8 +202,7 @@ func.func @run(%crew: !llvm.ptr, %function: i64, %records: i64, %bytes: i64, %co
   %awaits_job = func.call @at(%crew, %128) : (!llvm.ptr, i64) -> !llvm.ptr
   %awaits_end = func.call @at(%crew, %192) : (!llvm.ptr, i64) -> !llvm.ptr
 
-  %9 = arith.constant 9 : i64
-  %job = llvm.alloca %9 x i64 {alignment = 64 : i64} : (i64) -> !llvm.ptr
+  %job = llvm.alloca %8 x i64 {alignment = 64 : i64} : (i64) -> !llvm.ptr
   %at_records = func.call @at(%job, %8) : (!llvm.ptr, i64) -> !llvm.ptr
   %at_bytes = func.call @at(%job, %16) : (!llvm.ptr, i64) -> !llvm.ptr
   %at_count = func.call @at(%job, %24) : (!llvm.ptr, i64) -> !llvm.ptr
@@ -215,9 +217,9 @@ func.func @run(%crew: !llvm.ptr, %function: i64, %records: i64, %bytes: i64, %co
   llvm.store %0, %at_taken : i64, !llvm.ptr
   llvm.store %helpers, %at_places : i64, !llvm.ptr
   llvm.store %0, %at_it : i64, !llvm.ptr
-  %at_processor = func.call @at(%job, %64) : (!llvm.ptr, i64) -> !llvm.ptr
+  %at_processor = func.call @at(%crew, %24) : (!llvm.ptr, i64) -> !llvm.ptr
   %processor = func.call @processor() : () -> i32
-  llvm.store %processor, %at_processor : i32, !llvm.ptr
+  llvm.store %processor, %at_processor atomic monotonic {alignment = 8 : i64} : i32, !llvm.ptr
   %number = llvm.ptrtoint %job : !llvm.ptr to i64
 
   %is_shared = arith.cmpi sgt, %helpers, %0 : i64
