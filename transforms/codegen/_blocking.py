@@ -57,6 +57,21 @@ class SumsTile(Tile):
 
 
 @dataclass(frozen=True)
+class Chunk:
+    """A part of C that lies in one place, and the order in which such parts follow each other.
+
+    Attributes:
+        rows: how many rows of tiles.
+        columns: how many columns of tiles.
+        columns_first: whether the next one is beside it, or below it.
+    """
+
+    rows: int
+    columns: int
+    columns_first: bool
+
+
+@dataclass(frozen=True)
 class Plan:
     """How a contraction is computed. Its `repr` is a table.
 
@@ -70,6 +85,7 @@ class Plan:
         pack_b: how B is packed.
         pieces_c: in how many masked pieces a vector of C is stored; 0 where one by one.
         is_inner: whether the vectors run along the depth, and are summed at the end.
+        chunk: what of a block is finished before another part of it is begun; None for all of it.
     """
 
     problem: Problem
@@ -81,6 +97,7 @@ class Plan:
     pack_b: Packing
     pieces_c: int
     is_inner: bool = False
+    chunk: Chunk | None = None
 
     @property
     def strip_a(self) -> int:
@@ -92,7 +109,8 @@ class Plan:
     def stride_a(self) -> int:
         """Elements from one row to the next where A is packed by rows."""
         # Rows a power of two apart would share the sets of the cache.
-        return self.depth_block + (16 if self.pack_a == "rows" else 0)
+        is_even = self.depth_block * self.problem.element_bytes % _LINES == 0
+        return self.depth_block + (16 if self.pack_a == "rows" and is_even else 0)
 
     @property
     def strip_b(self) -> int:
@@ -142,7 +160,7 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
     if _is_inner(problem, lanes):
         return _inner_plan(problem, lanes)
     rows, columns, depth = (g.size for g in (problem.rows, problem.columns, problem.depth))
-    tile = _choose_tile(rows, columns, lanes, machine.vector_registers)
+    tile = _choose_tile(problem, lanes, machine.vector_registers)
     depth_block = _even_block(depth, _DEPTH_BYTES // size, lanes)
     fits = _fits_unpacked(problem, machine)
     streams = not fits and _is_streamed(problem, machine) and _is_readable_b(problem, lanes)
@@ -170,7 +188,32 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
         pack_a,
         pack_b,
         _few(problem.columns.pieces("C", lanes)),
+        chunk=_chunk(problem, tile) if depth is not None and depth <= depth_block else None,
     )
+
+
+def _chunk(problem: Problem, tile: Tile) -> Chunk | None:
+    """The tiles that fill a stretch of C without gaps, where rows and columns alternate in it."""
+    ours = [(d, True) for d in problem.rows.dimensions]
+    theirs = [(d, False) for d in problem.columns.dimensions]
+    ordered = sorted([*ours, *theirs], key=lambda pair: pair[0].strides["C"] or 0)
+    sizes, filled = {True: 1, False: 1}, 1
+    for at, (dimension, is_row) in enumerate(ordered):
+        size = dimension.size
+        if size is None or dimension.strides["C"] != filled:
+            return None
+        if filled * problem.element_bytes >= _STRETCH_BYTES:
+            if {each for _, each in ordered[at:]} == {True, False} or at:
+                return Chunk(
+                    -(-sizes[True] // tile.rows), -(-sizes[False] // tile.columns), not is_row
+                )
+        sizes[is_row] *= size
+        filled *= size
+    return None
+
+
+_STRETCH_BYTES = 4096
+"""A page: of shorter stretches, the next one is not there before it is asked for."""
 
 
 def _is_inner(problem: Problem, lanes: int) -> bool:
@@ -201,6 +244,9 @@ def _inner_plan(problem: Problem, lanes: int) -> Plan:
         is_inner=True,
     )
 
+
+_LINES = 1024
+"""Rows apart by a multiple of so many bytes soon meet in one set of L1."""
 
 _INPUTS: tuple[Operand, Operand] = ("A", "B")
 
@@ -277,20 +323,42 @@ def _fits_unpacked(problem: Problem, machine: Machine) -> bool:
     return a <= machine.l2_bytes * 2 // 5 and b <= machine.l2_bytes
 
 
-def _choose_tile(rows: int | None, columns: int | None, lanes: int, registers: int) -> Tile:
+def _choose_tile(problem: Problem, lanes: int, registers: int) -> Tile:
     """The tile with the least work, what is computed beyond the edges of C included."""
+    rows, columns, depth = (g.size for g in (problem.rows, problem.columns, problem.depth))
     best: tuple[float, Tile] | None = None
     for vectors in range(1, 9):
         for height in range(1, registers):
             if height * vectors + vectors + 1 > registers - 1:
                 break
             tile = Tile(height, vectors, lanes)
-            work = _padding(rows, height) * _padding(columns, tile.columns) * _cost(tile)
+            cycles = _cost(tile)
+            if depth:
+                cycles += _storing(problem, tile) / (tile.rows * tile.vectors * depth)
+            work = _padding(rows, height) * _padding(columns, tile.columns) * cycles
             if best is None or work < best[0]:
                 best = work, tile
     if best is None:
         raise AssertionError("a machine without registers")
     return best[1]
+
+
+def _storing(problem: Problem, tile: Tile) -> float:
+    """Cycles for writing a tile: its vectors, and finding out where they go."""
+    pieces = _few(problem.columns.pieces("C", tile.lanes))
+    if not pieces:
+        return 2.0 * tile.rows * tile.columns
+    cycles = 1.0 * tile.rows * tile.vectors * pieces
+    run = problem.columns.run("C")
+    if pieces > 1 and run and max(run, tile.columns) % min(run, tile.columns):
+        cycles += 12.0 * tile.vectors + 1.0 * tile.rows * tile.vectors
+    elif run and run % tile.columns == 0:
+        cycles = 1.0 * tile.rows * tile.vectors
+    segments = problem.rows.segments("C")
+    last = segments[-1].size if segments else 1
+    if len(segments) > 1 and (last is None or last % tile.rows):
+        cycles += 16.0 * tile.rows
+    return cycles
 
 
 def _padding(size: int | None, tile: int) -> float:

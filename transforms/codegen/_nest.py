@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 
 from ._argument import Argument
@@ -162,10 +162,27 @@ class _Nest:
                     if self._packed_a is not None:
                         pack_a(w, plan, a, self._packed_a, row, depth, extent, strips_a,
                                self._rows, self._depth)  # fmt: skip
-                    with w.loop(0, strips_b) as strip_b, w.loop(0, strips_a) as strip_a:
-                        self._write_tile(
-                            (a, b, c), (row, column), (strip_a, strip_b), depth, extent
-                        )
+                    with self._tiles(strips_a, strips_b) as strips:
+                        self._write_tile((a, b, c), (row, column), strips, depth, extent)
+
+    @contextmanager
+    def _tiles(self, strips_a: Index, strips_b: Index) -> Iterator[tuple[Index, Index]]:
+        """The loops over the tiles of a block."""
+        w, chunk = self._w, self._plan.chunk
+        if chunk is None:
+            with w.loop(0, strips_b) as strip_b, w.loop(0, strips_a) as strip_a:
+                yield strip_a, strip_b
+            return
+        with ExitStack() as loops:
+            starts: list[Index] = [0, 0]
+            for which in (0, 1) if chunk.columns_first else (1, 0):
+                step = (chunk.rows, chunk.columns)[which]
+                starts[which] = loops.enter_context(w.loop(0, (strips_a, strips_b)[which], step))
+            end_a = w.min(strips_a, w.add(starts[0], chunk.rows))
+            end_b = w.min(strips_b, w.add(starts[1], chunk.columns))
+            strip_b = loops.enter_context(w.loop(starts[1], end_b))
+            strip_a = loops.enter_context(w.loop(starts[0], end_a))
+            yield strip_a, strip_b
 
     def _write_tile(
         self,

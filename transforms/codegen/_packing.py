@@ -52,10 +52,7 @@ def _b_by_rows(
     problem, tile = plan.problem, plan.tile
     count = problem.columns.pieces("B", tile.lanes)
     limit = None if divides(tile.columns, columns) else columns
-    vectors = [
-        b.pieces(problem.columns, w.add(column, at), count, limit)
-        for at in range(0, tile.columns, tile.lanes)
-    ]
+    vectors = b.tile_pieces(problem.columns, column, tile.columns, count, limit)
     with w.loop(0, extent) as k:
         offset = b.offset(problem.depth, w.add(depth, k))
         row = w.add(target, w.mul(k, tile.columns))

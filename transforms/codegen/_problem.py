@@ -169,7 +169,7 @@ def classify(
     return Problem(
         element,
         tuple(_sorted(batch, "C")),
-        Group(_sorted(rows, "A" if _nearest(rows, "A") == 1 else "C")),
+        Group(_sorted(rows, "A" if _nearest(rows, "A") == 1 and _is_more(depth, columns) else "C")),
         Group(ordered),
         Group(_sorted(depth, "B" if vectors_of_b_run_along_depth else "A")),
         swapped,
