@@ -72,6 +72,25 @@ class Chunk:
 
 
 @dataclass(frozen=True)
+class Panel:
+    """Columns whose results are collected, and then transposed into C.
+
+    Attributes:
+        size: how many values the dimension has that is contiguous in C.
+        runs: how many of them a panel has, whole vectors.
+        length: how many columns lie between them: the values of the dimension contiguous in B.
+        stride: elements of a panel from one row to the next.
+        rows: how many rows it has room for.
+    """
+
+    size: int
+    runs: int
+    length: int
+    stride: int
+    rows: int
+
+
+@dataclass(frozen=True)
 class Plan:
     """How a contraction is computed. Its `repr` is a table.
 
@@ -86,6 +105,7 @@ class Plan:
         pieces_c: in how many masked pieces a vector of C is stored; 0 where one by one.
         is_inner: whether the vectors run along the depth, and are summed at the end.
         chunk: what of a block is finished before another part of it is begun; None for all of it.
+        panel: what is collected before it goes to C; None where tiles go there one by one.
     """
 
     problem: Problem
@@ -98,6 +118,7 @@ class Plan:
     pieces_c: int
     is_inner: bool = False
     chunk: Chunk | None = None
+    panel: Panel | None = None
 
     @property
     def strip_a(self) -> int:
@@ -125,7 +146,18 @@ class Plan:
     @property
     def scratch_b(self) -> int:
         """Elements of the packed panel of B; 0 where it is not packed."""
-        return 0 if self.pack_b == "none" else self.column_block // self.tile.columns * self.strip_b
+        if self.pack_b == "none":
+            return 0
+        # There is one block of rows for a panel: a strip is read by it alone.
+        strips = 1 if self.panel is not None else self.column_block // self.tile.columns
+        return strips * self.strip_b
+
+    @property
+    def scratch_c(self) -> int:
+        """Elements of a panel of results, or of a tile that is written one by one."""
+        if self.panel is not None:
+            return self.panel.rows * self.panel.stride
+        return 0 if self.pieces_c or self.is_inner else self.tile.rows * self.tile.columns
 
     def __repr__(self) -> str:
         problem, tile = self.problem, self.tile
@@ -138,7 +170,7 @@ class Plan:
                 ("depth", problem.depth.dimensions),
             )
         ]
-        scratch = (self.scratch_a + self.scratch_b) * problem.element_bytes / 1024
+        scratch = (self.scratch_a + self.scratch_b + self.scratch_c) * problem.element_bytes / 1024
         rows = [
             ("inner products" if self.is_inner else "packed contraction", problem.element),
             *((name, text) for name, text in named if text),
@@ -168,17 +200,21 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
         # B is read once or twice, from far away: a few of its rows at a time, side by side.
         depth_block = 8 if rows == 1 else 16
     row_block = _block(rows, machine.l2_bytes // 2 // size // depth_block, tile.rows)
-    panel = min(machine.l3_bytes // 4, _PANEL_BYTES)
+    panel_bytes = min(machine.l3_bytes // 4, _PANEL_BYTES)
     if rows is not None and rows <= row_block:
         # One block of A: the panel is walked over once, and need not outlive that.
-        panel = machine.l2_bytes // 4
-    column_block = _block(columns, panel // size // depth_block, tile.columns)
+        panel_bytes = machine.l2_bytes // 4
+    column_block = _block(columns, panel_bytes // size // depth_block, tile.columns)
     pack_a, pack_b = _packing_a(problem, tile), _packing_b(problem, lanes)
     # Packing pays by being read again and again.
     if (fits or streams or _is_one(rows, tile.rows)) and _is_readable_b(problem, lanes):
         pack_b = "none"
     if (fits or _is_one(columns, tile.columns)) and _is_readable_a(problem):
         pack_a = "none"
+    whole = rows is not None and rows <= row_block
+    panel = _panel(problem, tile, machine) if whole else None
+    if panel is not None:
+        column_block = _up(panel.runs * panel.length, tile.columns)
     return Plan(
         problem,
         tile,
@@ -189,7 +225,27 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
         pack_b,
         _few(problem.columns.pieces("C", lanes)),
         chunk=_chunk(problem, tile) if depth is not None and depth <= depth_block else None,
+        panel=panel,
     )
+
+
+def _panel(problem: Problem, tile: Tile, machine: Machine) -> Panel | None:
+    """What is collected where C is contiguous along the last but one of the columns."""
+    columns, rows, lanes = problem.columns.dimensions, problem.rows.size, tile.lanes
+    if _few(problem.columns.pieces("C", lanes)) or len(columns) < 2 or rows is None:
+        return None
+    contiguous, last = columns[-2:]
+    size, length = contiguous.size, last.size
+    if contiguous.strides["C"] != 1 or size is None or length is None or length < lanes // 2:
+        return None
+    height = _up(rows, tile.rows)
+    most = machine.l2_bytes // 2 // problem.element_bytes // (height * length)
+    runs = min(_up(size, lanes), most // lanes * lanes)
+    if not runs:
+        return None
+    stride = _up(runs * length, tile.columns)
+    # Rows a power of two apart would share the sets of the cache.
+    return Panel(size, runs, length, stride + lanes, height)
 
 
 def _chunk(problem: Problem, tile: Tile) -> Chunk | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ._problem import Group, Operand, Segment
+from ._problem import Dimension, Group, Operand, Segment
 from ._writer import Index, Writer
 
 
@@ -138,7 +138,11 @@ class Strided:
 
     def stride(self, segment: Segment) -> Index:
         """The elements from one value of a segment to the next."""
-        return self._strides.get(segment.last.name, 0)
+        return self.stride_of(segment.last)
+
+    def stride_of(self, dimension: Dimension) -> Index:
+        """The elements from one value of a dimension to the next."""
+        return self._strides.get(dimension.name, 0)
 
     def size(self, segment: Segment) -> Index:
         """The size of a segment."""
