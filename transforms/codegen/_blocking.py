@@ -106,6 +106,8 @@ class Plan:
         is_inner: whether the vectors run along the depth, and are summed at the end.
         chunk: what of a block is finished before another part of it is begun; None for all of it.
         panel: what is collected before it goes to C; None where tiles go there one by one.
+        by_strips: whether B is packed strip by strip, each of which all of A then meets.
+        fetches_b: whether the next strip of B is asked for while one is multiplied.
     """
 
     problem: Problem
@@ -119,6 +121,14 @@ class Plan:
     is_inner: bool = False
     chunk: Chunk | None = None
     panel: Panel | None = None
+    by_strips: bool = False
+    fetches_b: bool = False
+
+    @property
+    def fetches_c(self) -> bool:
+        """Whether the lines of C are asked for before a tile of it is computed."""
+        # Of whole lines one after the other, the machine itself does that better.
+        return self.chunk is not None and self.pieces_c > 0
 
     @property
     def strip_a(self) -> int:
@@ -148,8 +158,9 @@ class Plan:
         """Elements of the packed panel of B; 0 where it is not packed."""
         if self.pack_b == "none":
             return 0
-        # There is one block of rows for a panel: a strip is read by it alone.
-        strips = 1 if self.panel is not None else self.column_block // self.tile.columns
+        # Where there is one block of rows, a strip is read by it alone.
+        is_one = self.by_strips or self.panel is not None
+        strips = 1 if is_one else self.column_block // self.tile.columns
         return strips * self.strip_b
 
     @property
@@ -215,6 +226,10 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
     panel = _panel(problem, tile, machine) if whole else None
     if panel is not None:
         column_block = _up(panel.runs * panel.length, tile.columns)
+    chunk = _chunk(problem, tile) if depth is not None and depth <= depth_block else None
+    is_one_chunk = chunk is None or chunk.rows * tile.rows >= (rows or 0)
+    by_strips = whole and panel is None and pack_b != "none" and is_one_chunk
+    is_far = columns is None or depth is None or columns * depth * size > machine.l2_bytes
     return Plan(
         problem,
         tile,
@@ -224,8 +239,10 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
         pack_a,
         pack_b,
         _few(problem.columns.pieces("C", lanes)),
-        chunk=_chunk(problem, tile) if depth is not None and depth <= depth_block else None,
+        chunk=chunk,
         panel=panel,
+        by_strips=by_strips,
+        fetches_b=is_far and pack_b == "rows" and (by_strips or panel is not None),
     )
 
 
@@ -249,7 +266,10 @@ def _panel(problem: Problem, tile: Tile, machine: Machine) -> Panel | None:
 
 
 def _chunk(problem: Problem, tile: Tile) -> Chunk | None:
-    """The tiles that fill a stretch of C without gaps, where rows and columns alternate in it."""
+    """The tiles that fill a stretch of C without gaps, where a row of a tile fills no lines."""
+    run = problem.columns.run("C")
+    if not run or run * problem.element_bytes >= _WHOLE_LINES:
+        return None
     ours = [(d, True) for d in problem.rows.dimensions]
     theirs = [(d, False) for d in problem.columns.dimensions]
     ordered = sorted([*ours, *theirs], key=lambda pair: pair[0].strides["C"] or 0)
@@ -268,8 +288,11 @@ def _chunk(problem: Problem, tile: Tile) -> Chunk | None:
     return None
 
 
-_STRETCH_BYTES = 4096
-"""A page: of shorter stretches, the next one is not there before it is asked for."""
+_STRETCH_BYTES = 16384
+"""Some pages: of shorter stretches, the next one is not there before it is asked for."""
+
+_WHOLE_LINES = 256
+"""Runs of so many bytes consist of whole lines, all but their ends."""
 
 
 def _is_inner(problem: Problem, lanes: int) -> bool:
@@ -333,9 +356,17 @@ def _few(pieces: int) -> int:
 def _packing_a(problem: Problem, tile: Tile) -> Packing:
     if _few(problem.depth.pieces("A", tile.lanes)) and problem.depth.dimensions:
         return "rows"
-    if len(problem.rows.segments("A")) == 1 and problem.rows.run("A") != 0:
+    if problem.rows.dimensions and _few(pieces_of_rows(problem, tile, min(tile.rows, tile.lanes))):
         return "columns"
     return "scalar"
+
+
+def pieces_of_rows(problem: Problem, tile: Tile, width: int) -> int:
+    """In how many pieces at most so many rows of a tile, from its first on, lie in A; 0 for none."""
+    run = problem.rows.run("A")
+    if len(problem.rows.segments("A")) <= 1 or (run and run % tile.rows == 0):
+        return 0 if run == 0 else 1
+    return 1 + -(-(width - 1) // run) if run else 0
 
 
 def _packing_b(problem: Problem, lanes: int) -> Packing:

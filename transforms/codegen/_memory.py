@@ -58,6 +58,12 @@ class Memory:
             f"{self.type}, {self.mask}, {self.vector} into {self.vector}"
         )
 
+    def prefetch(self, index: Index, *, writes: bool = False) -> None:
+        """Have a line on its way; an address that is not there does no harm."""
+        # What is read is packed before it is used: L2 is near enough.
+        kind = "write, locality<3>" if writes else "read, locality<2>"
+        self.writer.line(f"memref.prefetch {self._at(index)}, {kind}, data : {self.type}")
+
     def store_vector(self, value: str, index: Index, mask: str | None = None) -> None:
         """Write a vector, where the mask is on."""
         if mask is None:

@@ -42,6 +42,14 @@ def multiply(
     return results
 
 
+def fetch_tile(w: Writer, plan: Plan, c: Strided, at: tuple[Index, Index]) -> None:
+    """Have the lines on their way that a tile of C will be written to."""
+    vectors = c.tile_pieces(plan.problem.columns, at[1], plan.tile.columns, plan.pieces_c, None)
+    for offset in c.offsets(plan.problem.rows, at[0], plan.tile.rows):
+        for pieces in vectors:
+            c.memory.prefetch(w.add(c.base, offset, pieces[0][0]), writes=True)
+
+
 def store_tile(
     w: Writer,
     plan: Plan,

@@ -11,7 +11,7 @@ from ._blocking import Plan
 from ._epilogue import Epilogue, Finisher
 from ._inner_products import write_inner_products
 from ._memory import Memory, Strided
-from ._micro_kernel import Finish, multiply, scatter_tile, store_tile
+from ._micro_kernel import Finish, fetch_tile, multiply, scatter_tile, store_tile
 from ._packing import divides, pack_a, pack_b, within
 from ._panels import collect_tile, write_panel
 from ._problem import Group, Operand
@@ -114,7 +114,7 @@ class _Nest:
         count_a = w.ceil_div(w.min(self._rows, plan.row_block), plan.tile.rows)
         count_b = w.ceil_div(w.min(self._columns, plan.column_block), plan.tile.columns)
         self._packed_a = self._scratch(plan.pack_a != "none", w.mul(count_a, plan.strip_a))
-        if plan.panel is not None:
+        if plan.by_strips or plan.panel is not None:
             count_b = 1
         self._packed_b = self._scratch(plan.pack_b != "none", w.mul(count_b, plan.strip_b))
         self._buffer = self._scratch(plan.scratch_c > 0, plan.scratch_c)
@@ -130,6 +130,8 @@ class _Nest:
                 write_inner_products(w, plan, a, b, c, sizes)
             elif plan.panel is not None:
                 self._write_panels(a, b, c)
+            elif plan.by_strips:
+                self._write_strips(a, b, c)
             else:
                 self._write_blocks(a, b, c)
         for scratch in (self._packed_a, self._packed_b, self._buffer):
@@ -157,7 +159,23 @@ class _Nest:
                     strips_a = w.ceil_div(rows, plan.tile.rows)
                     self._pack_a(a, row, strips_a, depth, extent)
                     with self._tiles(strips_a, strips_b) as strips:
-                        self._write_tile((a, b, c), (row, column), strips, depth, extent)
+                        at = (
+                            w.add(row, w.mul(strips[0], plan.tile.rows)),
+                            w.add(column, w.mul(strips[1], plan.tile.columns)),
+                        )
+                        self._write_tile((a, b, c), at, strips, depth, extent)
+
+    def _write_strips(self, a: Strided, b: Strided, c: Strided) -> None:
+        """The nest where one block has all rows: a strip of B is packed when its turn comes."""
+        w, plan = self._w, self._plan
+        strips_a = w.ceil_div(self._rows, plan.tile.rows)
+        with self._depth_blocks(plan.problem.overwrites) as (depth, extent):
+            self._pack_a(a, 0, strips_a, depth, extent)
+            with w.loop(0, self._columns, plan.tile.columns) as column:
+                self._pack_b(b, column, 1, depth, extent)
+                with w.loop(0, strips_a) as strip:
+                    row = w.mul(strip, plan.tile.rows)
+                    self._write_tile((a, b, c), (row, column), (strip, 0), depth, extent)
 
     def _write_panels(self, a: Strided, b: Strided, c: Strided) -> None:
         """The nest where panels of C are collected: all rows of each."""
@@ -183,9 +201,31 @@ class _Nest:
                         row = w.mul(strip_a, plan.tile.rows)
                         read_a = self._reader_of_a(a, strip_a, row, depth)
                         read_b = self._reader_of_b(b, 0, w.add(column, at), depth)
+                        if plan.fetches_b:
+                            read_b = self._fetching(read_b, b, w.add(column, at), depth, strip_a)
                         values = multiply(w, plan, extent, read_a, read_b)
                         collect_tile(w, plan, collected, values, (row, at), adds)
             write_panel(w, plan, collected, c, self._rows, column, runs)
+
+    def _fetching(self, read: Reader, b: Strided, column: Index, depth: Index, strip: Index) -> Reader:
+        """A reader that also asks for the strip of B that comes next, a part of it for each of A."""
+        w, plan = self._w, self._plan
+        tile, columns = plan.tile, plan.problem.columns
+        passes = -(-(plan.problem.rows.size or 1) // tile.rows)
+        each = -(-tile.vectors // passes)
+        first = w.mul(w.rem(strip, -(-tile.vectors // each)), each * tile.lanes)
+        starts = [
+            w.add(b.base, b.offset(columns, w.add(column, tile.columns, first, at * tile.lanes)))
+            for at in range(each)
+        ]
+
+        def read_and_fetch(k: str) -> list[str]:
+            offset = b.offset(plan.problem.depth, w.add(depth, k))
+            for start in starts:
+                b.memory.prefetch(w.add(start, offset))
+            return read(k)
+
+        return read_and_fetch
 
     @contextmanager
     def _depth_blocks(self, at_least_one: bool) -> Iterator[tuple[Index, Index]]:
@@ -232,22 +272,21 @@ class _Nest:
     def _write_tile(
         self,
         operands: tuple[Strided, Strided, Strided],
-        block: tuple[Index, Index],
+        at: tuple[Index, Index],
         strips: tuple[Index, Index],
         depth: Index,
         extent: Index,
     ) -> None:
         w, plan = self._w, self._plan
         a, b, c = operands
-        row = w.add(block[0], w.mul(strips[0], plan.tile.rows))
-        column = w.add(block[1], w.mul(strips[1], plan.tile.columns))
-        values = multiply(
-            w,
-            plan,
-            extent,
-            self._reader_of_a(a, strips[0], row, depth),
-            self._reader_of_b(b, strips[1], column, depth),
-        )
+        row, column = at
+        if plan.fetches_c:
+            fetch_tile(w, plan, c, at)
+        read_a = self._reader_of_a(a, strips[0], row, depth)
+        read_b = self._reader_of_b(b, strips[1], column, depth)
+        if plan.fetches_b:
+            read_b = self._fetching(read_b, b, column, depth, strips[0])
+        values = multiply(w, plan, extent, read_a, read_b)
         adds: str | bool = not plan.problem.overwrites
         if not adds and not self._one_depth_block:
             adds = w.compare("ne", depth, 0)
