@@ -17,6 +17,11 @@ def as_packed(address: int) -> PackedFunction:
     return _PROTOTYPE(address)
 
 
+def address_of_function(function: PackedFunction) -> int:
+    """Where the code of a packed function, or of any other of ctypes, begins."""
+    return ctypes.cast(function, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
+
+
 class MachineCode(Protocol):
     """Functions in memory. They must not outlive it.
 
