@@ -128,7 +128,8 @@ class Plan:
     def fetches_c(self) -> bool:
         """Whether the lines of C are asked for before a tile of it is computed."""
         # Of whole lines one after the other, the machine itself does that better.
-        return self.chunk is not None and self.pieces_c > 0
+        is_read = self.problem.depth.size is None or self.problem.depth.size > self.depth_block
+        return self.pieces_c > 0 and (is_read or self.chunk is not None)
 
     @property
     def strip_a(self) -> int:
@@ -204,7 +205,7 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
         return _inner_plan(problem, lanes)
     rows, columns, depth = (g.size for g in (problem.rows, problem.columns, problem.depth))
     tile = _choose_tile(problem, lanes, machine.vector_registers)
-    depth_block = _even_block(depth, _DEPTH_BYTES // size, lanes)
+    depth_block = _depth_block(rows, depth, size, lanes, machine)
     fits = _fits_unpacked(problem, machine)
     streams = not fits and _is_streamed(problem, machine) and _is_readable_b(problem, lanes)
     if streams:
@@ -332,13 +333,6 @@ _INPUTS: tuple[Operand, Operand] = ("A", "B")
 _THIN = 2
 """Up to so many rows or columns, an element is read once for each, and packing it is not repaid."""
 
-_DEPTH_BYTES = 2048
-"""Depth of a block, in bytes of a row.
-
-A strip of A of six rows then takes a quarter of L1, and reading and writing C costs a tenth of a
-percent or so for each vector of the tile.
-"""
-
 _PANEL_BYTES = 8 << 20
 """The packed panel of B: more does not pay, as A is packed anew for each."""
 
@@ -463,6 +457,30 @@ def _cost(tile: Tile) -> float:
     products = tile.rows * tile.vectors
     cycles = max(products / 2, 4.0) + 0.1 * tile.rows + 0.15 * tile.vectors
     return cycles / products
+
+
+def _depth_block(
+    rows: int | None, depth: int | None, size: int, lanes: int, machine: Machine
+) -> int:
+    """How much of the depth is packed at once: much, for C is read and written for each block.
+
+    A block of A is then still some strips high, and takes half of L2.
+    """
+    half = machine.l2_bytes // 2
+    most = max(half // _ROWS, _LEAST_DEPTH_BYTES)
+    if depth is not None and depth * size <= 2 * most:
+        most = 2 * most  # C is written once
+    elif rows and rows * _LEAST_DEPTH_BYTES <= half:
+        # All rows in one block: neither operand is packed twice.
+        most = min(most, max(half // (rows + _ROWS), _LEAST_DEPTH_BYTES))
+    return _even_block(depth, most // size, lanes)
+
+
+_ROWS = 128
+"""The least rows of A that make reading a strip of B from L2 worth while."""
+
+_LEAST_DEPTH_BYTES = 2048
+"""The least depth of a block: writing C then costs a tenth."""
 
 
 def _even_block(size: int | None, most: int, multiple: int) -> int:

@@ -182,8 +182,11 @@ class Strided:
             start = w.add(first, w.mul(length, piece - 1))
             end = self.below(w.add(start, length))
             lanes = self.both(self._without(end, self.below(start)), whole)
-            # The address of lane 0, which is not itself in the piece.
-            found.append((w.sub(self.offset(group, w.add(index, start)), start), lanes))
+            # The address of lane 0, which is not itself in the piece. A piece without lanes would
+            # still have its line fetched: it is looked for where the first one is.
+            where = w.sub(self.offset(group, w.add(index, start)), start)
+            is_there = w.compare("slt", start, self.memory.lanes)
+            found.append((w.select(is_there, where, found[0][0]), lanes))
         return found
 
     def tile_pieces(
