@@ -360,9 +360,11 @@ def _choose_tile(problem: Problem, lanes: int, registers: int) -> Tile:
     best: tuple[float, Tile] | None = None
     for vectors in range(1, 9):
         for height in range(1, registers):
+            tile = Tile(height, vectors, lanes)
             if height * vectors + vectors + 1 > registers - 1:
                 break
-            tile = Tile(height, vectors, lanes)
+            if height > _STREAMS and _is_one(columns, tile.columns) and _is_along_depth(problem):
+                break
             cycles = _cost(tile)
             if depth:
                 cycles += _storing(problem, tile) / (tile.rows * tile.vectors * depth)
@@ -372,6 +374,16 @@ def _choose_tile(problem: Problem, lanes: int, registers: int) -> Tile:
     if best is None:
         raise AssertionError("a machine without registers")
     return best[1]
+
+
+_STREAMS = 10
+"""Rows of A that are read side by side, where they lie: lines of more would evict each other, all
+of one set of L1 where the rows are a power of two apart."""
+
+
+def _is_along_depth(problem: Problem) -> bool:
+    """Whether A is read where it lies, each of its rows from its first element to its last."""
+    return _is_readable_a(problem) and problem.depth.run("A") != 0 and bool(problem.depth.dimensions)
 
 
 def _storing(problem: Problem, tile: Tile) -> float:
