@@ -154,6 +154,11 @@ class Plan:
             return self.panel.rows * self.panel.stride
         return 0 if self.pieces_c or self.is_inner else self.tile.rows * self.tile.columns
 
+    def _collected(self) -> str:
+        if self.panel is None:
+            return ""
+        return f", transposed from panels of {self.panel.runs} x {self.panel.length} columns"
+
     def __repr__(self) -> str:
         problem, tile = self.problem, self.tile
         named = [
@@ -173,8 +178,10 @@ class Plan:
                      if self.is_inner else f"{tile.rows} x {tile.vectors} vectors of {tile.lanes}"),
             ("blocks", f"rows {self.row_block}, columns {self.column_block}, "
                        f"depth {self.depth_block}"),
-            ("packing", f"A {self.pack_a}, B {self.pack_b}, {scratch:.0f} KiB"),
-            ("result", "overwritten" if problem.overwrites else "added to"),
+            ("packing", f"A {self.pack_a}, B {self.pack_b}"
+                        f"{' strip by strip' if self.by_strips or self.panel else ''}, "
+                        f"{scratch:.0f} KiB"),
+            ("result", ("overwritten" if problem.overwrites else "added to") + self._collected()),
         ]  # fmt: skip
         width = max(len(name) for name, _ in rows)
         return "\n".join(f"{name:{width}}  {text}" for name, text in rows)
@@ -383,7 +390,9 @@ of one set of L1 where the rows are a power of two apart."""
 
 def _is_along_depth(problem: Problem) -> bool:
     """Whether A is read where it lies, each of its rows from its first element to its last."""
-    return _is_readable_a(problem) and problem.depth.run("A") != 0 and bool(problem.depth.dimensions)
+    return (
+        _is_readable_a(problem) and problem.depth.run("A") != 0 and bool(problem.depth.dimensions)
+    )
 
 
 def _storing(problem: Problem, tile: Tile) -> float:

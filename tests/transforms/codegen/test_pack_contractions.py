@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import mmap
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 
 from contraction_kernels import MLIR, check, contraction_kernel, contraction_text, integers
 from examples import examples
+from guarded_memory import guarded
 from kernels import kernel, normalized
 from linalg_ext import target
 from linalg_ext.bindings import ir
@@ -118,6 +118,16 @@ def test_every_order_of_a_matmul(a: str, b: str, c: str, known: str) -> None:
         ("aebf,dfce->abcd", {"a": 9, "b": 7, "c": 5, "d": 19, "e": 6, "f": 11}),
         ("adb,cd->cba", {"a": 28, "b": 18, "c": 20, "d": 38}),
         ("mk,nk->nm", {"m": 40, "n": 3, "k": 200}),
+        # Tiles whose vectors are cut at places known in advance: two runs of C, or a part of one.
+        ("bged,cafg->fedcba", {"a": 24, "b": 4, "c": 3, "d": 5, "e": 2, "f": 3, "g": 7}),
+        ("bged,cafg->fedcba", {"a": 8, "b": 3, "c": 3, "d": 5, "e": 2, "f": 3, "g": 7}),
+        ("ced,fea->fcda", {"a": 96, "c": 3, "d": 5, "e": 7, "f": 4}),
+        # Rows of A in pieces, and a depth along which neither operand is evenly spaced.
+        ("da,cdb->cba", {"a": 40, "b": 21, "c": 9, "d": 50}),
+        ("dac,bcd->ba", {"a": 40, "b": 30, "c": 21, "d": 37}),
+        # Strips of B that are packed one by one, and asked for before.
+        ("ceda,dbe->cba", {"a": 72, "b": 21, "c": 20, "d": 20, "e": 14}),
+        ("cea,be->cba", {"a": 72, "b": 5, "c": 100, "e": 60}),
         ("mk,k->m", {"m": 133, "k": 77}),
         ("k,kn->n", {"n": 133, "k": 77}),
         ("k,k->", {"k": 1030}),
@@ -180,20 +190,6 @@ def test_strides_beyond_32_bits() -> None:
 
 
 # Memory that is not the operands'.
-
-
-def guarded(array: Any) -> Any:
-    """A copy that ends where a page ends, with a page after it that kills who reads it."""
-    page = mmap.PAGESIZE
-    pages = -(-array.nbytes // page)
-    room = mmap.mmap(-1, (pages + 1) * page)
-    start = ctypes.addressof(ctypes.c_char.from_buffer(room))
-    libc = ctypes.CDLL(None, use_errno=True)
-    assert libc.mprotect(ctypes.c_void_p(start + pages * page), page, 0) == 0
-    copy = np.frombuffer(room, array.dtype, array.size, pages * page - array.nbytes)
-    copy = copy.reshape(array.shape)
-    copy[:] = array
-    return copy
 
 
 @pytest.mark.parametrize(
