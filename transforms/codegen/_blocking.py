@@ -85,6 +85,11 @@ class Plan:
     @property
     def strip_a(self) -> int:
         """Elements of a packed strip of A: `tile.rows` rows."""
+        return self.end_a + (self.tile.rows if "B" in self.problem.zero_points else 0)
+
+    @property
+    def end_a(self) -> int:
+        """Where a packed strip of A ends, and what its rows add to dot products begins."""
         # A vector that is stored may reach beyond the end of its strip.
         return self.tile.rows * self.stride_a + self.tile.lanes
 
@@ -97,6 +102,11 @@ class Plan:
     @property
     def strip_b(self) -> int:
         """Elements of a packed strip of B: `tile.columns` columns."""
+        return self.end_b + (self.tile.columns if self.problem.corrects_columns else 0)
+
+    @property
+    def end_b(self) -> int:
+        """Where a packed strip of B ends, and what its columns add to dot products begins."""
         return self.tile.columns * self.depth_block
 
     @property
@@ -123,6 +133,7 @@ class Plan:
         scratch = (self.scratch_a + self.scratch_b) * problem.element_bytes / 1024
         rows = [
             ("inner products" if self.is_inner else "packed contraction", problem.element),
+            *([("products", problem.dot.function)] if problem.dot is not None else []),
             *((name, text) for name, text in named if text),
             ("tile", f"{tile.rows} x {tile.columns} sums of vectors of {tile.lanes}"
                      if self.is_inner else f"{tile.rows} x {tile.vectors} vectors of {tile.lanes}"),
@@ -138,10 +149,10 @@ class Plan:
 def make_plan(problem: Problem, machine: Machine) -> Plan:
     """The plan of a contraction on a machine."""
     size = problem.element_bytes
-    lanes = machine.vector_bytes // size
-    if _is_inner(problem, lanes):
+    lanes = machine.vector_bytes // size if problem.dot is None else problem.dot.lanes
+    if problem.dot is None and _is_inner(problem, lanes):
         return _inner_plan(problem, lanes)
-    rows, columns, depth = (g.size for g in (problem.rows, problem.columns, problem.depth))
+    rows, columns, depth = problem.rows.size, problem.columns.size, problem.words
     tile = _choose_tile(rows, columns, lanes, machine.vector_registers)
     depth_block = _even_block(depth, _DEPTH_BYTES // size, lanes)
     fits = _fits_unpacked(problem, machine)
@@ -157,10 +168,12 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
     column_block = _block(columns, panel // size // depth_block, tile.columns)
     pack_a, pack_b = _packing_a(problem, tile), _packing_b(problem, lanes)
     # Packing pays by being read again and again.
-    if (fits or streams or _is_one(rows, tile.rows)) and _is_readable_b(problem, lanes):
-        pack_b = "none"
+    is_read_once = streams or _is_one(rows, tile.rows)
+    if (fits or is_read_once) and _is_readable_b(problem, lanes):
+        # Converting pays by being done once, too.
+        pack_b = pack_b if "B" in problem.converted and not is_read_once else "none"
     if (fits or _is_one(columns, tile.columns)) and _is_readable_a(problem):
-        pack_a = "none"
+        pack_a = pack_a if "A" in problem.converted else "none"
     return Plan(
         problem,
         tile,
@@ -229,7 +242,7 @@ def _few(pieces: int) -> int:
 
 
 def _packing_a(problem: Problem, tile: Tile) -> Packing:
-    if _few(problem.depth.pieces("A", tile.lanes)) and problem.depth.dimensions:
+    if _few(problem.depth.pieces("A", tile.lanes * problem.word)) and problem.depth.dimensions:
         return "rows"
     if len(problem.rows.segments("A")) == 1 and problem.rows.run("A") != 0:
         return "columns"
@@ -239,7 +252,7 @@ def _packing_a(problem: Problem, tile: Tile) -> Packing:
 def _packing_b(problem: Problem, lanes: int) -> Packing:
     if problem.columns.dimensions and _few(problem.columns.pieces("B", lanes)):
         return "rows"
-    if problem.depth.dimensions and _few(problem.depth.pieces("B", lanes)):
+    if problem.depth.dimensions and _few(problem.depth.pieces("B", lanes * problem.word)):
         return "transpose"
     return "scalar"
 
@@ -258,11 +271,15 @@ def _is_one(size: int | None, tile: int) -> bool:
 
 def _is_readable_a(problem: Problem) -> bool:
     """Whether the micro-kernel may read A where it lies: its offsets are cheap to know."""
+    if problem.dot is not None:
+        return False
     return all(len(group.segments("A")) <= 1 for group in (problem.rows, problem.depth))
 
 
 def _is_readable_b(problem: Problem, lanes: int) -> bool:
     """Whether the micro-kernel may read B where it lies: in whole vectors."""
+    if problem.dot is not None:
+        return False
     is_in_vectors = problem.columns.pieces("B", lanes) == 1 and bool(problem.columns.dimensions)
     return is_in_vectors and len(problem.depth.segments("B")) <= 1
 

@@ -8,12 +8,15 @@ from functools import partial
 
 from ._argument import Argument
 from ._blocking import Plan
+from ._conversion import ConvertedMemory
+from ._corrections import Corrections
 from ._epilogue import Epilogue, Finisher
 from ._inner_products import write_inner_products
 from ._memory import Memory, Strided
 from ._micro_kernel import Finish, multiply, scatter_tile, store_tile
 from ._packing import divides, pack_a, pack_b, within
 from ._problem import Group, Operand
+from ._word_packing import pack_words_of_a, pack_words_of_b
 from ._writer import Index, Writer
 
 Reader = Callable[[str], list[str]]
@@ -28,7 +31,8 @@ def contraction_function(
     Args:
         name: of the function.
         plan: how.
-        arguments: the operands of the op: its two inputs and its output.
+        arguments: the operands of the op: its two inputs and its output. After them the function
+            takes the zero points that there are.
         epilogue: what is done to the result, whose operands are the last arguments.
     """
     w = Writer()
@@ -47,16 +51,19 @@ def contraction_function(
     _Nest(w, plan, operands, sizes, finisher).write()
     signature = ", ".join(
         [f"%{role}: {given[role].type}" for role in order]
+        + [f"%zero_point_{role}: i32" for role in order if role in plan.problem.zero_points]
         + [f"%E{number}: {argument.type}" for number, argument in enumerate(others)]
     )
-    return f"func.func private @{name}({signature}) {{\n{w.text()}\nreturn\n}}"
+    text = f"func.func private @{name}({signature}) {{\n{w.text()}\nreturn\n}}"
+    dot = plan.problem.dot
+    return text if dot is None else f"{text}\n{dot.declaration}"
 
 
 def _operand(
     w: Writer, name: str, role: Operand, argument: Argument, sizes: dict[str, Index], plan: Plan
 ) -> Strided:
     """An argument as flat memory; what the run tells of its sizes is added to `sizes`."""
-    element, rank = plan.problem.element, len(argument.dimensions)
+    element, rank = argument.element, len(argument.dimensions)
     parts = [f"%{name}_base", f"%{name}_offset"]
     parts += [f"%{name}_sizes:{rank}", f"%{name}_strides:{rank}"] if rank else []
     w.line(
@@ -76,6 +83,10 @@ def _operand(
         f"sizes: [{w.value(1 << 62)}], strides: [1] : memref<{element}> to {flat}"
     )
     memory = Memory(w, flattened, flat, element, plan.tile.lanes)
+    if argument.cast is not None:
+        memory = ConvertedMemory(
+            w, flattened, flat, argument.read_as, plan.tile.lanes, element, argument.cast
+        )
     return Strided(memory, role, 0, sizes, strides)
 
 
@@ -99,6 +110,11 @@ class _Nest:
         self._rows, self._columns, self._depth = (
             self._size(group) for group in (problem.rows, problem.columns, problem.depth)
         )
+        self._whole_depth = self._depth
+        self._depth = w.ceil_div(self._depth, problem.word)
+        self._corrections = None
+        if problem.dot is not None:
+            self._corrections = Corrections(w, plan, problem.dot, self._whole_depth)
         self._one_depth_block = isinstance(self._depth, int) and self._depth <= plan.depth_block
 
     def _size(self, group: Group) -> Index:
@@ -115,7 +131,9 @@ class _Nest:
         self._packed_a = self._scratch(plan.pack_a != "none", w.mul(count_a, plan.strip_a))
         self._packed_b = self._scratch(plan.pack_b != "none", w.mul(count_b, plan.strip_b))
         self._buffer = self._scratch(
-            not plan.pieces_c and not plan.is_inner, plan.tile.rows * plan.tile.columns
+            not plan.pieces_c and not plan.is_inner,
+            plan.tile.rows * plan.tile.columns,
+            plan.problem.element,
         )
         a, b, c = (self._operands[role] for role in ("A", "B", "C"))
         with ExitStack() as loops:
@@ -133,10 +151,10 @@ class _Nest:
             if scratch is not None:
                 w.line(f"memref.dealloc {scratch.name} : {scratch.type}")
 
-    def _scratch(self, needed: bool, size: Index) -> Memory | None:
+    def _scratch(self, needed: bool, size: Index, element: str = "") -> Memory | None:
         if not needed:
             return None
-        w, element = self._w, self._plan.problem.element
+        w, element = self._w, element or self._plan.problem.packed
         open_size = "" if isinstance(size, int) else size
         type_ = f"memref<{size if isinstance(size, int) else '?'}x{element}>"
         name = w.op(f"memref.alloc({open_size}) {{alignment = 64}} : {type_}")
@@ -154,18 +172,30 @@ class _Nest:
                 if divides(plan.depth_block, self._depth):
                     extent = plan.depth_block
                 if self._packed_b is not None:
-                    pack_b(w, plan, b, self._packed_b, column, depth, extent, strips_b,
-                           self._columns, self._depth)  # fmt: skip
+                    self._pack_b(b, self._packed_b, column, depth, extent, strips_b)
                 with w.loop(0, self._rows, plan.row_block) as row:
                     rows = w.min(plan.row_block, w.sub(self._rows, row))
                     strips_a = w.ceil_div(rows, plan.tile.rows)
                     if self._packed_a is not None:
-                        pack_a(w, plan, a, self._packed_a, row, depth, extent, strips_a,
-                               self._rows, self._depth)  # fmt: skip
+                        self._pack_a(a, self._packed_a, row, depth, extent, strips_a)
                     with w.loop(0, strips_b) as strip_b, w.loop(0, strips_a) as strip_a:
                         self._write_tile(
                             (a, b, c), (row, column), (strip_a, strip_b), depth, extent
                         )
+
+    def _pack_b(
+        self, b: Strided, packed: Memory, first: Index, depth: Index, extent: Index, strips: Index
+    ) -> None:
+        pack = pack_b if self._corrections is None else partial(pack_words_of_b, self._corrections)
+        pack(self._w, self._plan, b, packed, first, depth, extent, strips,
+             self._columns, self._whole_depth)  # fmt: skip
+
+    def _pack_a(
+        self, a: Strided, packed: Memory, first: Index, depth: Index, extent: Index, strips: Index
+    ) -> None:
+        pack = pack_a if self._corrections is None else partial(pack_words_of_a, self._corrections)
+        pack(self._w, self._plan, a, packed, first, depth, extent, strips,
+             self._rows, self._whole_depth)  # fmt: skip
 
     def _write_tile(
         self,
@@ -185,6 +215,7 @@ class _Nest:
             extent,
             self._reader_of_a(a, strips[0], row, depth),
             self._reader_of_b(b, strips[1], column, depth),
+            self._first_sums(strips),
         )
         adds: str | bool = not plan.problem.overwrites
         if not adds and not self._one_depth_block:
@@ -202,6 +233,13 @@ class _Nest:
             store(finishes=True)
         with w.otherwise():
             store(finishes=False)
+
+    def _first_sums(self, strips: tuple[Index, Index]) -> list[str]:
+        w, plan = self._w, self._plan
+        if self._corrections is None or self._packed_a is None or self._packed_b is None:
+            return []
+        strip_a, strip_b = w.mul(strips[0], plan.strip_a), w.mul(strips[1], plan.strip_b)
+        return self._corrections.first_sums(self._packed_a, self._packed_b, strip_a, strip_b)
 
     def _store(
         self,

@@ -24,25 +24,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import func, ir
-from linalg_ext.errors import RecognitionError
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.contractions import Contraction, contraction_of
-from linalg_ext.structured.recognition import RecognizedOp, recognize
 
 from ._argument import Argument, argument_of
-from ._blocking import Plan, make_plan
+from ._blocking import Plan
+from ._element_types import plan_of_types
 from ._epilogue import Epilogue, FoundEpilogue, find_epilogue, fits, move_before
 from ._fills import preceding_zeros, root
 from ._machine import Machine, this_machine
 from ._nest import contraction_function
 from ._problem import Dimension, Operand, Problem, classify
+from ._products import Product, read_product
 
 NAME = "linalg-ext-pack-contractions"
 
 PLAN = "linalg_ext.plan"
 """The attribute of a function that holds its plan as a table."""
-
-ELEMENTS = ("f32", "f64")
 
 LEAST_PRODUCTS = 512
 """A contraction of fewer products than this is done before a nest has begun."""
@@ -66,15 +63,19 @@ def pack_contractions(module: ir.Operation) -> Report:
 
 
 def _structured_ops(module: ir.Operation) -> list[Any]:
-    """Ops with two inputs and an output on buffers: whatever may contract."""
+    """Ops with two inputs and an output on buffers, scalars aside: whatever may contract."""
     found: list[Any] = []
 
     def visit(op: Any) -> Any:
         if (
             op.name.startswith("linalg.")
-            and len(op.operands) == 3
             and not len(op.results)
-            and all(isinstance(value.type, ir.MemRefType) for value in op.operands)
+            and [isinstance(value.type, ir.ShapedType) for value in op.operands].count(True) == 3
+            and all(
+                isinstance(value.type, ir.MemRefType)
+                for value in op.operands
+                if isinstance(value.type, ir.ShapedType)
+            )
         ):
             found.append(op)
         return ir.WalkResult.ADVANCE
@@ -87,43 +88,38 @@ def _rewrite(op: Any, functions: _Functions, pending: list[Any]) -> str | None:
     """Replace an op; None, or the reason why it stays. What is erased with it pends no more."""
     if not functions.machine.has_fma:
         return "this machine has no FMA"
-    elements = {str(value.type.element_type) for value in op.operands}
-    if len(elements) > 1 or not elements <= set(ELEMENTS):
-        return f"element types {', '.join(sorted(elements))}"
-    try:
-        recognized = recognize(op)
-    except RecognitionError as error:
-        return error.what
-    contraction = contraction_of(recognized)
-    if contraction is None:
-        return "it is no contraction of two operands"
-    *inputs, output = op.operands
-    if any(root(value) == root(output) for value in inputs):
+    product = read_product(op)
+    if isinstance(product, str):
+        return product
+    factors = product.factors
+    if any(root(factor.value) == root(product.output) for factor in factors):
         return "the output is an input"
     zeros = preceding_zeros(op)
-    found = find_epilogue(op, contraction.c, zeros) if zeros is not None else None
-    made = _planned(recognized, contraction, zeros, found, functions.machine)
+    found = find_epilogue(op, product.c, zeros) if zeros is not None else None
+    made = _planned(product, zeros, found, functions.machine)
     if found is not None and (isinstance(made, str) or not _can_finish(made[1], found)):
         found = None
-        made = _planned(recognized, contraction, zeros, None, functions.machine)
+        made = _planned(product, zeros, None, functions.machine)
     if isinstance(made, str):
         return made
     arguments, plan = made
     if _is_small(plan.problem):
         return "it is small"
     name = functions.named(plan, arguments, found.epilogue if found is not None else None)
-    operands = list(op.operands)
+    operands = [factor.value for factor in factors]
+    zero_points = [factor.zero_point for factor in factors if factor.zero_point is not None]
     if found is not None:
         move_before(found, op)
-        operands[2:] = [found.destination, *found.values]
+        operands += [found.destination, *zero_points, *found.values]
+    else:
+        operands += [product.output, *zero_points]
     with op.location, ir.InsertionPoint(op):
         func.CallOp([], ir.FlatSymbolRefAttr.get(name), operands)
     if zeros is not None:
         zeros.erase()
-    output = op.operands[2]
     op.erase()
     if found is not None:
-        _erase_epilogue(found, output, pending)
+        _erase_epilogue(found, product.output, pending)
     return None
 
 
@@ -140,34 +136,30 @@ def _erase_epilogue(found: FoundEpilogue, output: Any, pending: list[Any]) -> No
 
 
 def _planned(
-    recognized: RecognizedOp,
-    contraction: Contraction,
-    zeros: Any,
-    found: FoundEpilogue | None,
-    machine: Machine,
+    product: Product, zeros: Any, found: FoundEpilogue | None, machine: Machine
 ) -> tuple[list[Argument], Plan] | str:
     """The operands with what their types tell, and the plan; or why there is none."""
+    output = product.output if found is None else found.destination
+    values = [(factor.value, factor.dims) for factor in product.factors]
     arguments = []
-    output = recognized.outputs[0] if found is None else found.destination
-    values = (*recognized.inputs, output)
-    for value, dims in zip(values, (contraction.a, contraction.b, contraction.c), strict=True):
+    for value, dims in (*values, (output, product.c)):
         argument = argument_of(value, dims)
         if isinstance(argument, str):
             return argument
         arguments.append(argument)
-    problem = _problem(contraction, arguments, overwrites=zeros is not None)
-    return problem if isinstance(problem, str) else (arguments, make_plan(problem, machine))
+    problem = _problem(product, arguments, overwrites=zeros is not None)
+    if isinstance(problem, str):
+        return problem
+    return plan_of_types(product, problem, arguments, machine)
 
 
 def _can_finish(plan: Plan, found: FoundEpilogue) -> bool:
     return plan.pieces_c > 0 and fits(plan.problem, found.epilogue, plan.tile.lanes)
 
 
-def _problem(
-    contraction: Contraction, arguments: Sequence[Argument], *, overwrites: bool
-) -> Problem | str:
+def _problem(product: Product, arguments: Sequence[Argument], *, overwrites: bool) -> Problem | str:
     sizes: dict[str, int | None] = {}
-    strides: dict[str, dict[Operand, int | None]] = {dim: {} for dim in contraction.dims}
+    strides: dict[str, dict[Operand, int | None]] = {dim: {} for dim in product.dims}
     roles: tuple[Operand, ...] = ("A", "B", "C")
     for role, argument in zip(roles, arguments, strict=True):
         for axis, dimension in enumerate(argument.dimensions):
@@ -175,8 +167,8 @@ def _problem(
             if size is not None or dimension not in sizes:
                 sizes[dimension] = size
             strides[dimension][role] = argument.strides[axis]
-    dimensions = [Dimension(dim, sizes[dim], strides[dim]) for dim in contraction.dims]
-    return classify(arguments[2].element, dimensions, overwrites=overwrites)
+    dimensions = [Dimension(dim, sizes[dim], strides[dim]) for dim in product.dims if strides[dim]]
+    return classify(product.element, dimensions, overwrites=overwrites)
 
 
 def _is_small(problem: Problem) -> bool:
@@ -214,9 +206,15 @@ class _Functions:
         while (name := f"linalg_ext_contraction_{number}") in self._taken:
             number += 1
         parsed = ir.Module.parse(contraction_function(name, plan, arguments, epilogue))
-        function = parsed.body.operations[0]
+        function, *declarations = parsed.body.operations
         function.attributes[PLAN] = ir.StringAttr.get(repr(plan))
-        function.operation.clone(ir.InsertionPoint(self._module.regions[0].blocks[0]))
+        head = ir.InsertionPoint.at_block_begin(self._module.regions[0].blocks[0])
+        function.operation.clone(head)
+        for declaration in declarations:
+            symbol = ir.StringAttr(declaration.operation.attributes["sym_name"]).value
+            if symbol not in self._taken:
+                declaration.operation.clone(head)
+                self._taken.add(symbol)
         self._taken.add(name)
         return name
 
