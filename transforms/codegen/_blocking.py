@@ -153,7 +153,10 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
     if problem.dot is None and _is_inner(problem, lanes):
         return _inner_plan(problem, lanes)
     rows, columns, depth = problem.rows.size, problem.columns.size, problem.words
-    tile = _choose_tile(rows, columns, lanes, machine.vector_registers)
+    registers = machine.vector_registers
+    if problem.dot is not None:
+        registers = min(registers, problem.dot.registers)
+    tile = _choose_tile(rows, columns, lanes, registers)
     depth_block = _even_block(depth, _DEPTH_BYTES // size, lanes)
     fits = _fits_unpacked(problem, machine)
     streams = not fits and _is_streamed(problem, machine) and _is_readable_b(problem, lanes)

@@ -55,6 +55,11 @@ class Dot:
         return 32 // self.count
 
     @property
+    def registers(self) -> int:
+        """How many registers it reaches: where it is of 256 bits, those of AVX alone."""
+        return 16 if self.lanes == 8 else 32
+
+    @property
     def sums(self) -> str:
         """The type of a vector of sums."""
         return f"vector<{self.lanes}x{self.accumulator}>"
