@@ -116,8 +116,10 @@ def _read_body(op: Any) -> Product | None:
     output = op.operands[len(op.operands) - 1]
     body = op.regions[0].blocks[0]
     *arguments, total = body.arguments
-    (yielded,) = list(body.operations)[-1].operation.operands
-    added = _other_operand(yielded, "arith.addi", total)
+    yielded = list(list(body.operations)[-1].operation.operands)
+    if len(yielded) != 1:
+        return None
+    added = _other_operand(yielded[0], "arith.addi", total)
     product = None if added is None else _owner(added, body, "arith.muli")
     if product is None or dims[-1] is None:
         return None
