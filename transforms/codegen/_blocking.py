@@ -158,8 +158,15 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
         registers = min(registers, problem.dot.registers)
     tile = _choose_tile(rows, columns, lanes, registers)
     depth_block = _even_block(depth, _DEPTH_BYTES // size, lanes)
+    if problem.is_undivided:
+        depth_block = _up(max(depth or 0, 1), lanes)
     fits = _fits_unpacked(problem, machine)
-    streams = not fits and _is_streamed(problem, machine) and _is_readable_b(problem, lanes)
+    streams = (
+        not problem.is_undivided
+        and not fits
+        and _is_streamed(problem, machine)
+        and _is_readable_b(problem, lanes)
+    )
     if streams:
         # B is read once or twice, from far away: a few of its rows at a time, side by side.
         depth_block = 8 if rows == 1 else 16

@@ -11,6 +11,7 @@ from ._blocking import Plan
 from ._conversion import ConvertedMemory
 from ._corrections import Corrections
 from ._epilogue import Epilogue, Finisher
+from ._finishing import finish_tile
 from ._inner_products import write_inner_products
 from ._memory import Memory, Strided
 from ._micro_kernel import Finish, multiply, scatter_tile, store_tile
@@ -53,6 +54,10 @@ def contraction_function(
         [f"%{role}: {given[role].type}" for role in order]
         + [f"%zero_point_{role}: i32" for role in order if role in plan.problem.zero_points]
         + [f"%E{number}: {argument.type}" for number, argument in enumerate(others)]
+        + [
+            f"%S{number}: {type_}"
+            for number, type_ in enumerate(epilogue.scalars if epilogue is not None else ())
+        ]
     )
     text = f"func.func private @{name}({signature}) {{\n{w.text()}\nreturn\n}}"
     dot = plan.problem.dot
@@ -131,7 +136,8 @@ class _Nest:
         self._packed_a = self._scratch(plan.pack_a != "none", w.mul(count_a, plan.strip_a))
         self._packed_b = self._scratch(plan.pack_b != "none", w.mul(count_b, plan.strip_b))
         self._buffer = self._scratch(
-            not plan.pieces_c and not plan.is_inner,
+            not plan.is_inner
+            and (not plan.pieces_c or (self._finisher is not None and self._finisher.is_long)),
             plan.tile.rows * plan.tile.columns,
             plan.problem.element,
         )
@@ -220,7 +226,7 @@ class _Nest:
         adds: str | bool = not plan.problem.overwrites
         if not adds and not self._one_depth_block:
             adds = w.compare("ne", depth, 0)
-        if self._buffer is not None:
+        if self._buffer is not None and not plan.pieces_c:
             limits = self._rows, self._columns
             scatter_tile(w, plan, c, self._buffer, values, (row, column), limits, adds)
             return
@@ -259,6 +265,10 @@ class _Nest:
 
         def store(rows: Index | None, columns: Index | None) -> None:
             finisher = self._finisher if finishes else None
+            if finisher is not None and finisher.is_long and self._buffer is not None:
+                at, limits = (row, column), (rows, columns)
+                finish_tile(w, plan, c, self._buffer, values, at, limits, adds, finisher)
+                return
             finish: Finish | None = None
             if finisher is not None:
                 finish = lambda value, at, vector: finisher(  # noqa: E731

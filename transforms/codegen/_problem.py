@@ -116,6 +116,8 @@ class Problem:
         converted: the operands whose elements are of another type in memory.
         zero_points: the operands from whose elements a number is subtracted; with a dot product
             alone.
+        is_undivided: whether the whole depth is one block: what is written is not of the type of
+            the sums.
     """
 
     element: str
@@ -128,6 +130,7 @@ class Problem:
     dot: Dot | None = None
     converted: frozenset[Operand] = frozenset()
     zero_points: frozenset[Operand] = frozenset()
+    is_undivided: bool = False
 
     @property
     def packed(self) -> str:

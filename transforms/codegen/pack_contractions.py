@@ -21,6 +21,7 @@ in registers, and the result goes where the op would have put it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from linalg_ext.bindings import func, ir
@@ -40,6 +41,9 @@ NAME = "linalg-ext-pack-contractions"
 
 PLAN = "linalg_ext.plan"
 """The attribute of a function that holds its plan as a table."""
+
+_MOST_WORDS = 1 << 14
+"""A depth of more words than this is divided: a strip of A would not stay in L2."""
 
 LEAST_PRODUCTS = 512
 """A contraction of fewer products than this is done before a nest has begun."""
@@ -150,10 +154,15 @@ def _planned(
     problem = _problem(product, arguments, overwrites=zeros is not None)
     if isinstance(problem, str):
         return problem
+    if arguments[2].element != problem.element:
+        problem = replace(problem, is_undivided=True)
     return plan_of_types(product, problem, arguments, machine)
 
 
 def _can_finish(plan: Plan, found: FoundEpilogue) -> bool:
+    words = plan.problem.words
+    if plan.problem.is_undivided and (words is None or words > _MOST_WORDS):
+        return False
     return plan.pieces_c > 0 and fits(plan.problem, found.epilogue, plan.tile.lanes)
 
 
