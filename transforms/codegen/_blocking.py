@@ -150,7 +150,7 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
     """The plan of a contraction on a machine."""
     size = problem.element_bytes
     lanes = machine.vector_bytes // size if problem.dot is None else problem.dot.lanes
-    if problem.dot is None and _is_inner(problem, lanes):
+    if problem.dot is None and not problem.computed and _is_inner(problem, lanes):
         return _inner_plan(problem, lanes)
     rows, columns, depth = problem.rows.size, problem.columns.size, problem.words
     registers = machine.vector_registers
@@ -281,14 +281,14 @@ def _is_one(size: int | None, tile: int) -> bool:
 
 def _is_readable_a(problem: Problem) -> bool:
     """Whether the micro-kernel may read A where it lies: its offsets are cheap to know."""
-    if problem.dot is not None:
+    if problem.dot is not None or "A" in problem.computed:
         return False
     return all(len(group.segments("A")) <= 1 for group in (problem.rows, problem.depth))
 
 
 def _is_readable_b(problem: Problem, lanes: int) -> bool:
     """Whether the micro-kernel may read B where it lies: in whole vectors."""
-    if problem.dot is not None:
+    if problem.dot is not None or "B" in problem.computed:
         return False
     is_in_vectors = problem.columns.pieces("B", lanes) == 1 and bool(problem.columns.dimensions)
     return is_in_vectors and len(problem.depth.segments("B")) <= 1

@@ -4,6 +4,7 @@
     bf16, bf16 -> f32            dot products of words of two, where the machine has them
     s8, u8, s16 -> i32           dot products of words of four or of two, likewise; zero points too
     whatever else is cast        converted while it is packed, then as its result
+    computed, and floats then    likewise, by a prologue
 
 Operands that are read once, a matrix times a vector, are converted where they lie.
 """
@@ -20,6 +21,7 @@ from ._dot_products import choose_dot
 from ._machine import Machine
 from ._problem import Operand, Problem
 from ._products import Factor, Product
+from ._prologue import with_readable_prologues
 
 
 def plan_of_types(
@@ -41,6 +43,19 @@ def plan_of_types(
         problem,
         converted=frozenset(operand for operand, factor in operands if factor.cast is not None),
     )
+    prologues = {
+        operand: factor.prologue for operand, factor in operands if factor.prologue is not None
+    }
+    if prologues:
+        if has_zero_points:
+            return "zero points beside what is computed otherwise"
+        computed = replace(
+            converted,
+            converted=converted.converted | frozenset(prologues),
+            computed=frozenset(prologues),
+        )
+        plan = with_readable_prologues(make_plan(computed, machine), prologues)
+        return _read_as([problem.element] * 2, product, arguments), plan
     plan = make_plan(converted, machine)
     dot = choose_dot(machine.dots, a.sign, b.sign, problem.element)
     if dot is not None and (has_zero_points or not plan.is_inner):
@@ -63,7 +78,7 @@ def _read_as(
             cast=cast_between(factor.source, element, unsigned=factor.is_unsigned),
             read_as=element,
         )
-        if factor.source != element
+        if factor.source != element and factor.prologue is None
         else argument
         for argument, factor, element in zip(inputs, product.factors, elements, strict=True)
     ]

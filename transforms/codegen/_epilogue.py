@@ -18,27 +18,12 @@ from ._argument import Argument, argument_of
 from ._fills import comes_of, leaves_alone, producer, root
 from ._memory import Strided
 from ._problem import Dimension, Group, Problem
-from ._scalar_steps import Steps, read_steps, scalars_of, write_steps
+from ._scalar_steps import Elementwise, read_steps, scalars_of, write_steps
 from ._writer import Index, Writer
 
 _MOVABLE = ("arith.constant", "memref.alloc", "memref.get_global")
 
 _MOST_PIECES = 3
-
-
-@dataclass(frozen=True)
-class Epilogue:
-    """What is done to each element of C.
-
-    Attributes:
-        arguments: the other operands that it reads.
-        scalars: the types of the scalars that it reads, after them.
-        steps: what is computed of an element of C (0), those of the operands, and the scalars.
-    """
-
-    arguments: tuple[Argument, ...]
-    scalars: tuple[str, ...]
-    steps: Steps
 
 
 @dataclass(frozen=True)
@@ -52,7 +37,7 @@ class FoundEpilogue:
         values: the other operands, and the scalars.
     """
 
-    epilogue: Epilogue
+    epilogue: Elementwise
     op: Any
     destination: Any
     values: tuple[Any, ...]
@@ -114,7 +99,7 @@ def find_epilogue(op: Any, dims: Sequence[str], zeros: Any) -> FoundEpilogue | N
     if any(type_ == "index" for type_ in types):
         return None
     return FoundEpilogue(
-        Epilogue(tuple(arguments), types, steps), after, destination, (*values, *scalars)
+        Elementwise(tuple(arguments), types, steps), after, destination, (*values, *scalars)
     )
 
 
@@ -171,35 +156,38 @@ def _extra(value: Any, map_: Any, names: Mapping[int, str]) -> Argument | None:
 
 
 class Finisher:
-    """Writes an epilogue for the vectors of a tile."""
+    """Writes what is computed of an operand for its vectors."""
 
     def __init__(
         self,
         w: Writer,
-        problem: Problem,
-        epilogue: Epilogue,
+        groups: tuple[Group, Group],
+        body: Elementwise,
         operands: Sequence[Strided],
         lanes: int,
+        scalars: str = "S",
     ) -> None:
         """
         Args:
             w: where the code is written.
-            problem: the contraction.
-            epilogue: what is done.
+            groups: the dimensions across the vectors of the operand, and those along them.
+            body: what is computed.
             operands: the other operands, each in the place of C.
             lanes: of a vector.
+            scalars: the names of the scalars, which are numbered.
         """
         self._w = w
-        self._epilogue = epilogue
+        self._body = body
         self._operands = tuple(operands)
         self._lanes = lanes
-        self._rows = [_seen(problem.rows, each) for each in epilogue.arguments]
-        self._columns = [_seen(problem.columns, each) for each in epilogue.arguments]
+        self._scalars = scalars
+        self._rows = [_seen(groups[0], each) for each in body.arguments]
+        self._columns = [_seen(groups[1], each) for each in body.arguments]
 
     @property
     def is_long(self) -> bool:
         """Whether it is much code for each vector."""
-        return self._epilogue.steps.is_long
+        return self._body.steps.is_long
 
     def moved(self, dimension: str, index: Index) -> Finisher:
         """The same at an index of a batch dimension."""
@@ -207,7 +195,7 @@ class Finisher:
         moved.__dict__.update(self.__dict__)
         moved._operands = tuple(
             operand.moved(dimension, index) if dimension in argument.dimensions else operand
-            for operand, argument in zip(self._operands, self._epilogue.arguments, strict=True)
+            for operand, argument in zip(self._operands, self._body.arguments, strict=True)
         )
         return moved
 
@@ -218,10 +206,10 @@ class Finisher:
         for number, operand in enumerate(self._operands):
             offset = operand.offset(self._rows[number], row)
             values.append(self._loaded(operand, self._columns[number], offset, column, limit))
-        for number, type_ in enumerate(self._epilogue.scalars):
+        for number, type_ in enumerate(self._body.scalars):
             vector = f"vector<{self._lanes}x{type_}>"
-            values.append(w.op(f"vector.broadcast %S{number} : {type_} to {vector}"))
-        return write_steps(w, self._epilogue.steps, values, self._lanes)
+            values.append(w.op(f"vector.broadcast %{self._scalars}{number} : {type_} to {vector}"))
+        return write_steps(w, self._body.steps, values, self._lanes)
 
     def _loaded(
         self, operand: Strided, columns: Group, offset: Index, column: Index, limit: Index | None
@@ -234,14 +222,16 @@ class Finisher:
         return operand.load_pieces(operand.pieces(columns, column, count, limit), offset)
 
 
-def fits(problem: Problem, epilogue: Epilogue, lanes: int) -> bool:
+def fits(problem: Problem, epilogue: Elementwise, lanes: int) -> bool:
     """Whether the other operands can be read in vectors, or are the same for all columns."""
-    for argument in epilogue.arguments:
-        columns = _seen(problem.columns, argument)
-        is_constant = all(segment.stride == 0 for segment in columns.segments("C"))
-        if not is_constant and not 0 < columns.pieces("C", lanes) <= _MOST_PIECES:
-            return False
-    return True
+    return all(seen_in_vectors(problem.columns, each, lanes) for each in epilogue.arguments)
+
+
+def seen_in_vectors(group: Group, argument: Argument, lanes: int) -> bool:
+    """Whether another operand can be read in vectors along a group, or is the same all along it."""
+    seen = _seen(group, argument)
+    is_constant = all(segment.stride == 0 for segment in seen.segments("C"))
+    return is_constant or 0 < seen.pieces("C", lanes) <= _MOST_PIECES
 
 
 def _seen(group: Group, argument: Argument) -> Group:

@@ -10,13 +10,15 @@ from ._argument import Argument
 from ._blocking import Plan
 from ._conversion import ConvertedMemory
 from ._corrections import Corrections
-from ._epilogue import Epilogue, Finisher
+from ._epilogue import Finisher
 from ._finishing import finish_tile
 from ._inner_products import write_inner_products
 from ._memory import Memory, Strided
 from ._micro_kernel import Finish, multiply, scatter_tile, store_tile
 from ._packing import divides, pack_a, pack_b, within
 from ._problem import Group, Operand
+from ._prologue import Prologue
+from ._scalar_steps import Elementwise
 from ._word_packing import pack_words_of_a, pack_words_of_b
 from ._writer import Index, Writer
 
@@ -24,8 +26,16 @@ Reader = Callable[[str], list[str]]
 """Loads what the micro-kernel needs at a step of the depth."""
 
 
+Pack = Callable[..., None]
+"""Packs strips of an operand."""
+
+
 def contraction_function(
-    name: str, plan: Plan, arguments: Sequence[Argument], epilogue: Epilogue | None = None
+    name: str,
+    plan: Plan,
+    arguments: Sequence[Argument],
+    epilogue: Elementwise | None = None,
+    prologues: Sequence[Elementwise | None] = (None, None),
 ) -> str:
     """A function that does a contraction, as text.
 
@@ -35,25 +45,40 @@ def contraction_function(
         arguments: the operands of the op: its two inputs and its output. After them the function
             takes the zero points that there are.
         epilogue: what is done to the result, whose operands are the last arguments.
+        prologues: what is done to each input, whose operands come before those.
     """
     w = Writer()
     order: tuple[Operand, ...] = ("B", "A", "C") if plan.problem.swapped else ("A", "B", "C")
     given = dict(zip(order, arguments, strict=True))
     sizes: dict[str, Index] = {}
     operands = {role: _operand(w, role, role, given[role], sizes, plan) for role in order}
-    others = epilogue.arguments if epilogue is not None else ()
+    given_after = epilogue.arguments if epilogue is not None else ()
     extras = [
         _operand(w, f"E{number}", "C", argument, sizes, plan)
-        for number, argument in enumerate(others)
+        for number, argument in enumerate(given_after)
     ]
     finisher = None
     if epilogue is not None:
-        finisher = Finisher(w, plan.problem, epilogue, extras, plan.tile.lanes)
-    _Nest(w, plan, operands, sizes, finisher).write()
+        groups = plan.problem.rows, plan.problem.columns
+        finisher = Finisher(w, groups, epilogue, extras, plan.tile.lanes)
+    packers, scales = {}, []
+    for role, body in zip(order, prologues, strict=False):
+        if body is None:
+            continue
+        named = [f"{role}P{number}" for number in range(len(body.arguments))]
+        scales += [f"%{one}: {each.type}" for one, each in zip(named, body.arguments, strict=True)]
+        scales += [f"%{role}S{number}: {type_}" for number, type_ in enumerate(body.scalars)]
+        others = [
+            _operand(w, one, "C", each, sizes, plan)
+            for one, each in zip(named, body.arguments, strict=True)
+        ]
+        packers[role] = Prologue(w, plan, role, body, others)
+    _Nest(w, plan, operands, sizes, finisher, packers).write()
     signature = ", ".join(
         [f"%{role}: {given[role].type}" for role in order]
         + [f"%zero_point_{role}: i32" for role in order if role in plan.problem.zero_points]
-        + [f"%E{number}: {argument.type}" for number, argument in enumerate(others)]
+        + scales
+        + [f"%E{number}: {argument.type}" for number, argument in enumerate(given_after)]
         + [
             f"%S{number}: {type_}"
             for number, type_ in enumerate(epilogue.scalars if epilogue is not None else ())
@@ -105,12 +130,14 @@ class _Nest:
         operands: Mapping[Operand, Strided],
         sizes: Mapping[str, Index],
         finisher: Finisher | None,
+        prologues: Mapping[Operand, Prologue],
     ) -> None:
         self._w = w
         self._plan = plan
         self._operands = operands
         self._sizes = sizes
         self._finisher = finisher
+        self._prologues = dict(prologues)
         problem = plan.problem
         self._rows, self._columns, self._depth = (
             self._size(group) for group in (problem.rows, problem.columns, problem.depth)
@@ -148,6 +175,8 @@ class _Nest:
                 a, b, c = (operand.moved(dimension.name, at) for operand in (a, b, c))
                 if self._finisher is not None:
                     self._finisher = self._finisher.moved(dimension.name, at)
+                for role, prologue in self._prologues.items():
+                    self._prologues[role] = prologue.moved(dimension.name, at)
             if plan.is_inner:
                 sizes = self._rows, self._columns, self._depth
                 write_inner_products(w, plan, a, b, c, sizes)
@@ -192,14 +221,18 @@ class _Nest:
     def _pack_b(
         self, b: Strided, packed: Memory, first: Index, depth: Index, extent: Index, strips: Index
     ) -> None:
-        pack = pack_b if self._corrections is None else partial(pack_words_of_b, self._corrections)
+        pack: Pack = self._prologues.get("B", pack_b)
+        if self._corrections is not None:
+            pack = partial(pack_words_of_b, self._corrections)
         pack(self._w, self._plan, b, packed, first, depth, extent, strips,
              self._columns, self._whole_depth)  # fmt: skip
 
     def _pack_a(
         self, a: Strided, packed: Memory, first: Index, depth: Index, extent: Index, strips: Index
     ) -> None:
-        pack = pack_a if self._corrections is None else partial(pack_words_of_a, self._corrections)
+        pack: Pack = self._prologues.get("A", pack_a)
+        if self._corrections is not None:
+            pack = partial(pack_words_of_a, self._corrections)
         pack(self._w, self._plan, a, packed, first, depth, extent, strips,
              self._rows, self._whole_depth)  # fmt: skip
 

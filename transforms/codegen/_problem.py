@@ -118,6 +118,7 @@ class Problem:
             alone.
         is_undivided: whether the whole depth is one block: what is written is not of the type of
             the sums.
+        computed: the operands whose elements are computed while they are packed.
     """
 
     element: str
@@ -131,6 +132,7 @@ class Problem:
     converted: frozenset[Operand] = frozenset()
     zero_points: frozenset[Operand] = frozenset()
     is_undivided: bool = False
+    computed: frozenset[Operand] = frozenset()
 
     @property
     def packed(self) -> str:

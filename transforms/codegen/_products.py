@@ -15,8 +15,10 @@ from linalg_ext.errors import RecognitionError
 from linalg_ext.structured.contractions import contraction_of
 from linalg_ext.structured.recognition import recognize
 
+from ._argument import Argument, argument_of
 from ._conversion import cast_between
 from ._fills import producer
+from ._scalar_steps import Elementwise, needed_for, read_steps, scalars_of
 
 SUMS = ("f32", "f64", "i32", "i64")
 """The types that are summed in."""
@@ -32,6 +34,8 @@ class Factor:
         source: the type of its elements.
         cast: the op that makes elements of C's type of them; None where they are of it.
         zero_point: the integer of C's type that is subtracted then, if there is one.
+        prologue: what is computed of its elements instead, if it is more than that.
+        others: the other operands of that, and its scalars.
     """
 
     value: Any
@@ -39,6 +43,8 @@ class Factor:
     source: str
     cast: str | None = None
     zero_point: Any = None
+    prologue: Elementwise | None = None
+    others: tuple[Any, ...] = ()
 
     @property
     def is_unsigned(self) -> bool:
@@ -80,10 +86,9 @@ def read_product(op: Any) -> Product | str:
     output = op.operands[len(op.operands) - 1]
     target = str(output.type.element_type)
     elements = [str(value.type.element_type) for value in op.operands if _is_buffer(value)]
-    if target not in SUMS or any(
-        each != target and cast_between(each, target) is None for each in elements
-    ):
-        return f"element types {', '.join(sorted(set(elements)))}"
+    unfit = f"element types {', '.join(sorted(set(elements)))}"
+    if target not in SUMS:
+        return unfit
     try:
         recognized = recognize(op)
     except RecognitionError as error:
@@ -95,6 +100,8 @@ def read_product(op: Any) -> Product | str:
     casts = [
         cast_between(element, target, unsigned=contraction.unsigned) for element in elements[:2]
     ]
+    if any(each != target and cast_between(each, target) is None for each in elements):
+        return unfit
     a, b, _ = op.operands
     return Product(
         (
@@ -108,7 +115,7 @@ def read_product(op: Any) -> Product | str:
 
 
 def _read_body(op: Any) -> Product | None:
-    """A generic on integers whose operands differ in sign or have zero points."""
+    """A generic whose operands differ in sign, have zero points, or are computed otherwise."""
     if op.name != "linalg.generic":
         return None
     maps = [ir.AffineMapAttr(one).value for one in ir.ArrayAttr(op.attributes["indexing_maps"])]
@@ -119,18 +126,26 @@ def _read_body(op: Any) -> Product | None:
     yielded = list(list(body.operations)[-1].operation.operands)
     if len(yielded) != 1:
         return None
-    added = _other_operand(yielded[0], "arith.addi", total)
-    product = None if added is None else _owner(added, body, "arith.muli")
+    kind = "f" if str(total.type).startswith("f") else "i"
+    added = _other_operand(yielded[0], f"arith.add{kind}", total)
+    product = None if added is None else _owner(added, body, f"arith.mul{kind}")
     if product is None or dims[-1] is None:
         return None
     factors: list[Factor] = []
     for value in product.operands:
         factor = _factor(value, body, arguments, list(op.operands), dims)
+        factor = factor or _computed(op, value, arguments, dims)
         if factor is None:
             return None
         factors.append(factor)
     if len(factors) != 2 or _uses(total) != 1:
         return None
+    if any(factor.prologue is not None for factor in factors):
+        # Zero points are for dot products, which multiply elements as they are.
+        factors = [
+            factor if factor.zero_point is None else _computed(op, value, arguments, dims) or factor
+            for factor, value in zip(factors, product.operands, strict=True)
+        ]
     names = tuple(f"d{number}" for number in range(maps[0].n_dims))
     return Product((factors[0], factors[1]), output, dims[-1], names)
 
@@ -160,6 +175,59 @@ def _factor(
     if axes is None or not _is_buffer(operand):
         return None
     return Factor(operand, axes, str(operand.type.element_type), name, zero_point)
+
+
+def _computed(
+    op: Any, value: Any, arguments: Sequence[Any], dims: Sequence[tuple[str, ...] | None]
+) -> Factor | None:
+    """A factor that is computed of elements of one operand, and of others at its place."""
+    used = {each for inner in needed_for(value) for each in inner.operands}
+    read = [
+        (operand, axes, inside)
+        for operand, axes, inside in zip(op.operands, dims, arguments, strict=False)
+        if inside in used and _is_buffer(operand)
+    ]
+    if not read or any(axes is None for _, axes, _ in read):
+        return None
+    first = max(read, key=lambda each: len(each[1] or ()))
+    others = [each for each in read if each is not first]
+    buffer, place, argument = first
+    scalars = [scalar for scalar in scalars_of(op) if _is_used(scalar, op, used)]
+    known: dict[Any, int] = {argument: 0}
+    given: list[Argument] = []
+    for operand, axes, inside in others:
+        found = argument_of(operand, axes or ())
+        if isinstance(found, str) or not set(axes or ()) <= set(place or ()):
+            return None
+        given.append(found)
+        known[inside] = len(given)
+    for number, scalar in enumerate(scalars, start=1 + len(given)):
+        known[scalar] = number
+        known |= {
+            inside: number
+            for operand, inside in zip(op.operands, arguments, strict=False)
+            if operand == scalar
+        }
+    types = tuple(str(scalar.type) for scalar in scalars)
+    steps = read_steps(op, known, 1 + len(given) + len(scalars), value)
+    if steps is None or "index" in types:
+        return None
+    return Factor(
+        buffer,
+        place or (),
+        str(buffer.type.element_type),
+        prologue=Elementwise(tuple(given), types, steps),
+        others=(*(operand for operand, _, _ in others), *scalars),
+    )
+
+
+def _is_used(scalar: Any, op: Any, used: set[Any]) -> bool:
+    inner = op.regions[0].blocks[0].arguments
+    return scalar in used or any(
+        inside in used
+        for operand, inside in zip(op.operands, inner, strict=True)
+        if operand == scalar
+    )
 
 
 def _scalar(value: Any, body: Any, arguments: Sequence[Any], operands: Sequence[Any]) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 
+from ._argument import Argument
 from ._fills import comes_of, producer
 from ._nests import unfit
 from ._writer import Writer
@@ -61,6 +62,21 @@ class Steps:
         return is_expanded or len(self.steps) > _FEW_STEPS
 
 
+@dataclass(frozen=True)
+class Elementwise:
+    """What is computed of each element of an operand.
+
+    Attributes:
+        arguments: the other operands that it reads.
+        scalars: the types of the scalars that it reads, after them.
+        steps: what is computed of an element (0), those of the others, and the scalars.
+    """
+
+    arguments: tuple[Argument, ...]
+    scalars: tuple[str, ...]
+    steps: Steps
+
+
 def scalars_of(op: Any) -> list[Any]:
     """The scalars from outside that a body uses, but for constants: operands first."""
     body = op.regions[0].blocks[0]
@@ -74,24 +90,25 @@ def scalars_of(op: Any) -> list[Any]:
     return found
 
 
-def read_steps(op: Any, known: Mapping[Any, int], first: int) -> Steps | None:
+def read_steps(op: Any, known: Mapping[Any, int], first: int, wanted: Any = None) -> Steps | None:
     """The body of an op with one result; None where it has something that vectors cannot do.
 
     Args:
         op: a `linalg.generic`.
         known: the position of each argument of the body, and of each scalar from outside.
         first: the position of the first step.
+        wanted: the value that is computed; what is yielded by default.
     """
     positions: dict[Any, int | str] = dict(known)
     steps: list[Step] = []
-    for inner in (each.operation for each in op.regions[0].blocks[0].operations):
-        operands = [positions.get(value, _constant(value)) for value in inner.operands]
-        if inner.name == "linalg.yield":
-            if len(operands) != 1 or not isinstance(operands[0], int):
-                return None
-            return Steps(tuple(steps), operands[0])
-        if inner.name == "arith.constant":
+    *body, end = (each.operation for each in op.regions[0].blocks[0].operations)
+    if wanted is None:
+        (wanted,) = end.operands if len(end.operands) == 1 else [None]
+    needed = needed_for(wanted)
+    for inner in body:
+        if inner.name == "arith.constant" or inner not in needed:
             continue
+        operands = [positions.get(value, _constant(value)) for value in inner.operands]
         given = tuple(operand for operand in operands if operand is not None)
         is_vectorizable = unfit(inner) is None and inner.name not in _NOT_ON_VECTORS
         if len(inner.results) != 1 or not is_vectorizable or len(given) < len(operands):
@@ -102,7 +119,21 @@ def read_steps(op: Any, known: Mapping[Any, int], first: int) -> Steps | None:
         types = tuple(str(value.type) for value in inner.operands)
         steps.append(Step(inner.name, attributes, given, types, str(inner.results[0].type)))
         positions[inner.results[0]] = first + len(steps) - 1
-    return None
+    result = positions.get(wanted)
+    return Steps(tuple(steps), result) if isinstance(result, int) else None
+
+
+def needed_for(value: Any) -> set[Any]:
+    """The ops of a body that a value is computed by."""
+    found: set[Any] = set()
+    pending = [producer(value)]
+    block = None if pending[0] is None else pending[0].block
+    while pending:
+        op = pending.pop()
+        if op is not None and op.block == block and op not in found:
+            found.add(op)
+            pending += [producer(operand) for operand in op.operands]
+    return found
 
 
 def write_steps(w: Writer, steps: Steps, given: Sequence[str], lanes: int) -> str:

@@ -30,12 +30,13 @@ from linalg_ext.rewriting import Report, module_pass
 from ._argument import Argument, argument_of
 from ._blocking import Plan
 from ._element_types import plan_of_types
-from ._epilogue import Epilogue, FoundEpilogue, find_epilogue, fits, move_before
+from ._epilogue import FoundEpilogue, find_epilogue, fits, move_before
 from ._fills import preceding_zeros, root
 from ._machine import Machine, this_machine
 from ._nest import contraction_function
 from ._problem import Dimension, Operand, Problem, classify
 from ._products import Product, read_product
+from ._scalar_steps import Elementwise
 
 NAME = "linalg-ext-pack-contractions"
 
@@ -74,7 +75,7 @@ def _structured_ops(module: ir.Operation) -> list[Any]:
         if (
             op.name.startswith("linalg.")
             and not len(op.results)
-            and [isinstance(value.type, ir.ShapedType) for value in op.operands].count(True) == 3
+            and _may_contract(op)
             and all(
                 isinstance(value.type, ir.MemRefType)
                 for value in op.operands
@@ -88,6 +89,14 @@ def _structured_ops(module: ir.Operation) -> list[Any]:
     return found
 
 
+def _may_contract(op: Any) -> bool:
+    """Whether an op has the operands of a product, and of what is computed of them if it sums."""
+    count = sum(isinstance(value.type, ir.ShapedType) for value in op.operands)
+    if count > 3 and "iterator_types" in op.attributes:
+        return "reduction" in str(op.attributes["iterator_types"])
+    return count == 3
+
+
 def _rewrite(op: Any, functions: _Functions, pending: list[Any]) -> str | None:
     """Replace an op; None, or the reason why it stays. What is erased with it pends no more."""
     if not functions.machine.has_fma:
@@ -96,7 +105,8 @@ def _rewrite(op: Any, functions: _Functions, pending: list[Any]) -> str | None:
     if isinstance(product, str):
         return product
     factors = product.factors
-    if any(root(factor.value) == root(product.output) for factor in factors):
+    read = [value for factor in factors for value in (factor.value, *factor.others)]
+    if any(root(value) == root(product.output) for value in read):
         return "the output is an input"
     zeros = preceding_zeros(op)
     found = find_epilogue(op, product.c, zeros) if zeros is not None else None
@@ -109,14 +119,18 @@ def _rewrite(op: Any, functions: _Functions, pending: list[Any]) -> str | None:
     arguments, plan = made
     if _is_small(plan.problem):
         return "it is small"
-    name = functions.named(plan, arguments, found.epilogue if found is not None else None)
+    prologues = [factor.prologue for factor in factors]
+    name = functions.named(
+        plan, arguments, found.epilogue if found is not None else None, prologues
+    )
     operands = [factor.value for factor in factors]
-    zero_points = [factor.zero_point for factor in factors if factor.zero_point is not None]
+    others = [factor.zero_point for factor in factors if factor.zero_point is not None]
+    others += [value for factor in factors for value in factor.others]
     if found is not None:
         move_before(found, op)
-        operands += [found.destination, *zero_points, *found.values]
+        operands += [found.destination, *others, *found.values]
     else:
-        operands += [product.output, *zero_points]
+        operands += [product.output, *others]
     with op.location, ir.InsertionPoint(op):
         func.CallOp([], ir.FlatSymbolRefAttr.get(name), operands)
     if zeros is not None:
@@ -203,18 +217,36 @@ class _Functions:
         self._names: dict[tuple[object, ...], str] = {}
         self._taken = _symbols(module)
 
-    def named(self, plan: Plan, arguments: Sequence[Argument], epilogue: Epilogue | None) -> str:
+    def named(
+        self,
+        plan: Plan,
+        arguments: Sequence[Argument],
+        epilogue: Elementwise | None,
+        prologues: Sequence[Elementwise | None],
+    ) -> str:
         """The name of the function for a contraction and its epilogue."""
-        key = plan.problem.swapped, plan.problem.overwrites, tuple(arguments), epilogue
+        problem = plan.problem
+        key = (
+            (problem.swapped, problem.overwrites, problem.dot, problem.zero_points),
+            tuple(arguments),
+            epilogue,
+            tuple(prologues),
+        )
         if key not in self._names:
-            self._names[key] = self._write(plan, arguments, epilogue)
+            self._names[key] = self._write(plan, arguments, epilogue, prologues)
         return self._names[key]
 
-    def _write(self, plan: Plan, arguments: Sequence[Argument], epilogue: Epilogue | None) -> str:
+    def _write(
+        self,
+        plan: Plan,
+        arguments: Sequence[Argument],
+        epilogue: Elementwise | None,
+        prologues: Sequence[Elementwise | None],
+    ) -> str:
         number = len(self._names)
         while (name := f"linalg_ext_contraction_{number}") in self._taken:
             number += 1
-        parsed = ir.Module.parse(contraction_function(name, plan, arguments, epilogue))
+        parsed = ir.Module.parse(contraction_function(name, plan, arguments, epilogue, prologues))
         function, *declarations = parsed.body.operations
         function.attributes[PLAN] = ir.StringAttr.get(repr(plan))
         head = ir.InsertionPoint.at_block_begin(self._module.regions[0].blocks[0])
