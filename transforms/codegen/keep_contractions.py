@@ -59,7 +59,7 @@ from ._scalar_steps import read_steps, scalars_of
 NAME = "linalg-ext-keep-contractions"
 
 
-@module_pass(NAME)
+@module_pass(NAME, on="linalg.generic")
 def keep_contractions(module: ir.Operation) -> Report:
     """Name the contractions of floats that an element-wise producer would be fused into."""
     report = Report(NAME)
