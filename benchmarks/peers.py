@@ -53,7 +53,13 @@ def _numpy(function: Function, arrays: Sequence[Array]) -> Work:
 def _torch(function: Function, arrays: Sequence[Array]) -> Work:
     import torch
 
-    tensors = [torch.from_numpy(array) for array in arrays]
+    tensors = [
+        # PyTorch does not know NumPy's bfloat16, which is not NumPy's own.
+        torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+        if array.dtype.name == "bfloat16"
+        else torch.from_numpy(array)
+        for array in arrays
+    ]
 
     def run() -> object:
         with torch.inference_mode():

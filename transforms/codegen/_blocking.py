@@ -111,12 +111,17 @@ class Plan:
     def fetches_c(self) -> bool:
         """Whether the lines of C are asked for before a tile of it is computed."""
         # Of whole lines one after the other, the machine itself does that better.
-        depth = self.problem.depth.size
+        depth = self.problem.words
         return self.pieces_c > 0 and (depth is None or depth > self.depth_block)
 
     @property
     def strip_a(self) -> int:
         """Elements of a packed strip of A: `tile.rows` rows."""
+        return self.end_a + (self.tile.rows if "B" in self.problem.zero_points else 0)
+
+    @property
+    def end_a(self) -> int:
+        """Where a packed strip of A ends, and what its rows add to dot products begins."""
         # A vector that is stored may reach beyond the end of its strip.
         return self.tile.rows * self.stride_a + self.tile.lanes
 
@@ -130,6 +135,11 @@ class Plan:
     @property
     def strip_b(self) -> int:
         """Elements of a packed strip of B: `tile.columns` columns."""
+        return self.end_b + (self.tile.columns if self.problem.corrects_columns else 0)
+
+    @property
+    def end_b(self) -> int:
+        """Where a packed strip of B ends, and what its columns add to dot products begins."""
         return self.tile.columns * self.depth_block
 
     @property
@@ -173,6 +183,7 @@ class Plan:
         scratch = (self.scratch_a + self.scratch_b + self.scratch_c) * problem.element_bytes / 1024
         rows = [
             ("inner products" if self.is_inner else "packed contraction", problem.element),
+            *([("products", problem.dot.function)] if problem.dot is not None else []),
             *((name, text) for name, text in named if text),
             ("tile", f"{tile.rows} x {tile.columns} sums of vectors of {tile.lanes}"
                      if self.is_inner else f"{tile.rows} x {tile.vectors} vectors of {tile.lanes}"),
@@ -190,14 +201,24 @@ class Plan:
 def make_plan(problem: Problem, machine: Machine) -> Plan:
     """The plan of a contraction on a machine."""
     size = problem.element_bytes
-    lanes = machine.vector_bytes // size
-    if _is_inner(problem, lanes):
+    lanes = machine.vector_bytes // size if problem.dot is None else problem.dot.lanes
+    if problem.dot is None and not problem.computed and _is_inner(problem, lanes):
         return _inner_plan(problem, lanes)
-    rows, columns, depth = (g.size for g in (problem.rows, problem.columns, problem.depth))
-    tile = _choose_tile(problem, lanes, machine.vector_registers)
+    rows, columns, depth = problem.rows.size, problem.columns.size, problem.words
+    registers = machine.vector_registers
+    if problem.dot is not None:
+        registers = min(registers, problem.dot.registers)
+    tile = _choose_tile(problem, lanes, registers)
     depth_block = _depth_block(rows, depth, size, lanes, machine)
+    if problem.is_undivided:
+        depth_block = _up(max(depth or 0, 1), lanes)
     fits = _fits_unpacked(problem, machine)
-    streams = not fits and _is_streamed(problem, machine) and _is_readable_b(problem, lanes)
+    streams = (
+        not problem.is_undivided
+        and not fits
+        and _is_streamed(problem, machine)
+        and _is_readable_b(problem, lanes)
+    )
     if streams:
         # B is read once or twice, from far away: a few of its rows at a time, side by side.
         depth_block = 8 if rows == 1 else 16
@@ -209,10 +230,12 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
     column_block = _block(columns, panel_bytes // size // depth_block, tile.columns)
     pack_a, pack_b = _packing_a(problem, tile), _packing_b(problem, lanes)
     # Packing pays by being read again and again.
-    if (fits or streams or _is_one(rows, tile.rows)) and _is_readable_b(problem, lanes):
-        pack_b = "none"
+    is_read_once = streams or _is_one(rows, tile.rows)
+    if (fits or is_read_once) and _is_readable_b(problem, lanes):
+        # Converting pays by being done once, too.
+        pack_b = pack_b if "B" in problem.converted and not is_read_once else "none"
     if (fits or _is_one(columns, tile.columns)) and _is_readable_a(problem):
-        pack_a = "none"
+        pack_a = pack_a if "A" in problem.converted else "none"
     whole = rows is not None and rows <= row_block
     panel = _panel(problem, tile, machine) if whole else None
     if panel is not None:
@@ -230,7 +253,10 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
         _few(problem.columns.pieces("C", lanes)),
         panel=panel,
         by_strips=by_strips,
-        fetches_b=is_far and pack_b == "rows" and (by_strips or panel is not None),
+        fetches_b=is_far
+        and problem.dot is None
+        and pack_b == "rows"
+        and (by_strips or panel is not None),
     )
 
 
@@ -305,8 +331,11 @@ def _few(pieces: int) -> int:
 
 
 def _packing_a(problem: Problem, tile: Tile) -> Packing:
-    if _few(problem.depth.pieces("A", tile.lanes)) and problem.depth.dimensions:
+    if _few(problem.depth.pieces("A", tile.lanes * problem.word)) and problem.depth.dimensions:
         return "rows"
+    if problem.dot is not None or "A" in problem.computed:
+        is_even = len(problem.rows.segments("A")) == 1 and problem.rows.run("A") != 0
+        return "columns" if is_even else "scalar"
     if problem.rows.dimensions and _few(pieces_of_rows(problem, tile, min(tile.rows, tile.lanes))):
         return "columns"
     return "scalar"
@@ -323,7 +352,7 @@ def pieces_of_rows(problem: Problem, tile: Tile, width: int) -> int:
 def _packing_b(problem: Problem, lanes: int) -> Packing:
     if problem.columns.dimensions and _few(problem.columns.pieces("B", lanes)):
         return "rows"
-    if problem.depth.dimensions and _few(problem.depth.pieces("B", lanes)):
+    if problem.depth.dimensions and _few(problem.depth.pieces("B", lanes * problem.word)):
         return "transpose"
     return "scalar"
 
@@ -342,11 +371,15 @@ def _is_one(size: int | None, tile: int) -> bool:
 
 def _is_readable_a(problem: Problem) -> bool:
     """Whether the micro-kernel may read A where it lies: its offsets are cheap to know."""
+    if problem.dot is not None or "A" in problem.computed:
+        return False
     return all(len(group.segments("A")) <= 1 for group in (problem.rows, problem.depth))
 
 
 def _is_readable_b(problem: Problem, lanes: int) -> bool:
     """Whether the micro-kernel may read B where it lies: in whole vectors."""
+    if problem.dot is not None or "B" in problem.computed:
+        return False
     is_in_vectors = problem.columns.pieces("B", lanes) == 1 and bool(problem.columns.dimensions)
     return is_in_vectors and len(problem.depth.segments("B")) <= 1
 
@@ -363,7 +396,7 @@ def _fits_unpacked(problem: Problem, machine: Machine) -> bool:
 
 def _choose_tile(problem: Problem, lanes: int, registers: int) -> Tile:
     """The tile with the least work, what is computed beyond the edges of C included."""
-    rows, columns, depth = (g.size for g in (problem.rows, problem.columns, problem.depth))
+    rows, columns, depth = problem.rows.size, problem.columns.size, problem.words
     best: tuple[float, Tile] | None = None
     for vectors in range(1, 9):
         for height in range(1, registers):

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from linalg_ext.target import Target, current
 
+from ._dot_products import Dot, dots_of
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -17,6 +19,7 @@ class Machine:
         l2_bytes: the second level.
         l3_bytes: the last level, which the cores may share.
         has_fma: whether it multiplies and adds in one instruction; else that would be a call.
+        dots: its instructions for products of narrow elements, those that do most first.
     """
 
     vector_bytes: int
@@ -24,12 +27,20 @@ class Machine:
     l2_bytes: int = 1 << 20
     l3_bytes: int = 16 << 20
     has_fma: bool = True
+    dots: tuple[Dot, ...] = ()
 
     @classmethod
     def of(cls, target: Target) -> Machine:
         """One core of a target."""
         l2, l3 = target.cache(2).size, target.cache(3).size
-        return cls(target.vector_bits // 8, target.vector_registers, l2, l3, target.has_fma)
+        return cls(
+            target.vector_bits // 8,
+            target.vector_registers,
+            l2,
+            l3,
+            target.has_fma,
+            dots_of(target),
+        )
 
 
 def this_machine() -> Machine:

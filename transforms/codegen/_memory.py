@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ._problem import Dimension, Group, Operand, Segment
 from ._writer import Index, Writer
@@ -83,6 +83,23 @@ def zero_vector(writer: Writer, element: str, lanes: int) -> str:
     return writer.constant(f"dense<{zero}>", f"vector<{lanes}x{element}>")
 
 
+def multiply_add(w: Writer, vector: str, left: str, right: str, total: str) -> str:
+    """`total + left * right`, of vectors of a type: rounded once, or modulo a power of two."""
+    if not _is_integer(vector):
+        return w.op(f"vector.fma {left}, {right}, {total} : {vector}")
+    product = w.op(f"arith.muli {left}, {right} : {vector}")
+    return add(w, total, product, vector)
+
+
+def add(w: Writer, left: str, right: str, type_: str) -> str:
+    """The sum of two numbers or vectors of a type."""
+    return w.op(f"arith.add{'i' if _is_integer(type_) else 'f'} {left}, {right} : {type_}")
+
+
+def _is_integer(type_: str) -> bool:
+    return type_.rpartition("x")[2].startswith("i")
+
+
 class Strided:
     """An operand: a memory, and where in it the elements of a contraction are.
 
@@ -111,6 +128,11 @@ class Strided:
         self._sizes = sizes
         self._strides = strides
         self._writer = memory.writer
+
+    def with_lanes(self, lanes: int) -> Strided:
+        """The operand read in vectors of another length."""
+        memory = replace(self.memory, lanes=lanes)
+        return Strided(memory, self.operand, self.base, self._sizes, self._strides)
 
     def moved(self, dimension: str, index: Index) -> Strided:
         """The operand with the base moved along a dimension."""

@@ -158,9 +158,9 @@ def read_nest(op: Any) -> Nest | Left:
             return access
         operands.append(access)
     body = op.regions[0].blocks[0]
-    unfit = next((why for each in body.operations if (why := _unfit(each.operation))), None)
-    if unfit is not None:
-        return Left(unfit)
+    reason = next((why for each in body.operations if (why := unfit(each.operation))), None)
+    if reason is not None:
+        return Left(reason)
     inputs = int(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0])
     iterators = [str(each) for each in ir.ArrayAttr(op.attributes["iterator_types"])]
     yielded = body.operations[len(body.operations) - 1].operation
@@ -204,7 +204,7 @@ def _access(value: Any, map_: Any) -> Access | Left:
     return Access(value, tuple(dims), root_of(value))
 
 
-def _unfit(op: Any) -> str | None:
+def unfit(op: Any) -> str | None:
     """Why an operation of a body cannot be on vectors; None where it can."""
     if op.name in ("linalg.yield", "linalg.index"):
         return None

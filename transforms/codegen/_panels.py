@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ._blocking import Panel, Plan
-from ._memory import Memory, Strided
+from ._memory import Memory, Strided, add
 from ._transposition import transpose
 from ._writer import Index, Writer
 
@@ -37,7 +37,7 @@ def collect_tile(
             index = w.add(start, row * panel.stride + vector * tile.lanes)
             if adds:
                 old = collected.load_vector(index)
-                total = w.op(f"arith.addf {old}, {value} : {collected.vector}")
+                total = add(w, old, value, collected.vector)
                 if isinstance(adds, str):
                     total = w.op(f"arith.select {adds}, {total}, {value} : {collected.vector}")
                 value = total
@@ -88,7 +88,7 @@ def _write_vector(
         return
     if not plan.problem.overwrites:
         old = c.memory.load_vector(index, mask)
-        value = w.op(f"arith.addf {old}, {value} : {c.memory.vector}")
+        value = add(w, old, value, c.memory.vector)
     c.memory.store_vector(value, index, mask)
 
 

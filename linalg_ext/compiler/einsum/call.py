@@ -13,6 +13,7 @@ from linalg_ext.compiler.einsum.dtypes import as_dtype, check_casting, resolve
 from linalg_ext.compiler.einsum.evaluation import evaluate
 from linalg_ext.compiler.einsum.known import remember, repeat
 from linalg_ext.compiler.einsum.layout import arranged, check_order
+from linalg_ext.compiler.einsum.narrow import narrow_kernel
 from linalg_ext.compiler.einsum.record import Request, on_traced, on_values
 from linalg_ext.compiler.overlap import overlaps_itself, share_memory
 from linalg_ext.errors import (
@@ -166,6 +167,11 @@ def _on_arrays(
         out=None if out is None else out.dtype,
         out_is_cast=out_is_cast,
     )
+    if out is None:
+        asked = Request(subscripts, kind, dtype, compute_type, casting, optimize)
+        if (kernel := narrow_kernel(asked, contraction, arrays, dtypes)) is not None:
+            result = arranged(kernel(*arrays), order, contraction, arrays)
+            return result if result.ndim else result[()]
     algebra = Algebra(kind, dtypes.compute)
     computed = [dtypes.converted(array) for array in arrays]
     target = out if out is not None and _is_writable_in_place(out, algebra, arrays) else None

@@ -17,6 +17,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.module import Module
 from linalg_ext.transforms.codegen import pack_contractions as file
 from linalg_ext.transforms.codegen._machine import Machine, this_machine
+from linalg_ext.transforms.codegen._products import SUMS
 from linalg_ext.transforms.codegen.pack_contractions import pack_contractions
 from machines import AVX2, AVX512, BASELINE, WITHOUT_FMA
 from resources import skip_machine
@@ -352,4 +353,4 @@ def test_the_text_is_the_same_every_time() -> None:
 
 def test_the_types_of_the_tests() -> None:
     with ir.Context():
-        assert {str(ir.Type.parse(element)) for element in MLIR.values()} == set(file.ELEMENTS)
+        assert {str(ir.Type.parse(element)) for element in MLIR.values()} <= set(SUMS)
