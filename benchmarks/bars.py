@@ -32,6 +32,7 @@ import numpy as np
 import linalg_ext as lx
 from benchmarks import peers
 from benchmarks.timing import Work
+from benchmarks.windows import window_cases
 
 Array = peers.Array
 _LARGE = 16 << 20
@@ -228,6 +229,9 @@ def cases() -> Iterator[Case]:
         },
         flops=2 * 1024**3,
     )
+    for window in window_cases():
+        given = window.shapes, window.ours, window.functions
+        yield Case(window.name, *given, flops=window.flops)
     yield from _tensors()
 
 

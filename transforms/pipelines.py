@@ -94,6 +94,8 @@ _BUFFERS = (
 _LOOPS = (
     "linalg-ext-lower-strided-copies",
     "linalg-ext-order-loops",
+    "linalg-ext-view-windows",
+    "linalg-ext-tile-windows",
     # After passes that have nothing to do in the nests, and would walk over them.
     "linalg-ext-pack-contractions",
     "linalg-ext-vectorize-loops",

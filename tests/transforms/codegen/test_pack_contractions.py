@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import mmap
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 
 from contraction_kernels import MLIR, check, contraction_kernel, contraction_text, integers
 from examples import examples
+from guarded_memory import guarded
 from kernels import kernel, normalized
 from linalg_ext import target
 from linalg_ext.bindings import ir
@@ -180,20 +180,6 @@ def test_strides_beyond_32_bits() -> None:
 
 
 # Memory that is not the operands'.
-
-
-def guarded(array: Any) -> Any:
-    """A copy that ends where a page ends, with a page after it that kills who reads it."""
-    page = mmap.PAGESIZE
-    pages = -(-array.nbytes // page)
-    room = mmap.mmap(-1, (pages + 1) * page)
-    start = ctypes.addressof(ctypes.c_char.from_buffer(room))
-    libc = ctypes.CDLL(None, use_errno=True)
-    assert libc.mprotect(ctypes.c_void_p(start + pages * page), page, 0) == 0
-    copy = np.frombuffer(room, array.dtype, array.size, pages * page - array.nbytes)
-    copy = copy.reshape(array.shape)
-    copy[:] = array
-    return copy
 
 
 @pytest.mark.parametrize(
