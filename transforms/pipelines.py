@@ -74,6 +74,7 @@ _LINALG = (
     # Upstream's fusion would add several times to what is broadcast afterwards.
     "linalg-ext-read-destinations-as-inputs",
     "linalg-ext-keep-contractions",
+    "linalg-ext-keep-windows",
     "linalg-fuse-elementwise-ops",
     "canonicalize",
     "cse",

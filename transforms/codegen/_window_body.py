@@ -8,6 +8,7 @@ from typing import Any
 
 from ._fills import comes_of, producer
 from ._writer import Writer
+from .vector_math.expand_vector_math import EXPANSIONS
 
 ELEMENTS = frozenset(["f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8"])
 """What memory may hold."""
@@ -135,7 +136,9 @@ def read_body(op: Any, *, fuses: bool) -> tuple[Body, list[Any]] | str:
 def _has_vectors(op: Any) -> bool:
     if len(op.results) != 1 or len(op.regions):
         return False
-    return op.name in _MATH or (op.name.startswith("arith.") and op.name not in _SCALAR_ONLY)
+    if op.name.startswith("arith."):
+        return op.name not in _SCALAR_ONLY
+    return op.name in _MATH or op.name in EXPANSIONS.get(str(op.results[0].type), {})
 
 
 def _constant(value: Any) -> str | None:

@@ -12,8 +12,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ._argument import Argument
-from ._window_body import Body
+from ._machine import Machine
+from ._window_problem import WindowProblem
 
 MOST_STEP = 4
 """A vector of every so-manieth element is put together from that many vectors."""
@@ -37,66 +37,22 @@ _HEAVY = ("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf", 
 
 
 @dataclass(frozen=True)
-class Loop:
-    """A loop of the iteration space.
+class Pitch:
+    """Rows of results that are walked over as one, with what lies between them in the input.
+
+    What is computed of the elements between is not stored.
 
     Attributes:
-        name: of it.
-        size: its rounds; None where only the run tells.
-        is_parallel: whether each round has its own results.
+        rows: the loop over rows; the one over vectors goes on where it would begin anew.
+        period: elements from one row to the next.
+        valid: how many of them are results.
+        pieces: in how many rows a vector may lie.
     """
 
-    name: str
-    size: int | None
-    is_parallel: bool
-
-
-@dataclass(frozen=True)
-class WindowProblem:
-    """A reduction over windows.
-
-    Attributes:
-        loops: of the op, in order.
-        arguments: the buffers among the operands of the body by their place, the result's with it.
-        output: the place of the result.
-        body: what is done for each element of a window.
-        start: the constant that the results start from; None where they add to what is there.
-    """
-
-    loops: tuple[Loop, ...]
-    arguments: Mapping[int, Argument]
-    output: int
-    body: Body
-    start: str | None
-
-    def stride(self, place: int, loop: str) -> int | None:
-        """Elements between two rounds of a loop in an operand; None where only the run tells."""
-        argument = self.arguments[place]
-        if loop not in argument.dimensions:
-            return 0
-        return argument.strides[argument.dimensions.index(loop)]
-
-    def size(self, loop: str) -> int | None:
-        """The rounds of a loop."""
-        return next(each.size for each in self.loops if each.name == loop)
-
-    @property
-    def inputs(self) -> list[int]:
-        """The buffers that the body reads, but for the result."""
-        return [p for p in self.arguments if p != self.output and self.body.reads(p)]
-
-    @property
-    def parallel(self) -> list[str]:
-        """The loops over results, in the order of their memory; those of one round left out."""
-        loops = [each for each in self.loops if each.is_parallel and each.size != 1]
-        strides = {each.name: self.stride(self.output, each.name) for each in loops}
-        far = 1 << 62
-        return sorted(strides, key=lambda n: -far if strides[n] is None else -abs(strides[n] or 0))
-
-    @property
-    def reduced(self) -> list[str]:
-        """The loops over the elements of a window."""
-        return [each.name for each in self.loops if not each.is_parallel]
+    rows: str
+    period: int
+    valid: int
+    pieces: int
 
 
 @dataclass(frozen=True)
@@ -109,6 +65,9 @@ class WindowPlan:
         lanes: elements of a vector.
         tile: how many results of each other loop are computed at once.
         unrolled: loops over a window that are written out.
+        order: the loops over results, from the outside in.
+        vectors: how many vectors are computed at once.
+        pitch: how the elements of the vectors lie in rows; None where they are one row.
     """
 
     problem: WindowProblem
@@ -116,6 +75,9 @@ class WindowPlan:
     lanes: int
     tile: Mapping[str, int]
     unrolled: tuple[str, ...]
+    order: tuple[str, ...]
+    vectors: int = 1
+    pitch: Pitch | None = None
 
     def __repr__(self) -> str:
         problem = self.problem
@@ -130,7 +92,8 @@ class WindowPlan:
             ("windows", element),
             ("results", named(True)),
             ("window", named(False)),
-            ("vectors", f"{self.lanes} {self.vector}"),
+            ("vectors", f"{self.vectors} of {self.lanes} {self.vector}"),
+            *([("rows", f"{self.pitch.valid} of every {self.pitch.period}")] if self.pitch else []),
             ("tile", tile or "1"),
             ("unrolled", " ".join(self.unrolled) or "nothing"),
             ("result", "starts from what is there" if problem.start is None
@@ -140,38 +103,39 @@ class WindowPlan:
         return "\n".join(f"{name:{width}}  {text}" for name, text in rows)
 
 
-def make_window_plan(problem: WindowProblem, vector_bytes: int, registers: int) -> WindowPlan | str:
-    """The plan of a reduction over windows, or why there is none.
-
-    Args:
-        problem: what is computed.
-        vector_bytes: of a register.
-        registers: how many there are.
-    """
-    vector = _vector_loop(problem)
+def make_window_plan(problem: WindowProblem, machine: Machine) -> WindowPlan | str:
+    """The plan of a reduction over windows, or why there is none."""
+    vector = vector_loop(problem)
     if vector is None:
         return "no loop runs along the memory of the result and of the windows"
-    bits = max(problem.body.bits, *(_bits(a.element) for a in problem.arguments.values()))
-    lanes = 8 * vector_bytes // bits
-    size = problem.size(vector)
-    if size is not None:
-        lanes = min(lanes, 1 << (size - 1).bit_length())
+    lanes = lanes_of(problem, vector, machine)
     unrolled = _unrolled(problem)
     tiles = [(_cost(problem, tile, vector, unrolled), tile) for tile in _tiles(problem, vector)]
     for cost, tile in sorted(tiles, key=lambda each: each[0]):
-        if cost < math.inf and _live(problem, tile, unrolled) <= registers - _SPARE:
-            return WindowPlan(problem, vector, lanes, tile, unrolled)
-    return WindowPlan(problem, vector, lanes, {}, unrolled)
+        if cost < math.inf and _live(problem, tile, unrolled) <= machine.vector_registers - _SPARE:
+            break
+    else:
+        tile = {}
+    return WindowPlan(problem, vector, lanes, tile, unrolled, tuple(problem.parallel))
 
 
-def _vector_loop(problem: WindowProblem) -> str | None:
+def lanes_of(problem: WindowProblem, vector: str, machine: Machine) -> int:
+    """How many elements a vector of a loop has."""
+    bits = max(problem.body.bits, *(_bits(a.element) for a in problem.arguments.values()))
+    lanes = 8 * machine.vector_bytes // bits
+    size = problem.size(vector)
+    return lanes if size is None else min(lanes, 1 << (size - 1).bit_length())
+
+
+def vector_loop(problem: WindowProblem) -> str | None:
     """The loop whose elements make a vector: all operands have them side by side, or all in one."""
     best: tuple[float, str] | None = None
     for name in problem.parallel:
         size = problem.size(name)
         if problem.stride(problem.output, name) != 1 or (size is not None and size < SHORTEST):
             continue
-        steps = [problem.stride(place, name) for place in problem.inputs]
+        places = (*problem.inputs, *problem.finishing)
+        steps = [problem.stride(place, name) for place in places]
         if any(step is None or not 0 <= step <= MOST_STEP for step in steps):
             continue
         worth = min(size or 64, 64) / max(1, *(step or 1 for step in steps))

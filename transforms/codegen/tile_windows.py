@@ -18,16 +18,22 @@ after:
       : (memref<55x3x64xf32, strided<[128, 64, 1]>>, memref<55x64xf32>) -> ()
 
 Poolings and depthwise convolutions, whatever they are called: what reads memory through views that
-overlap, and is no product of matrices. The vectors run along the channels where these come last in
-memory, and else along the width. Each result combines the elements of its window in the order that
+overlap. The vectors run along the channels where these come last in memory, and else along the
+width. Each result combines the elements of its window in the order that
 the loops have; a product that is added is not rounded before.
 
+A convolution that multiplies matrices is done so too where its kernel is small enough to stay in
+the cache: the windows are read where they lie. Any other is left to be packed.
+
 Where the output was just filled with a constant, the results start from it, and the fill is gone.
+Where its only reader is an element-wise op, a bias and an activation say, that is done on the tile,
+and the result goes where the op would have put it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from linalg_ext.bindings import func, ir
@@ -39,11 +45,14 @@ from linalg_ext.structured.recognition import recognize
 from linalg_ext.transforms.lowering._walk import select
 
 from ._argument import Argument, argument_of
+from ._epilogue import FoundEpilogue, find_epilogue, move_before
 from ._fills import comes_of, preceding_fill, producer, root
 from ._machine import Machine, this_machine
 from ._window_body import ELEMENTS, read_body
 from ._window_nest import window_function
-from ._window_plan import Loop, WindowPlan, WindowProblem, make_window_plan
+from ._window_plan import WindowPlan, make_window_plan
+from ._window_problem import Finish, Loop, WindowProblem
+from ._window_products import make_product_plan
 from .pack_contractions import PLAN
 
 NAME = "linalg-ext-tile-windows"
@@ -54,10 +63,12 @@ def tile_windows(module: ir.Operation) -> Report:
     """Turn reductions over windows on buffers into calls of tiled loops."""
     report = Report(NAME)
     functions = _Functions(module)
-    for op in select(module, _reads_windows):
+    pending = select(module, _reads_windows)
+    while pending:
+        op = pending.pop(0)
         name = op.name
         report.matched[name] += 1
-        reason = _rewrite(op, functions)
+        reason = _rewrite(op, functions, pending)
         if reason is None:
             report.changed[name] += 1
         else:
@@ -79,27 +90,87 @@ def _is_window(value: Any) -> bool:
     return isinstance(source, ir.MemRefType) and bool(source.rank < value.type.rank)
 
 
-def _rewrite(op: Any, functions: _Functions) -> str | None:
-    """Replace an op; None, or the reason why it stays."""
-    if _multiplies_matrices(op):
-        return "it multiplies matrices"
+def _rewrite(op: Any, functions: _Functions, pending: list[Any]) -> str | None:
+    """Replace an op; None, or the reason why it stays. What is erased with it pends no more."""
+    machine = functions.machine
     fill = preceding_fill(op)
-    read = _read(op, fill[1] if fill is not None else None, functions.machine)
+    read = _read(op, fill[1] if fill is not None else None, machine)
     if isinstance(read, str):
         return read
     problem, operands = read
-    machine = functions.machine
-    plan = make_window_plan(problem, machine.vector_bytes, machine.vector_registers)
+    found = None
+    if fill is not None and len(op.operands) == 3:
+        found = find_epilogue(op, problem.arguments[problem.output].dimensions, fill[0])
+    plan: WindowPlan | str = "there is no epilogue"
+    given = operands
+    if found is not None:
+        finished = _finished(problem, operands, found, machine)
+        if finished is not None:
+            plan, given = _planned(op, finished[0], machine), finished[1]
+    if isinstance(plan, str):
+        found = None
+        plan, given = _planned(op, problem, machine), operands
     if isinstance(plan, str):
         return plan
-    types = [str(value.type) for value in operands]
-    name = functions.named(plan, types)
+    name = functions.named(plan, [str(value.type) for value in given])
+    if found is not None:
+        move_before(found, op)
     with op.location, ir.InsertionPoint(op):
-        func.CallOp([], ir.FlatSymbolRefAttr.get(name), operands)
+        func.CallOp([], ir.FlatSymbolRefAttr.get(name), given)
+    output = op.operands[len(op.operands) - 1]
     if fill is not None:
         fill[0].erase()
     op.erase()
+    if found is not None:
+        if found.op in pending:
+            pending.remove(found.op)
+        found.op.erase()
+        if found.destination != output:
+            for use in list(output.uses):
+                use.owner.erase()
+            output.owner.erase()
     return None
+
+
+def _finished(
+    problem: WindowProblem, operands: Sequence[Any], found: FoundEpilogue, machine: Machine
+) -> tuple[WindowProblem, list[Any]] | None:
+    """The problem with an epilogue, and the operands of both."""
+    read = read_body(found.op, fuses=machine.has_fma)
+    if isinstance(read, str):
+        return None
+    body, outside = read
+    given = list(operands)
+    output = given[problem.output]
+    given[problem.output] = found.destination
+    arguments = dict(problem.arguments)
+    destination = argument_of(found.destination, arguments[problem.output].dimensions)
+    if isinstance(destination, str):
+        return None
+    arguments[problem.output] = destination
+    extras = iter(found.epilogue.arguments)
+    places: list[int | None] = []
+    for value in (*found.op.operands, *outside):
+        if value in (output, found.destination):
+            places.append(None)  # the result; what its destination held is not read
+            continue
+        places.append(len(given))
+        if isinstance(value.type, ir.MemRefType):
+            arguments[len(given)] = next(extras)
+        given.append(value)
+    finish = Finish(body, tuple(places))
+    return replace(problem, arguments=arguments, finish=finish), given
+
+
+def _planned(op: Any, problem: WindowProblem, machine: Machine) -> WindowPlan | str:
+    """The plan of an op, or why it has none here."""
+    if not _multiplies_matrices(op):
+        return make_window_plan(problem, machine)
+    elements = {argument.element for argument in problem.arguments.values()}
+    plan = None
+    if machine.has_fma and elements in ({"f32"}, {"f64"}):
+        plan = make_product_plan(problem, machine)
+    return plan or "it multiplies matrices that are best packed"
 
 
 def _multiplies_matrices(op: Any) -> bool:
@@ -154,7 +225,9 @@ def _read(op: Any, start: str | None, machine: Machine) -> tuple[WindowProblem, 
     loops = tuple(
         Loop(f"d{at}", sizes[f"d{at}"], "parallel" in kind) for at, kind in enumerate(kinds)
     )
-    return WindowProblem(loops, arguments, output, body, start), [*operands, *outside]
+    windows = frozenset(place for place, value in enumerate(operands) if _is_window(value))
+    problem = WindowProblem(loops, arguments, output, windows, body, start)
+    return problem, [*operands, *outside]
 
 
 def _argument(value: Any, map_: Any) -> Argument | str:
