@@ -55,7 +55,7 @@ from ._fills import comes_of, producer
 NAME = "linalg-ext-keep-windows"
 
 
-@module_pass(NAME)
+@module_pass(NAME, on="linalg.generic")
 def keep_windows(module: ir.Operation) -> Report:
     """Name the ops on windows that an element-wise producer would be fused into."""
     report = Report(NAME)

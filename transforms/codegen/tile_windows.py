@@ -58,7 +58,7 @@ from .pack_contractions import PLAN
 NAME = "linalg-ext-tile-windows"
 
 
-@module_pass(NAME)
+@module_pass(NAME, on="linalg.generic")
 def tile_windows(module: ir.Operation) -> Report:
     """Turn reductions over windows on buffers into calls of tiled loops."""
     report = Report(NAME)

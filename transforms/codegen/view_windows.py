@@ -49,7 +49,7 @@ from linalg_ext.transforms.lowering._walk import select
 NAME = "linalg-ext-view-windows"
 
 
-@module_pass(NAME)
+@module_pass(NAME, on="linalg.generic")
 def view_windows(module: ir.Operation) -> Report:
     """Give the inputs of generics on buffers one axis for each loop that reaches them."""
     report = Report(NAME)

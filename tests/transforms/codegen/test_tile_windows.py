@@ -275,7 +275,8 @@ def of_type(windows: Windows, *shapes: str, element: str = "f32") -> str:
             "no form on vectors",
             of_type(SUMS, "1x9x9x16", "3x3", "1x7x7x16").replace(
                 "%r = arith.addf %o, %x : f32",
-                "%e = math.exp %x : f32\n%r = arith.addf %o, %e : f32",
+                "%n = linalg.index 0 : index\n%m = arith.index_cast %n : index to i32\n"
+                "%e = arith.sitofp %m : i32 to f32\n%r = arith.addf %o, %e : f32",
             ),
         ),
         (

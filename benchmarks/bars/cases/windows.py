@@ -7,40 +7,19 @@ channels last as its memory format of that name, which is how its users have it.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 import linalg_ext as lx
-from benchmarks import peers
-
-Array = peers.Array
-
-
-@dataclass(frozen=True)
-class WindowCase:
-    """Some work on windows.
-
-    Attributes:
-        name: of the case.
-        shapes: of the operands.
-        ours: a function of the operands.
-        functions: the same for each peer.
-        flops: multiplications and additions, where these count.
-    """
-
-    name: str
-    shapes: tuple[tuple[int, ...], ...]
-    ours: Callable[..., Any]
-    functions: Mapping[str, peers.Function]
-    flops: int = 0
+from benchmarks.bars.case import Case, torch
+from benchmarks.peers import Array
 
 
-def window_cases() -> Iterator[WindowCase]:
-    """All of them."""
+def cases() -> Iterator[Case]:
+    """Convolutions, also of each channel by itself, and poolings."""
     for layout in ("nhwc", "nchw"):
         yield _convolution(layout, 56, 64, 64, 3)
         yield _convolution(layout, 57, 64, 64, 3, stride=2)
@@ -56,7 +35,7 @@ def window_cases() -> Iterator[WindowCase]:
 
 def _convolution(
     layout: str, size: int, inputs: int, outputs: int, window: int, stride: int = 1
-) -> WindowCase:
+) -> Case:
     kernel = (window, window, inputs, outputs)
     steps = (stride, stride)
     if layout == "nchw":
@@ -64,7 +43,7 @@ def _convolution(
     named = lx.ops.conv_2d_nhwc_hwcf if layout == "nhwc" else lx.ops.conv_2d_nchw_fchw
     order = "HWIO" if layout == "nhwc" else "OIHW"
     out = (size - window) // stride + 1
-    return WindowCase(
+    return Case(
         f"conv {window}x{window} s{stride} {size}x{size}x{inputs} -> {outputs} {layout}",
         (_image(layout, size, inputs), kernel),
         lx.jit(lambda x, k: named(x, k, strides=steps)),
@@ -72,7 +51,7 @@ def _convolution(
             "numpy": lambda x, k: _numpy_convolution(layout, x, k, stride),
             "torch": lambda x, k: _from_torch(
                 layout,
-                _torch().conv2d(
+                _functional().conv2d(
                     _to_torch(layout, x),
                     _filters(k) if layout == "nhwc" else k,
                     stride=stride,
@@ -82,16 +61,16 @@ def _convolution(
                 x, k, steps, "VALID", dimension_numbers=(layout.upper(), order, layout.upper())
             ),
         },
-        2 * out * out * window * window * inputs * outputs,
+        flops=2 * out * out * window * window * inputs * outputs,
     )
 
 
-def _depthwise(layout: str, size: int, channels: int, window: int, stride: int = 1) -> WindowCase:
+def _depthwise(layout: str, size: int, channels: int, window: int, stride: int = 1) -> Case:
     is_last = layout == "nhwc"
     kernel = (window, window, channels) if is_last else (channels, window, window)
     named = lx.ops.depthwise_conv_2d_nhwc_hwc if is_last else lx.ops.depthwise_conv_2d_nchw_chw
     order = "HWIO" if is_last else "OIHW"
-    return WindowCase(
+    return Case(
         f"depthwise {window}x{window} s{stride} {size}x{size}x{channels} {layout}",
         (_image(layout, size, channels), kernel),
         lx.jit(lambda x, k: named(x, k, strides=(stride, stride))),
@@ -99,7 +78,7 @@ def _depthwise(layout: str, size: int, channels: int, window: int, stride: int =
             "numpy": lambda x, k: _numpy_depthwise(layout, x, k, stride),
             "torch": lambda x, k: _from_torch(
                 layout,
-                _torch().conv2d(
+                _functional().conv2d(
                     _to_torch(layout, x),
                     _each_channel(k) if is_last else k[:, None],
                     stride=stride,
@@ -118,7 +97,7 @@ def _depthwise(layout: str, size: int, channels: int, window: int, stride: int =
     )
 
 
-def _pooling(layout: str, kind: str, size: int, channels: int, window: int) -> WindowCase:
+def _pooling(layout: str, kind: str, size: int, channels: int, window: int) -> Case:
     named = getattr(lx.ops, f"pooling_{layout}_{kind}")
     spans = [window if letter in "hw" else 1 for letter in layout]
     steps = [2 if letter in "hw" else 1 for letter in layout]
@@ -126,7 +105,7 @@ def _pooling(layout: str, kind: str, size: int, channels: int, window: int) -> W
     compiled = lx.jit(lambda x, k: named(x, k, strides=(2, 2)))
 
     def in_torch(x: Any) -> Any:
-        functional = _torch()
+        functional = _functional()
         pool = functional.max_pool2d if kind == "max" else functional.avg_pool2d
         return _from_torch(layout, pool(_to_torch(layout, x), window, 2))
 
@@ -136,7 +115,7 @@ def _pooling(layout: str, kind: str, size: int, channels: int, window: int) -> W
             return lax.reduce_window(x, -np.inf, lax.max, spans, steps, "VALID")
         return lax.reduce_window(x, 0.0, lax.add, spans, steps, "VALID") / window**2
 
-    return WindowCase(
+    return Case(
         f"{kind} pool {window}x{window} s2 {size}x{size}x{channels} {layout}",
         (_image(layout, size, channels),),
         lambda x, **given: compiled(x, shape, **given),
@@ -193,7 +172,7 @@ def _from_torch(layout: str, x: Any) -> Any:
 def _filters(k: Any) -> Any:
     """A kernel in the order of PyTorch's weights; its users keep them so."""
     weights = k.permute(3, 2, 0, 1)
-    return weights.contiguous(memory_format=_torch_itself().channels_last)
+    return weights.contiguous(memory_format=torch().channels_last)
 
 
 @functools.cache
@@ -202,14 +181,8 @@ def _each_channel(k: Any) -> Any:
     return k.permute(2, 0, 1)[:, None].contiguous()
 
 
-def _torch_itself() -> Any:
-    import torch
-
-    return torch
-
-
-def _torch() -> Any:
-    return _torch_itself().nn.functional
+def _functional() -> Any:
+    return torch().nn.functional
 
 
 def _lax() -> Any:
