@@ -74,6 +74,7 @@ _LINALG = (
     # Upstream's fusion would add several times to what is broadcast afterwards.
     "linalg-ext-read-destinations-as-inputs",
     "linalg-ext-keep-contractions",
+    "linalg-ext-keep-windows",
     "linalg-fuse-elementwise-ops",
     "canonicalize",
     "cse",
@@ -94,6 +95,8 @@ _BUFFERS = (
 _LOOPS = (
     "linalg-ext-lower-strided-copies",
     "linalg-ext-order-loops",
+    "linalg-ext-view-windows",
+    "linalg-ext-tile-windows",
     # After passes that have nothing to do in the nests, and would walk over them.
     "linalg-ext-pack-contractions",
     "linalg-ext-vectorize-loops",
