@@ -18,7 +18,7 @@ from linalg_ext.runtime.engine import Engine, address_of_function
 from linalg_ext.target import current
 from linalg_ext.transforms.lowering._slices import Work, find_work
 from linalg_ext.transforms.lowering._status import entry_with_status
-from linalg_ext.transforms.lowering.share_work import share_work
+from linalg_ext.transforms.lowering.share_work import SLICES, share_work
 from linalg_ext.transforms.pipelines import lower_to_llvm
 
 WORTH_SHARING = 20_000.0
@@ -77,7 +77,6 @@ class SharedWork:
     ) -> None:
         """Made by `shared_work`."""
         self._bytecode = bytecode
-        self._cuts = work.cuts
         self._packs = work.packs
         self._nanoseconds = work.nanoseconds(current())
         self._name = name
@@ -85,6 +84,7 @@ class SharedWork:
         self._opt_level = opt_level
         self._libraries = tuple(libraries)
         self._made: dict[int, Shared | None] = {}
+        self._cut: dict[int, Shared | None] = {}
         self._making = threading.Lock()
         # What was in force when the kernel was compiled is in force for this code too.
         self._context = copy_context()
@@ -98,22 +98,17 @@ class SharedWork:
         except KeyError:
             with self._making:
                 if threads not in self._made:
-                    self._made[threads] = self._for_slices(self._slices(threads))
+                    slices = self._slices(threads)
+                    if slices not in self._cut:
+                        self._cut[slices] = self._context.run(self._try_to_compile, slices)
+                    self._made[threads] = self._cut[slices]
             return self._made[threads]
 
     def _slices(self, threads: int) -> int:
-        """How many slices: of a call's result nothing hangs on but this number."""
+        """How many slices to cut for so many threads: of a result nothing hangs on but this."""
         largest = max(2, int(self._nanoseconds / max(LEAST_SLICE, 1.0)))
         count = min(threads, largest)
-        if not self._packs:
-            count = min(SLICES_EACH * count, largest)
-        return self._cuts.into(min(count, self._cuts.extent)).slices
-
-    def _for_slices(self, slices: int) -> Shared | None:
-        known = next((made for made in self._made.values() if made and made.slices == slices), None)
-        if known is not None or slices < 2:
-            return known
-        return self._context.run(self._try_to_compile, slices)
+        return count if self._packs else min(SLICES_EACH * count, largest)
 
     def _try_to_compile(self, slices: int) -> Shared | None:
         try:
@@ -133,11 +128,13 @@ class SharedWork:
         if not report:
             return None
         module.verify(after=share_work.pass_name)
+        entry = entry_with_status(module.ir.operation)
+        count = ir.IntegerAttr(entry.attributes[SLICES]).value if entry is not None else 0
         info = lower_to_llvm(module.ir, stages=("loops", "llvm"))
         level = info.suggested_opt_level if self._opt_level is None else self._opt_level
         engine = Engine(module.ir, opt_level=level, libraries=self._libraries)
         failures = Failures(self._name, info.assertions)
-        return Shared(engine, self._symbol, slices, failures)
+        return Shared(engine, self._symbol, count, failures)
 
 
 def shared_work(

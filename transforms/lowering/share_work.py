@@ -14,7 +14,7 @@ before:
     }
 after:
     func.func @entry(%a: memref<8x4xf32>, %b: memref<8x4xf32>, %status: memref<1xi64>)
-        attributes {linalg_ext.status} {
+        attributes {linalg_ext.slices = 2 : i64, linalg_ext.status} {
       %c0 = arith.constant 0 : index
       %given = memref.load %status[%c0] : memref<1xi64>
       %none = arith.constant 0 : i64
@@ -50,31 +50,39 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, memref, scf
 from linalg_ext.rewriting import Report, module_pass
 
-from ._slices import Access, Cut, Work, find_work
+from ._slices import Cut, Work, find_work
 from ._status import entry_with_status
+from ._steps import Access
 
 NAME = "linalg-ext-share-work"
+
+SLICES = "linalg_ext.slices"
+"""The attribute of the entry that says how many slices there are."""
 
 
 @module_pass(NAME)
 def share_work(module: ir.Operation, *, slices: int = 2) -> Report:
-    """Have the entry do one slice of its work, of so many in all, or one or two fewer.
+    """Have the entry do one slice of its work, of so many in all, or of fewer if as good.
 
-    Leaves the entry as it is where its loops cannot be cut into that many.
+    Leaves the entry as it is where its loops cannot be cut.
     """
     report = Report(NAME)
     entry = entry_with_status(module)
     if entry is None or slices < 2:
         return report
     report.matched[entry.name] += 1
-    work = find_work(entry)
+    work = find_work(entry, slices)
     if isinstance(work, str):
         report.leave(entry.name, work)
-    elif work.extent < slices:
-        report.leave(entry.name, f"its loops cannot be cut into {slices}")
-    else:
-        report.changed[entry.name] += 1
-        _cut(entry, work, work.cuts.into(slices))
+        return report
+    cut = work.cuts.into(slices)
+    if cut.slices < 2:
+        report.leave(entry.name, "its loops are too short")
+        return report
+    report.changed[entry.name] += 1
+    _cut(entry, work, cut)
+    count = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, entry.context), cut.slices)
+    entry.attributes[SLICES] = count
     return report
 
 
