@@ -15,7 +15,7 @@ from linalg_ext.errors import LinalgExtError
 from linalg_ext.module import Module
 from linalg_ext.runtime.call_frame import FrameLayout, SlicedFrame
 from linalg_ext.runtime.engine import Engine, address_of_function
-from linalg_ext.target import current
+from linalg_ext.target import current, host
 from linalg_ext.transforms.lowering._slices import Work, find_work
 from linalg_ext.transforms.lowering._status import entry_with_status
 from linalg_ext.transforms.lowering.share_work import SLICES, share_work
@@ -150,6 +150,8 @@ def shared_work(
         module: as it is after the stage `buffers`; read, not changed.
         name, symbol, opt_level, libraries: of the kernel.
     """
+    if current().missing_on(host()):
+        return None  # code to look at
     entry = entry_with_status(module.operation)
     work = "no entry" if entry is None else find_work(entry)
     if isinstance(work, str) or work.nanoseconds(current()) < WORTH_SHARING or work.extent < 2:

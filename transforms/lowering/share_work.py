@@ -121,10 +121,12 @@ class _Copier:
         self._work = work
         self._operations = [op.operation for op in operations]
         self._first = first
+        self._slices: list[tuple[Any, int, int, Any]] = []
 
     def copy(self, size: int) -> None:
         """Write every step, with `size` steps of the loop that is cut."""
         local: dict[int, Any] = {}
+        self._slices.clear()
         for step, loop in zip(self._work.steps, self._work.loops, strict=True):
             for access in step.accesses:
                 value = self._work.buffers[access.buffer]
@@ -142,12 +144,34 @@ class _Copier:
                 if access.buffer in local:
                     new.append(local[access.buffer])
                 else:
-                    new.append(_slice(operand, access, loop, self._work.extent, size, self._first))
+                    new.append(self._slice(operand, access, loop, size))
             clone = step.op.clone()
             for position, value in enumerate(new):
                 clone.operands[position] = value
         for value in local.values():
             memref.DeallocOp(value)
+
+    def _slice(self, operand: Any, access: Access, loop: int, size: int) -> Any:
+        """The part of an operand that a slice reaches: all of it where the loop does not step."""
+        found = [
+            (axis, index[loop])
+            for axis, index in enumerate(access.indices)
+            if index is not None and loop in index
+        ]
+        if not found:
+            return operand
+        ((axis, factor),) = found
+        # One view for all ops: what one fills and another adds to is seen to be the same.
+        for whole, known_axis, known_factor, part in self._slices:
+            if whole == operand and (known_axis, known_factor) == (axis, factor):
+                return part
+        first = self._first
+        if factor != 1:
+            first = arith.muli(first, arith.constant(ir.IndexType.get(), factor))
+        # What a window reaches beyond its first step stays.
+        part = _part(operand, axis, first, factor * (self._work.extent - size))
+        self._slices.append((operand, axis, factor, part))
+        return part
 
     def erase_originals(self) -> None:
         """Erase what was copied."""
@@ -172,27 +196,17 @@ def _allocate(original: Any, axis: int, size: int) -> Any:
     return memref.AllocOp(type_, [], [], alignment=alignment).result
 
 
-def _slice(operand: Any, access: Access, loop: int, extent: int, size: int, first: Any) -> Any:
-    """The part of an operand that a slice reaches: all of it where the loop does not step."""
-    found = [
-        (axis, index[loop])
-        for axis, index in enumerate(access.indices)
-        if index is not None and loop in index
-    ]
-    if not found:
-        return operand
-    ((axis, factor),) = found
+def _part(operand: Any, axis: int, first: Any, left_out: int) -> Any:
+    """An operand from `first` on along an axis, shorter by so many."""
     type_ = operand.type
     strides, _ = type_.get_strides_and_offset()
     shape = list(type_.shape)
-    # What a window reaches beyond its first step stays.
-    shape[axis] -= factor * (extent - size)
+    shape[axis] -= left_out
     dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
     layout = ir.StridedLayoutAttr.get(dynamic, strides)
     result = ir.MemRefType.get(shape, type_.element_type, layout)
-    start = first if factor == 1 else arith.muli(first, arith.constant(ir.IndexType.get(), factor))
     offsets = [0] * len(shape)
     offsets[axis] = ir.ShapedType.get_dynamic_size()
     return memref.SubViewOp(
-        result, operand, [start], [], [], offsets, shape, [1] * len(shape)
+        result, operand, [first], [], [], offsets, shape, [1] * len(shape)
     ).result

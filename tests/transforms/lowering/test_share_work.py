@@ -14,6 +14,7 @@ from linalg_ext.compiler import shared_work as sharing
 from linalg_ext.module import Module
 from linalg_ext.transforms.lowering import share_work as file
 from linalg_ext.transforms.lowering._slices import Cut, Cuts
+from linalg_ext.transforms.pipelines import lower_to_llvm
 
 Array = np.ndarray[Any, Any]
 ops: Any = lx.ops
@@ -92,6 +93,22 @@ def test_results_that_share_nothing(threads: int) -> None:
     doubled, sums = kernel(x, threads=threads)
     np.testing.assert_array_equal(doubled, x + x)
     np.testing.assert_allclose(sums, x.sum(1), rtol=1e-5)
+
+
+def test_a_slice_knows_that_it_starts_from_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else it would write zeros first, and read them again."""
+    texts: list[str] = []
+
+    def lower(module: Any, **keywords: Any) -> Any:
+        return lower_to_llvm(module, on_stage=lambda _, text: texts.append(text), **keywords)
+
+    kernel = lx.jit(lambda x, y: x @ y).lower(array(64, 64), array(64, 64)).compile()
+    monkeypatch.setattr(sharing, "lower_to_llvm", lower)
+    assert kernel.direct is not None
+    assert kernel.direct._shared is not None
+    assert kernel.direct._shared.for_threads(2) is not None
+    assert "overwritten" in texts[0]
+    assert "added to" not in texts[0]
 
 
 STRIDED = """
