@@ -11,6 +11,8 @@ from pathlib import Path
 
 from linalg_ext.bindings import ir
 from linalg_ext.compiler.failures import Failures
+from linalg_ext.compiler.stages import LARGE_BYTES
+from linalg_ext.context import borrowed_context
 from linalg_ext.errors import LinalgExtError
 from linalg_ext.module import Module
 from linalg_ext.runtime.call_frame import FrameLayout, SlicedFrame
@@ -123,18 +125,20 @@ class SharedWork:
             return None
 
     def _compile(self, slices: int) -> Shared | None:
-        module = Module.parse(self._bytecode, trusted=True)
-        report = share_work.apply(module.ir.operation, slices=slices)
-        if not report:
-            return None
-        module.verify(after=share_work.pass_name)
-        entry = entry_with_status(module.ir.operation)
-        count = ir.IntegerAttr(entry.attributes[SLICES]).value if entry is not None else 0
-        info = lower_to_llvm(module.ir, stages=("loops", "llvm"))
-        level = info.suggested_opt_level if self._opt_level is None else self._opt_level
-        engine = Engine(module.ir, opt_level=level, libraries=self._libraries)
-        failures = Failures(self._name, info.assertions)
-        return Shared(engine, self._symbol, count, failures)
+        with borrowed_context() as loan:
+            loan.keep = len(self._bytecode) <= LARGE_BYTES
+            module = Module.parse(self._bytecode, trusted=True, context=loan.context)
+            report = share_work.apply(module.ir.operation, slices=slices)
+            if not report:
+                return None
+            module.verify(after=share_work.pass_name)
+            entry = entry_with_status(module.ir.operation)
+            count = ir.IntegerAttr(entry.attributes[SLICES]).value if entry is not None else 0
+            info = lower_to_llvm(module.ir, stages=("loops", "llvm"))
+            level = info.suggested_opt_level if self._opt_level is None else self._opt_level
+            engine = Engine(module.ir, opt_level=level, libraries=self._libraries)
+            failures = Failures(self._name, info.assertions)
+            return Shared(engine, self._symbol, count, failures)
 
 
 def shared_work(

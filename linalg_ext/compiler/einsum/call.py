@@ -105,8 +105,10 @@ def einsum(
         and outs is None
         and (casting, order, optimize, kind) == ("safe", "K", "auto", "+*")
     )
-    if is_usual and (known := repeat(*operands, out, threads)) is not None:
-        return known
+    if is_usual:
+        known = repeat(operands[0], operands[1], operands[2], out, threads)
+        if known is not None:
+            return known
     ring = semiring(kind)
     check_casting(casting)
     if operands and isinstance(operands[0], str | bytes):

@@ -100,7 +100,7 @@ def test_a_slice_knows_that_it_starts_from_zeros(monkeypatch: pytest.MonkeyPatch
     texts: list[str] = []
 
     def lower(module: Any, **keywords: Any) -> Any:
-        return lower_to_llvm(module, on_stage=lambda _, text: texts.append(text), **keywords)
+        return lower_to_llvm(module, on_stage=lambda _, stage: texts.append(str(stage)), **keywords)
 
     kernel = lx.jit(lambda x, y: x @ y).lower(array(64, 64), array(64, 64)).compile()
     monkeypatch.setattr(sharing, "lower_to_llvm", lower)
