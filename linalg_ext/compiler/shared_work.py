@@ -20,7 +20,7 @@ from linalg_ext.runtime.engine import Engine, address_of_function
 from linalg_ext.target import current, host
 from linalg_ext.transforms.lowering._slices import Work, find_work
 from linalg_ext.transforms.lowering._status import entry_with_status
-from linalg_ext.transforms.lowering.share_work import SLICES, share_work
+from linalg_ext.transforms.lowering.share_work import share_work, slices_of
 from linalg_ext.transforms.pipelines import lower_to_llvm
 
 WORTH_SHARING = 20_000.0
@@ -132,8 +132,7 @@ class SharedWork:
             if not report:
                 return None
             module.verify(after=share_work.pass_name)
-            entry = entry_with_status(module.ir.operation)
-            count = ir.IntegerAttr(entry.attributes[SLICES]).value if entry is not None else 0
+            count = slices_of(module.ir.operation)
             info = lower_to_llvm(module.ir, stages=("loops", "llvm"))
             level = info.suggested_opt_level if self._opt_level is None else self._opt_level
             engine = Engine(module.ir, opt_level=level, libraries=self._libraries)

@@ -28,6 +28,7 @@ from linalg_ext.errors import RecognitionError
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.contractions import Contraction, contraction_of
 from linalg_ext.structured.recognition import RecognizedOp, recognize
+from linalg_ext.transforms.lowering.share_work import slices_of
 
 from ._argument import Argument, argument_of
 from ._blocking import Plan, make_plan
@@ -197,7 +198,7 @@ class _Functions:
     """
 
     def __init__(self, module: ir.Operation) -> None:
-        self.machine = this_machine()
+        self.machine = this_machine(slices_of(module))
         self._module = module
         self._names: dict[tuple[object, ...], str] = {}
         self._taken = _symbols(module)

@@ -86,6 +86,14 @@ def share_work(module: ir.Operation, *, slices: int = 2) -> Report:
     return report
 
 
+def slices_of(module: ir.Operation) -> int:
+    """How many slices the work of the entry was cut into; 1 where it was not."""
+    entry = entry_with_status(module)
+    if entry is None or SLICES not in entry.attributes:
+        return 1
+    return ir.IntegerAttr(entry.attributes[SLICES]).value
+
+
 def _cut(entry: ir.Operation, work: Work, cut: Cut) -> None:
     block = entry.regions[0].blocks[0]
     originals = list(block.operations)

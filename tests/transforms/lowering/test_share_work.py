@@ -111,6 +111,36 @@ def test_a_slice_knows_that_it_starts_from_zeros(monkeypatch: pytest.MonkeyPatch
     assert "added to" not in texts[0]
 
 
+def test_slices_have_a_part_each_of_the_last_cache() -> None:
+    """All of them pack at once: their panels together are as large as the one of a single core."""
+    text = """
+    func.func @entry(%a: memref<16000x512xf32>, %b: memref<512x4000xf32>,
+                     %c: memref<16000x4000xf32>, %status: memref<1xi64>)
+        attributes {linalg_ext.status} {
+      linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
+                                       affine_map<(m, n, k) -> (k, n)>,
+                                       affine_map<(m, n, k) -> (m, n)>],
+                      iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%a, %b : memref<16000x512xf32>, memref<512x4000xf32>)
+        outs(%c : memref<16000x4000xf32>) {
+      ^bb0(%x: f32, %y: f32, %z: f32):
+        %p = arith.mulf %x, %y : f32
+        %s = arith.addf %z, %p : f32
+        linalg.yield %s : f32
+      }
+      return
+    }"""
+    limit = lx.target.current().cache(3).size // 4
+    for slices in (1, 2, 8):
+        module = Module.parse(text, trusted=True)
+        lx.transforms.share_work(module, slices=slices)
+        lx.transforms.pack_contractions(module)
+        panels = [
+            int(size) for size in re.findall(r"memref.alloc\(\).*memref<(\d+)xf32>", str(module))
+        ]
+        assert slices * 4 * max(panels) <= limit * 1.1
+
+
 STRIDED = """
 func.func @product(%a: memref<24x40xf32, strided<[1, 50], offset: 0>>, %b: memref<40x33xf32>,
                    %c: memref<24x33xf32>) {
