@@ -3,6 +3,7 @@
     python -m benchmarks            # all cases
     python -m benchmarks matmul     # those whose name contains a word
     python -m benchmarks limits     # what the machine can do at the most
+    python -m benchmarks scaling    # all cores beside one thread
 
 A time is what a user pays for one call on arrays that exist: checks, allocation of the result and
 all. Compilation is a case of its own. Ratios above 1 mean that we are quicker.
@@ -17,7 +18,7 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import limits
+from benchmarks import limits, scaling
 from benchmarks.cases import BUDGETS, CASES
 from benchmarks.timing import best_of, compare
 
@@ -26,6 +27,9 @@ def main(words: list[str]) -> int:
     """Run the cases that were asked for and print a table."""
     if words == ["limits"]:
         Console().print(limits.table())
+        return 0
+    if words[:1] == ["scaling"]:
+        Console().print(scaling.table(words[1:]))
         return 0
     cases = [case for case in CASES if _asked_for(case.name, words)]
     budgets = [budget for budget in BUDGETS if _asked_for(budget.name, words)]

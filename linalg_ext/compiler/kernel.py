@@ -33,7 +33,8 @@ from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayou
 from linalg_ext.runtime.descriptors import Descriptor, word_count
 from linalg_ext.runtime.disassembly import disassemble
 from linalg_ext.runtime.engine import Engine
-from linalg_ext.runtime.threads import checked
+from linalg_ext.runtime.threads import checked, run
+from linalg_ext.runtime.threads import current as current_threads
 from linalg_ext.target import Target, host
 
 
@@ -80,6 +81,8 @@ class Kernel:
         self._slots = tuple(ResultSlot(r, is_only=len(results) == 1) for r in results)
         self._destinations = tuple(self._slots[index] for index in entry.destinations)
         self._returned = tuple(self._slots[index] for index in entry.returned)
+        # What a slice allocates and returns would be its own.
+        self._shared = None if self._returned else shared
         self._layout = self._lay_out()
         self._arity = len(self._arguments)
         self._written = tuple(
@@ -109,9 +112,8 @@ class Kernel:
                 dtype of the parameter; whatever has a dtype must have the right one.
             out: where the result goes: an array, or for several results a tuple with an array or
                 None for each. It must not share memory with an input.
-            threads: how many may work on this call, where the work is large and all arguments are
-                arrays that need no copy; by default `lx.threads.current()`. For a given number the
-                result is the same at every call.
+            threads: how many may work on this call, where the work is large; by default
+                `lx.threads.current()`. For a given number the result is the same at every call.
 
         Returns:
             The result, or a tuple of them, or None where the entry has none: arrays, and NumPy
@@ -149,26 +151,40 @@ class Kernel:
             ]
             outs = split_out(out, self._slots, inputs)
         results: list[Any] = [None] * len(self._slots)
-        frame = self._layout.take()
-        try:
-            for argument, value in zip(self._arguments, prepared, strict=True):
-                argument.write(frame, value)
-            for slot in self._destinations:
-                target = results[slot.index] = slot.prepare(outs[slot.index])
-                slot.write(frame, target)
-            frame[STATUS] = 0
-            self._function(ctypes.addressof(frame) + TABLE * WORD)
-            if frame[STATUS]:
-                self._failures.report(frame[STATUS])
-            if self._returned:
-                self._collect(frame, prepared, outs, results)
-        finally:
-            self._layout.give_back(frame)
+        for slot in self._destinations:
+            results[slot.index] = slot.prepare(outs[slot.index])
+        threads = threads or current_threads()
+        shared = self._shared and self._shared.for_threads(threads)
+        if shared:
+            sliced = shared.take(self._layout)
+            self._fill(sliced.frame, prepared, results)
+            status = run(sliced.slices, threads)
+            shared.give_back(sliced)
+            if status:
+                shared.failures.report(status)
+        else:
+            frame = self._layout.take()
+            try:
+                self._fill(frame, prepared, results)
+                self._function(ctypes.addressof(frame) + TABLE * WORD)
+                if frame[STATUS]:
+                    self._failures.report(frame[STATUS])
+                if self._returned:
+                    self._collect(frame, prepared, outs, results)
+            finally:
+                self._layout.give_back(frame)
         for slot in self._slots:
             results[slot.index] = slot.finish(results[slot.index], outs[slot.index])
         if len(results) == 1:
             return results[0]
         return tuple(results) if results else None
+
+    def _fill(self, frame: Frame, prepared: Sequence[Any], results: Sequence[Any]) -> None:
+        for argument, value in zip(self._arguments, prepared, strict=True):
+            argument.write(frame, value)
+        for slot in self._destinations:
+            slot.write(frame, results[slot.index])
+        frame[STATUS] = 0
 
     @property
     def stages(self) -> Mapping[str, str]:

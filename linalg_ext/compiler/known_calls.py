@@ -29,7 +29,9 @@ class KnownCalls:
             call = self._calls.get(_key(operands, keywords))
         except TypeError:  # a list among the keywords, or an array: not to be told by its hash
             return NotImplemented
-        return NotImplemented if call is None else call.on_known(operands, keywords.get("out"))
+        if call is None:
+            return NotImplemented
+        return call.on_known(operands, keywords.get("out"), keywords.get("threads"))
 
     def remember(
         self,

@@ -35,8 +35,8 @@ Spec = tuple[Shape, DType]
 class JitFunction:
     """A function that is traced, fused and compiled at the first call with each set of shapes.
 
-    Call it as the function itself, on arrays; `out=` says where the result goes. `lower` gives the
-    traced module, `lower(...).compile()` the kernel.
+    Call it as the function itself, on arrays; `out=` says where the result goes, `threads=` how
+    many may work on it. `lower` gives the traced module, `lower(...).compile()` the kernel.
     """
 
     __name__: str
@@ -49,7 +49,9 @@ class JitFunction:
         self._counts: set[int] = set()
         self._lock = threading.Lock()
 
-    def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> Any:
+    def __call__(
+        self, *arrays: Any, out: Any = None, threads: int | None = None, **named: Any
+    ) -> Any:
         """Run the function, compiling it first where these dtypes and shapes are new.
 
         Inside another traced function it is traced along, as a plain function would be.
@@ -60,10 +62,11 @@ class JitFunction:
         if not named and all(type(array) is np.ndarray for array in arrays):
             known = self._kernels.get((override(), self._specs(arrays)))
             if known is not None:
-                return known(*arrays, out=out)
+                return known(*arrays, out=out, threads=threads)
         if any(isinstance(value, Traced) for value in (*arrays, *named.values())):
-            if out is not None:
-                refuse(f"{self.__name__}: out= inside a traced function", "leave it out")
+            if out is not None or threads is not None:
+                keyword = "out" if threads is None else "threads"
+                refuse(f"{self.__name__}: {keyword}= inside a traced function", "leave it out")
             return self._function(*arrays, **named)
         given = self._arrays(arrays, named)
         key = (override(), self._specs(given))
@@ -73,7 +76,7 @@ class JitFunction:
                 kernel = self._kernels.get(key)
                 if kernel is None:
                     kernel = self._kernels[key] = _compile(self._function, key[1])
-        return kernel(*given, out=out)
+        return kernel(*given, out=out, threads=threads)
 
     def lower(self, *arrays: Any, **named: Any) -> Lowered:
         """Trace the function for arrays of these dtypes and shapes; nothing is run.

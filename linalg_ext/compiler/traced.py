@@ -184,6 +184,12 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
             where=caller_location(),
             cure="give out= to the compiled function",
         )
+    if "threads" in keywords:
+        raise ArgumentError(
+            f"{definition.name}: threads= inside a traced function",
+            where=caller_location(),
+            cure="give threads= to the compiled function",
+        )
     dtype, init = keywords.pop("dtype", None), keywords.pop("init", None)
     compute_type = keywords.pop("compute_type", None)
     if compute_type is not None:

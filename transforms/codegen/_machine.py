@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from linalg_ext.target import Target, current
 
@@ -43,6 +43,11 @@ class Machine:
         )
 
 
-def this_machine() -> Machine:
-    """One core of the machine that code is made for now."""
-    return Machine.of(current())
+def this_machine(sharers: int = 1) -> Machine:
+    """One core of the machine that code is made for now.
+
+    Args:
+        sharers: how many cores do a part each of the same work, and have a part of the last cache.
+    """
+    machine = Machine.of(current())
+    return replace(machine, l3_bytes=machine.l3_bytes // max(1, sharers))

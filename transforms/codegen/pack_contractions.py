@@ -26,6 +26,7 @@ from typing import Any
 
 from linalg_ext.bindings import func, ir
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.lowering.share_work import slices_of
 
 from ._argument import Argument, argument_of
 from ._blocking import Plan
@@ -212,7 +213,7 @@ class _Functions:
     """
 
     def __init__(self, module: ir.Operation) -> None:
-        self.machine = this_machine()
+        self.machine = this_machine(slices_of(module))
         self._module = module
         self._names: dict[tuple[object, ...], str] = {}
         self._taken = _symbols(module)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import lru_cache
 from typing import Any
 
@@ -34,6 +35,7 @@ from linalg_ext.notations.einsum import (
 )
 from linalg_ext.notations.einsum.path import Path, find_path
 from linalg_ext.opdsl.calls import kind_of_call
+from linalg_ext.runtime.threads import checked, using
 
 
 def einsum(
@@ -46,6 +48,7 @@ def einsum(
     compute_type: Any = None,
     kind: str | Semiring = "+*",
     outs: Any = None,
+    threads: int | None = None,
 ) -> Any:
     """Sums of products of arrays, by NumPy's subscripts.
 
@@ -80,6 +83,7 @@ def einsum(
         kind: the semiring: `"+*"`, `"max+"`, `"min+"`, `"max*"` or `"or and"`. A reduction over
             nothing gives the neutral element: 0, the lowest or the greatest number, False.
         outs: on MLIR values, the destination; a tensor of neutral elements by default.
+        threads: how many may work on it where it is large; by default `lx.threads.current()`.
 
     Raises:
         NotationError: the subscripts cannot be read; with the column.
@@ -93,6 +97,8 @@ def einsum(
     which all shapes share. Until an einsum has cost about as much as compiling them would, NumPy's
     multiply and add do the same sum; the order of a sum of floats differs between the two.
     """
+    if threads is not None:
+        checked(threads)
     is_usual = (
         len(operands) == 3
         and dtype is None
@@ -100,8 +106,10 @@ def einsum(
         and outs is None
         and (casting, order, optimize, kind) == ("safe", "K", "auto", "+*")
     )
-    if is_usual and (known := repeat(operands[0], operands[1], operands[2], out)) is not None:
-        return known
+    if is_usual:
+        known = repeat(operands[0], operands[1], operands[2], out, threads)
+        if known is not None:
+            return known
     ring = semiring(kind)
     check_casting(casting)
     if operands and isinstance(operands[0], str | bytes):
@@ -117,6 +125,11 @@ def einsum(
                 "einsum: out= where nothing runs",
                 cure="give out= to the compiled function; on MLIR values, outs=[...]",
             )
+        if threads is not None:
+            raise ArgumentError(
+                "einsum: threads= where nothing runs",
+                cure="give threads= to the compiled function",
+            )
         asked = Request(
             subscripts,
             ring,
@@ -126,7 +139,8 @@ def einsum(
             optimize,
         )
         return on_traced(asked, arrays) if called_on == "traced" else on_values(asked, arrays, outs)
-    with np.errstate(all="ignore"):  # kernels do not warn of overflows; np.einsum neither
+    in_force = nullcontext() if threads is None else using(threads)
+    with in_force, np.errstate(all="ignore"):  # kernels do not warn of overflows; np.einsum neither
         return _on_arrays(
             subscripts,
             [_array(number, value) for number, value in enumerate(arrays)],
