@@ -28,10 +28,13 @@ from linalg_ext.errors import RecognitionError
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.contractions import Contraction, contraction_of
 from linalg_ext.structured.recognition import RecognizedOp, recognize
+from linalg_ext.target import current
 
 from ._argument import Argument, argument_of
 from ._blocking import Plan, make_plan
+from ._choosing import chosen
 from ._epilogue import Epilogue, FoundEpilogue, find_epilogue, fits, move_before
+from ._explaining import PlannedContraction
 from ._fills import preceding_zeros, root
 from ._machine import Machine, this_machine
 from ._nest import contraction_function
@@ -62,6 +65,7 @@ def pack_contractions(module: ir.Operation) -> Report:
             report.changed["linalg contraction"] += 1
         else:
             report.leave("linalg contraction", reason)
+    report.decisions += functions.decisions
     return report
 
 
@@ -194,10 +198,12 @@ class _Functions:
 
     Attributes:
         machine: that they are made for.
+        decisions: what was chosen for each.
     """
 
     def __init__(self, module: ir.Operation) -> None:
         self.machine = this_machine()
+        self.decisions: list[PlannedContraction] = []
         self._module = module
         self._names: dict[tuple[object, ...], str] = {}
         self._taken = _symbols(module)
@@ -213,6 +219,8 @@ class _Functions:
         number = len(self._names)
         while (name := f"linalg_ext_contraction_{number}") in self._taken:
             number += 1
+        model, plan = plan, chosen(plan)
+        self.decisions.append(PlannedContraction(name, model, plan, epilogue, current()))
         parsed = ir.Module.parse(contraction_function(name, plan, arguments, epilogue))
         function = parsed.body.operations[0]
         function.attributes[PLAN] = ir.StringAttr.get(repr(plan))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from linalg_ext.compiler.einsum import tuned
 from linalg_ext.compiler.einsum.algebra import Algebra, Array
 from linalg_ext.compiler.einsum.dtypes import as_dtype, check_casting, resolve
 from linalg_ext.compiler.einsum.evaluation import evaluate
@@ -33,6 +34,7 @@ from linalg_ext.notations.einsum import (
 )
 from linalg_ext.notations.einsum.path import Path, find_path
 from linalg_ext.opdsl.calls import kind_of_call
+from linalg_ext.tuning import Tuning
 
 
 def einsum(
@@ -45,6 +47,7 @@ def einsum(
     compute_type: Any = None,
     kind: str | Semiring = "+*",
     outs: Any = None,
+    tune: Any = False,
 ) -> Any:
     """Sums of products of arrays, by NumPy's subscripts.
 
@@ -79,6 +82,9 @@ def einsum(
         kind: the semiring: `"+*"`, `"max+"`, `"min+"`, `"max*"` or `"or and"`. A reduction over
             nothing gives the neutral element: 0, the lowest or the greatest number, False.
         outs: on MLIR values, the destination; a tensor of neutral elements by default.
+        tune: measure several plans when these shapes come first, for so many seconds (True: 10),
+            and use the fastest, now and later: see `linalg_ext.tuning`. `out` must then have memory
+            of its own.
 
     Raises:
         NotationError: the subscripts cannot be read; with the column.
@@ -97,6 +103,7 @@ def einsum(
         and dtype is None
         and compute_type is None
         and outs is None
+        and tune is False
         and (casting, order, optimize, kind) == ("safe", "K", "auto", "+*")
     )
     if is_usual and (known := repeat(operands[0], operands[1], operands[2], out)) is not None:
@@ -116,15 +123,12 @@ def einsum(
                 "einsum: out= where nothing runs",
                 cure="give out= to the compiled function; on MLIR values, outs=[...]",
             )
-        asked = Request(
-            subscripts,
-            ring,
-            as_dtype("dtype", dtype),
-            as_dtype("compute_type", compute_type),
-            casting,
-            optimize,
-        )
+        asked = _request(subscripts, ring, dtype, compute_type, casting, optimize)
         return on_traced(asked, arrays) if called_on == "traced" else on_values(asked, arrays, outs)
+    tuning = Tuning.of(tune)
+    if tuning is not None:
+        asked = _request(subscripts, ring, dtype, compute_type, casting, optimize)
+        return tuned.on_arrays(asked, arrays, out, tuning)
     with np.errstate(all="ignore"):  # kernels do not warn of overflows; np.einsum neither
         return _on_arrays(
             subscripts,
@@ -138,6 +142,24 @@ def einsum(
             order=check_order(order),
             optimize=optimize,
         )
+
+
+def _request(
+    subscripts: Subscripts,
+    kind: Semiring,
+    dtype: Any,
+    compute_type: Any,
+    casting: str,
+    optimize: Any,
+) -> Request:
+    return Request(
+        subscripts,
+        kind,
+        as_dtype("dtype", dtype),
+        as_dtype("compute_type", compute_type),
+        casting,
+        optimize,
+    )
 
 
 def _on_arrays(
