@@ -30,7 +30,6 @@ from linalg_ext.errors import (
     caller_location,
     refuse_pickling,
 )
-from linalg_ext.rewriting import Decision
 from linalg_ext.runtime.buffers import take_over
 from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayout
 from linalg_ext.runtime.descriptors import Descriptor, word_count
@@ -72,6 +71,7 @@ class Kernel:
         self.target = host() if target is None else target
         self.opt_level = engine.opt_level
         self._explanation = explanation
+        self._shared = shared
         self._symbol = entry.symbol
         self._engine = engine
         self._function = engine.function(entry.symbol)
@@ -201,23 +201,30 @@ class Kernel:
                 f"there is no stage {stage!r}", expected="one of " + ", ".join(self.stages)
             ) from None
 
-    def explain(self) -> Explanation:
+    def explain(self, threads: int = 1) -> Explanation:
         """Which plan each of its ops got, and why: tiles, blocks, packing, vectors, stores.
 
         With the work, the time that a model of the machine gives, the nearest plans that were not
         taken, and why ops were left to plain loops. `print` it; `rich` and notebooks show a table.
+
+        Args:
+            threads: of the call that is meant: for more than one, the plans of a slice of the work,
+                whose code is compiled where it is not there yet.
+
+        Raises:
+            ArgumentError: no number of threads.
         """
         if self._explanation is None:
             raise ArgumentError(
                 f"nothing is known of how `{self.signature.name}` came to be",
                 cure="make it with linalg_ext.compile or jit",
             )
-        return self._explanation
-
-    @property
-    def decisions(self) -> Sequence[Decision]:
-        """What was chosen for its ops: the parts of `explain()`."""
-        return () if self._explanation is None else self._explanation.decisions
+        shared = None if self._shared is None else self._shared.for_threads(checked(threads))
+        if shared is None:
+            return self._explanation
+        return replace(
+            self._explanation, decisions=shared.decisions, threads=f"{shared.slices} slices"
+        )
 
     def with_tuning(self, finding: Finding) -> Kernel:
         """This kernel, which from now on tells what tuning found."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from linalg_ext.compiler.kernel import Kernel
 from linalg_ext.compiler.signature import ArrayType, Parameter, Signature
+from linalg_ext.rewriting import Decision
 from linalg_ext.runtime import threads
 from linalg_ext.target import host
 from linalg_ext.transforms.codegen._choosing import Choices, Variation, choosing
@@ -31,11 +32,14 @@ def tuned(make: Make, tuning: Tuning) -> Kernel:
     obstacle = _obstacle(first)
     if obstacle is not None:
         return first.with_tuning(Finding(Choices(), why=obstacle))
-    key = key_of(first.target, _work(first), threads.current())
+    count = threads.current()
+    decisions = first.explain(count).decisions
+    key = key_of(first.target, _work(first, decisions), count)
     finding = _finding(entries().get(key))
     if finding is None:
         finding = search(
             first,
+            decisions,
             lambda choices: _with(choices, make),
             lambda: [_argument(parameter) for parameter in first.signature.parameters],
             lambda given, returned: _results(first.signature, given, returned),
@@ -73,10 +77,10 @@ def _with(choices: Choices, make: Make) -> Kernel:
     return copy_context().run(run)
 
 
-def _work(kernel: Kernel) -> str:
+def _work(kernel: Kernel, decisions: Sequence[Decision]) -> str:
     """What a kernel does, as far as its plans depend on it."""
     parts = [str(kernel.signature)]
-    for decision in kernel.decisions:
+    for decision in decisions:
         if isinstance(decision, PlannedContraction):
             parts += [decision.key, repr(decision.model), repr(decision.epilogue)]
         else:

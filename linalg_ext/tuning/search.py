@@ -7,7 +7,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -124,17 +124,8 @@ class Finding:
         )
 
 
-class Tunable(Protocol):
-    """What the search needs of a kernel."""
-
-    @property
-    def decisions(self) -> Sequence[object]:
-        """What was chosen in it."""
-        ...
-
-    def __call__(self, *arrays: Any) -> Any:
-        """Run it."""
-        ...
+Tunable = Callable[..., Any]
+"""A kernel."""
 
 
 def trials_of(decisions: Sequence[object], most: int) -> list[Callable[[Choices], Choices]]:
@@ -160,6 +151,7 @@ def _with_plan(key: str, variation: Variation) -> Callable[[Choices], Choices]:
 
 def search(
     first: Tunable,
+    decisions: Sequence[object],
     make: Callable[[Choices], Tunable],
     arguments: Callable[[], Sequence[Any]],
     results: Callable[[Sequence[Any], Any], Sequence[Any]],
@@ -169,12 +161,13 @@ def search(
 
     Args:
         first: the kernel with the model's plans.
+        decisions: what was chosen in it.
         make: a kernel with other choices.
         arguments: makes arguments, the same at every call.
         results: of the arguments and what a call gave, the arrays that it computed.
         tuning: how long, how many, and by what measure.
     """
-    trials = trials_of(first.decisions, tuning.candidates)
+    trials = trials_of(decisions, tuning.candidates)
     if not trials:
         return Finding(Choices(), why="nothing in it has more than one plan")
     measure = tuning.measure or in_turn

@@ -12,6 +12,7 @@ from rich.console import Console
 
 import linalg_ext as lx
 from linalg_ext.cli import main
+from linalg_ext.errors import ArgumentError
 
 
 def biased(a: Any, b: Any, c: Any) -> Any:
@@ -49,6 +50,17 @@ def test_a_chain_is_one_pass() -> None:
     assert ("computes", "subf exp") in rows
     assert ("loops", "64 x 128+") in rows
     assert ("memory", "64 KiB") in rows
+
+
+def test_slices_for_several_threads_have_plans_of_their_own() -> None:
+    a = np.ones((600, 600), np.float32)
+    kernel = lx.jit(lambda a, b: a @ b).lower(a, a).compile()
+    whole, part = (dict(kernel.explain(threads).decisions[0].rows())["work"] for threads in (1, 2))
+    assert whole.startswith("432 M flops")
+    assert part.startswith("216 M flops")
+    assert "slices" in kernel.explain(2).threads
+    with pytest.raises(ArgumentError):
+        kernel.explain(0)
 
 
 def test_what_is_left_says_why() -> None:

@@ -62,8 +62,8 @@ def test_the_fastest_is_taken_told_and_remembered() -> None:
     again = lx.jit(product, tune=Tuning(measure=unasked))
     np.testing.assert_allclose(again(a, b), a @ b, rtol=1e-5)
     assert "remembered  2.00 times as fast" in str(again.explain(a, b))
-    (one,) = (d for d in tuned._kernel([a, b]).decisions if isinstance(d, PlannedContraction))
-    (other,) = (d for d in again._kernel([a, b]).decisions if isinstance(d, PlannedContraction))
+    (one,) = (d for d in tuned.explain(a, b).decisions if isinstance(d, PlannedContraction))
+    (other,) = (d for d in again.explain(a, b).decisions if isinstance(d, PlannedContraction))
     assert one.plan == other.plan != one.model
 
 
@@ -72,7 +72,7 @@ def test_what_is_not_worthwhile_is_not_taken() -> None:
     tuned = lx.jit(product, tune=Tuning(candidates=2, measure=measuring(1.0, 0.99)))
     tuned(a, b)
     assert "the model's plan is the fastest of 3" in str(tuned.explain(a, b))
-    (found,) = (d for d in tuned._kernel([a, b]).decisions if isinstance(d, PlannedContraction))
+    (found,) = (d for d in tuned.explain(a, b).decisions if isinstance(d, PlannedContraction))
     assert found.plan == found.model
 
 
@@ -94,17 +94,12 @@ def test_time_that_is_over_ends_the_search() -> None:
 
 
 def test_a_wrong_result_is_never_chosen() -> None:
-    class Wrong:
-        decisions: Sequence[object] = ()
-
-        def __call__(self, *given: Any) -> Any:
-            return given[0] @ given[1] + 1
-
     a, b = arrays()
     kernel = lx.jit(product).lower(a, b).compile()
     finding = search(
         kernel,
-        lambda choices: Wrong(),
+        kernel.explain().decisions,
+        lambda choices: lambda a, b: a @ b + 1,
         lambda: [a, b],
         lambda given, returned: [returned],
         Tuning(candidates=4, measure=unasked),

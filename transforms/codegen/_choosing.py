@@ -114,26 +114,32 @@ def chosen(plan: Plan) -> Plan:
 
 def varied(plan: Plan, variation: Variation) -> Plan | None:
     """A plan with what differs; None where it cannot be varied so."""
-    if not is_variable(plan):
+    if not is_variable(plan) or not _is_free(plan, variation):
         return None
     tile = plan.tile
     if variation.rows and variation.vectors:
         tile = Tile(variation.rows, variation.vectors, tile.lanes)
+    depth = variation.depth_block
     changed = replace(
         plan,
         tile=tile,
         row_block=_up(variation.row_block or plan.row_block, tile.rows),
         column_block=_up(variation.column_block or plan.column_block, tile.columns),
-        depth_block=_up(variation.depth_block or plan.depth_block, tile.lanes)
-        if variation.depth_block
-        else plan.depth_block,
+        depth_block=_up(depth, tile.lanes) if depth else plan.depth_block,
     )
     return None if changed == plan else changed
 
 
 def is_variable(plan: Plan) -> bool:
     """Whether a plan has others beside it: sizes that are known, a tile that C is written from."""
-    return plan.problem.is_static and not plan.is_inner
+    return plan.problem.is_static and not plan.is_inner and plan.panel is None
+
+
+def _is_free(plan: Plan, variation: Variation) -> bool:
+    """Whether nothing else in a plan follows from what is varied."""
+    if plan.chunk is not None and variation.as_data().keys() - {"row_block"}:
+        return False
+    return not (plan.by_strips and variation.row_block)
 
 
 @dataclass(frozen=True)

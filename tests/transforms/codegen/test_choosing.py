@@ -50,7 +50,9 @@ def _arrays(name: str) -> list[Array]:
 
 
 def _planned(kernel: lx.Kernel) -> PlannedContraction:
-    (planned,) = (each for each in kernel.decisions if isinstance(each, PlannedContraction))
+    (planned,) = (
+        each for each in kernel.explain().decisions if isinstance(each, PlannedContraction)
+    )
     return planned
 
 
@@ -79,7 +81,9 @@ def test_candidates_are_ordered_and_fit(target: Target) -> None:
         kernel = (
             lx.jit(lambda a, b: a @ b).lower(np.ones((700, 900)), np.ones((900, 800))).compile()
         )
-        found = [each for each in kernel.decisions if isinstance(each, PlannedContraction)]
+        found = [
+            each for each in kernel.explain().decisions if isinstance(each, PlannedContraction)
+        ]
         for planned in found:  # a machine without multiply-adds has none
             first, *others = planned.candidates()
             assert first.plan == planned.model
@@ -143,7 +147,7 @@ def test_streaming_and_narrower_vectors_can_be_chosen(streams: bool) -> None:
     x = np.random.default_rng(0).normal(size=5000).astype(np.float32)
     with choosing(Choices(vector_bits=128, streams=streams)):
         kernel = lx.jit(lambda x: x * x + x).lower(x).compile()
-    (loops,) = (each for each in kernel.decisions if isinstance(each, PlannedLoops))
+    (loops,) = (each for each in kernel.explain().decisions if isinstance(each, PlannedLoops))
     assert (loops.vector_bits, loops.streams) == (128, streams)
     np.testing.assert_allclose(kernel(x), x * x + x, rtol=1e-6)
 
