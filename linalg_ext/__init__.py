@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from linalg_ext import structured as structured
     from linalg_ext import target as target
     from linalg_ext import transforms as transforms
+    from linalg_ext import tuning as tuning
     from linalg_ext.compiler import Kernel, compile, jit
     from linalg_ext.compiler.contract import contract
     from linalg_ext.compiler.einsum import einsum
@@ -54,6 +55,7 @@ __all__ = [
     "to_tc",
     "to_yaml",
     "transforms",
+    "tuning",
 ]
 
 _LAZY = {
@@ -78,6 +80,7 @@ _LAZY = {
     "to_tc": "linalg_ext.notations.tc_writer:to_tc",
     "to_yaml": "linalg_ext.notations:to_yaml",
     "transforms": "linalg_ext.transforms",
+    "tuning": "linalg_ext.tuning",
 }
 """Each public name and where it lives: `package.module`, or `package.module:attribute`."""
 

@@ -32,6 +32,7 @@ TIERS: tuple[frozenset[str], ...] = tuple(
         "module",
         "rewriting",
         "transforms",
+        "tuning",
         "compiler",
         "frameworks explain",
         "cli",

@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.rewriting import named_pipeline, run_in_place
+from linalg_ext.rewriting import Report, named_pipeline, run_in_place
 
 from .codegen.pack_contractions import PLAN
 from .lowering.check_allocations import OUT_OF_MEMORY
@@ -170,6 +170,7 @@ class LoweringInfo:
         instructions: the number of LLVM operations.
         suggested_opt_level: the optimization level for the engine.
         seconds: how long each stage took.
+        reports: of our passes that ran, in that order.
     """
 
     assertions: tuple[str, ...] = ()
@@ -177,6 +178,7 @@ class LoweringInfo:
     instructions: int = 0
     suggested_opt_level: int = 2
     seconds: Mapping[str, float] = field(default_factory=dict)
+    reports: tuple[Report, ...] = ()
 
 
 def lower_to_llvm(
@@ -200,11 +202,12 @@ def lower_to_llvm(
         LoweringError: the module holds something that has no way down.
     """
     seconds: dict[str, float] = {}
+    reports: list[Report] = []
     is_planned = False
     for stage in stages:
         passes = PIPELINES[stage]
         start = time.perf_counter()
-        run_in_place(module, ",".join(passes))
+        reports += run_in_place(module, ",".join(passes)).reports
         if stage == "loops":
             is_planned = _is_all_planned(module)
         seconds[stage] = time.perf_counter() - start
@@ -218,6 +221,7 @@ def lower_to_llvm(
         instructions=instructions,
         suggested_opt_level=0 if is_planned else suggest_opt_level(instructions),
         seconds=MappingProxyType(seconds),
+        reports=tuple(reports),
     )
 
 

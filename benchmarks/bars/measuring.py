@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import statistics
+import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from benchmarks import peers
 from benchmarks.bars.case import Case
+from benchmarks.peers import Array, Function
 from benchmarks.timing import Work
 
 SECONDS = 1.0
@@ -19,7 +21,22 @@ SECONDS = 1.0
 
 @dataclass(frozen=True)
 class Result:
-    """What was measured: seconds, medians over rounds."""
+    """What was measured: seconds, medians over rounds.
+
+    Attributes:
+        name: of the case.
+        threads: how many there were.
+        memory: whether results were `fresh` or `reused`.
+        ours: a call of this project.
+        peers: one of each peer.
+        best: the quickest of them.
+        ratio: its time by ours, the median over rounds.
+        gflops: ours; 0 where operations are not what counts.
+        flops: additions and multiplications.
+        moved: bytes of operands and result, each once.
+        element: the dtype of the first operand.
+        limit: seconds that the machine needs at the least; 0 where that was not asked.
+    """
 
     name: str
     threads: int
@@ -29,46 +46,87 @@ class Result:
     best: str
     ratio: float
     gflops: float
+    flops: int = 0
+    moved: int = 0
+    element: str = "f4"
+    limit: float = 0.0
 
 
-def measure(case: Case, threads: int) -> Iterator[Result]:
+def measure(case: Case, threads: int, *, seconds: float = SECONDS) -> Iterator[Result]:
     """Time a case against every peer at hand, with fresh results and with reused ones."""
     arrays = case.operands()
     expected = np.asarray(case.functions["numpy"](*arrays))
     result = np.asarray(case.ours(*arrays))
-    np.testing.assert_allclose(result, expected, rtol=case.tolerance, atol=case.tolerance)
-    works: dict[str, Work] = {}
-    for name in peers.installed():
-        if (work := peers.work(name, case.functions, arrays)) is not None:
-            works[name] = work
+    _check(result, expected, case)
+    works = _works(case, case.peers, arrays, expected)
     out = np.empty_like(result)
     for _ in range(70):  # until small sums are compiled for themselves
         case.ours(*arrays, out=out)
         if case.flops > 1 << 27 or out.size > 1 << 20:
             break
     fresh, reused = (lambda: case.ours(*arrays)), (lambda: case.ours(*arrays, out=out))
-    yield _result(case, threads, "fresh", {"ours": fresh, **works}, keep=True)
-    given = [*arrays, np.empty_like(result)]
-    works = {}
-    for name in peers.installed():
-        if (work := peers.work(name, case.reused, given)) is not None:
-            works[name] = work
+    moved = sum(array.nbytes for array in (*arrays, result))
+    yield _result(case, threads, "fresh", moved, {"ours": fresh, **works}, seconds)
+    works = _works(case, case.reused, [*arrays, np.empty_like(result)], expected)
     if works:
-        yield _result(case, threads, "reused", {"ours": reused, **works}, keep=False)
+        yield _result(case, threads, "reused", moved, {"ours": reused, **works}, seconds)
+
+
+def _works(
+    case: Case, functions: Mapping[str, Function], arrays: Sequence[Array], expected: Array
+) -> dict[str, Work]:
+    """What the peers run, each checked once; one that cannot is left out, and says so."""
+    works: dict[str, Work] = {}
+    for name in peers.installed():
+        try:
+            work = peers.work(name, functions, arrays)
+            if work is not None:
+                _check(np.asarray(work()), expected, case)
+                works[name] = work
+        except Exception as error:
+            if name == "numpy":
+                raise
+            first = str(error).strip().partition("\n")[0]
+            print(f"{name} is left out of {case.name}: {first}", file=sys.stderr)
+    return works
+
+
+def _check(result: Array, expected: Array, case: Case) -> None:
+    np.testing.assert_allclose(
+        np.asarray(result, np.float64),
+        np.asarray(expected, np.float64),
+        rtol=case.tolerance,
+        atol=case.tolerance,
+    )
 
 
 def _result(
-    case: Case, threads: int, memory: str, works: Mapping[str, Work], *, keep: bool
+    case: Case, threads: int, memory: str, moved: int, works: Mapping[str, Work], seconds: float
 ) -> Result:
-    times = rounds(works, keep=keep)
+    times = rounds(works, keep=memory == "fresh", seconds=seconds)
     others = {name: statistics.median(t) for name, t in times.items() if name != "ours"}
     best = min(others, key=lambda name: others[name])
     ours = statistics.median(times["ours"])
     ratio = statistics.median(t / o for t, o in zip(times[best], times["ours"], strict=True))
-    return Result(case.name, threads, memory, ours, others, best, ratio, case.flops / ours / 1e9)
+    element = case.dtype if isinstance(case.dtype, str) else case.dtype[0]
+    return Result(
+        case.name,
+        threads,
+        memory,
+        ours,
+        others,
+        best,
+        ratio,
+        case.flops / ours / 1e9,
+        case.flops,
+        moved,
+        element,
+    )
 
 
-def rounds(works: Mapping[str, Work], *, keep: bool) -> dict[str, list[float]]:
+def rounds(
+    works: Mapping[str, Work], *, keep: bool, seconds: float = SECONDS
+) -> dict[str, list[float]]:
     """The seconds of each runner in every round."""
     counts = {}
     for name, work in works.items():
@@ -77,7 +135,7 @@ def rounds(works: Mapping[str, Work], *, keep: bool) -> dict[str, list[float]]:
         work()
         counts[name] = max(1, int(0.003 / max(time.perf_counter() - started, 1e-7)))
     times: dict[str, list[float]] = {name: [] for name in works}
-    end = time.perf_counter() + SECONDS
+    end = time.perf_counter() + seconds
     while len(times["ours"]) < 7 or time.perf_counter() < end:
         alive = []
         for name, work in works.items():

@@ -10,11 +10,13 @@ import numpy as np
 from linalg_ext.bindings import ir
 from linalg_ext.compiler.effects import written_arguments
 from linalg_ext.compiler.entry import find_entry, wrap_entry
+from linalg_ext.compiler.explanation import WrittenPlan, explained, written_plans
 from linalg_ext.compiler.kernel import Kernel
 from linalg_ext.compiler.shared_work import SharedWork, shared_work
 from linalg_ext.compiler.signature import read_signature
 from linalg_ext.compiler.source import own_copy
 from linalg_ext.compiler.stages import LARGE_BYTES, Clock, Stage
+from linalg_ext.compiler.tuned import tuned
 from linalg_ext.context import Borrowed, borrowed_context
 from linalg_ext.errors import ArgumentError
 from linalg_ext.module import Module, ModuleLike
@@ -24,6 +26,7 @@ from linalg_ext.target import current
 from linalg_ext.transforms.lowering.refuse_recursion import refuse_recursion
 from linalg_ext.transforms.lowering.refuse_unsupported import refuse_unsupported
 from linalg_ext.transforms.pipelines import CHECKS, lower_to_llvm
+from linalg_ext.tuning import Tuning
 
 
 def compile(
@@ -35,6 +38,7 @@ def compile(
     opt_level: int | None = None,
     libraries: Sequence[str | Path] = (),
     result_dtypes: Sequence[np.typing.DTypeLike | None] | None = None,
+    tune: bool | float | Tuning = False,
 ) -> Kernel:
     """Compile one function of a module for the target in force: this machine, if none is named.
 
@@ -56,6 +60,9 @@ def compile(
         libraries: shared libraries that have the functions which the module only declares.
         result_dtypes: for each result the dtype to hand it back as, or None for the usual one.
             Integers of MLIR have no sign; a result is signed unless this says otherwise.
+        tune: measure other plans than the model's, for so many seconds (True: 10), and take the
+            fastest; what is found is remembered: see `linalg_ext.tuning`. `kernel.explain()` says
+            by how much it is better.
 
     Raises:
         ParseError, VerificationError, CrashError: the text is not a valid module.
@@ -68,17 +75,23 @@ def compile(
         raise ArgumentError(f"opt_level is {opt_level!r}", expected="0, 1, 2, 3 or None")
     if isinstance(libraries, str | Path):
         libraries = [libraries]
-    with borrowed_context() as loan:
-        own = own_copy(module, trusted=trusted, context=loan.context)
-        return compile_in_place(
-            own,
-            entry,
-            loan=loan,
-            checked=checked,
-            opt_level=opt_level,
-            libraries=libraries,
-            result_dtypes=result_dtypes,
-        )
+    tuning = Tuning.of(tune)
+    if tuning is not None and isinstance(module, str | bytes):
+        module = Module.parse(module, trusted=trusted)
+
+    def make() -> Kernel:
+        with borrowed_context() as loan:
+            return compile_in_place(
+                own_copy(module, trusted=trusted, context=loan.context),
+                entry,
+                loan=loan,
+                checked=checked,
+                opt_level=opt_level,
+                libraries=libraries,
+                result_dtypes=result_dtypes,
+            )
+
+    return make() if tuning is None else tuned(make, tuning)
 
 
 def compile_in_place(
@@ -118,7 +131,10 @@ def compile_in_place(
         stages.append(Stage(name, module, clock))
         if name == "buffers":
             shared = shared_work(work, signature.name, wrapped.symbol, opt_level, libraries)
+        if name == "loops":
+            written.extend(written_plans(module))
 
+    written: list[WrittenPlan] = []
     info = lower_to_llvm(work, on_stage=on_stage)
     level = info.suggested_opt_level if opt_level is None else opt_level
     engine = engine_for(target, work, opt_level=level, libraries=libraries)
@@ -133,4 +149,7 @@ def compile_in_place(
         shared=shared,
         codegen_seconds=clock.lap(),
         target=target,
+        explanation=explained(
+            str(signature), target, info.reports, written, is_shared=shared is not None
+        ),
     )

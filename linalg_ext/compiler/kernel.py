@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -14,6 +15,7 @@ from linalg_ext.compiler.argument import Argument
 from linalg_ext.compiler.arrays import ArrayArgument, StridedArgument
 from linalg_ext.compiler.direct_call import direct_call
 from linalg_ext.compiler.entry import Entry
+from linalg_ext.compiler.explanation import Explanation
 from linalg_ext.compiler.failures import Failures
 from linalg_ext.compiler.overlap import share_memory
 from linalg_ext.compiler.results import ResultSlot, split_out
@@ -36,6 +38,7 @@ from linalg_ext.runtime.engine import Engine
 from linalg_ext.runtime.threads import checked, run
 from linalg_ext.runtime.threads import current as current_threads
 from linalg_ext.target import Target, host
+from linalg_ext.tuning import Finding
 
 
 class Kernel:
@@ -62,11 +65,14 @@ class Kernel:
         codegen_seconds: float = 0.0,
         target: Target | None = None,
         shared: SharedWork | None = None,
+        explanation: Explanation | None = None,
     ) -> None:
         """Made by `linalg_ext.compile`."""
         self.signature = signature
         self.target = host() if target is None else target
         self.opt_level = engine.opt_level
+        self._explanation = explanation
+        self._shared = shared
         self._symbol = entry.symbol
         self._engine = engine
         self._function = engine.function(entry.symbol)
@@ -210,6 +216,36 @@ class Kernel:
             raise ArgumentError(
                 f"there is no stage {stage!r}", expected="one of " + ", ".join(self.stages)
             ) from None
+
+    def explain(self, threads: int = 1) -> Explanation:
+        """Which plan each of its ops got, and why: tiles, blocks, packing, vectors, stores.
+
+        With the work, the time that a model of the machine gives, the nearest plans that were not
+        taken, and why ops were left to plain loops. `print` it; `rich` and notebooks show a table.
+
+        Args:
+            threads: of the call that is meant: for more than one, the plans of a slice of the work,
+                whose code is compiled where it is not there yet.
+
+        Raises:
+            ArgumentError: no number of threads.
+        """
+        if self._explanation is None:
+            raise ArgumentError(
+                f"nothing is known of how `{self.signature.name}` came to be",
+                cure="make it with linalg_ext.compile or jit",
+            )
+        shared = None if self._shared is None else self._shared.for_threads(checked(threads))
+        if shared is None:
+            return self._explanation
+        return replace(
+            self._explanation, decisions=shared.decisions, threads=f"{shared.slices} slices"
+        )
+
+    def with_tuning(self, finding: Finding) -> Kernel:
+        """This kernel, which from now on tells what tuning found."""
+        self._explanation = replace(self.explain(), tuning=finding.rows())
+        return self
 
     def asm(self, *, whole: bool = False) -> str:
         """The machine code as assembly text: of the entry, or of everything with `whole`."""

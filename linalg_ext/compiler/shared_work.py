@@ -15,6 +15,7 @@ from linalg_ext.compiler.stages import LARGE_BYTES
 from linalg_ext.context import borrowed_context
 from linalg_ext.errors import LinalgExtError
 from linalg_ext.module import Module
+from linalg_ext.rewriting import Decision
 from linalg_ext.runtime.call_frame import FrameLayout, SlicedFrame
 from linalg_ext.runtime.engine import Engine, address_of_function
 from linalg_ext.target import current, host
@@ -43,10 +44,19 @@ class Shared:
     Attributes:
         slices: how many there are.
         failures: what its statuses mean.
+        decisions: what was chosen for the ops of a slice.
     """
 
-    def __init__(self, engine: Engine, symbol: str, slices: int, failures: Failures) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        symbol: str,
+        slices: int,
+        failures: Failures,
+        decisions: Sequence[Decision] = (),
+    ) -> None:
         """Made by `SharedWork`."""
+        self.decisions = tuple(decisions)
         self.slices = slices
         self.failures = failures
         self._engine = engine  # which the function must not outlive
@@ -137,7 +147,8 @@ class SharedWork:
             level = info.suggested_opt_level if self._opt_level is None else self._opt_level
             engine = Engine(module.ir, opt_level=level, libraries=self._libraries)
             failures = Failures(self._name, info.assertions)
-            return Shared(engine, self._symbol, count, failures)
+            decisions = [each for report in info.reports for each in report.decisions]
+            return Shared(engine, self._symbol, count, failures, decisions)
 
 
 def shared_work(

@@ -6,15 +6,17 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, overload
 
 import numpy as np
 
 from linalg_ext.bindings import func, ir
 from linalg_ext.compiler.compilation import compile, compile_in_place
 from linalg_ext.compiler.conversion import as_array
+from linalg_ext.compiler.explanation import Explanation
 from linalg_ext.compiler.kernel import Kernel
 from linalg_ext.compiler.traced import Traced, as_traced, element_type, new_trace
+from linalg_ext.compiler.tuned import tuned
 from linalg_ext.compiler.unrecorded import refuse
 from linalg_ext.context import borrowed_context, new_context
 from linalg_ext.definition.call_shapes import Shape
@@ -28,6 +30,7 @@ from linalg_ext.errors import (
 from linalg_ext.module import Module
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.target import Target, override
+from linalg_ext.tuning import Tuning
 
 Spec = tuple[Shape, DType]
 
@@ -42,9 +45,10 @@ class JitFunction:
     __name__: str
     __wrapped__: Callable[..., Any]
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], tuning: Tuning | None = None) -> None:
         functools.update_wrapper(self, function)
         self._function = function
+        self._tuning = tuning
         self._kernels: dict[tuple[Target | None, tuple[Spec, ...]], Kernel] = {}
         self._counts: set[int] = set()
         self._lock = threading.Lock()
@@ -69,14 +73,27 @@ class JitFunction:
                 refuse(f"{self.__name__}: {keyword}= inside a traced function", "leave it out")
             return self._function(*arrays, **named)
         given = self._arrays(arrays, named)
+        return self._kernel(given)(*given, out=out, threads=threads)
+
+    def explain(self, *arrays: Any, **named: Any) -> Explanation:
+        """Which plans the kernel for these arrays has, and why; compiled first where it is new.
+
+            print(layer.explain(x, w, b))
+
+        Raises:
+            ArgumentError: as for a call.
+        """
+        return self._kernel(self._arrays(arrays, named)).explain()
+
+    def _kernel(self, given: Sequence[np.ndarray[Any, Any]]) -> Kernel:
         key = (override(), self._specs(given))
         kernel = self._kernels.get(key)
         if kernel is None:
             with self._lock:
                 kernel = self._kernels.get(key)
                 if kernel is None:
-                    kernel = self._kernels[key] = _compile(self._function, key[1])
-        return kernel(*given, out=out, threads=threads)
+                    kernel = self._kernels[key] = self._compiled(key[1])
+        return kernel
 
     def lower(self, *arrays: Any, **named: Any) -> Lowered:
         """Trace the function for arrays of these dtypes and shapes; nothing is run.
@@ -85,6 +102,11 @@ class JitFunction:
             ArgumentError: as for a call.
         """
         return _trace(self._function, self._specs(self._arrays(arrays, named)))
+
+    def _compiled(self, specs: tuple[Spec, ...]) -> Kernel:
+        if self._tuning is None:
+            return _compile(self._function, specs)
+        return tuned(lambda: _compile(self._function, specs), self._tuning)
 
     def _arrays(
         self, arrays: tuple[Any, ...], named: Mapping[str, Any]
@@ -151,34 +173,63 @@ class Lowered:
         """The module as MLIR text."""
         return str(self.module)
 
-    def compile(self) -> Kernel:
-        """The kernel for the target in force."""
+    def compile(self, *, tune: bool | float | Tuning = False) -> Kernel:
+        """The kernel for the target in force.
+
+        Args:
+            tune: as for `linalg_ext.compile`.
+        """
         return compile(
-            self.module, self.name, trusted=True, checked=False, result_dtypes=self._dtypes
+            self.module,
+            self.name,
+            trusted=True,
+            checked=False,
+            result_dtypes=self._dtypes,
+            tune=tune,
         )
 
     def __repr__(self) -> str:
         return f"<Lowered {self.name}>\n{self.as_text()}"
 
 
-def jit(function: Callable[..., Any]) -> JitFunction:
+@overload
+def jit(function: Callable[..., Any], *, tune: bool | float | Tuning = False) -> JitFunction: ...
+
+
+@overload
+def jit(
+    function: None = None, *, tune: bool | float | Tuning = False
+) -> Callable[[Callable[..., Any]], JitFunction]: ...
+
+
+def jit(
+    function: Callable[..., Any] | None = None, *, tune: bool | float | Tuning = False
+) -> JitFunction | Callable[[Callable[..., Any]], JitFunction]:
     """Trace a function of ops and compile it as one kernel, in which element-wise chains fuse.
 
         @lx.jit
         def layer(x, w, b):
             return lx.ops.tanh(x @ w + b)
 
+        @lx.jit(tune=True)
+        def measured(x, w): ...
+
     Inside, arrays are traced values: ops of `lx.ops` and of your own, and the operators
     `+ - * / @` with NumPy's broadcasting, record; arrays from outside become constants.
 
     Args:
         function: takes arrays and returns one, or a tuple of them.
+        tune: at the first call with each set of shapes measure several plans, for so many seconds
+            (True: 10), and take the fastest; what is found is remembered: see `linalg_ext.tuning`.
     """
+    tuning = Tuning.of(tune)
+    if function is None:
+        return lambda given: jit(given, tune=tune)
     if not callable(function):
         raise ArgumentError(
             f"jit got {function!r}", where=caller_location(), expected="a function of arrays"
         )
-    return JitFunction(function)
+    return JitFunction(function, tuning)
 
 
 def _trace(function: Callable[..., Any], specs: Sequence[Spec]) -> Lowered:

@@ -123,7 +123,8 @@ def total(x: Any, y: Any) -> Any:
 def test_arguments_are_bound_as_pythons_are() -> None:
     jitted = lx.jit(total)
     np.testing.assert_array_equal(jitted(y=X, x=2 * X), 3 * X)
-    for args, named in (((X,), {}), ((X, X, X), {}), ((X, X), {"z": X}), ((X,), {"x": X})):
+    wrong: Any = (((X,), {}), ((X, X, X), {}), ((X, X), {"z": X}), ((X,), {"x": X}))
+    for args, named in wrong:
         with pytest.raises(ArityError, match="total"):
             jitted(*args, **named)
 

@@ -26,12 +26,15 @@ from typing import Any
 
 from linalg_ext.bindings import func, ir
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.target import current
 from linalg_ext.transforms.lowering.share_work import slices_of
 
 from ._argument import Argument, argument_of
 from ._blocking import Plan
+from ._choosing import chosen
 from ._element_types import plan_of_types
 from ._epilogue import FoundEpilogue, find_epilogue, fits, move_before
+from ._explaining import PlannedContraction
 from ._fills import preceding_zeros, root
 from ._machine import Machine, this_machine
 from ._nest import contraction_function
@@ -65,6 +68,7 @@ def pack_contractions(module: ir.Operation) -> Report:
             report.changed["linalg contraction"] += 1
         else:
             report.leave("linalg contraction", reason)
+    report.decisions += functions.decisions
     return report
 
 
@@ -210,10 +214,12 @@ class _Functions:
 
     Attributes:
         machine: that they are made for.
+        decisions: what was chosen for each.
     """
 
     def __init__(self, module: ir.Operation) -> None:
         self.machine = this_machine(slices_of(module))
+        self.decisions: list[PlannedContraction] = []
         self._module = module
         self._names: dict[tuple[object, ...], str] = {}
         self._taken = _symbols(module)
@@ -247,6 +253,8 @@ class _Functions:
         number = len(self._names)
         while (name := f"linalg_ext_contraction_{number}") in self._taken:
             number += 1
+        model, plan = plan, chosen(plan)
+        self.decisions.append(PlannedContraction(name, model, plan, epilogue, current()))
         parsed = ir.Module.parse(contraction_function(name, plan, arguments, epilogue, prologues))
         function, *declarations = parsed.body.operations
         function.attributes[PLAN] = ir.StringAttr.get(repr(plan))

@@ -28,6 +28,7 @@ sums in f16 and bf16, which round too much for another.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from linalg_ext.bindings import ir
@@ -36,6 +37,8 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.lowering._walk import operations
 from linalg_ext.transforms.lowering.lower_strided_copies import replace_copy
 
+from ._choosing import choices
+from ._explaining import summary_of
 from ._machine import this_machine
 from ._nest_emitter import NestEmitter
 from ._nests import Nest, read_nest
@@ -85,7 +88,11 @@ def vectorize_loops(module: ir.Operation, *, vector_bits: int = 0) -> Report:
     blocks = list(dict.fromkeys(op.block for op in generics))
     for block in blocks:
         for run in list(_runs(block, report)):
-            NestEmitter(run, vector_bits or 8 * this_machine().vector_bytes).emit()
+            bits = vector_bits or choices().vector_bits or 8 * this_machine().vector_bytes
+            summary = summary_of(run, bits)
+            emitter = NestEmitter(run, bits)
+            emitter.emit()
+            report.decisions.append(replace(summary, streams=emitter.streams))
             report.changed["linalg.generic"] += len(run)
     return report
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from linalg_ext.compiler.einsum import tuned
 from linalg_ext.compiler.einsum.algebra import Algebra, Array
 from linalg_ext.compiler.einsum.dtypes import as_dtype, check_casting, resolve
 from linalg_ext.compiler.einsum.evaluation import evaluate
@@ -36,6 +37,7 @@ from linalg_ext.notations.einsum import (
 from linalg_ext.notations.einsum.path import Path, find_path
 from linalg_ext.opdsl.calls import kind_of_call
 from linalg_ext.runtime.threads import checked, using
+from linalg_ext.tuning import Tuning
 
 
 def einsum(
@@ -49,6 +51,7 @@ def einsum(
     kind: str | Semiring = "+*",
     outs: Any = None,
     threads: int | None = None,
+    tune: Any = False,
 ) -> Any:
     """Sums of products of arrays, by NumPy's subscripts.
 
@@ -84,6 +87,9 @@ def einsum(
             nothing gives the neutral element: 0, the lowest or the greatest number, False.
         outs: on MLIR values, the destination; a tensor of neutral elements by default.
         threads: how many may work on it where it is large; by default `lx.threads.current()`.
+        tune: measure several plans when these shapes come first, for so many seconds (True: 10),
+            and use the fastest, now and later: see `linalg_ext.tuning`. `out` must then have memory
+            of its own.
 
     Raises:
         NotationError: the subscripts cannot be read; with the column.
@@ -104,6 +110,7 @@ def einsum(
         and dtype is None
         and compute_type is None
         and outs is None
+        and tune is False
         and (casting, order, optimize, kind) == ("safe", "K", "auto", "+*")
     )
     if is_usual:
@@ -130,16 +137,14 @@ def einsum(
                 "einsum: threads= where nothing runs",
                 cure="give threads= to the compiled function",
             )
-        asked = Request(
-            subscripts,
-            ring,
-            as_dtype("dtype", dtype),
-            as_dtype("compute_type", compute_type),
-            casting,
-            optimize,
-        )
+        asked = _request(subscripts, ring, dtype, compute_type, casting, optimize)
         return on_traced(asked, arrays) if called_on == "traced" else on_values(asked, arrays, outs)
     in_force = nullcontext() if threads is None else using(threads)
+    tuning = Tuning.of(tune)
+    if tuning is not None:
+        asked = _request(subscripts, ring, dtype, compute_type, casting, optimize)
+        with in_force:
+            return tuned.on_arrays(asked, arrays, out, tuning)
     with in_force, np.errstate(all="ignore"):  # kernels do not warn of overflows; np.einsum neither
         return _on_arrays(
             subscripts,
@@ -153,6 +158,24 @@ def einsum(
             order=check_order(order),
             optimize=optimize,
         )
+
+
+def _request(
+    subscripts: Subscripts,
+    kind: Semiring,
+    dtype: Any,
+    compute_type: Any,
+    casting: str,
+    optimize: Any,
+) -> Request:
+    return Request(
+        subscripts,
+        kind,
+        as_dtype("dtype", dtype),
+        as_dtype("compute_type", compute_type),
+        casting,
+        optimize,
+    )
 
 
 def _on_arrays(
