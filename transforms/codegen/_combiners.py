@@ -21,6 +21,8 @@ _INTEGER_NEUTRAL = frozenset(
     f"arith.{name}"
     for name in ["addi", "muli", "andi", "ori", "xori", "maxsi", "minsi", "maxui", "minui"]
 )
+_LOGIC = frozenset(["arith.andi", "arith.ori", "arith.xori"])
+"""On truth values the others are other words for these."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ def combiner_of(argument: Any, yielded: Any) -> Combiner | None:
         return None
     op = owner.operation
     type_ = op.results[0].type
-    if str(type_) in _ROUNDED_EACH_STEP or str(type_) == "i1":
+    if str(type_) in _ROUNDED_EACH_STEP or (str(type_) == "i1" and op.name not in _LOGIC):
         return None
     if op.name == "math.fma":
         return Combiner("arith.addf") if op.operands[2] == argument else None

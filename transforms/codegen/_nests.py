@@ -20,8 +20,7 @@ from .vector_math.expand_vector_math import EXPANSIONS
 SHORTEST = 4
 """A loop that is known to be shorter is not worth vectors."""
 
-_ELEMENTS = frozenset(["f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8"])
-_IN_REGISTERS = _ELEMENTS | {"i1"}
+_ELEMENTS = frozenset(["f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "i1"])
 _NARROW_FLOATS = ("f16", "bf16")
 _NATIVE_MATH = frozenset(
     f"math.{name}"
@@ -209,7 +208,7 @@ def _unfit(op: Any) -> str | None:
     if op.name in ("linalg.yield", "linalg.index"):
         return None
     for value in (*op.operands, *op.results):
-        if not isinstance(value.type, ir.IndexType) and str(value.type) not in _IN_REGISTERS:
+        if not isinstance(value.type, ir.IndexType) and str(value.type) not in _ELEMENTS:
             return f"{op.name} on {value.type}"
     if op.name.startswith("arith.") and op.name not in _SCALAR_ARITH:
         return None

@@ -21,6 +21,7 @@ from linalg_ext.transforms.lowering._elementwise import constant
 from ._nests import Access, Nest, widest_bits
 from ._reductions import Reduction
 from ._streaming import first_aligned, is_streamed
+from ._truth import as_bytes, is_truth
 
 Key = tuple[Any, tuple[Any, ...]]
 """A memref and the positions along its axes: values, but None for 0 and for the vector's own."""
@@ -122,6 +123,8 @@ class VectorLoop:
         lanes = max(1, self._vector_bits // widest_bits(self._loops))
         functions = any(nest.has_functions for nest in self._loops)
         unroll = _UNROLL_FUNCTIONS if functions else _UNROLL
+        if any(is_truth(each.memref.type) for nest in self._loops for each in nest.accesses):
+            unroll = max(1, min(unroll, self._vector_bits // 8 // lanes))
         if static is None:
             return lanes, unroll
         lanes = min(lanes, 1 << max(0, static - 1).bit_length())
@@ -274,6 +277,9 @@ class VectorLoop:
             pass_.stores[key] = pass_.rows[key], where
 
     def _store(self, target: Any, where: Sequence[Any], value: Any, pass_: _Pass) -> None:
+        if is_truth(target.type):
+            target = as_bytes(target)
+            value = arith.extui(_row(pass_.lanes, target.type.element_type), value)
         if pass_.mask is not None:
             vector.maskedstore(target, where, pass_.mask, value)
         elif pass_.streams:
@@ -338,6 +344,10 @@ def size_of(nest: Nest, dim: int) -> Any:
 
 
 def _load(source: Any, where: Sequence[Any], pass_: _Pass) -> Any:
+    if is_truth(source.type):
+        loaded = _load(as_bytes(source), where, pass_)
+        zeros = constant(loaded.type, 0)
+        return arith.cmpi(arith.CmpIPredicate.ne, loaded, zeros)
     type_ = _row(pass_.lanes, source.type.element_type)
     if pass_.mask is None:
         return vector.load(type_, source, where)
