@@ -252,7 +252,7 @@ def test_broadcasts_scalars_and_positions() -> None:
 NEGATE = "%r = arith.negf %in0 : f32"
 V, W = ("%v", "memref<?xf32>"), ("%w", "memref<?xf32>")
 A, B = ("%a", "memref<?x?xf32>"), ("%b", "memref<?x?xf32>")
-INDICES = ("%indices", "memref<?xindex>")
+WIDE = ("%wide", "memref<?xf80>")
 SPREAD = ("%spread", "memref<?xf32, affine_map<(d) -> (d floordiv 2)>>")
 LEFT = {
     "an index is neither a loop nor 0": generic(
@@ -273,11 +273,11 @@ LEFT = {
         [A, V],
         "%r = arith.subf %in0, %out0 : f32",
     ),
-    "elements of index in memory": generic(
+    "elements of f80 in memory": generic(
         ["i", "i"],
         ["parallel"],
-        [V, INDICES],
-        "%r = linalg.index 0 : index",
+        [V, WIDE],
+        "%r = arith.extf %in0 : f32 to f80",
     ),
     "a layout without strides": generic(["i", "i"], ["parallel"], [SPREAD, V], NEGATE),
     "math.round has no form on vectors": generic(
@@ -298,7 +298,7 @@ LEFT = {
         linalg.yield %in : f32
       }""",
 }  # fmt: skip
-ARGUMENTS = [A, B, V, W, INDICES, SPREAD]
+ARGUMENTS = [A, B, V, W, WIDE, SPREAD]
 
 
 @pytest.mark.parametrize("reason", LEFT)
