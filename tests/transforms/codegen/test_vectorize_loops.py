@@ -262,7 +262,7 @@ LEFT = {
         ["i, i", "i"], ["parallel"], [A, V], NEGATE
     ),
     "the innermost loop does not run along memory": generic(
-        ["j, i", "i, j"], ["parallel"] * 2, [A, B], NEGATE
+        ["i, j", "j, i"], ["parallel"] * 2, [A, B], NEGATE
     ),
     "several rounds write one element": generic(
         ["i, j", "i"], ["parallel"] * 2, [A, V], NEGATE
