@@ -98,7 +98,7 @@ _OF_ROWS = {"math.cos", "math.sin", "math.tan"}
 """Those that look at a vector as a row of elements."""
 
 
-@module_pass(NAME)
+@module_pass(NAME, on=EXPANSIONS["f32"])
 def expand_vector_math(module: ir.Operation) -> Report:
     """Expand exp, log, erf, pow, the circular and hyperbolic functions and their kin on vectors."""
     report = Report(NAME)
