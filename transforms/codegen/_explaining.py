@@ -66,7 +66,7 @@ class PlannedContraction:
             rows.append((name.strip(), text.strip()))
         rows[0] = ("plan", " ".join(filter(None, rows[0])))
         if self.epilogue is not None:
-            steps = " ".join(step.name.partition(".")[2] for step in self.epilogue.steps)
+            steps = " ".join(step.name.partition(".")[2] for step in self.epilogue.steps.steps)
             rows.append(("epilogue", f"{steps}, on the tile in registers"))
         return [*rows, *self._model(plan)]
 

@@ -40,6 +40,12 @@ def is_streamed(access: Access, lanes: int, vector_bits: int) -> bool:
     return bool(math.prod(whole.shape) * element > this_machine().l3_bytes)
 
 
+def rows_are_aligned_alike(access: Access, lanes: int) -> bool:
+    """Whether all rows of a memref with known strides are as far from a whole vector."""
+    strides, _ = access.memref.type.get_strides_and_offset()
+    return all(stride % lanes == 0 for stride in strides[:-1])
+
+
 def first_aligned(target: Any, where: Sequence[Any], size: Any, vector_bits: int) -> Any:
     """How many elements after the position `where` an address is a multiple of the vector's bytes.
 
