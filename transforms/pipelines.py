@@ -77,6 +77,7 @@ _LINALG = (
     "linalg-fuse-elementwise-ops",
     "canonicalize",
     "cse",
+    "linalg-ext-gather-attention",
 )
 _BUFFERS = (
     "eliminate-empty-tensors",
@@ -92,6 +93,9 @@ _BUFFERS = (
     "linalg-generalize-named-ops",
 )
 _LOOPS = (
+    # Slices of an entry's work name a part of an operand once for each op.
+    "cse",
+    "linalg-ext-fuse-attention",
     "linalg-ext-lower-strided-copies",
     "linalg-ext-order-loops",
     # After passes that have nothing to do in the nests, and would walk over them.

@@ -1,0 +1,194 @@
+"""Attention in plain ops as text, by letters for the dimensions, and what NumPy says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_LOWEST = {"f32": "0xFF800000", "f64": "0xFFF0000000000000"}
+
+
+@dataclass(frozen=True)
+class AttentionText:
+    """Attention of some sizes and layouts.
+
+    Attributes:
+        sizes: of each dimension, by its letter: k for keys, d for what queries and keys are
+            multiplied along, e for what a value consists of; all others are of the queries.
+        query: the axes of the queries; likewise `key`, `value` and `result`.
+        scale: what scores are multiplied by.
+        mask: the axes of what is added to scores, if something is.
+        causal: whether scores of keys after the query are -inf.
+        element: the element type.
+        chain: whether the softmax is a chain of generics, and not an op of its own.
+    """
+
+    sizes: Mapping[str, int] = field(
+        default_factory=lambda: {"b": 2, "q": 16, "k": 16, "d": 8, "e": 8}
+    )
+    query: str = "bqd"
+    key: str = "bkd"
+    value: str = "bke"
+    result: str = "bqe"
+    scale: float | None = 0.5
+    mask: str | None = None
+    causal: bool = False
+    element: str = "f32"
+    chain: bool = False
+
+    @property
+    def scores(self) -> str:
+        """The axes of the scores."""
+        return "".join(letter for letter in self.result if letter != "e") + "k"
+
+    @property
+    def text(self) -> str:
+        """A module whose `main` takes queries, keys, values and, if there is one, the mask."""
+        scores, element = self.scores, self.element
+        given = {"query": self.query, "key": self.key, "value": self.value}
+        if self.mask is not None:
+            given["mask"] = self.mask
+        arguments = ", ".join(f"%{name}: {self.type(axes)}" for name, axes in given.items())
+        wide, result = self.type(scores), self.type(self.result)
+        space = scores + "d"
+        lines = [
+            f"%zero = arith.constant 0.0 : {element}",
+            f"%lowest = arith.constant {_LOWEST[element]} : {element}",
+            f"%scale = arith.constant {self.scale or 1.0} : {element}",
+            f"%wide = tensor.empty() : {wide}",
+            f"%empty = tensor.empty() : {result}",
+            f"%zeros = linalg.fill ins(%zero : {element}) outs(%wide : {wide}) -> {wide}",
+            f"%sums = linalg.fill ins(%zero : {element}) outs(%empty : {result}) -> {result}",
+            self._product("scores", space, ("query", self.query), ("key", self.key),
+                          ("zeros", scores)),
+            *self._changed(),
+            *(self._chain() if self.chain else self._softmax()),
+            self._product("result", self.result + "k", ("weights", scores), ("value", self.value),
+                          ("sums", self.result)),
+            f"return %result : {result}",
+        ]  # fmt: skip
+        body = "\n".join(lines)
+        return f"func.func @main({arguments}) -> {result} {{\n{body}\n}}"
+
+    def type(self, axes: str) -> str:
+        """The type of a tensor with some axes."""
+        return f"tensor<{''.join(f'{self.sizes[axis]}x' for axis in axes)}{self.element}>"
+
+    def _map(self, space: str, axes: str) -> str:
+        return f"affine_map<({', '.join(space)}) -> ({', '.join(axes)})>"
+
+    def _generic(
+        self, name: str, space: str, inputs: tuple[tuple[str, str], ...], output: tuple[str, str],
+        body: str,
+    ) -> str:  # fmt: skip
+        maps = ", ".join(self._map(space, axes) for _, axes in (*inputs, output))
+        kinds = ", ".join(
+            '"parallel"' if letter in output[1] else '"reduction"' for letter in space
+        )
+        ins = ", ".join(f"%{value}" for value, _ in inputs)
+        types = ", ".join(self.type(axes) for _, axes in inputs)
+        arguments = ", ".join(f"%x{number}: {self.element}" for number in range(len(inputs)))
+        out = self.type(output[1])
+        return (
+            f"%{name} = linalg.generic {{indexing_maps = [{maps}], iterator_types = [{kinds}]}} "
+            f"ins({ins} : {types}) outs(%{output[0]} : {out}) {{\n"
+            f"^bb0({arguments}, %o: {self.element}):\n{body}\n}} -> {out}"
+        )
+
+    def _product(
+        self, name: str, space: str, left: tuple[str, str], right: tuple[str, str],
+        output: tuple[str, str],
+    ) -> str:  # fmt: skip
+        e = self.element
+        body = (
+            f"%p = arith.mulf %x0, %x1 : {e}\n%s = arith.addf %o, %p : {e}\nlinalg.yield %s : {e}"
+        )
+        return self._generic(name, space, (left, right), output, body)
+
+    def _changed(self) -> list[str]:
+        """The scores scaled and masked."""
+        e, scores = self.element, self.scores
+        steps = [f"%v0 = arith.mulf %x0, %scale : {e}"]
+        inputs: tuple[tuple[str, str], ...] = (("scores", scores),)
+        last = "%v0"
+        if self.mask is not None:
+            inputs = (*inputs, ("mask", self.mask))
+            steps.append(f"%v1 = arith.addf {last}, %x1 : {e}")
+            last = "%v1"
+        if self.causal:
+            steps += [
+                f"%i = linalg.index {scores.index('q')} : index",
+                f"%j = linalg.index {scores.index('k')} : index",
+                "%seen = arith.cmpi sge, %i, %j : index",
+                f"%v2 = arith.select %seen, {last}, %lowest : {e}",
+            ]
+            last = "%v2"
+        if self.scale is None and len(steps) == 1:
+            steps, last = [], "%x0"
+        steps.append(f"linalg.yield {last} : {e}")
+        return [self._generic("changed", scores, inputs, ("wide", scores), "\n".join(steps))]
+
+    def _softmax(self) -> list[str]:
+        wide = self.type(self.scores)
+        return [
+            f"%weights = linalg.softmax dimension({len(self.scores) - 1}) "
+            f"ins(%changed : {wide}) outs(%wide : {wide}) -> {wide}"
+        ]
+
+    def _chain(self) -> list[str]:
+        e, scores, rows = self.element, self.scores, self.scores[:-1]
+        thin = self.type(rows)
+        both = (("changed", scores), ("maximum", rows))
+        return [
+            f"%thin = tensor.empty() : {thin}",
+            f"%low = linalg.fill ins(%lowest : {e}) outs(%thin : {thin}) -> {thin}",
+            f"%none = linalg.fill ins(%zero : {e}) outs(%thin : {thin}) -> {thin}",
+            self._generic("maximum", scores, (("changed", scores),), ("low", rows),
+                          f"%m = arith.maximumf %o, %x0 : {e}\nlinalg.yield %m : {e}"),
+            self._generic("exponentials", scores, both, ("wide", scores),
+                          f"%s = arith.subf %x0, %x1 : {e}\n%t = math.exp %s : {e}\n"
+                          f"linalg.yield %t : {e}"),
+            self._generic("total", scores, (("exponentials", scores),), ("none", rows),
+                          f"%t = arith.addf %x0, %o : {e}\nlinalg.yield %t : {e}"),
+            self._generic("weights", scores, (("exponentials", scores), ("total", rows)),
+                          ("wide", scores),
+                          f"%w = arith.divf %x0, %x1 : {e}\nlinalg.yield %w : {e}"),
+        ]  # fmt: skip
+
+    def operands(self, seed: int = 0) -> list[Array]:
+        """Random arrays of the arguments."""
+        random = np.random.default_rng(seed)
+        dtype = {"f32": np.float32, "f64": np.float64}[self.element]
+        axes = [self.query, self.key, self.value, *([self.mask] if self.mask is not None else [])]
+        return [
+            random.standard_normal([self.sizes[axis] for axis in each]).astype(dtype)
+            for each in axes
+        ]
+
+    def reference(self, query: Array, key: Array, value: Array, mask: Array | None = None) -> Array:
+        """The result in double precision."""
+        query, key, value = (each.astype(np.float64) for each in (query, key, value))
+        scores = np.einsum(f"{self.query},{self.key}->{self.scores}", query, key)
+        scores = scores * (self.scale or 1.0)
+        if mask is not None:
+            shape = [self.sizes[axis] if axis in (self.mask or "") else 1 for axis in self.scores]
+            order = [
+                (self.mask or "").index(axis) for axis in self.scores if axis in (self.mask or "")
+            ]
+            scores = scores + mask.astype(np.float64).transpose(order).reshape(shape)
+        if self.causal:
+            place = self.scores.index("q")
+            positions = np.arange(self.sizes["q"]).reshape(
+                [-1] + [1] * (len(self.scores) - 1 - place)
+            )
+            scores = np.where(positions >= np.arange(self.sizes["k"]), scores, -np.inf)
+        with np.errstate(invalid="ignore"):
+            exponentials = np.exp(scores - scores.max(-1, keepdims=True))
+            weights = exponentials / exponentials.sum(-1, keepdims=True)
+        found: Array = np.einsum(f"{self.scores},{self.value}->{self.result}", weights, value)
+        return found
