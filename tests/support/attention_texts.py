@@ -23,7 +23,8 @@ class AttentionText:
         query: the axes of the queries; likewise `key`, `value` and `result`.
         scale: what scores are multiplied by.
         mask: the axes of what is added to scores, if something is.
-        causal: whether scores of keys after the query are -inf.
+        causal: whether scores of keys after the query, less `lag`, are -inf.
+        lag: a number of keys.
         element: the element type.
         chain: whether the softmax is a chain of generics, and not an op of its own.
     """
@@ -38,6 +39,7 @@ class AttentionText:
     scale: float | None = 0.5
     mask: str | None = None
     causal: bool = False
+    lag: int = 0
     element: str = "f32"
     chain: bool = False
 
@@ -124,7 +126,9 @@ class AttentionText:
             steps += [
                 f"%i = linalg.index {scores.index('q')} : index",
                 f"%j = linalg.index {scores.index('k')} : index",
-                "%seen = arith.cmpi sge, %i, %j : index",
+                f"%lag = arith.constant {self.lag} : index",
+                "%last = arith.subi %i, %lag : index",
+                "%seen = arith.cmpi sge, %last, %j : index",
                 f"%v2 = arith.select %seen, {last}, %lowest : {e}",
             ]
             last = "%v2"
@@ -186,7 +190,8 @@ class AttentionText:
             positions = np.arange(self.sizes["q"]).reshape(
                 [-1] + [1] * (len(self.scores) - 1 - place)
             )
-            scores = np.where(positions >= np.arange(self.sizes["k"]), scores, -np.inf)
+            is_seen = positions - self.lag >= np.arange(self.sizes["k"])
+            scores = np.where(is_seen, scores, -np.inf)
         with np.errstate(invalid="ignore"):
             exponentials = np.exp(scores - scores.max(-1, keepdims=True))
             weights = exponentials / exponentials.sum(-1, keepdims=True)

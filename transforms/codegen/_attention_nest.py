@@ -14,6 +14,7 @@ from ._elements import Element, Expression
 from ._memory import Memory, Strided, zero_vector
 from ._micro_kernel import multiply
 from ._packing import divides, pack_a, pack_b, within
+from ._positions import last_seen
 from ._problem import Dimension, Group, Operand
 from ._score_changes import Other, ScoreChanges
 from ._softmax_rows import SoftmaxRows
@@ -187,10 +188,35 @@ class _Nest:
             self._pack(key, extent)
             with w.loop(0, count, plan.row_block) as row:
                 here = self._part(plan.row_block, count, row)
-                self._write_scores(w.add(first, row), here, key, extent)
-                self._softmax.write(first, row, here, key, extent)
-                self._write_sums(row, here, key, extent)
+                self._write_block(first, row, here, key, extent)
         self._write_result(first, count)
+
+    def _write_block(
+        self, first: Index, row: Index, here: Index, key: Index, extent: Index
+    ) -> None:
+        """Do a block of rows and keys, up to the last key that one of the rows sees."""
+        w, plan, width = self._w, self._plan, self._plan.scores.tile.columns
+        seen = None
+        if len(plan.loops.rows) == 1:
+            seen = last_seen(self._call.changed, plan.loops.rows[0], plan.loops.keys)
+        if seen is None:
+            self._write_keys(first, row, here, key, extent, divides(width, extent))
+            return
+        last = w.sub(w.add(first, row, here, seen), key)
+        strips = w.div(w.add(w.max(last, 0), width - 1), width)
+        if plan.is_one_block:
+            # Where a row sees no key, its sums are to be written all the same.
+            strips = w.max(strips, 1)
+        some = w.min(w.mul(strips, width), extent)
+        with w.when(w.compare("sgt", some, 0)):
+            self._write_keys(first, row, here, key, some, divides(width, extent))
+
+    def _write_keys(
+        self, first: Index, row: Index, here: Index, key: Index, extent: Index, is_even: bool
+    ) -> None:
+        self._write_scores(self._w.add(first, row), here, key, extent)
+        self._softmax.write(first, row, here, key, extent, is_even=is_even)
+        self._write_sums(row, here, key, extent)
 
     def _pack(self, key: Index, extent: Index) -> None:
         w, plan = self._w, self._plan

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ._elements import Applied, At, Element, Expression, Number, Position
 from ._memory import Strided
+from ._positions import Comparison, comparison_of
 from ._problem import Dimension, Group
 from ._writer import Index, Writer
 
@@ -142,6 +143,8 @@ class RowChanges:
                 made = self._position(loop, key)
             case Element():
                 made = self._loaded(expression, key, limit)
+            case Applied() if (compared := self._comparison(expression)) is not None:
+                made = self._compared(compared, key)
             case Applied():
                 operands = [self._write(each, known, key, limit) for each in expression.operands]
                 types = ", ".join(self._vector(operand.element) for operand in operands)
@@ -167,14 +170,42 @@ class RowChanges:
         w, changes = self._w, self._changes
         if loop is None:
             return _Vector(w.constant("dense<0>", self._vector("index")), "index")
-        if loop in changes._positions:
-            return self._spread(w.value(changes._positions[loop]), "index")
         if loop != changes._keys:
-            return self._spread(w.value(self._row_position(loop)), "index")
+            return self._spread(w.value(self._position_of(loop)), "index")
         start = self._spread(w.value(key), "index")
         steps = ", ".join(map(str, range(changes._lanes)))
         lanes = w.constant(f"dense<[{steps}]>", self._vector("index"))
         return _Vector(w.op(f"arith.addi {start.name}, {lanes} : {self._vector('index')}"), "index")
+
+    def _comparison(self, expression: Expression) -> Comparison | None:
+        """A comparison of positions, the key's on its right; None where that cannot be."""
+        found = comparison_of(expression)
+        factor = 0 if found is None else found.factors.get(self._changes._keys, 0)
+        if found is None or factor not in (-1, 0, 1):
+            return None
+        return found.mirrored if factor == 1 else found
+
+    def _compared(self, comparison: Comparison, key: Index) -> _Vector:
+        """A comparison of positions, in 32 bits: only how near its limit is to a vector matters."""
+        w, keys = self._w, self._changes._keys
+        terms: list[Index] = [comparison.constant]
+        for loop, factor in comparison.factors.items():
+            terms.append(w.mul(factor, key if loop == keys else self._position_of(loop)))
+        limit = w.max(w.min(w.add(*terms), 1 << 30), -(1 << 30))
+        narrow = w.op(f"arith.index_cast {w.value(limit)} : index to i32")
+        vector = self._vector("i32")
+        spread = w.op(f"vector.broadcast {narrow} : i32 to {vector}")
+        lanes = range(self._changes._lanes) if keys in comparison.factors else [0]
+        text = ", ".join(map(str, lanes))
+        steps = w.constant(f"dense<[{text}]>" if len(lanes) > 1 else "dense<0>", vector)
+        return _Vector(
+            w.op(f"arith.cmpi {comparison.predicate}, {spread}, {steps} : {vector}"), "i1"
+        )
+
+    def _position_of(self, loop: int) -> Index:
+        """Where a loop over batches or rows is."""
+        known = self._changes._positions
+        return known[loop] if loop in known else self._row_position(loop)
 
     def _row_position(self, loop: int) -> Index:
         """Where a loop is in a row."""

@@ -15,7 +15,6 @@ from typing import TypeAlias
 
 from ._attention_plan import AttentionPlan
 from ._memory import Memory, zero_vector
-from ._packing import divides
 from ._score_changes import RowChanges, ScoreChanges
 from ._writer import Index, Writer
 
@@ -64,7 +63,9 @@ class SoftmaxRows:
             self._maxima.store(self._lowest(self._element), row)
             self._totals.store(w.constant("0.0", self._element), row)
 
-    def write(self, first: Index, row: Index, here: Index, key: Index, extent: Index) -> None:
+    def write(
+        self, first: Index, row: Index, here: Index, key: Index, extent: Index, *, is_even: bool
+    ) -> None:
         """Write the softmax of a block.
 
         Args:
@@ -73,13 +74,16 @@ class SoftmaxRows:
             here: how many rows.
             key: the first key of the block.
             extent: how many keys.
+            is_even: whether that is known to be a multiple of the tile's columns.
         """
         w, element, vector = self._w, self._element, self._scores.vector
         with w.loop(0, here) as line:
             at, start = w.add(row, line), w.mul(line, self._plan.score_stride)
             changes = self._changes.in_row(w.add(first, at))
             old = self._maxima.load(at)
-            new = self._larger(old, self._write_maximum(start, key, extent, changes), element)
+            new = self._larger(
+                old, self._write_maximum(start, key, extent, changes, is_even), element
+            )
             self._maxima.store(new, at)
             lowest, zero = self._lowest(element), w.constant("0.0", element)
             is_lowest = w.op(f"arith.cmpf oeq, {new}, {lowest} : {element}")
@@ -120,12 +124,14 @@ class SoftmaxRows:
         types = type_ if type_ == self._element else f"{self._scores.mask}, {type_}"
         return w.op(f"arith.select {is_larger}, {new}, {old} : {types}")
 
-    def _write_maximum(self, start: Index, key: Index, extent: Index, changes: RowChanges) -> str:
+    def _write_maximum(
+        self, start: Index, key: Index, extent: Index, changes: RowChanges, is_even: bool
+    ) -> str:
         """Change the scores of a row, and find their maximum; what is past the keys is -inf."""
         w, vector = self._w, self._scores.vector
         lanes = self._scores.lanes
         count = self._width // lanes
-        whole = w.mul(w.div(extent, self._width), self._width)
+        whole = extent if is_even else w.mul(w.div(extent, self._width), self._width)
         lowest = self._lowest(vector)
 
         def step(at: Index, maxima: Sequence[str], *, is_whole: bool) -> list[str]:
@@ -150,7 +156,7 @@ class SoftmaxRows:
         with w.carrying_loop(whole, self._width, [lowest] * count, vector) as loop:
             at, maxima, handed_on, results = loop
             handed_on += step(at, maxima, is_whole=True)
-        if not divides(self._width, extent):
+        if not is_even:
             if isinstance(extent, int):
                 results = step(whole, results, is_whole=False)
             else:

@@ -107,6 +107,13 @@ def test_causal(layout: str, queries: int, keys: int) -> None:
     check(one)
 
 
+@pytest.mark.parametrize(("lag", "keys"), [(30, 60), (-9, 60), (30, 1100), (-700, 1100)])
+def test_causal_with_a_lag(lag: int, keys: int) -> None:
+    got = check(AttentionText(sizes(q=50, k=keys), causal=True, lag=lag))
+    assert np.isnan(got[:, : max(lag, 0)]).all()
+    assert np.isfinite(got[:, max(lag, 0) :]).all()
+
+
 def test_causal_with_heads_that_share_keys() -> None:
     one = AttentionText(sizes(q=45, k=70), "bgqd", "bkd", "bke", "bgqe", causal=True, mask="gqk")
     check(one)
