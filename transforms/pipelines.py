@@ -77,6 +77,7 @@ _LINALG = (
     "linalg-fuse-elementwise-ops",
     "canonicalize",
     "cse",
+    "linalg-ext-separate-factors",
     "linalg-ext-gather-attention",
 )
 _BUFFERS = (

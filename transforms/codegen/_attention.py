@@ -244,11 +244,28 @@ class _Finder:
 
     def _factors(self, products: Reduced) -> tuple[Element, Element, list[Expression]]:
         """Queries, keys, and constants that they are multiplied by."""
-        factors = _product(products.operand)
-        elements = [factor for factor in factors if isinstance(factor, Element)]
-        scales: list[Expression] = [f for f in factors if not isinstance(f, Element)]
+        scales: list[Expression] = []
+        elements: list[Element] = []
+        for factor in _product(products.operand):
+            if isinstance(factor, Element):
+                elements.append(self._unscaled(factor, scales))
+            else:
+                scales.append(factor)
         one, other = elements
         return one, other, scales
+
+    def _unscaled(self, element: Element, scales: list[Expression]) -> Element:
+        """An operand before it was multiplied by constants, which join the others."""
+        while True:
+            before = len(self._reader.seen)
+            factors = _product(self._reader.behind(element) or element)
+            inner = [factor for factor in factors if isinstance(factor, Element)]
+            others = [factor for factor in factors if not isinstance(factor, Element)]
+            if len(inner) != 1 or not others or not all(map(_is_constant, others)):
+                del self._reader.seen[before:]
+                return element
+            (element,) = inner
+            scales += others
 
     def _classified(
         self,
@@ -339,13 +356,16 @@ def _is_sum_of_products(found: Reduced) -> bool:
     factors = _product(found.operand)
     elements = [factor for factor in factors if isinstance(factor, Element)]
     others = [factor for factor in factors if not isinstance(factor, Element)]
-    constants = all(
-        isinstance(each, Number)
-        or (isinstance(each, Applied) and all(isinstance(e, Number) for e in each.operands))
-        for each in others
-    )
+    constants = all(map(_is_constant, others))
     is_sum = found.function == "arith.addf" and _number(found.initial) == 0
     return is_sum and len(elements) == 2 and constants
+
+
+def _is_constant(expression: Expression) -> bool:
+    """Whether an expression is a number, or a cast of one."""
+    if isinstance(expression, Applied):
+        return all(isinstance(each, Number) for each in expression.operands)
+    return isinstance(expression, Number)
 
 
 def _number(expression: Expression) -> float | None:

@@ -116,7 +116,7 @@ class ElementReader:
             operands = tuple(self.full(each) for each in expression.operands)
             return Applied(expression.name, expression.attributes, operands, expression.type)
         if isinstance(expression, Element):
-            inner = self._behind(expression)
+            inner = self.behind(expression)
             if inner is not None:
                 return self.full(inner)
         return expression
@@ -205,7 +205,7 @@ class ElementReader:
         inner = self._body(first[0], element.at)
         return None if inner is None else self.full(inner)
 
-    def _behind(self, element: Element) -> Expression | None:
+    def behind(self, element: Element) -> Expression | None:
         """What an element is computed from; None where it is computed by no element-wise op."""
         op = writer(element.value)
         if op is None:
