@@ -23,6 +23,7 @@ class AttentionText:
         query: the axes of the queries; likewise `key`, `value` and `result`.
         scale: what scores are multiplied by.
         mask: the axes of what is added to scores, if something is.
+        seen: the axes of booleans that say which scores are not -inf, if there are such.
         causal: whether scores of keys after the query, less `lag`, are -inf.
         lag: a number of keys.
         element: the element type.
@@ -38,6 +39,7 @@ class AttentionText:
     result: str = "bqe"
     scale: float | None = 0.5
     mask: str | None = None
+    seen: str | None = None
     causal: bool = False
     lag: int = 0
     element: str = "f32"
@@ -50,12 +52,14 @@ class AttentionText:
 
     @property
     def text(self) -> str:
-        """A module whose `main` takes queries, keys, values and, if there is one, the mask."""
+        """A module whose `main` takes queries, keys, values and the masks that there are."""
         scores, element = self.scores, self.element
         given = {"query": self.query, "key": self.key, "value": self.value}
         if self.mask is not None:
             given["mask"] = self.mask
         arguments = ", ".join(f"%{name}: {self.type(axes)}" for name, axes in given.items())
+        if self.seen is not None:
+            arguments += f", %seen: {self.type(self.seen, 'i1')}"
         wide, result = self.type(scores), self.type(self.result)
         space = scores + "d"
         lines = [
@@ -77,9 +81,10 @@ class AttentionText:
         body = "\n".join(lines)
         return f"func.func @main({arguments}) -> {result} {{\n{body}\n}}"
 
-    def type(self, axes: str) -> str:
+    def type(self, axes: str, element: str | None = None) -> str:
         """The type of a tensor with some axes."""
-        return f"tensor<{''.join(f'{self.sizes[axis]}x' for axis in axes)}{self.element}>"
+        sizes = "".join(f"{self.sizes[axis]}x" for axis in axes)
+        return f"tensor<{sizes}{element or self.element}>"
 
     def _map(self, space: str, axes: str) -> str:
         return f"affine_map<({', '.join(space)}) -> ({', '.join(axes)})>"
@@ -93,8 +98,9 @@ class AttentionText:
             '"parallel"' if letter in output[1] else '"reduction"' for letter in space
         )
         ins = ", ".join(f"%{value}" for value, _ in inputs)
-        types = ", ".join(self.type(axes) for _, axes in inputs)
-        arguments = ", ".join(f"%x{number}: {self.element}" for number in range(len(inputs)))
+        elements = ["i1" if value == "seen" else self.element for value, _ in inputs]
+        types = ", ".join(self.type(a, e) for (_, a), e in zip(inputs, elements, strict=True))
+        arguments = ", ".join(f"%x{number}: {e}" for number, e in enumerate(elements))
         out = self.type(output[1])
         return (
             f"%{name} = linalg.generic {{indexing_maps = [{maps}], iterator_types = [{kinds}]}} "
@@ -122,6 +128,10 @@ class AttentionText:
             inputs = (*inputs, ("mask", self.mask))
             steps.append(f"%v1 = arith.addf {last}, %x1 : {e}")
             last = "%v1"
+        if self.seen is not None:
+            inputs = (*inputs, ("seen", self.seen))
+            steps.append(f"%v3 = arith.select %x{len(inputs) - 1}, {last}, %lowest : {e}")
+            last = "%v3"
         if self.causal:
             steps += [
                 f"%i = linalg.index {scores.index('q')} : index",
@@ -169,31 +179,36 @@ class AttentionText:
         random = np.random.default_rng(seed)
         dtype = {"f32": np.float32, "f64": np.float64}[self.element]
         axes = [self.query, self.key, self.value, *([self.mask] if self.mask is not None else [])]
-        return [
-            random.standard_normal([self.sizes[axis] for axis in each]).astype(dtype)
-            for each in axes
-        ]
+        found: list[Array] = [random.standard_normal(self._shape(a)).astype(dtype) for a in axes]
+        if self.seen is not None:
+            found.append(random.random(self._shape(self.seen)) < 0.7)
+        return found
 
-    def reference(self, query: Array, key: Array, value: Array, mask: Array | None = None) -> Array:
+    def reference(self, query: Array, key: Array, value: Array, *masks: Array) -> Array:
         """The result in double precision."""
+        left = list(masks)
         query, key, value = (each.astype(np.float64) for each in (query, key, value))
         scores = np.einsum(f"{self.query},{self.key}->{self.scores}", query, key)
         scores = scores * (self.scale or 1.0)
-        if mask is not None:
-            shape = [self.sizes[axis] if axis in (self.mask or "") else 1 for axis in self.scores]
-            order = [
-                (self.mask or "").index(axis) for axis in self.scores if axis in (self.mask or "")
-            ]
-            scores = scores + mask.astype(np.float64).transpose(order).reshape(shape)
+        if self.mask is not None:
+            scores = scores + self._beside_scores(left.pop(0).astype(np.float64), self.mask)
+        if self.seen is not None:
+            scores = np.where(self._beside_scores(left.pop(0), self.seen), scores, -np.inf)
         if self.causal:
-            place = self.scores.index("q")
-            positions = np.arange(self.sizes["q"]).reshape(
-                [-1] + [1] * (len(self.scores) - 1 - place)
-            )
-            is_seen = positions - self.lag >= np.arange(self.sizes["k"])
-            scores = np.where(is_seen, scores, -np.inf)
+            last = self._beside_scores(np.arange(self.sizes["q"]) - self.lag, "q")
+            scores = np.where(last >= np.arange(self.sizes["k"]), scores, -np.inf)
         with np.errstate(invalid="ignore"):
             exponentials = np.exp(scores - scores.max(-1, keepdims=True))
             weights = exponentials / exponentials.sum(-1, keepdims=True)
         found: Array = np.einsum(f"{self.scores},{self.value}->{self.result}", weights, value)
         return found
+
+    def _shape(self, axes: str) -> list[int]:
+        return [self.sizes[axis] for axis in axes]
+
+    def _beside_scores(self, array: Array, axes: str) -> Array:
+        """An array with some axes of the scores, so that it broadcasts against them."""
+        order = [axes.index(axis) for axis in self.scores if axis in axes]
+        return array.transpose(order).reshape(
+            [self.sizes[axis] if axis in axes else 1 for axis in self.scores]
+        )

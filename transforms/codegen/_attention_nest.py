@@ -16,7 +16,7 @@ from ._micro_kernel import multiply
 from ._packing import divides, pack_a, pack_b, within
 from ._positions import last_seen
 from ._problem import Dimension, Group, Operand
-from ._score_changes import Other, ScoreChanges
+from ._score_changes import BooleanMemory, Other, ScoreChanges
 from ._softmax_rows import SoftmaxRows
 from ._writer import Index, Writer
 
@@ -113,8 +113,18 @@ class _Nest:
         sizes: dict[str, Index] = {
             f"d{loop}": size for loop, size in self._plan.loops.sizes.items()
         }
-        memory = Memory(w, flattened, flat, element, self._lanes)
+        if element == "i1":
+            memory: Memory = self._booleans(number, flattened, flat, argument.type)
+        else:
+            memory = Memory(w, flattened, flat, element, self._lanes)
         return Strided(memory, role, 0, sizes, strides)
+
+    def _booleans(self, number: int, name: str, flat: str, type_: str) -> BooleanMemory:
+        w = self._w
+        start = w.op(f"memref.extract_aligned_pointer_as_index %X{number} : {type_} -> index")
+        first = w.op(f"arith.addi {start}, %X{number}_offset : index")
+        address = w.op(f"arith.index_cast {first} : index to i64")
+        return BooleanMemory(w, name, flat, "i1", self._lanes, address)
 
     def _other(self, number: int, element: Element, argument: Argument) -> Other:
         loops = self._plan.loops

@@ -38,6 +38,9 @@ NAME = "linalg-ext-fuse-attention"
 _BETWEEN = frozenset({"arith.constant", "memref.alloc", "memref.get_global", "memref.subview"})
 """Ops that may stand among those of attention: nothing that is read changes by them."""
 
+_VECTORS = frozenset({"f32", "f64", "i1", "i8", "i16", "i32", "i64"})
+"""Element types of masks that are read in vectors."""
+
 
 @module_pass(NAME)
 def fuse_attention(module: ir.Operation) -> Report:
@@ -164,7 +167,7 @@ def _obstacle(argument: Argument, keys: int) -> str | None:
         return None
     if strides[f"d{keys}"] != 1:
         return "its mask does not lie along the keys"
-    if not argument.element.startswith(("f", "i")) or argument.element in ("i1", "index"):
+    if argument.element not in _VECTORS:
         return f"its mask is of {argument.element}"
     return None
 

@@ -97,6 +97,19 @@ def test_masks(mask: str, keys: int) -> None:
     check(one, *operands, added)
 
 
+@pytest.mark.parametrize("seen", ["qk", "bqk", "bk", "bq", "bhqk"])
+@pytest.mark.parametrize("keys", [48, 70, 600])
+def test_masks_of_booleans(seen: str, keys: int) -> None:
+    one = AttentionText(sizes(q=29, k=keys), "bhqd", "bhkd", "bhke", "bhqe", mask="k", seen=seen)
+    got = check(one)
+    assert np.isnan(got).any() == ("k" not in seen)
+
+
+def test_masks_that_end_where_memory_does() -> None:
+    one = AttentionText(sizes(b=1, q=13, k=37), mask="qk", seen="qk")
+    check(one, *map(_at_the_end, one.operands()))
+
+
 @pytest.mark.parametrize("layout", ["bqhd", "bhqd"])
 @pytest.mark.parametrize(("queries", "keys"), [(37, 37), (70, 20), (20, 70), (600, 1100)])
 def test_causal(layout: str, queries: int, keys: int) -> None:
