@@ -11,12 +11,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from linalg_ext.bindings import func, ir
-from linalg_ext.compiler.compilation import compile
+from linalg_ext.compiler.compilation import compile, compile_in_place
 from linalg_ext.compiler.conversion import as_array
 from linalg_ext.compiler.kernel import Kernel
 from linalg_ext.compiler.traced import Traced, as_traced, element_type, new_trace
 from linalg_ext.compiler.unrecorded import refuse
-from linalg_ext.context import new_context
+from linalg_ext.context import borrowed_context, new_context
 from linalg_ext.definition.call_shapes import Shape
 from linalg_ext.errors import (
     ArgumentError,
@@ -72,7 +72,7 @@ class JitFunction:
             with self._lock:
                 kernel = self._kernels.get(key)
                 if kernel is None:
-                    kernel = self._kernels[key] = self.lower(*given).compile()
+                    kernel = self._kernels[key] = _compile(self._function, key[1])
         return kernel(*given, out=out)
 
     def lower(self, *arrays: Any, **named: Any) -> Lowered:
@@ -179,9 +179,29 @@ def jit(function: Callable[..., Any]) -> JitFunction:
 
 
 def _trace(function: Callable[..., Any], specs: Sequence[Spec]) -> Lowered:
-    name = getattr(function, "__name__", "function")
-    name = name if name.isidentifier() else "function"
-    with new_context() as context, _location(function, context), new_trace():
+    context = new_context()
+    module, dtypes = _traced_module(function, specs, context)
+    return Lowered(Module.of(module), _name(function), dtypes)
+
+
+def _compile(function: Callable[..., Any], specs: Sequence[Spec]) -> Kernel:
+    """`_trace` and `compile`, in one context that is lent again afterwards."""
+    with borrowed_context() as loan:
+        module, dtypes = _traced_module(function, specs, loan.context)
+        return compile_in_place(Module(module), _name(function), loan=loan, result_dtypes=dtypes)
+
+
+def _name(function: Callable[..., Any]) -> str:
+    name: str = getattr(function, "__name__", "function")
+    return name if name.isidentifier() else "function"
+
+
+def _traced_module(
+    function: Callable[..., Any], specs: Sequence[Spec], context: ir.Context
+) -> tuple[ir.Module, list[DType]]:
+    """The function for arrays of these shapes and dtypes, and the dtypes of its results."""
+    name = _name(function)
+    with context, _location(function, context), new_trace():
         module = ir.Module.create()
         types = [ir.RankedTensorType.get(shape, element_type(dtype)) for shape, dtype in specs]
         with ir.InsertionPoint(module.body):
@@ -195,7 +215,7 @@ def _trace(function: Callable[..., Any], specs: Sequence[Spec]) -> Lowered:
             func.ReturnOp([result.value for result in results])
         signature = ir.FunctionType.get(types, [result.value.type for result in results])
         traced_function.attributes["function_type"] = ir.TypeAttr.get(signature)
-        return Lowered(Module.of(module), name, [result.dtype for result in results])
+        return module, [result.dtype for result in results]
 
 
 def _results(name: str, returned: Any) -> list[Traced]:
