@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ._blocking import Packing, Plan, make_plan
 from ._machine import Machine
@@ -161,29 +161,33 @@ def plan_attention(
     span = _up(max(row_block, machine.l2_bytes // 8 // bytes_ // columns), row_block)
     stride = _up(key_block, width) + _PADDING
     scores, sums = problems(stride)
-    scores_plan = replace(
-        tiles[0],
-        problem=scores,
-        row_block=row_block,
-        column_block=_up(key_block, width),
-        depth_block=_up(depth, tiles[0].tile.lanes),
-        pack_a="none" if _is_plain(scores, "A") else tiles[0].pack_a,
-    )
     lanes = tiles[1].tile.lanes
+    # Nothing else of these plans fits: blocks here are walked over in another order.
+    scores_plan = Plan(
+        scores,
+        tiles[0].tile,
+        row_block,
+        column_block=_up(key_block, width),
+        depth_block=_up(depth, lanes),
+        pack_a="none" if _is_plain(scores, "A") else tiles[0].pack_a,
+        pack_b=tiles[0].pack_b,
+        pieces_c=1,
+    )
     in_place = _is_plain(sums, "B") and sums.columns.pieces("B", lanes) == 1
     # Rows far apart would share the sets of the cache.
     if in_place and 0 < (value.get(loops.keys) or 0) <= 2 * columns:
         pack_values: Packing = "none"
     else:
         pack_values = "rows" if tiles[1].pack_b == "none" else tiles[1].pack_b
-    sums_plan = replace(
-        tiles[1],
-        problem=sums,
-        row_block=row_block,
+    sums_plan = Plan(
+        sums,
+        tiles[1].tile,
+        row_block,
         column_block=_up(columns, tiles[1].tile.columns),
         depth_block=_up(key_block, lanes),
         pack_a="none",
         pack_b=pack_values,
+        pieces_c=1,
     )
     return AttentionPlan(
         loops, scores_plan, sums_plan, min(span, _up(rows, row_block)), row_block, key_block
