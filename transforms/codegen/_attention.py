@@ -11,24 +11,25 @@ of a group that shares them, are rows as the queries are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import ir
 
-from ._elements import (
+from ._elements import ElementReader, Reduced, is_structured, output_of, writer
+from ._expressions import (
     Applied,
     At,
     Element,
-    ElementReader,
     Expression,
     Number,
     Position,
-    Reduced,
-    is_structured,
-    output_of,
-    writer,
+    is_constant,
+    number,
+    product,
+    replaced,
+    walk,
 )
 from ._fills import preceding_zeros
 
@@ -129,7 +130,7 @@ class _Finder:
         for scale in scales:
             scaled = Applied("arith.mulf", "", (scaled, scale), self._element_type())
         if scales:
-            changed = _replaced(changed, score, scaled)
+            changed = replaced(changed, score, scaled)
         return self._classified(
             query, key, value, score, changed, keys, products.loops, is_zero=is_zero
         )
@@ -142,17 +143,17 @@ class _Finder:
             return preceding_zeros(self._op) is not None
         reader = ElementReader()  # the destination stays where it is: it is none of the ops
         start = reader.full(Element(output_of(self._op), reader.at_output(self._op)))
-        return _number(start) == 0
+        return number(start) == 0
 
     def _split(self, outer: Reduced) -> tuple[Expression, Element] | None:
         """The weights, looked through, and the values; None where there are no such weights."""
-        factors = _product(outer.operand)
+        factors = product(outer.operand)
         weights: list[Expression] = []
         others: list[Expression] = []
         for factor in factors:
             before = len(self._reader.seen)
             full = self._reader.full(factor)
-            if any(isinstance(e, Applied) and e.name == "math.exp" for e in _walk(full)):
+            if any(isinstance(e, Applied) and e.name == "math.exp" for e in walk(full)):
                 weights.append(full)
             else:
                 del self._reader.seen[before:]
@@ -166,7 +167,7 @@ class _Finder:
         condition: Expression | None = None
         if isinstance(weights, Applied) and weights.name == "arith.select":
             condition, zero, weights = weights.operands
-            if _number(zero) != 0:
+            if number(zero) != 0:
                 raise _Left("its weights are chosen among")
         if not isinstance(weights, Applied) or weights.name != "arith.divf":
             raise _Left("its weights are not divided by their sum")
@@ -197,12 +198,12 @@ class _Finder:
             raise _Left(otherwise)
         if self._reader.full(found.operand) != expected:
             raise _Left(otherwise)
-        if found.function == "arith.addf" and _number(found.initial) != 0:
+        if found.function == "arith.addf" and number(found.initial) != 0:
             raise _Left(otherwise)
         return found
 
     def _check_lowest(self, maximum: Reduced) -> None:
-        start = _number(maximum.initial)
+        start = number(maximum.initial)
         is_nan = start is not None and start != start
         if start is None or (is_nan and maximum.function != "arith.maxnumf"):
             raise _Left("its maximum starts from something")
@@ -213,7 +214,7 @@ class _Finder:
         """Check that a condition says that all scores of a row are -inf."""
         found = self._reader.reduced(condition, [keys])
         otherwise = "its weights are chosen among"
-        if found is None or found.function != "arith.andi" or _number(found.initial) != 1:
+        if found is None or found.function != "arith.andi" or number(found.initial) != 1:
             raise _Left(otherwise)
         compared = self._reader.full(found.operand)
         if not isinstance(compared, Applied) or compared.name != "arith.cmpf":
@@ -222,13 +223,13 @@ class _Finder:
         if isinstance(score, Applied) and score.name == "arith.extf":
             (score,) = score.operands
         equal = ("predicate = 1 : i64",)  # oeq
-        if score != changed or _number(limit) != float("-inf") or compared.attributes not in equal:
+        if score != changed or number(limit) != float("-inf") or compared.attributes not in equal:
             raise _Left(otherwise)
 
     def _scores(self, changed: Expression, keys: int) -> tuple[Element, Reduced]:
         """The sum of products of queries and keys among what the softmax is of."""
         found: list[tuple[Element, Reduced]] = []
-        for each in dict.fromkeys(map(_Hashed, _walk(changed))):
+        for each in dict.fromkeys(map(_Hashed, walk(changed))):
             element = each.expression
             if not isinstance(element, Element) or keys not in element.at:
                 continue
@@ -246,7 +247,7 @@ class _Finder:
         """Queries, keys, and constants that they are multiplied by."""
         scales: list[Expression] = []
         elements: list[Element] = []
-        for factor in _product(products.operand):
+        for factor in product(products.operand):
             if isinstance(factor, Element):
                 elements.append(self._unscaled(factor, scales))
             else:
@@ -258,10 +259,10 @@ class _Finder:
         """An operand before it was multiplied by constants, which join the others."""
         while True:
             before = len(self._reader.seen)
-            factors = _product(self._reader.behind(element) or element)
+            factors = product(self._reader.behind(element) or element)
             inner = [factor for factor in factors if isinstance(factor, Element)]
             others = [factor for factor in factors if not isinstance(factor, Element)]
-            if len(inner) != 1 or not others or not all(map(_is_constant, others)):
+            if len(inner) != 1 or not others or not all(map(is_constant, others)):
                 del self._reader.seen[before:]
                 return element
             (element,) = inner
@@ -329,62 +330,17 @@ class _Hashed:
         return 0
 
 
-def _walk(expression: Expression) -> Iterator[Expression]:
-    yield expression
-    if isinstance(expression, Applied):
-        for operand in expression.operands:
-            yield from _walk(operand)
-
-
-def _replaced(expression: Expression, old: Expression, new: Expression) -> Expression:
-    if expression == old:
-        return new
-    if isinstance(expression, Applied):
-        operands = tuple(_replaced(each, old, new) for each in expression.operands)
-        return Applied(expression.name, expression.attributes, operands, expression.type)
-    return expression
-
-
-def _product(expression: Expression) -> list[Expression]:
-    """What is multiplied, from left to right."""
-    if isinstance(expression, Applied) and expression.name == "arith.mulf":
-        return [factor for operand in expression.operands for factor in _product(operand)]
-    return [expression]
-
-
 def _is_sum_of_products(found: Reduced) -> bool:
-    factors = _product(found.operand)
+    factors = product(found.operand)
     elements = [factor for factor in factors if isinstance(factor, Element)]
     others = [factor for factor in factors if not isinstance(factor, Element)]
-    constants = all(map(_is_constant, others))
-    is_sum = found.function == "arith.addf" and _number(found.initial) == 0
+    constants = all(map(is_constant, others))
+    is_sum = found.function == "arith.addf" and number(found.initial) == 0
     return is_sum and len(elements) == 2 and constants
 
 
-def _is_constant(expression: Expression) -> bool:
-    """Whether an expression is a number, or a cast of one."""
-    if isinstance(expression, Applied):
-        return all(isinstance(each, Number) for each in expression.operands)
-    return isinstance(expression, Number)
-
-
-def _number(expression: Expression) -> float | None:
-    """The value of a constant."""
-    if not isinstance(expression, Number):
-        return None
-    text, _, type_ = expression.text.rpartition(" : ")
-    if not text:
-        return {"true": 1.0, "false": 0.0}.get(expression.text)
-    if not type_.startswith("f"):
-        return float(int(text)) if text.lstrip("-").isdigit() else None
-    if not text.startswith("0x"):
-        return float(text)
-    attribute = ir.FloatAttr(ir.Attribute.parse(expression.text))
-    return float(attribute.value)
-
-
 def _check_on_vectors(changed: Expression, loops: set[int]) -> None:
-    for each in _walk(changed):
+    for each in walk(changed):
         if isinstance(each, Applied):
             if each.name.startswith("math.") and each.name not in _ON_VECTORS:
                 raise _Left(f"its scores go through {each.name}")

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from ._argument import Argument
 from ._attention_plan import AttentionPlan
 from ._blocking import Plan
-from ._elements import Element, Expression
+from ._expressions import Element, Expression
 from ._memory import Memory, Strided, zero_vector
 from ._micro_kernel import multiply
 from ._packing import divides, pack_a, pack_b, within

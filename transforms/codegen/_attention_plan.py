@@ -215,8 +215,9 @@ def _up(size: int, multiple: int) -> int:
 
 
 def _even(size: int, most: int, multiple: int) -> int:
-    """Blocks of about the same size, none much larger than `most`."""
-    return _up(-(-size // -(-size // most)), multiple)
+    """Blocks of about the same size, none larger than `most` and a quarter of it."""
+    count = -(-size // (most + most // 4))
+    return _up(-(-size // count), multiple)
 
 
 def _row_strides(loops: Loops, stride: int) -> dict[int, int | None]:

@@ -11,56 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from linalg_ext.bindings import ir
 
+from ._expressions import Applied, At, Element, Expression, Number, Position
 from ._fills import producer
-
-At: TypeAlias = "tuple[int | None, ...]"
-"""The loop that runs along each axis; None for an axis of one element."""
-
-
-@dataclass(frozen=True)
-class Element:
-    """An element of a tensor or a buffer."""
-
-    value: Any
-    at: At
-
-
-@dataclass(frozen=True)
-class Number:
-    """A constant, as MLIR writes it: `0.125 : f32`."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class Position:
-    """Where a loop is, an index; None for a loop of one step."""
-
-    loop: int | None
-
-
-@dataclass(frozen=True)
-class Applied:
-    """An op of one result on scalars.
-
-    Attributes:
-        name: of the op.
-        attributes: as MLIR writes them.
-        operands: what it is applied to.
-        type: of the result, as MLIR writes it.
-    """
-
-    name: str
-    attributes: str
-    operands: tuple[Expression, ...]
-    type: str
-
-
-Expression: TypeAlias = "Element | Number | Position | Applied"
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ._elements import Applied, Expression, Number, Position
+from ._expressions import Applied, Expression, Number, Position
 
 _SMALL = 1 << 40
 """No size of a tensor comes near this, and nothing overflows that is a few of it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ._elements import Applied, At, Element, Expression, Number, Position
+from ._expressions import Applied, At, Element, Expression, Number, Position
 from ._memory import Memory, Strided
 from ._positions import Comparison, comparison_of
 from ._problem import Dimension, Group

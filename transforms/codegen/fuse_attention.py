@@ -1,14 +1,64 @@
 """Attention on buffers becomes one nest, in which scores live for a block of them alone.
 
 before:
-    linalg.generic ... ins(%q, %k) outs(%s : memref<8x512x512xf32>)         // scores
-    linalg.generic ... ins(%s) outs(%m : memref<8x512xf32>)                 // their maxima
-    linalg.generic ... ins(%s, %m) outs(%e : memref<8x512x512xf32>)         // exponentials
-    linalg.generic ... ins(%e) outs(%t : memref<8x512xf32>)                 // their sums
-    linalg.generic ... ins(%e, %t) outs(%w : memref<8x512x512xf32>)         // weights
-    linalg.generic ... ins(%w, %v) outs(%o : memref<8x512x64xf32>)          // sums of values
+    linalg.generic {indexing_maps = [#all], iterator_types = #pair} outs(%s : memref<8x9xf32>) {
+    ^bb0(%o: f32):
+      linalg.yield %zero : f32
+    }
+    linalg.generic {indexing_maps = [#query, #key, #score], iterator_types = #sum}
+        ins(%q, %k : memref<8x4xf32>, memref<9x4xf32>) outs(%s : memref<8x9xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %a = arith.mulf %x, %y : f32
+      %b = arith.addf %o, %a : f32
+      linalg.yield %b : f32
+    }
+    linalg.generic {indexing_maps = [#one], iterator_types = #single} outs(%m : memref<8xf32>) {
+    ^bb0(%o: f32):
+      linalg.yield %lowest : f32
+    }
+    linalg.generic {indexing_maps = [#all, #row], iterator_types = #reduced}
+        ins(%s : memref<8x9xf32>) outs(%m : memref<8xf32>) {
+    ^bb0(%x: f32, %o: f32):
+      %a = arith.maximumf %x, %o : f32
+      linalg.yield %a : f32
+    }
+    linalg.generic {indexing_maps = [#all, #row, #all], iterator_types = #pair}
+        ins(%s, %m : memref<8x9xf32>, memref<8xf32>) outs(%e : memref<8x9xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %a = arith.subf %x, %y : f32
+      %b = math.exp %a : f32
+      linalg.yield %b : f32
+    }
+    linalg.generic {indexing_maps = [#one], iterator_types = #single} outs(%t : memref<8xf32>) {
+    ^bb0(%o: f32):
+      linalg.yield %zero : f32
+    }
+    linalg.generic {indexing_maps = [#all, #row], iterator_types = #reduced}
+        ins(%e : memref<8x9xf32>) outs(%t : memref<8xf32>) {
+    ^bb0(%x: f32, %o: f32):
+      %a = arith.addf %x, %o : f32
+      linalg.yield %a : f32
+    }
+    linalg.generic {indexing_maps = [#all, #row, #all], iterator_types = #pair}
+        ins(%e, %t : memref<8x9xf32>, memref<8xf32>) outs(%w : memref<8x9xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %a = arith.divf %x, %y : f32
+      linalg.yield %a : f32
+    }
+    linalg.generic {indexing_maps = [#all], iterator_types = #pair} outs(%r : memref<8x4xf32>) {
+    ^bb0(%o: f32):
+      linalg.yield %zero : f32
+    }
+    linalg.generic {indexing_maps = [#score, #value, #query], iterator_types = #mixed}
+        ins(%w, %v : memref<8x9xf32>, memref<9x4xf32>) outs(%r : memref<8x4xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %a = arith.mulf %x, %y : f32
+      %b = arith.addf %o, %a : f32
+      linalg.yield %b : f32
+    }
 after:
-    func.call @linalg_ext_attention_0(%q, %k, %v, %o)
+    func.call @linalg_ext_attention_0(%q, %k, %v, %r)
+      : (memref<8x4xf32>, memref<9x4xf32>, memref<9x4xf32>, memref<8x4xf32>) -> ()
 
 What the ops compute is read from them, however it is cut into ops: see `_attention.py`, and
 `_attention_plan.py` for the blocks. Scales, masks and biases are done on the scores of a block.
@@ -27,7 +77,8 @@ from ._argument import Argument, argument_of
 from ._attention import Attention, find_attention
 from ._attention_nest import AttentionCall, attention_function
 from ._attention_plan import AttentionPlan, Loops, Strides, plan_attention
-from ._elements import Applied, At, Element, Expression, output_of
+from ._elements import output_of
+from ._expressions import Applied, At, Element, Expression
 from ._fills import preceding_zeros, producer, root
 from ._machine import this_machine
 from .gather_attention import contractions

@@ -13,9 +13,12 @@ import pytest
 
 import linalg_ext as lx
 from attention_texts import Array, AttentionText
+from examples import examples
 from kernels import kernel
 from linalg_ext import target
 from linalg_ext.module import Module
+from linalg_ext.transforms.codegen import fuse_attention as file
+from linalg_ext.transforms.codegen._fills import comes_of
 from linalg_ext.transforms.codegen.fuse_attention import fuse_attention
 from linalg_ext.transforms.codegen.gather_attention import gather_attention
 from linalg_ext.transforms.lowering.share_work import share_work
@@ -26,6 +29,50 @@ from targets import runnable_targets
 PLAIN = AttentionText()
 TOLERANCE = {"f32": (1e-4, 1e-5), "f64": (1e-11, 1e-12)}
 """Relative and absolute: sums of products are in another order than NumPy's."""
+
+
+AROUND = """
+#all = affine_map<(q, k) -> (q, k)>
+#row = affine_map<(q, k) -> (q)>
+#one = affine_map<(q) -> (q)>
+#query = affine_map<(q, k, d) -> (q, d)>
+#key = affine_map<(q, k, d) -> (k, d)>
+#score = affine_map<(q, k, d) -> (q, k)>
+#value = affine_map<(q, k, d) -> (k, d)>
+#single = ["parallel"]
+#pair = ["parallel", "parallel"]
+#reduced = ["parallel", "reduction"]
+#sum = ["parallel", "parallel", "reduction"]
+#mixed = ["parallel", "reduction", "parallel"]
+func.func private @linalg_ext_attention_0(memref<8x4xf32>, memref<9x4xf32>, memref<9x4xf32>,
+                                          memref<8x4xf32>)
+func.func @f(%q: memref<8x4xf32>, %k: memref<9x4xf32>, %v: memref<9x4xf32>, %r: memref<8x4xf32>) {
+  {}
+  return
+}"""
+
+BUFFERS = """
+  %zero = arith.constant 0.0 : f32
+  %lowest = arith.constant 0xFF800000 : f32
+  %s = memref.alloc() : memref<8x9xf32>
+  %e = memref.alloc() : memref<8x9xf32>
+  %w = memref.alloc() : memref<8x9xf32>
+  %m = memref.alloc() : memref<8xf32>
+  %t = memref.alloc() : memref<8xf32>
+"""
+
+
+def test_the_example() -> None:
+    before, after = examples(file)[0]
+    private = AROUND.index("func.func private")
+    public = AROUND.index("func.func @f")
+    text = AROUND[:private] + AROUND[public:]
+    module = Module.parse(text.replace("{}", BUFFERS + before, 1), trusted=True)
+    assert fuse_attention(module).changed["attention"] == 1
+    module.run("canonicalize")
+    (main,) = [op for op in module.ir.body.operations if "private" not in str(op)[:30]]
+    expected = Module.parse(AROUND.replace("{}", after, 1), trusted=True)
+    assert str(list(expected.ir.body.operations)[-1]) == str(main)
 
 
 def is_fused(compiled: Any) -> bool:
@@ -261,6 +308,20 @@ def test_scores_that_others_read_are_left() -> None:
     lower_to_llvm(module.ir, stages=("linalg",))
     report = gather_attention(module)
     assert report.left == {"attention": {"its scores or weights are read by others"}}
+
+
+def test_gathered_ops_stand_together_with_destinations_of_their_own() -> None:
+    module = Module.parse(AttentionText(sizes(q=16, k=16, e=16), mask="qk").text)
+    lower_to_llvm(module.ir, stages=("linalg",))
+    (main,) = module.ir.body.operations
+    ops = [op.operation for op in main.regions[0].blocks[0].operations]
+    written = [
+        op.operands[len(op.operands) - 1]
+        for op in ops
+        if op.name in ("linalg.generic", "linalg.contract")
+    ]
+    empty = [value for value in written if comes_of(value, "tensor.empty")]
+    assert len(empty) == len({value.get_name() for value in empty}) >= 5
 
 
 def test_gathering_leaves_what_is_computed_as_it_is() -> None:
