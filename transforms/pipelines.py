@@ -78,6 +78,8 @@ _LINALG = (
     "linalg-fuse-elementwise-ops",
     "canonicalize",
     "cse",
+    "linalg-ext-separate-factors",
+    "linalg-ext-gather-attention",
 )
 _BUFFERS = (
     "eliminate-empty-tensors",
@@ -93,6 +95,9 @@ _BUFFERS = (
     "linalg-generalize-named-ops",
 )
 _LOOPS = (
+    # Slices of an entry's work name a part of an operand once for each op.
+    "cse",
+    "linalg-ext-fuse-attention",
     "linalg-ext-lower-strided-copies",
     "linalg-ext-order-loops",
     "linalg-ext-view-windows",
