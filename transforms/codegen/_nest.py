@@ -211,20 +211,35 @@ class _Nest:
         self, read: Reader, b: Strided, column: Index, depth: Index, strip: Index
     ) -> Reader:
         """A reader that asks for the next strip of B, too: a part of it for each strip of A."""
-        w, plan = self._w, self._plan
-        tile, columns = plan.tile, plan.problem.columns
-        passes = -(-(plan.problem.rows.size or 1) // tile.rows)
-        each = -(-tile.vectors // passes)
-        first = w.mul(w.rem(strip, -(-tile.vectors // each)), each * tile.lanes)
-        starts = [
-            w.add(b.base, b.offset(columns, w.add(column, tile.columns, first, at * tile.lanes)))
-            for at in range(each)
-        ]
+        w, tile, lanes = self._w, self._plan.tile, self._plan.tile.lanes
+        columns, steps = self._plan.problem.columns, self._plan.problem.depth
+        passes = -(-(self._plan.problem.rows.size or 1) // tile.rows)
+        if self._plan.pack_b == "transpose":
+            # Its lines lie along the depth: each step asks for one of another column.
+            each = -(-tile.columns // passes)
+            first = w.mul(w.rem(strip, -(-tile.columns // each)), each)
+            start = w.add(b.base, b.offset(columns, w.add(column, tile.columns, first)))
+            apart = b.stride(columns.segments("B")[-1])
+
+            def fetch(k: str) -> None:
+                line = w.mul(w.div(k, each), lanes)
+                offset = b.offset(steps, w.add(depth, line))
+                b.memory.prefetch(w.add(start, w.mul(w.rem(k, each), apart), offset))
+        else:
+            each = -(-tile.vectors // passes)
+            first = w.mul(w.rem(strip, -(-tile.vectors // each)), each * lanes)
+            starts = [
+                w.add(b.base, b.offset(columns, w.add(column, tile.columns, first, at * lanes)))
+                for at in range(each)
+            ]
+
+            def fetch(k: str) -> None:
+                offset = b.offset(steps, w.add(depth, k))
+                for start in starts:
+                    b.memory.prefetch(w.add(start, offset))
 
         def read_and_fetch(k: str) -> list[str]:
-            offset = b.offset(plan.problem.depth, w.add(depth, k))
-            for start in starts:
-                b.memory.prefetch(w.add(start, offset))
+            fetch(k)
             return read(k)
 
         return read_and_fetch
