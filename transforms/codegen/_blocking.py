@@ -14,6 +14,7 @@ ACM TOMS 43(2), 2016:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -66,6 +67,7 @@ class Panel:
         length: how many columns lie between them: the values of the dimension contiguous in B.
         stride: elements of a panel from one row to the next.
         rows: how many rows it has room for.
+        past_caches: whether it goes to C past the caches, where C is aligned.
     """
 
     size: int
@@ -73,6 +75,7 @@ class Panel:
     length: int
     stride: int
     rows: int
+    past_caches: bool
 
 
 @dataclass(frozen=True)
@@ -250,7 +253,24 @@ def _panel(problem: Problem, tile: Tile, machine: Machine) -> Panel | None:
         return None
     stride = _up(runs * length, tile.columns)
     # Rows a power of two apart would share the sets of the cache.
-    return Panel(size, runs, length, stride + lanes, height)
+    return Panel(size, runs, length, stride + lanes, height, _goes_past(problem, size, machine))
+
+
+def _goes_past(problem: Problem, size: int, machine: Machine) -> bool:
+    """Whether no cache holds the operands, and all lines of C are whole vectors' alone."""
+    lanes = machine.vector_bytes // problem.element_bytes
+    groups = (problem.rows, problem.columns, problem.depth, Group(problem.batch))
+    dimensions = [dimension for group in groups for dimension in group.dimensions]
+    steps = [d.strides["C"] for d in dimensions if "C" in d.strides]
+    if not problem.overwrites or size % lanes or not problem.is_static:
+        return False
+    if any(step is None or (step != 1 and step % lanes) for step in steps):
+        return False
+    names: tuple[Operand, ...] = ("A", "B", "C")
+    elements = sum(
+        math.prod(d.size or 1 for d in dimensions if name in d.strides) for name in names
+    )
+    return elements * problem.element_bytes > machine.l3_bytes
 
 
 def _is_inner(problem: Problem, lanes: int) -> bool:

@@ -45,7 +45,7 @@ def contraction_function(
     finisher = None
     if epilogue is not None:
         finisher = Finisher(w, plan.problem, epilogue, extras, plan.tile.lanes)
-    _Nest(w, plan, operands, sizes, finisher).write()
+    _Nest(w, plan, operands, sizes, finisher, given["C"].type).write()
     signature = ", ".join(
         [f"%{role}: {given[role].type}" for role in order]
         + [f"%E{number}: {argument.type}" for number, argument in enumerate(others)]
@@ -90,8 +90,10 @@ class _Nest:
         operands: Mapping[Operand, Strided],
         sizes: Mapping[str, Index],
         finisher: Finisher | None,
+        type_of_c: str,
     ) -> None:
         self._w = w
+        self._type_of_c = type_of_c
         self._plan = plan
         self._operands = operands
         self._sizes = sizes
@@ -182,6 +184,7 @@ class _Nest:
         w, plan, panel, collected = self._w, self._plan, self._plan.panel, self._buffer
         if panel is None or collected is None:
             raise AssertionError("a plan without panels")
+        past_caches = self._is_aligned(c) if panel.past_caches else None
         strips_a = w.ceil_div(self._rows, plan.tile.rows)
         if self._one_depth_block:
             self._pack_a(a, 0, strips_a, 0, self._depth)
@@ -205,7 +208,18 @@ class _Nest:
                             read_b = self._fetching(read_b, b, w.add(column, at), depth, strip_a)
                         values = multiply(w, plan, extent, read_a, read_b)
                         collect_tile(w, plan, collected, values, (row, at), adds)
-            write_panel(w, plan, collected, c, self._rows, column, runs)
+            write_panel(w, plan, collected, c, self._rows, column, runs, past_caches)
+        if past_caches is not None:
+            # Stores past the caches lack an order among themselves, and with those that follow.
+            w.line("llvm.fence seq_cst")
+
+    def _is_aligned(self, c: Strided) -> str:
+        """Whether C begins at a multiple of a vector's size."""
+        w, memory = self._w, c.memory
+        start = w.op(f"memref.extract_aligned_pointer_as_index %C : {self._type_of_c} -> index")
+        size = self._plan.problem.element_bytes
+        address = w.add(start, w.mul("%C_offset", size))
+        return w.compare("eq", w.rem(address, memory.lanes * size), 0)
 
     def _fetching(
         self, read: Reader, b: Strided, column: Index, depth: Index, strip: Index
