@@ -14,12 +14,13 @@ ACM TOMS 43(2), 2016:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from ._machine import Machine
-from ._problem import Operand, Problem
+from ._problem import Group, Operand, Problem
 
 Packing = Literal["none", "rows", "columns", "transpose", "scalar"]
 """How an operand is packed: not at all; by vectors along the depth (`rows` of A) or along what is
@@ -61,11 +62,12 @@ class Panel:
     """Columns whose results are collected, and then transposed into C.
 
     Attributes:
-        size: how many values the dimension has that is contiguous in C.
+        size: how many values the dimensions have that are contiguous in C.
         runs: how many of them a panel has, whole vectors.
         length: how many columns lie between them: the values of the dimension contiguous in B.
         stride: elements of a panel from one row to the next.
         rows: how many rows it has room for.
+        past_caches: whether it goes to C past the caches, where C is aligned.
     """
 
     size: int
@@ -73,6 +75,7 @@ class Panel:
     length: int
     stride: int
     rows: int
+    past_caches: bool
 
 
 @dataclass(frozen=True)
@@ -255,7 +258,7 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
         by_strips=by_strips,
         fetches_b=is_far
         and problem.dot is None
-        and pack_b == "rows"
+        and pack_b in ("rows", "transpose")
         and (by_strips or panel is not None),
     )
 
@@ -265,9 +268,9 @@ def _panel(problem: Problem, tile: Tile, machine: Machine) -> Panel | None:
     columns, rows, lanes = problem.columns.dimensions, problem.rows.size, tile.lanes
     if _few(problem.columns.pieces("C", lanes)) or len(columns) < 2 or rows is None:
         return None
-    contiguous, last = columns[-2:]
-    size, length = contiguous.size, last.size
-    if contiguous.strides["C"] != 1 or size is None or length is None or length < lanes // 2:
+    contiguous = Group(columns[:-1]).segments("C")[-1]
+    size, length = contiguous.size, columns[-1].size
+    if contiguous.stride != 1 or size is None or length is None or length < lanes // 2:
         return None
     height = _up(rows, tile.rows)
     most = machine.l2_bytes // 2 // problem.element_bytes // (height * length)
@@ -276,7 +279,24 @@ def _panel(problem: Problem, tile: Tile, machine: Machine) -> Panel | None:
         return None
     stride = _up(runs * length, tile.columns)
     # Rows a power of two apart would share the sets of the cache.
-    return Panel(size, runs, length, stride + lanes, height)
+    return Panel(size, runs, length, stride + lanes, height, _goes_past(problem, size, machine))
+
+
+def _goes_past(problem: Problem, size: int, machine: Machine) -> bool:
+    """Whether no cache holds the operands, and all lines of C are whole vectors' alone."""
+    lanes = machine.vector_bytes // problem.element_bytes
+    groups = (problem.rows, problem.columns, problem.depth, Group(problem.batch))
+    dimensions = [dimension for group in groups for dimension in group.dimensions]
+    steps = [d.strides["C"] for d in dimensions if "C" in d.strides]
+    if not problem.overwrites or size % lanes or not problem.is_static:
+        return False
+    if any(step is None or (step != 1 and step % lanes) for step in steps):
+        return False
+    names: tuple[Operand, ...] = ("A", "B", "C")
+    elements = sum(
+        math.prod(d.size or 1 for d in dimensions if name in d.strides) for name in names
+    )
+    return elements * problem.element_bytes > machine.l3_bytes
 
 
 def _is_inner(problem: Problem, lanes: int) -> bool:
@@ -408,6 +428,8 @@ def _choose_tile(problem: Problem, lanes: int, registers: int) -> Tile:
             cycles = _cost(tile)
             if depth:
                 cycles += _storing(problem, tile) / (tile.rows * tile.vectors * depth)
+            if rows:
+                cycles += _copying(problem, tile) / rows
             work = _padding(rows, height) * _padding(columns, tile.columns) * cycles
             if best is None or work < best[0]:
                 best = work, tile
@@ -448,6 +470,19 @@ def _storing(problem: Problem, tile: Tile) -> float:
     # The next tile is begun meanwhile, if a core sees that far.
     instructions = depth * (products + tile.rows + tile.vectors)
     return cycles * min(max(instructions / _WINDOW - 1.0, 0.0), 1.0)
+
+
+def _copying(problem: Problem, tile: Tile) -> float:
+    """Cycles for copying a vector of B, where that is how it is packed."""
+    if _packing_b(problem, tile.lanes) != "rows":
+        return 0.0
+    run, pieces = problem.columns.run("B"), problem.columns.pieces("B", tile.lanes)
+    if pieces == 1:
+        return 1.0
+    is_cut_evenly = run and max(run, tile.columns) % min(run, tile.columns) == 0
+    if is_cut_evenly:
+        return 1.0 if run and run % tile.columns == 0 else 1.5
+    return 2.0 * pieces
 
 
 _WINDOW = 512

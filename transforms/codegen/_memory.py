@@ -76,6 +76,14 @@ class Memory:
             f"{self.type}, {self.mask}, {self.vector}"
         )
 
+    def stream_vector(self, value: str, index: Index) -> None:
+        """Write a vector past the caches; it is aligned to its own size."""
+        size = self.lanes * int(self.element.lstrip("bfi")) // 8
+        self.writer.line(
+            f"vector.store {value}, {self._at(index)} "
+            f"{{nontemporal = true, alignment = {size} : i64}} : {self.type}, {self.vector}"
+        )
+
 
 def zero_vector(writer: Writer, element: str, lanes: int) -> str:
     """A vector of zeros."""

@@ -74,7 +74,7 @@ def contraction_function(
             for one, each in zip(named, body.arguments, strict=True)
         ]
         packers[role] = Prologue(w, plan, role, body, others)
-    _Nest(w, plan, operands, sizes, finisher, packers).write()
+    _Nest(w, plan, operands, sizes, finisher, packers, given["C"].type).write()
     signature = ", ".join(
         [f"%{role}: {given[role].type}" for role in order]
         + [f"%zero_point_{role}: i32" for role in order if role in plan.problem.zero_points]
@@ -132,8 +132,10 @@ class _Nest:
         sizes: Mapping[str, Index],
         finisher: Finisher | None,
         prologues: Mapping[Operand, Prologue],
+        type_of_c: str,
     ) -> None:
         self._w = w
+        self._type_of_c = type_of_c
         self._plan = plan
         self._operands = operands
         self._sizes = sizes
@@ -235,6 +237,7 @@ class _Nest:
         w, plan, panel, collected = self._w, self._plan, self._plan.panel, self._buffer
         if panel is None or collected is None:
             raise AssertionError("a plan without panels")
+        past_caches = self._is_aligned(c) if panel.past_caches else None
         strips_a = w.ceil_div(self._rows, plan.tile.rows)
         if self._one_depth_block:
             self._pack_a(a, 0, strips_a, 0, self._depth)
@@ -259,26 +262,52 @@ class _Nest:
                         first_sums = self._first_sums((strip_a, 0))
                         values = multiply(w, plan, extent, read_a, read_b, first_sums)
                         collect_tile(w, plan, collected, values, (row, at), adds)
-            write_panel(w, plan, collected, c, self._rows, column, runs)
+            write_panel(w, plan, collected, c, self._rows, column, runs, past_caches)
+        if past_caches is not None:
+            # Stores past the caches lack an order among themselves, and with those that follow.
+            w.line("llvm.fence seq_cst")
+
+    def _is_aligned(self, c: Strided) -> str:
+        """Whether C begins at a multiple of a vector's size."""
+        w, memory = self._w, c.memory
+        start = w.op(f"memref.extract_aligned_pointer_as_index %C : {self._type_of_c} -> index")
+        size = self._plan.problem.element_bytes
+        address = w.add(start, w.mul("%C_offset", size))
+        return w.compare("eq", w.rem(address, memory.lanes * size), 0)
 
     def _fetching(
         self, read: Reader, b: Strided, column: Index, depth: Index, strip: Index
     ) -> Reader:
         """A reader that asks for the next strip of B, too: a part of it for each strip of A."""
-        w, plan = self._w, self._plan
-        tile, columns = plan.tile, plan.problem.columns
-        passes = -(-(plan.problem.rows.size or 1) // tile.rows)
-        each = -(-tile.vectors // passes)
-        first = w.mul(w.rem(strip, -(-tile.vectors // each)), each * tile.lanes)
-        starts = [
-            w.add(b.base, b.offset(columns, w.add(column, tile.columns, first, at * tile.lanes)))
-            for at in range(each)
-        ]
+        w, tile, lanes = self._w, self._plan.tile, self._plan.tile.lanes
+        columns, steps = self._plan.problem.columns, self._plan.problem.depth
+        passes = -(-(self._plan.problem.rows.size or 1) // tile.rows)
+        if self._plan.pack_b == "transpose":
+            # Its lines lie along the depth: each step asks for one of another column.
+            each = -(-tile.columns // passes)
+            first = w.mul(w.rem(strip, -(-tile.columns // each)), each)
+            start = w.add(b.base, b.offset(columns, w.add(column, tile.columns, first)))
+            apart = b.stride(columns.segments("B")[-1])
+
+            def fetch(k: str) -> None:
+                line = w.mul(w.div(k, each), lanes)
+                offset = b.offset(steps, w.add(depth, line))
+                b.memory.prefetch(w.add(start, w.mul(w.rem(k, each), apart), offset))
+        else:
+            each = -(-tile.vectors // passes)
+            first = w.mul(w.rem(strip, -(-tile.vectors // each)), each * lanes)
+            starts = [
+                w.add(b.base, b.offset(columns, w.add(column, tile.columns, first, at * lanes)))
+                for at in range(each)
+            ]
+
+            def fetch(k: str) -> None:
+                offset = b.offset(steps, w.add(depth, k))
+                for start in starts:
+                    b.memory.prefetch(w.add(start, offset))
 
         def read_and_fetch(k: str) -> list[str]:
-            offset = b.offset(plan.problem.depth, w.add(depth, k))
-            for start in starts:
-                b.memory.prefetch(w.add(start, offset))
+            fetch(k)
             return read(k)
 
         return read_and_fetch

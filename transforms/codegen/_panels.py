@@ -45,8 +45,9 @@ def collect_tile(
 
 
 def write_panel(
-    w: Writer, plan: Plan, collected: Memory, c: Strided, rows: Index, column: Index, runs: Index
-) -> None:
+    w: Writer, plan: Plan, collected: Memory, c: Strided, rows: Index, column: Index, runs: Index,
+    past_caches: str | None,
+) -> None:  # fmt: skip
     """Write a panel to C.
 
     Args:
@@ -57,6 +58,7 @@ def write_panel(
         rows: how many rows there are.
         column: the first column.
         runs: how many values of the dimension that is contiguous in C.
+        past_caches: the condition for stores of whole lines past the caches; None for none.
     """
     problem, lanes, panel = plan.problem, plan.tile.lanes, _panel(plan)
     step = c.stride_of(problem.columns.dimensions[-1])
@@ -74,22 +76,28 @@ def write_panel(
             for lane, vector in enumerate(transpose(w, square, collected.vector)):
                 position = None if panel.length % lanes == 0 else w.add(along, lane)
                 index = w.add(place, w.mul(step, lane))
-                _write_vector(w, plan, c, vector, index, mask, position)
+                _write_vector(w, plan, c, vector, index, mask, position, past_caches)
 
 
 def _write_vector(
     w: Writer, plan: Plan, c: Strided, value: str, index: Index, mask: str | None,
-    position: Index | None,
+    position: Index | None, past_caches: str | None,
 ) -> None:  # fmt: skip
     """Write a vector of C, if its position in the panel is one that is there."""
     if position is not None:
         with w.when(w.compare("slt", position, _panel(plan).length)):
-            _write_vector(w, plan, c, value, index, mask, None)
+            _write_vector(w, plan, c, value, index, mask, None, past_caches)
         return
     if not plan.problem.overwrites:
         old = c.memory.load_vector(index, mask)
         value = add(w, old, value, c.memory.vector)
-    c.memory.store_vector(value, index, mask)
+    if past_caches is None:
+        c.memory.store_vector(value, index, mask)
+        return
+    with w.when(past_caches):
+        c.memory.stream_vector(value, index)
+    with w.otherwise():
+        c.memory.store_vector(value, index, mask)
 
 
 def _panel(plan: Plan) -> Panel:

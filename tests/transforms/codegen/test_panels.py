@@ -94,3 +94,30 @@ def test_nan_and_infinity_stay_where_they_belong() -> None:
     contraction_kernel(SPEC, (b, a, c), fill=True)(b, a, c)
     with np.errstate(invalid="ignore"):
         np.testing.assert_array_equal(c, np.einsum(SPEC, b, a))
+
+
+@pytest.mark.parametrize("shift", [0, 1, 4])
+def test_stores_past_the_caches(shift: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no cache holds the operands: an aligned result past them, another one as ever."""
+    small = replace(this_machine(), l3_bytes=1 << 12)
+    monkeypatch.setattr(file, "this_machine", lambda: small)
+    b, a = integers(32, 9, 3, 24), integers(5, 9)
+    room = np.full(24 * 5 * 3 * 32 + 32, 7, np.float32)
+    start = -room.ctypes.data % 64 // 4 + shift
+    c = room[start : start + 24 * 5 * 3 * 32].reshape(24, 5, 3, 32)
+    compiled = contraction_kernel(SPEC, (b, a, c), fill=True)
+    assert "nontemporal" in compiled.as_text("loops")
+    compiled(b, a, c)
+    np.testing.assert_array_equal(c, np.einsum(SPEC, b, a))
+    c[:] = 7
+    assert (room == 7).all()
+
+
+def test_no_stores_past_the_caches_of_parts_of_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = replace(this_machine(), l3_bytes=1 << 12)
+    monkeypatch.setattr(file, "this_machine", lambda: small)
+    for sizes in ({"a": 30}, {"d": 50, "a": 33}):
+        whole = {"a": 32, "b": 3, "c": 5, "d": 24, "e": 9} | sizes
+        assert "nontemporal" not in check(SPEC, whole, fill=True).as_text("loops")
+    added = check(SPEC, {"a": 32, "b": 3, "c": 5, "d": 24, "e": 9})
+    assert "nontemporal" not in added.as_text("loops")
