@@ -57,21 +57,6 @@ class SumsTile(Tile):
 
 
 @dataclass(frozen=True)
-class Chunk:
-    """A part of C that lies in one place, and the order in which such parts follow each other.
-
-    Attributes:
-        rows: how many rows of tiles.
-        columns: how many columns of tiles.
-        columns_first: whether the next one is beside it, or below it.
-    """
-
-    rows: int
-    columns: int
-    columns_first: bool
-
-
-@dataclass(frozen=True)
 class Panel:
     """Columns whose results are collected, and then transposed into C.
 
@@ -104,7 +89,6 @@ class Plan:
         pack_b: how B is packed.
         pieces_c: in how many masked pieces a vector of C is stored; 0 where one by one.
         is_inner: whether the vectors run along the depth, and are summed at the end.
-        chunk: what of a block is finished before another part of it is begun; None for all of it.
         panel: what is collected before it goes to C; None where tiles go there one by one.
         by_strips: whether B is packed strip by strip, each of which all of A then meets.
         fetches_b: whether the next strip of B is asked for while one is multiplied.
@@ -119,7 +103,6 @@ class Plan:
     pack_b: Packing
     pieces_c: int
     is_inner: bool = False
-    chunk: Chunk | None = None
     panel: Panel | None = None
     by_strips: bool = False
     fetches_b: bool = False
@@ -128,8 +111,8 @@ class Plan:
     def fetches_c(self) -> bool:
         """Whether the lines of C are asked for before a tile of it is computed."""
         # Of whole lines one after the other, the machine itself does that better.
-        is_read = self.problem.words is None or self.problem.words > self.depth_block
-        return self.pieces_c > 0 and (is_read or self.chunk is not None)
+        depth = self.problem.words
+        return self.pieces_c > 0 and (depth is None or depth > self.depth_block)
 
     @property
     def strip_a(self) -> int:
@@ -250,9 +233,7 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
     panel = _panel(problem, tile, machine) if whole else None
     if panel is not None:
         column_block = _up(panel.runs * panel.length, tile.columns)
-    chunk = _chunk(problem, tile) if depth is not None and depth <= depth_block else None
-    is_one_chunk = chunk is None or chunk.rows * tile.rows >= (rows or 0)
-    by_strips = whole and panel is None and pack_b != "none" and is_one_chunk
+    by_strips = whole and panel is None and pack_b != "none"
     is_far = columns is None or depth is None or columns * depth * size > machine.l2_bytes
     return Plan(
         problem,
@@ -263,7 +244,6 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
         pack_a,
         pack_b,
         _few(problem.columns.pieces("C", lanes)),
-        chunk=chunk,
         panel=panel,
         by_strips=by_strips,
         fetches_b=is_far
@@ -290,36 +270,6 @@ def _panel(problem: Problem, tile: Tile, machine: Machine) -> Panel | None:
     stride = _up(runs * length, tile.columns)
     # Rows a power of two apart would share the sets of the cache.
     return Panel(size, runs, length, stride + lanes, height)
-
-
-def _chunk(problem: Problem, tile: Tile) -> Chunk | None:
-    """The tiles that fill a stretch of C without gaps, where a row of a tile fills no lines."""
-    run = problem.columns.run("C")
-    if not run or run * problem.element_bytes >= _WHOLE_LINES:
-        return None
-    ours = [(d, True) for d in problem.rows.dimensions]
-    theirs = [(d, False) for d in problem.columns.dimensions]
-    ordered = sorted([*ours, *theirs], key=lambda pair: pair[0].strides["C"] or 0)
-    sizes, filled = {True: 1, False: 1}, 1
-    for at, (dimension, is_row) in enumerate(ordered):
-        size = dimension.size
-        if size is None or dimension.strides["C"] != filled:
-            return None
-        if filled * problem.element_bytes >= _STRETCH_BYTES:
-            if {each for _, each in ordered[at:]} == {True, False} or at:
-                return Chunk(
-                    -(-sizes[True] // tile.rows), -(-sizes[False] // tile.columns), not is_row
-                )
-        sizes[is_row] *= size
-        filled *= size
-    return None
-
-
-_STRETCH_BYTES = 16384
-"""Some pages: of shorter stretches, the next one is not there before it is asked for."""
-
-_WHOLE_LINES = 256
-"""Runs of so many bytes consist of whole lines, all but their ends."""
 
 
 def _is_inner(problem: Problem, lanes: int) -> bool:
@@ -385,7 +335,7 @@ def _packing_a(problem: Problem, tile: Tile) -> Packing:
 
 
 def pieces_of_rows(problem: Problem, tile: Tile, width: int) -> int:
-    """In how many pieces at most so many rows of a tile, from its first on, lie in A; 0 for none."""
+    """In how many pieces at most the first rows of a tile lie in A; 0 for none."""
     run = problem.rows.run("A")
     if len(problem.rows.segments("A")) <= 1 or (run and run % tile.rows == 0):
         return 0 if run == 0 else 1
@@ -443,9 +393,11 @@ def _choose_tile(problem: Problem, lanes: int, registers: int) -> Tile:
     best: tuple[float, Tile] | None = None
     for vectors in range(1, 9):
         for height in range(1, registers):
+            tile = Tile(height, vectors, lanes)
             if height * vectors + vectors + 1 > registers - 1:
                 break
-            tile = Tile(height, vectors, lanes)
+            if height > _STREAMS and _is_one(columns, tile.columns) and _is_along_depth(problem):
+                break
             cycles = _cost(tile)
             if depth:
                 cycles += _storing(problem, tile) / (tile.rows * tile.vectors * depth)
@@ -457,22 +409,42 @@ def _choose_tile(problem: Problem, lanes: int, registers: int) -> Tile:
     return best[1]
 
 
+_STREAMS = 10
+"""Rows of A that are read side by side, where they lie: lines of more would evict each other, all
+of one set of L1 where the rows are a power of two apart."""
+
+
+def _is_along_depth(problem: Problem) -> bool:
+    """Whether A is read where it lies, each of its rows from its first element to its last."""
+    return (
+        _is_readable_a(problem) and problem.depth.run("A") != 0 and bool(problem.depth.dimensions)
+    )
+
+
 def _storing(problem: Problem, tile: Tile) -> float:
-    """Cycles for writing a tile: its vectors, and finding out where they go."""
-    pieces = _few(problem.columns.pieces("C", tile.lanes))
+    """Cycles for writing a tile of C that nothing else is done in."""
+    depth, pieces = problem.words or 1, _few(problem.columns.pieces("C", tile.lanes))
     if not pieces:
         return 2.0 * tile.rows * tile.columns
-    cycles = 1.0 * tile.rows * tile.vectors * pieces
+    products = tile.rows * tile.vectors
     run = problem.columns.run("C")
-    if pieces > 1 and run and max(run, tile.columns) % min(run, tile.columns):
-        cycles += 12.0 * tile.vectors + 1.0 * tile.rows * tile.vectors
-    elif run and run % tile.columns == 0:
-        cycles = 1.0 * tile.rows * tile.vectors
+    is_cut_evenly = run and max(run, tile.columns) % min(run, tile.columns) == 0
+    if pieces > 1 and is_cut_evenly and run and run >= tile.columns:
+        pieces = 1
+    cycles = 3.0 * products * pieces
+    if pieces > 1 and not is_cut_evenly:
+        cycles += 12.0 * tile.vectors
     segments = problem.rows.segments("C")
     last = segments[-1].size if segments else 1
     if len(segments) > 1 and (last is None or last % tile.rows):
         cycles += 16.0 * tile.rows
-    return cycles
+    # The next tile is begun meanwhile, if a core sees that far.
+    instructions = depth * (products + tile.rows + tile.vectors)
+    return cycles * min(max(instructions / _WINDOW - 1.0, 0.0), 1.0)
+
+
+_WINDOW = 512
+"""So many instructions, at most, does a core have under way."""
 
 
 def _padding(size: int | None, tile: int) -> float:

@@ -154,7 +154,7 @@ class Strided:
         return w.add(*terms)
 
     def offsets(self, group: Group, first: Index, count: int) -> list[Index]:
-        """How far from the base consecutive indices are, the first of them a multiple of `count`."""
+        """The offsets of consecutive indices, the first of them a multiple of `count`."""
         w, segments = self._writer, group.segments(self.operand)
         last = segments[-1].size if segments else 1
         if len(segments) > 1 and (last is None or last % count):

@@ -211,12 +211,12 @@ class _Nest:
                     rows = w.min(plan.row_block, w.sub(self._rows, row))
                     strips_a = w.ceil_div(rows, plan.tile.rows)
                     self._pack_a(a, row, strips_a, depth, extent)
-                    with self._tiles(strips_a, strips_b) as strips:
+                    with w.loop(0, strips_b) as strip_b, w.loop(0, strips_a) as strip_a:
                         at = (
-                            w.add(row, w.mul(strips[0], plan.tile.rows)),
-                            w.add(column, w.mul(strips[1], plan.tile.columns)),
+                            w.add(row, w.mul(strip_a, plan.tile.rows)),
+                            w.add(column, w.mul(strip_b, plan.tile.columns)),
                         )
-                        self._write_tile((a, b, c), at, strips, depth, extent)
+                        self._write_tile((a, b, c), at, (strip_a, strip_b), depth, extent)
 
     def _write_strips(self, a: Strided, b: Strided, c: Strided) -> None:
         """The nest where one block has all rows: a strip of B is packed when its turn comes."""
@@ -264,7 +264,7 @@ class _Nest:
     def _fetching(
         self, read: Reader, b: Strided, column: Index, depth: Index, strip: Index
     ) -> Reader:
-        """A reader that also asks for the strip of B that comes next, a part of it for each of A."""
+        """A reader that asks for the next strip of B, too: a part of it for each strip of A."""
         w, plan = self._w, self._plan
         tile, columns = plan.tile, plan.problem.columns
         passes = -(-(plan.problem.rows.size or 1) // tile.rows)
@@ -309,25 +309,6 @@ class _Nest:
         if self._packed_b is not None:
             pack(self._w, self._plan, b, self._packed_b, column, depth, extent, strips,
                  self._columns, self._whole_depth)  # fmt: skip
-
-    @contextmanager
-    def _tiles(self, strips_a: Index, strips_b: Index) -> Iterator[tuple[Index, Index]]:
-        """The loops over the tiles of a block."""
-        w, chunk = self._w, self._plan.chunk
-        if chunk is None:
-            with w.loop(0, strips_b) as strip_b, w.loop(0, strips_a) as strip_a:
-                yield strip_a, strip_b
-            return
-        with ExitStack() as loops:
-            starts: list[Index] = [0, 0]
-            for which in (0, 1) if chunk.columns_first else (1, 0):
-                step = (chunk.rows, chunk.columns)[which]
-                starts[which] = loops.enter_context(w.loop(0, (strips_a, strips_b)[which], step))
-            end_a = w.min(strips_a, w.add(starts[0], chunk.rows))
-            end_b = w.min(strips_b, w.add(starts[1], chunk.columns))
-            strip_b = loops.enter_context(w.loop(starts[1], end_b))
-            strip_a = loops.enter_context(w.loop(starts[0], end_a))
-            yield strip_a, strip_b
 
     def _write_tile(
         self,

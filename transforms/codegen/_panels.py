@@ -72,8 +72,9 @@ def write_panel(
             mask = None if panel.size % lanes == 0 else c.below(w.sub(runs, run))
             place = w.add(target, run, w.mul(along, step))
             for lane, vector in enumerate(transpose(w, square, collected.vector)):
-                _write_vector(w, plan, c, vector, w.add(place, w.mul(step, lane)), mask,
-                              None if panel.length % lanes == 0 else w.add(along, lane))  # fmt: skip
+                position = None if panel.length % lanes == 0 else w.add(along, lane)
+                index = w.add(place, w.mul(step, lane))
+                _write_vector(w, plan, c, vector, index, mask, position)
 
 
 def _write_vector(
