@@ -452,7 +452,7 @@ def _is_along_depth(problem: Problem) -> bool:
 
 def _storing(problem: Problem, tile: Tile) -> float:
     """Cycles for writing a tile of C that nothing else is done in."""
-    depth, pieces = problem.depth.size or 1, _few(problem.columns.pieces("C", tile.lanes))
+    depth, pieces = problem.words or 1, _few(problem.columns.pieces("C", tile.lanes))
     if not pieces:
         return 2.0 * tile.rows * tile.columns
     products = tile.rows * tile.vectors

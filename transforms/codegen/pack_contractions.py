@@ -7,15 +7,19 @@ after:
     func.call @linalg_ext_contraction_0(%a, %b, %c)
       : (memref<1000x500xf32>, memref<500x800xf32>, memref<1000x800xf32>) -> ()
 
-Whatever says `C[b, m, n] += A[b, m, k] * B[b, k, n]` on floats, by any name and in any order of its
+Whatever says `C[b, m, n] += A[b, m, k] * B[b, k, n]`, by any name and in any order of its
 dimensions and strides: the function that it becomes packs strips of both operands, straight from
 where they lie, into the order in which the micro-kernel reads them. One function does for all
-contractions of one plan. Sums are in another order than that of the loops, and each product is
-added without being rounded.
+contractions of one plan. Sums of floats are in another order than that of the loops, and each
+product is added without being rounded. Integers are exact.
+
+Narrow elements are multiplied by dot products where the machine has them, and else converted while
+they are packed; those of bf16 take subnormal numbers for zeros on x86. What is computed of an
+operand, a dequantization say, is done while packing, too.
 
 Where the output was just filled with zeros, it is written without being read, and the fill is gone.
 Where its only reader is an element-wise op, a bias and an activation say, that is done on the tile
-in registers, and the result goes where the op would have put it.
+in registers, and the result goes where the op would have put it, in the type that it has there.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import linalg_ext as lx
 from guarded_memory import guarded
 from linalg_ext import target
 from linalg_ext.transforms.codegen._dot_products import Dot, choose_dot, dots_of
@@ -292,3 +293,22 @@ def test_the_micro_kernel_neither_gathers_nor_spills() -> None:
     assert len(dots) == 24
     assert len(body) < 60
     assert not [line for line in body if "vmov" in line and ("rsp" in line or "rbp" in line)]
+
+
+@pytest.mark.parametrize("are_constants", [True, False])
+def test_quantized_matmul(are_constants: bool) -> None:
+    """By its name, with zero points that are known when it is traced, and with open ones."""
+    points = np.int32(3), np.int32(-5)
+
+    def known(a: Any, b: Any) -> Any:
+        return lx.ops.quantized_matmul(a, b, *points, dtype=np.int32)
+
+    def given(a: Any, b: Any, p: Any, q: Any) -> Any:
+        return lx.ops.quantized_matmul(a, b, p, q, dtype=np.int32)
+
+    a, b = random_array("s8", 30, 50), random_array("s8", 50, 21)
+    traced = lx.jit(known if are_constants else given)
+    operands = (a, b) if are_constants else (a, b, *points)
+    assert "linalg_ext.plan" in traced.lower(*operands).compile().as_text("loops")
+    wanted = (a.astype(np.int32) - 3) @ (b.astype(np.int32) + 5)
+    np.testing.assert_array_equal(traced(*operands), wanted)
