@@ -55,7 +55,7 @@ class _Lanes:
     """The lanes of the vectors.
 
     Attributes:
-        count: how many results are left from the first lane on; None where all lanes have one.
+        count: how many rounds of the loop over vectors are left; None where all lanes have one.
         at: the round of the loop over vectors.
     """
 
@@ -147,7 +147,7 @@ class _Nest:
     def _vectors(self, rest: Sequence[str], operands: _Operands, counts: dict[str, int]) -> None:
         """The loop over vectors: whole ones, then what is left."""
         w, plan = self._w, self._plan
-        name, size, step = plan.vector, self._sizes[plan.vector], plan.lanes * plan.vectors
+        name, size, step = plan.vector, self._sizes[plan.vector], plan.rounds * plan.vectors
         whole = w.sub(size, w.rem(size, step))
 
         def round_at(at: Index, vectors: int, count: Index | None) -> None:
@@ -165,9 +165,9 @@ class _Nest:
         if whole == size:
             return
         if isinstance(whole, int) and isinstance(size, int):
-            round_at(whole, -(-(size - whole) // plan.lanes), size - whole)
+            round_at(whole, -(-(size - whole) // plan.rounds), size - whole)
         else:
-            with w.loop(whole, size, plan.lanes) as at:
+            with w.loop(whole, size, plan.rounds) as at:
                 round_at(at, 1, w.sub(size, at))
 
     # A tile.
@@ -177,7 +177,7 @@ class _Nest:
         # An element meets all vectors before the next one is read.
         counts = dict(sorted(counts.items(), key=lambda each: each[0] == plan.vector))
         # A vector further on is so many rounds of its loop further on.
-        steps = [plan.lanes if name == plan.vector else 1 for name in counts]
+        steps = [plan.rounds if name == plan.vector else 1 for name in counts]
         tile = [
             {name: at * step for name, at, step in zip(counts, chosen, steps, strict=True)}
             for chosen in itertools.product(*(range(count) for count in counts.values()))
@@ -285,7 +285,9 @@ class _Reader:
                 scalar = operand.memory.load(where)
                 types = f"{operand.memory.element} to {operand.memory.vector}"
                 self._loaded[key] = self._w.op(f"vector.broadcast {scalar} : {types}")
-            elif step == 1:
+            elif self._plan.repeats is not None and step == 1:
+                self._loaded[key] = self._repeated(operand.memory, where, lane)
+            elif self._plan.repeats is not None or step == 1:
                 self._loaded[key] = operand.memory.load_vector(where, self._mask(lane))
             else:
                 self._loaded[key] = self._every(operand.memory, where, step, lane)
@@ -357,14 +359,33 @@ class _Reader:
             step: elements from one lane's element to the next.
             first: what is read begins so many elements after that of the first lane.
         """
-        count, w = self._lanes.count, self._w
-        if count is None or (isinstance(count, int) and count - lane >= self._plan.lanes):
+        count, w, plan = self._lanes.count, self._w, self._plan
+        if count is None or (isinstance(count, int) and count - lane >= plan.rounds):
             return None
         key: Key = lane, step, first
         if key not in self._masks:
             left = w.sub(count, lane)
-            self._masks[key] = self._below(w.sub(w.add(w.mul(w.sub(left, 1), step), 1), first))
+            reach = w.sub(w.add(w.mul(w.sub(left, 1), step), 1), first)
+            if plan.repeats is not None:
+                reach = w.mul(left, plan.repeats.count)
+            self._masks[key] = self._below(reach)
         return self._masks[key]
+
+    def _repeated(self, memory: Memory, where: Index, lane: int) -> str:
+        """A vector of a few elements, each of them several times."""
+        w, plan = self._w, self._plan
+        rounds, count = plan.rounds, self._lanes.count
+        few = replace(memory, lanes=rounds)
+        mask = None
+        if count is not None and not (isinstance(count, int) and count - lane >= rounds):
+            key: Key = "few", lane
+            if key not in self._masks:
+                left = w.min(w.max(w.sub(count, lane), 0), rounds)
+                self._masks[key] = w.op(f"vector.create_mask {w.value(left)} : {few.mask}")
+            mask = self._masks[key]
+        loaded = few.load_vector(where, mask)
+        picks = [at * rounds // plan.lanes for at in range(plan.lanes)]
+        return w.op(f"vector.shuffle {loaded}, {loaded} {picks} : {few.vector}, {few.vector}")
 
     def _below(self, count: Index) -> str:
         """A mask of the first lanes, as many as there are of them."""
