@@ -56,6 +56,21 @@ class Pitch:
 
 
 @dataclass(frozen=True)
+class Repeats:
+    """A short loop inside of that over vectors, all of whose rounds are in one vector.
+
+    The results of each channel lie side by side; they all come of one element of the input.
+
+    Attributes:
+        loop: the short loop.
+        count: its rounds.
+    """
+
+    loop: str
+    count: int
+
+
+@dataclass(frozen=True)
 class WindowPlan:
     """How a reduction over windows is computed. Its `repr` is a table.
 
@@ -68,6 +83,7 @@ class WindowPlan:
         order: the loops over results, from the outside in.
         vectors: how many vectors are computed at once.
         pitch: how the elements of the vectors lie in rows; None where they are one row.
+        repeats: what else is in a vector.
     """
 
     problem: WindowProblem
@@ -78,6 +94,12 @@ class WindowPlan:
     order: tuple[str, ...]
     vectors: int = 1
     pitch: Pitch | None = None
+    repeats: Repeats | None = None
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds of its loop a vector takes."""
+        return self.lanes if self.repeats is None else self.lanes // self.repeats.count
 
     def __repr__(self) -> str:
         problem = self.problem
@@ -93,6 +115,7 @@ class WindowPlan:
             ("results", named(True)),
             ("window", named(False)),
             ("vectors", f"{self.vectors} of {self.lanes} {self.vector}"),
+            *([("each", f"{self.repeats.count} {self.repeats.loop}")] if self.repeats else []),
             *([("rows", f"{self.pitch.valid} of every {self.pitch.period}")] if self.pitch else []),
             ("tile", tile or "1"),
             ("unrolled", " ".join(self.unrolled) or "nothing"),
@@ -105,26 +128,55 @@ class WindowPlan:
 
 def make_window_plan(problem: WindowProblem, machine: Machine) -> WindowPlan | str:
     """The plan of a reduction over windows, or why there is none."""
-    vector = vector_loop(problem)
+    vector, repeats = vector_loop(problem), None
+    if (found := repeating(problem, machine)) is not None:
+        vector, repeats = found
     if vector is None:
         return "no loop runs along the memory of the result and of the windows"
-    lanes = lanes_of(problem, vector, machine)
+    lanes = lanes_of(problem, vector, machine, repeats.count if repeats else 1)
     unrolled = _unrolled(problem)
-    tiles = [(_cost(problem, tile, vector, unrolled), tile) for tile in _tiles(problem, vector)]
+    order = [name for name in problem.parallel if repeats is None or name != repeats.loop]
+    tiles = [
+        (_cost(problem, tile, vector, unrolled), tile) for tile in _tiles(problem, order, vector)
+    ]
     for cost, tile in sorted(tiles, key=lambda each: each[0]):
         if cost < math.inf and _live(problem, tile, unrolled) <= machine.vector_registers - _SPARE:
             break
     else:
         tile = {}
-    return WindowPlan(problem, vector, lanes, tile, unrolled, tuple(problem.parallel))
+    return WindowPlan(problem, vector, lanes, tile, unrolled, tuple(order), repeats=repeats)
 
 
-def lanes_of(problem: WindowProblem, vector: str, machine: Machine) -> int:
-    """How many elements a vector of a loop has."""
-    bits = max(problem.body.bits, *(_bits(a.element) for a in problem.arguments.values()))
-    lanes = 8 * machine.vector_bytes // bits
+def lanes_of(problem: WindowProblem, vector: str, machine: Machine, each: int = 1) -> int:
+    """How many elements a vector of a loop has, of which each round has so many."""
+    lanes = _most_lanes(problem, machine)
     size = problem.size(vector)
-    return lanes if size is None else min(lanes, 1 << (size - 1).bit_length())
+    return lanes if size is None else min(lanes, 1 << (size * each - 1).bit_length())
+
+
+def _most_lanes(problem: WindowProblem, machine: Machine) -> int:
+    bits = max(problem.body.bits, *(_bits(a.element) for a in problem.arguments.values()))
+    return 8 * machine.vector_bytes // bits
+
+
+def repeating(problem: WindowProblem, machine: Machine) -> tuple[str, Repeats] | None:
+    """The loop over vectors, and a short one inside it, where neither is one alone."""
+    names = problem.parallel
+    if len(names) < 2 or problem.stride(problem.output, names[-1]) != 1:
+        return None
+    outer, inner = names[-2:]
+    count = problem.size(inner) or 0
+    if not 1 < count < _most_lanes(problem, machine) or count & (count - 1):
+        return None
+    together, alike, same = (count, 1), (1, 0), (0, 0)
+    for place in (*problem.inputs, *problem.finishing, problem.output):
+        found = problem.stride(place, outer), problem.stride(place, inner)
+        if found not in (together, alike, same) or (place == problem.output and found != together):
+            return None
+    size = problem.size(outer)
+    if size is not None and size < 2:
+        return None
+    return outer, Repeats(inner, count)
 
 
 def vector_loop(problem: WindowProblem) -> str | None:
@@ -157,9 +209,9 @@ def _unrolled(problem: WindowProblem) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _tiles(problem: WindowProblem, vector: str) -> Iterator[dict[str, int]]:
+def _tiles(problem: WindowProblem, order: Sequence[str], vector: str) -> Iterator[dict[str, int]]:
     """The tiles to choose from: along one loop or two, the next ones in memory."""
-    names = [name for name in problem.parallel if name != vector][-2:]
+    names = [name for name in order if name != vector][-2:]
     counts = []
     for name in names:
         size = problem.size(name)
@@ -182,7 +234,7 @@ def _cost(
         return math.inf
     loads = 0.0
     for place in problem.inputs:
-        step = problem.stride(place, vector) or 1
+        step = min(problem.stride(place, vector) or 1, MOST_STEP)
         loads += (2 * step - 1) * _distinct(problem, place, {**tile, **sizes})
     work = sum(5 if step.name in _HEAVY else 1 for step in problem.body.steps)
     edges = 1.0

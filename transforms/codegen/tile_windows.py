@@ -50,7 +50,7 @@ from ._fills import comes_of, preceding_fill, producer, root
 from ._machine import Machine, this_machine
 from ._window_body import ELEMENTS, read_body
 from ._window_nest import window_function
-from ._window_plan import WindowPlan, make_window_plan
+from ._window_plan import WindowPlan, make_window_plan, repeating
 from ._window_problem import Finish, Loop, WindowProblem
 from ._window_products import make_product_plan
 from .pack_contractions import PLAN
@@ -164,7 +164,7 @@ def _finished(
 
 def _planned(op: Any, problem: WindowProblem, machine: Machine) -> WindowPlan | str:
     """The plan of an op, or why it has none here."""
-    if not _multiplies_matrices(op):
+    if not _multiplies_matrices(op) or repeating(problem, machine) is not None:
         return make_window_plan(problem, machine)
     elements = {argument.element for argument in problem.arguments.values()}
     plan = None

@@ -20,6 +20,7 @@ from benchmarks.peers import Array
 
 def cases() -> Iterator[Case]:
     """Convolutions, also of each channel by itself, and poolings."""
+    yield _padded()
     for layout in ("nhwc", "nchw"):
         yield _convolution(layout, 56, 64, 64, 3)
         yield _convolution(layout, 57, 64, 64, 3, stride=2)
@@ -62,6 +63,43 @@ def _convolution(
             ),
         },
         flops=2 * out * out * window * window * inputs * outputs,
+    )
+
+
+_PADDED = """
+func.func @conv(%x: tensor<1x56x56x64xf32>, %k: tensor<3x3x64x64xf32>) -> tensor<1x56x56x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %x low[0, 1, 1, 0] high[0, 1, 1, 0] {
+  ^bb0(%n: index, %h: index, %w: index, %c: index):
+    tensor.yield %zero : f32
+  } : tensor<1x56x56x64xf32> to tensor<1x58x58x64xf32>
+  %e = tensor.empty() : tensor<1x56x56x64xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<1x56x56x64xf32>) -> tensor<1x56x56x64xf32>
+  %r = linalg.conv_2d_nhwc_hwcf
+    ins(%p, %k : tensor<1x58x58x64xf32>, tensor<3x3x64x64xf32>)
+    outs(%z : tensor<1x56x56x64xf32>) -> tensor<1x56x56x64xf32>
+  return %r : tensor<1x56x56x64xf32>
+}"""
+
+
+def _padded() -> Case:
+    """A convolution whose result is as large as its input."""
+    return Case(
+        "conv 3x3 s1 56x56x64 -> 64 nhwc, padded",
+        (_image("nhwc", 56, 64), (3, 3, 64, 64)),
+        lx.compile(_PADDED),
+        {
+            "numpy": lambda x, k: _numpy_convolution(
+                "nhwc", np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0))), k, 1
+            ),
+            "torch": lambda x, k: _from_torch(
+                "nhwc", _functional().conv2d(_to_torch("nhwc", x), _filters(k), padding=1)
+            ),
+            "jax": lambda x, k: _lax().conv_general_dilated(
+                x, k, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+            ),
+        },
+        flops=2 * 56 * 56 * 9 * 64 * 64,
     )
 
 

@@ -81,6 +81,35 @@ def test_poolings(layout: tuple[str, str, str], body: str, stride: int) -> None:
     check(pooling(layout, body, stride), sizes, {"d": 2, "h": 2, "w": 3}, plan=PLAN)
 
 
+@pytest.mark.parametrize("each", [1, 2, 3, 4, 8])
+@pytest.mark.parametrize("layout", [("nhwc", "hwcm", "nhwcm"), ("nchw", "cmhw", "ncmhw")])
+def test_several_results_for_each_channel(layout: tuple[str, str, str], each: int) -> None:
+    for channels in (1, 5, 19):
+        for stride in (1, 2):
+            sizes = {"n": 1, "c": channels, "m": each, "h": 3, "w": 7}
+            check(depthwise(layout, stride), sizes, {"h": 2, "w": 3})
+    compiled = check(depthwise(layout), sizes | {"m": 2}, {"h": 2, "w": 3}, fill="0.0")
+    assert PLAN in compiled.as_text("loops")
+
+
+@pytest.mark.parametrize("layout", [("nhwc", "hwcm", "nhwcm")])
+def test_nothing_beyond_what_is_repeated_is_read(layout: tuple[str, str, str]) -> None:
+    windows = depthwise(layout)
+    for channels in (3, 7, 8, 9):
+        sizes = {"n": 1, "c": channels, "m": 2, "h": 2, "w": 5}
+        x, k, c = (guarded(numbers(*s)) for s in windows.shapes(sizes, {"h": 2, "w": 2}))
+        expected = windows.reference(x, k, c)
+        windows.compiled((x, k, c))(x, k, c)
+        np.testing.assert_array_equal(c, expected)
+
+
+@pytest.mark.parametrize("channels", [2, 4, 8])
+def test_few_channels_of_neighbours_share_a_vector(channels: int) -> None:
+    sizes = {"n": 2, "c": channels, "h": 3, "w": 21}
+    for body in ("max", "sum"):
+        check(pooling(LAYOUTS[0], body), sizes, {"h": 3, "w": 2}, plan="each")
+
+
 # Every remainder: of the vectors, and of the tile.
 
 
