@@ -198,7 +198,7 @@ class _Functions:
     """
 
     def __init__(self, module: ir.Operation) -> None:
-        self.machine = this_machine(slices_of(module))
+        self.machine = this_machine().beside(slices_of(module))
         self._module = module
         self._names: dict[tuple[object, ...], str] = {}
         self._taken = _symbols(module)
