@@ -20,6 +20,7 @@ from linalg_ext.compiler.kernel import Kernel
 from linalg_ext.compiler.overlap import share_memory
 from linalg_ext.notations.einsum import Contraction
 from linalg_ext.runtime.dtypes import DType
+from linalg_ext.runtime.pool import memory
 from linalg_ext.target import override
 
 _MOST_CALLS = 2048
@@ -55,7 +56,7 @@ def repeat(text: object, a: object, b: object, out: Any, threads: int | None = N
     if out is None:
         if not known.makes_results:
             return None
-        out = np.empty(known.shape, known.dtype)
+        out = memory.empty(known.shape, known.dtype)
     elif not _is_written_as_it_is(out, known, (a, b)):
         return None
     known.kernel(a, b, out, threads=threads)
