@@ -118,9 +118,9 @@ class SharedWork:
 
     def _slices(self, threads: int) -> int:
         """How many slices to cut for so many threads: of a result nothing hangs on but this."""
-        largest = max(2, int(self._nanoseconds / max(LEAST_SLICE, 1.0)))
-        count = min(threads, largest)
-        return count if self._packs else min(SLICES_EACH * count, largest)
+        most = max(2, int(self._nanoseconds / max(LEAST_SLICE, 1.0)))
+        busy = min(threads, most)
+        return busy if self._packs else busy * max(1, min(SLICES_EACH, most // busy))
 
     def _try_to_compile(self, slices: int) -> Shared | None:
         try:

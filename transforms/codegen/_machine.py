@@ -42,12 +42,11 @@ class Machine:
             dots_of(target),
         )
 
+    def beside(self, cores: int) -> Machine:
+        """One of so many cores that work at once, with its part of the last cache."""
+        return replace(self, l3_bytes=self.l3_bytes // cores)
 
-def this_machine(sharers: int = 1) -> Machine:
-    """One core of the machine that code is made for now.
 
-    Args:
-        sharers: how many cores do a part each of the same work, and have a part of the last cache.
-    """
-    machine = Machine.of(current())
-    return replace(machine, l3_bytes=machine.l3_bytes // max(1, sharers))
+def this_machine() -> Machine:
+    """One core of the machine that code is made for now."""
+    return Machine.of(current())

@@ -222,7 +222,7 @@ class _Functions:
     """
 
     def __init__(self, module: ir.Operation) -> None:
-        self.machine = this_machine(slices_of(module))
+        self.machine = this_machine().beside(slices_of(module))
         self.decisions: list[PlannedContraction] = []
         self._module = module
         self._names: dict[tuple[object, ...], str] = {}
