@@ -18,8 +18,11 @@ from benchmarks.timing import Work
 SECONDS = 1.0
 """How long the rounds of one case go on, at least."""
 
+PATIENCE = 10.0
+"""Seconds for the first call of a peer, compilation included where it happens then."""
+
 FAR_BEHIND = 8.0
-"""Whoever takes so many times as long as the quickest is timed once: it would take all the time."""
+"""A peer that takes so many times as long as the quickest is timed once: it would take all time."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,10 @@ def _works(
         try:
             work = peers.work(name, functions, arrays)
             if work is not None:
+                started = time.perf_counter()
                 _check(np.asarray(work()), expected, case)
+                if time.perf_counter() - started > PATIENCE:
+                    raise TimeoutError(f"its first call took more than {PATIENCE:.0f} s")
                 works[name] = work
         except Exception as error:
             if name == "numpy":
@@ -137,8 +143,9 @@ def rounds(
         started = time.perf_counter()
         work()
         first[name] = time.perf_counter() - started
-    least = min(first.values())
-    behind = {name for name in first if name != "ours" and first[name] > FAR_BEHIND * least}
+    others = {name: each for name, each in first.items() if name != "ours"}
+    least = min(others.values())
+    behind = {name for name, each in others.items() if each > FAR_BEHIND * least}
     counts = {name: max(1, int(0.003 / max(each, 1e-7))) for name, each in first.items()}
     times: dict[str, list[float]] = {
         name: [first[name]] if name in behind else [] for name in works
