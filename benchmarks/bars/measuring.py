@@ -18,7 +18,7 @@ from benchmarks.timing import Work
 SECONDS = 1.0
 """How long the rounds of one case go on, at least."""
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 """Seconds for the first call of a peer, compilation included where it happens then."""
 
 FAR_BEHIND = 8.0
