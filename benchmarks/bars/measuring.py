@@ -18,6 +18,12 @@ from benchmarks.timing import Work
 SECONDS = 1.0
 """How long the rounds of one case go on, at least."""
 
+PATIENCE = 30.0
+"""Seconds for the first call of a peer, compilation included where it happens then."""
+
+FAR_BEHIND = 8.0
+"""A peer that takes so many times as long as the quickest is timed once: it would take all time."""
+
 
 @dataclass(frozen=True)
 class Result:
@@ -81,7 +87,10 @@ def _works(
         try:
             work = peers.work(name, functions, arrays)
             if work is not None:
+                started = time.perf_counter()
                 _check(np.asarray(work()), expected, case)
+                if time.perf_counter() - started > PATIENCE:
+                    raise TimeoutError(f"its first call took more than {PATIENCE:.0f} s")
                 works[name] = work
         except Exception as error:
             if name == "numpy":
@@ -127,18 +136,26 @@ def _result(
 def rounds(
     works: Mapping[str, Work], *, keep: bool, seconds: float = SECONDS
 ) -> dict[str, list[float]]:
-    """The seconds of each runner in every round."""
-    counts = {}
+    """The seconds of each runner in every round; of one that is far behind, of one call."""
+    first = {}
     for name, work in works.items():
         work()
         started = time.perf_counter()
         work()
-        counts[name] = max(1, int(0.003 / max(time.perf_counter() - started, 1e-7)))
-    times: dict[str, list[float]] = {name: [] for name in works}
+        first[name] = time.perf_counter() - started
+    others = {name: each for name, each in first.items() if name != "ours"}
+    least = min(others.values())
+    behind = {name for name, each in others.items() if each > FAR_BEHIND * least}
+    counts = {name: max(1, int(0.003 / max(each, 1e-7))) for name, each in first.items()}
+    times: dict[str, list[float]] = {
+        name: [first[name]] if name in behind else [] for name in works
+    }
     end = time.perf_counter() + seconds
     while len(times["ours"]) < 7 or time.perf_counter() < end:
         alive = []
         for name, work in works.items():
+            if name in behind:
+                continue
             started = time.perf_counter()
             for _ in range(counts[name]):
                 result = work()
