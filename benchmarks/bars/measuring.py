@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import linalg_ext as lx
 from benchmarks import peers
 from benchmarks.bars.case import Case
 from benchmarks.timing import Work
@@ -69,7 +70,12 @@ def _result(
 
 
 def rounds(works: Mapping[str, Work], *, keep: bool) -> dict[str, list[float]]:
-    """The seconds of each runner in every round."""
+    """The seconds of each runner in every round.
+
+    What a runner leaves behind, such as pages to be unmapped by a thread of its own, is not always
+    for the same one to wait for: each round begins with another. With `keep`, all results of a
+    round live until its end, and our pool does not keep their memory for the next.
+    """
     counts = {}
     for name, work in works.items():
         work()
@@ -77,16 +83,25 @@ def rounds(works: Mapping[str, Work], *, keep: bool) -> dict[str, list[float]]:
         work()
         counts[name] = max(1, int(0.003 / max(time.perf_counter() - started, 1e-7)))
     times: dict[str, list[float]] = {name: [] for name in works}
+    order = list(works)
+    result: object = None
     end = time.perf_counter() + SECONDS
     while len(times["ours"]) < 7 or time.perf_counter() < end:
-        alive = []
-        for name, work in works.items():
+        alive: list[object] = []
+        order = order[1:] + order[:1]
+        for name in order:
+            work = works[name]
             started = time.perf_counter()
             for _ in range(counts[name]):
                 result = work()
             times[name].append((time.perf_counter() - started) / counts[name])
-            if keep:
-                alive.append(result)
+            alive.append(result)
+            if not keep:
+                alive.clear()
+        if keep:
+            result = None
+            alive.clear()
+            lx.memory.clear()
         if len(times["ours"]) >= 200:
             break
     return times
