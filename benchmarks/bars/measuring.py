@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import linalg_ext as lx
 from benchmarks import peers
 from benchmarks.bars.case import Case
 from benchmarks.peers import Array, Function
@@ -136,7 +137,12 @@ def _result(
 def rounds(
     works: Mapping[str, Work], *, keep: bool, seconds: float = SECONDS
 ) -> dict[str, list[float]]:
-    """The seconds of each runner in every round; of one that is far behind, of one call."""
+    """The seconds of each runner in every round; of one that is far behind, of one call.
+
+    What a runner leaves behind, such as pages to be unmapped by a thread of its own, is not always
+    for the same one to wait for: each round begins with another. With `keep`, all results of a
+    round live until its end, and our pool does not keep their memory for the next.
+    """
     first = {}
     for name, work in works.items():
         work()
@@ -150,18 +156,25 @@ def rounds(
     times: dict[str, list[float]] = {
         name: [first[name]] if name in behind else [] for name in works
     }
+    order = [name for name in works if name not in behind]
+    result: object = None
     end = time.perf_counter() + seconds
     while len(times["ours"]) < 7 or time.perf_counter() < end:
-        alive = []
-        for name, work in works.items():
-            if name in behind:
-                continue
+        alive: list[object] = []
+        order = order[1:] + order[:1]
+        for name in order:
+            work = works[name]
             started = time.perf_counter()
             for _ in range(counts[name]):
                 result = work()
             times[name].append((time.perf_counter() - started) / counts[name])
-            if keep:
-                alive.append(result)
+            alive.append(result)
+            if not keep:
+                alive.clear()
+        if keep:
+            result = None
+            alive.clear()
+            lx.memory.clear()
         if len(times["ours"]) >= 200:
             break
     return times

@@ -58,6 +58,7 @@ class _Emitter:
         self._nest = nest
         self._bits = vector_bits
         self._inner = nest.rank - 1
+        self._streams = False
         crossed = (each for each in nest.reads if is_crossed(each, self._inner))
         self._across: int = next(dim for each in crossed if (dim := each.dims[-1]) is not None)
         lanes = min(MOST_LANES, vector_bits // widest_bits([nest]))
@@ -68,6 +69,8 @@ class _Emitter:
         """Emit the loops that are neither of a square's first."""
         others = [dim for dim in range(self._inner) if dim != self._across]
         self._outer(others, {})
+        if self._streams:
+            fence()
 
     def _outer(self, dims: Sequence[int], ivs: dict[int, Any]) -> None:
         if not dims:
@@ -107,8 +110,7 @@ class _Emitter:
                 most_lanes=self._lanes,
             )
             inner.emit()
-            if inner.streams:
-                fence()
+            self._streams |= inner.streams
             scf.YieldOp([])
 
     def _ivs(self, ivs: dict[int, Any], place: Any) -> tuple[Any, ...]:

@@ -287,10 +287,12 @@ def _overlap(nest: Nest) -> Left | None:
 
 
 def widest_bits(nests: Sequence[Nest]) -> int:
-    """The bits of the widest number that the nests compute with."""
+    """The bits of the widest number that the nests compute with: narrow floats become f32."""
     widths = [8]
     for nest in nests:
         values = [value for op in nest.body.operations for value in op.operation.results]
+        computed = {str(value.type) for value in values}
+        widths += [32] if not computed.isdisjoint(_NARROW_FLOATS) else []
         types = [value.type for value in (*values, *nest.body.arguments)]
         widths += [t.width for t in types if isinstance(t, ir.IntegerType | ir.FloatType)]
     return min(64, max(widths))
