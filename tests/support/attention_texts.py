@@ -26,6 +26,7 @@ class AttentionText:
         seen: the axes of booleans that say which scores are not -inf, if there are such.
         causal: whether scores of keys after the query, less `lag`, are -inf.
         lag: a number of keys.
+        window: how many keys a query sees at most, where that is limited; it is causal then too.
         element: the element type.
         chain: whether the softmax is a chain of generics, and not an op of its own.
     """
@@ -42,6 +43,7 @@ class AttentionText:
     seen: str | None = None
     causal: bool = False
     lag: int = 0
+    window: int | None = None
     element: str = "f32"
     chain: bool = False
 
@@ -142,6 +144,14 @@ class AttentionText:
                 f"%v2 = arith.select %seen, {last}, %lowest : {e}",
             ]
             last = "%v2"
+        if self.window is not None:
+            steps += [
+                f"%window = arith.constant {self.window} : index",
+                "%behind = arith.subi %last, %j : index",
+                "%near = arith.cmpi slt, %behind, %window : index",
+                f"%v4 = arith.select %near, {last}, %lowest : {e}",
+            ]
+            last = "%v4"
         if self.scale is None and len(steps) == 1:
             steps, last = [], "%x0"
         steps.append(f"linalg.yield {last} : {e}")
@@ -197,6 +207,10 @@ class AttentionText:
         if self.causal:
             last = self._beside_scores(np.arange(self.sizes["q"]) - self.lag, "q")
             scores = np.where(last >= np.arange(self.sizes["k"]), scores, -np.inf)
+        if self.window is not None:
+            behind = self._beside_scores(np.arange(self.sizes["q"]) - self.lag, "q")
+            behind = behind - np.arange(self.sizes["k"])
+            scores = np.where(behind < self.window, scores, -np.inf)
         with np.errstate(invalid="ignore"):
             exponentials = np.exp(scores - scores.max(-1, keepdims=True))
             weights = exponentials / exponentials.sum(-1, keepdims=True)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from ._argument import Argument
+from ._attention_call import AttentionCall
 from ._attention_plan import AttentionPlan
 from ._blocking import Plan
-from ._expressions import Element, Expression
+from ._expressions import Element
 from ._memory import Memory, Strided, zero_vector
 from ._micro_kernel import multiply
 from ._packing import divides, pack_a, pack_b, within
-from ._positions import last_seen
+from ._positions import first_seen, last_seen
 from ._problem import Dimension, Group, Operand
 from ._score_changes import BooleanMemory, Other, ScoreChanges
 from ._softmax_rows import SoftmaxRows
@@ -22,30 +22,6 @@ from ._writer import Index, Writer
 
 _Reader: TypeAlias = "Callable[[str], list[str]]"
 """Loads what the micro-kernel needs at a step of the depth."""
-
-
-@dataclass(frozen=True)
-class AttentionCall:
-    """What a function for attention is made for; equal ones share one.
-
-    Attributes:
-        operands: queries, keys, values and the result.
-        others: what scores are changed by.
-        changed: what becomes of a score, the other arguments named by their numbers.
-        score: how `changed` names it.
-        masked_is_zero: whether a row of which every score is -inf gives zeros.
-    """
-
-    operands: tuple[Argument, ...]
-    others: tuple[tuple[Element, Argument], ...]
-    changed: Expression
-    score: Element
-    masked_is_zero: bool
-
-    @property
-    def arguments(self) -> tuple[Argument, ...]:
-        """The arguments of the function, in order."""
-        return (*self.operands, *(argument for _, argument in self.others))
 
 
 def attention_function(name: str, plan: AttentionPlan, call: AttentionCall) -> str:
@@ -204,29 +180,41 @@ class _Nest:
     def _write_block(
         self, first: Index, row: Index, here: Index, key: Index, extent: Index
     ) -> None:
-        """Do a block of rows and keys, up to the last key that one of the rows sees."""
+        """Do a block of rows and keys: from the first to the last key that one of the rows sees."""
         w, plan, width = self._w, self._plan, self._plan.scores.tile.columns
-        seen = None
-        if len(plan.loops.rows) == 1:
-            seen = last_seen(self._call.changed, plan.loops.rows[0], plan.loops.keys)
-        if seen is None:
-            self._write_keys(first, row, here, key, extent, divides(width, extent))
+        loops, changed = plan.loops, self._call.changed
+        is_even, lowest, highest = divides(width, extent), None, None
+        if len(loops.rows) == 1:
+            lowest = first_seen(changed, loops.rows[0], loops.keys)
+            highest = last_seen(changed, loops.rows[0], loops.keys)
+        if lowest is None and highest is None:
+            self._write_keys(first, row, here, key, extent, 0, is_even)
             return
-        last = w.sub(w.add(first, row, here, seen), key)
-        strips = w.div(w.add(w.max(last, 0), width - 1), width)
+        begin: Index = 0
+        end = w.ceil_div(extent, width)
+        top = w.sub(w.add(first, row), key)
+        if lowest is not None:
+            begin = w.div(w.max(w.add(top, lowest), 0), width)
+        if highest is not None:
+            last = w.max(w.add(top, here, highest), 0)
+            end = w.min(end, w.ceil_div(last, width))
         if plan.is_one_block:
             # Where a row sees no key, its sums are to be written all the same.
-            strips = w.max(strips, 1)
-        some = w.min(w.mul(strips, width), extent)
+            begin = w.min(begin, w.sub(w.ceil_div(extent, width), 1))
+            end = w.max(end, w.add(begin, 1))
+        skipped = w.mul(begin, width)
+        some = w.sub(w.min(w.mul(end, width), extent), skipped)
         with w.when(w.compare("sgt", some, 0)):
-            self._write_keys(first, row, here, key, some, divides(width, extent))
+            self._write_keys(first, row, here, w.add(key, skipped), some, skipped, is_even)
 
     def _write_keys(
-        self, first: Index, row: Index, here: Index, key: Index, extent: Index, is_even: bool
-    ) -> None:
-        self._write_scores(self._w.add(first, row), here, key, extent)
+        self, first: Index, row: Index, here: Index, key: Index, extent: Index, skipped: Index,
+        is_even: bool,
+    ) -> None:  # fmt: skip
+        """Do a block of rows with some keys, so many after the first of those that are packed."""
+        self._write_scores(self._w.add(first, row), here, key, extent, skipped)
         self._softmax.write(first, row, here, key, extent, is_even=is_even)
-        self._write_sums(row, here, key, extent)
+        self._write_sums(row, here, key, extent, skipped)
 
     def _pack(self, key: Index, extent: Index) -> None:
         w, plan = self._w, self._plan
@@ -239,7 +227,9 @@ class _Nest:
             pack_b(w, plan.sums, self._value, packed, 0, key, extent, strips, self._columns,
                    self._keys)  # fmt: skip
 
-    def _write_scores(self, row: Index, here: Index, key: Index, extent: Index) -> None:
+    def _write_scores(
+        self, row: Index, here: Index, key: Index, extent: Index, skipped: Index
+    ) -> None:
         """Products of a block of queries and one of keys."""
         w, plan = self._w, self._plan.scores
         tile, stride = plan.tile, self._plan.score_stride
@@ -256,7 +246,8 @@ class _Nest:
                 self._depth,
                 self._queries(packed, strip_a, w.add(row, at)),
                 _vectors(
-                    w, plan, self._key, self._packed["key"], strip_b,
+                    w, plan, self._key, self._packed["key"],
+                    w.mul(w.add(strip_b, w.div(skipped, tile.columns)), plan.strip_b),
                     w.add(key, w.mul(strip_b, tile.columns)), self._keys, 0,
                 ),
             )  # fmt: skip
@@ -291,7 +282,9 @@ class _Nest:
 
         return read
 
-    def _write_sums(self, row: Index, here: Index, key: Index, extent: Index) -> None:
+    def _write_sums(
+        self, row: Index, here: Index, key: Index, extent: Index, skipped: Index
+    ) -> None:
         """Add the products of a block of exponentials and their values to the sums."""
         w, plan = self._w, self._plan.sums
         tile = plan.tile
@@ -311,7 +304,8 @@ class _Nest:
                     self._scored.load(w.add(line, k)) for line in lines
                 ],
                 _vectors(
-                    w, plan, self._value, self._packed["value"], strip_b,
+                    w, plan, self._value, self._packed["value"],
+                    w.add(w.mul(strip_b, plan.strip_b), w.mul(skipped, tile.columns)),
                     w.mul(strip_b, tile.columns), self._columns, key,
                 ),
             )  # fmt: skip
@@ -363,7 +357,7 @@ class _Nest:
 
 
 def _vectors(
-    w: Writer, plan: Plan, operand: Strided, packed: Memory | None, strip: Index, column: Index,
+    w: Writer, plan: Plan, operand: Strided, packed: Memory | None, start: Index, column: Index,
     columns: Index, depth: Index,
 ) -> _Reader:  # fmt: skip
     """Loads the vectors of the columns of a tile at a step of the depth.
@@ -373,14 +367,13 @@ def _vectors(
         plan: of the product.
         operand: its B.
         packed: where that is packed; None where it is read in place.
-        strip: which packed strip the tile reads.
+        start: where the tile's first step is there.
         column: its first column.
         columns: how many there are.
         depth: where the block begins along the depth.
     """
     tile = plan.tile
     if packed is not None:
-        start = w.mul(strip, plan.strip_b)
         return lambda k: [
             packed.load_vector(w.add(start, w.mul(k, tile.columns), at))
             for at in range(0, tile.columns, tile.lanes)

@@ -68,12 +68,12 @@ def last_seen(changed: Expression, row: int, key: int) -> int | None:
     Returns:
         The distance; None where no condition says so.
     """
-    found = [
-        bound
-        for condition in _needed(changed)
-        if (bound := _bound(condition, row, key)) is not None
-    ]
-    return min(found, default=None)
+    return min(_bounds(changed, row, key, {"sge": 0, "sgt": -1}), default=None)
+
+
+def first_seen(changed: Expression, row: int, key: int) -> int | None:
+    """The same for the first key whose score is not -inf."""
+    return max(_bounds(changed, row, key, {"sle": 0, "slt": 1}), default=None)
 
 
 def _needed(changed: Expression) -> list[Comparison]:
@@ -96,12 +96,18 @@ def _conjuncts(condition: Expression) -> list[Comparison]:
     return [one] if one is not None else []
 
 
-def _bound(condition: Comparison, row: int, key: int) -> int | None:
-    """c, where a condition says that key <= row + c."""
-    one = condition if condition.factors.get(key) == -1 else condition.mirrored
-    if one.factors != {row: 1, key: -1}:
-        return None
-    return {"sge": one.constant, "sgt": one.constant - 1}.get(one.predicate)
+def _bounds(changed: Expression, row: int, key: int, more: Mapping[str, int]) -> list[int]:
+    """How far from a row's own position the limits are that conditions set to its keys.
+
+    Args:
+        more: what is added to a limit, for each predicate of `row - key + limit` that sets one.
+    """
+    found: list[int] = []
+    for condition in _needed(changed):
+        one = condition if condition.factors.get(key) == -1 else condition.mirrored
+        if one.factors == {row: 1, key: -1} and one.predicate in more:
+            found.append(one.constant + more[one.predicate])
+    return found
 
 
 def _is_lowest(expression: Expression) -> bool:

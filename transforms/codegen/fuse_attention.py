@@ -75,7 +75,8 @@ from linalg_ext.rewriting import Report, module_pass
 
 from ._argument import Argument, argument_of
 from ._attention import Attention, find_attention
-from ._attention_nest import AttentionCall, attention_function
+from ._attention_call import AttentionCall
+from ._attention_nest import attention_function
 from ._attention_plan import AttentionPlan, Loops, Strides, plan_attention
 from ._elements import output_of
 from ._expressions import Applied, At, Element, Expression

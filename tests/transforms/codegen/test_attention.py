@@ -174,6 +174,14 @@ def test_causal_with_a_lag(lag: int, keys: int) -> None:
     assert np.isfinite(got[:, max(lag, 0) :]).all()
 
 
+@pytest.mark.parametrize("window", [1, 20, 400])
+@pytest.mark.parametrize("lag", [0, 9, -30])
+@pytest.mark.parametrize(("queries", "keys"), [(70, 70), (300, 200), (900, 1100)])
+def test_a_window(window: int, lag: int, queries: int, keys: int) -> None:
+    one = AttentionText(sizes(q=queries, k=keys), causal=True, lag=lag, window=window)
+    check(replace(one, key="bdk", value="bek") if lag else one)
+
+
 def test_causal_with_heads_that_share_keys() -> None:
     one = AttentionText(sizes(q=45, k=70), "bgqd", "bkd", "bke", "bgqe", causal=True, mask="gqk")
     check(one)
