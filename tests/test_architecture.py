@@ -33,6 +33,7 @@ TIERS: tuple[frozenset[str], ...] = tuple(
         "rewriting",
         "transforms",
         "compiler",
+        "tracing",
         "frameworks explain",
         "cli",
     )

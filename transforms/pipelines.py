@@ -79,6 +79,8 @@ _LINALG = (
     "cse",
 )
 _BUFFERS = (
+    # The elimination is wrong where two results share a state.
+    "linalg-ext-own-destinations",
     "eliminate-empty-tensors",
     "one-shot-bufferize{bufferize-function-boundaries=true"
     " function-boundary-type-conversion=identity-layout-map allow-return-allocs-from-loops=true}",

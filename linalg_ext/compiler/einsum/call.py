@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from linalg_ext import dispatch
 from linalg_ext.compiler.einsum.algebra import Algebra, Array
 from linalg_ext.compiler.einsum.dtypes import as_dtype, check_casting, resolve
 from linalg_ext.compiler.einsum.evaluation import evaluate
 from linalg_ext.compiler.einsum.known import remember, repeat
 from linalg_ext.compiler.einsum.layout import arranged, check_order
-from linalg_ext.compiler.einsum.record import Request, on_traced, on_values
+from linalg_ext.compiler.einsum.record import Request, on_values
 from linalg_ext.compiler.overlap import overlaps_itself, share_memory
 from linalg_ext.errors import (
     ArgumentError,
@@ -124,7 +125,9 @@ def einsum(
             casting,
             optimize,
         )
-        return on_traced(asked, arrays) if called_on == "traced" else on_values(asked, arrays, outs)
+        if called_on == "traced":
+            return dispatch.handler("einsum on traced")(asked, arrays)
+        return on_values(asked, arrays, outs)
     with np.errstate(all="ignore"):  # kernels do not warn of overflows; np.einsum neither
         return _on_arrays(
             subscripts,

@@ -163,11 +163,11 @@ def _branch(a: Any) -> Any:
 @pytest.mark.parametrize(
     ("function", "kind", "message"),
     [
-        (_branch, ArgumentError, r"truth of a traced value(.|\n)*select"),
-        (lambda a: np.asarray(a), ArgumentError, r"cannot become a NumPy array(.|\n)*lx\.ops"),
+        (_branch, ArgumentError, r"truth of a traced value(.|\n)*np\.where(.|\n)*lx\.cond"),
+        (lambda a: np.asarray(a), ArgumentError, r"cannot become a NumPy array(.|\n)*np\.stack"),
         (lambda a: a + random(7), ShapeError, r"shapes \(2, 3\) and \(7,\)"),
-        (lambda a: a @ a, ShapeError, "dimension k is 3"),
-        (lambda a: a @ random(3, 2, 2), ShapeError, r"ranks 2 and 3(.|\n)*batch_matmul"),
+        (lambda a: a @ a, ShapeError, r"matmul of shapes \(2, 3\) and \(2, 3\)(.|\n)*3 is not 2"),
+        (lambda a: a @ np.float32(2), ShapeError, r"rank 0(.|\n)*x \* y"),
         (lambda a: lx.ops.exp(a, out=random(2, 3)), ArgumentError, "out= inside a traced"),
         (lambda a: "text", ArgumentError, "returns 'text' under jit"),
         (lambda a: None, ArgumentError, "returns None under jit"),

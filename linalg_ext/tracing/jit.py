@@ -1,0 +1,165 @@
+"""`jit`: a Python function of arrays, traced into one function of linalg on tensors."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, overload
+
+import numpy as np
+
+from linalg_ext.errors import ArgumentError, caller_location, refuse_pickling
+from linalg_ext.target import Target, override
+from linalg_ext.tracing.calling import Call, Parameters
+from linalg_ext.tracing.lowered import Compiled, Lowered
+from linalg_ext.tracing.misuse import refuse
+from linalg_ext.tracing.recording import record
+from linalg_ext.tracing.trace import running
+
+Key = tuple[Target | None, Any]
+
+
+class JitFunction:
+    """A function that is traced, fused and compiled at the first call with each set of shapes.
+
+    Call it as the function itself, on arrays and on containers of arrays; `out=` says where the
+    result goes, in containers like its own. `lower` gives the traced module, `lower(...).compile()`
+    the kernel.
+    """
+
+    __name__: str
+    __wrapped__: Callable[..., Any]
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        static_argnames: str | Sequence[str] = (),
+        dynamic: bool = False,
+        signature: Sequence[Any] | None = None,
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._parameters = Parameters(function, static_argnames, dynamic, signature)
+        self._known: dict[Any, Any] = {}
+        self._compiled: dict[Key, Compiled] = {}
+        self._lock = threading.RLock()
+
+    def __call__(self, *arguments: Any, out: Any = None, **named: Any) -> Any:
+        """Run the function, compiling it first where these dtypes and shapes are new.
+
+        Inside another traced function it is traced along, as a plain function would be.
+
+        Raises:
+            ArgumentError: an argument is no array, or the function does what cannot be traced.
+            ShapeError: open sizes of the arguments do not agree; names the arguments and axes.
+        """
+        if not named and all(type(array) is np.ndarray for array in arguments):
+            known = self._known.get(
+                (override(), tuple((array.shape, array.dtype) for array in arguments))
+            )
+            if known is not None:
+                return known(*arguments, out=out)
+        if running() is not None and self._parameters.has_traced(arguments, named):
+            if out is not None:
+                refuse(f"{self.__name__}: out= inside a traced function", "leave it out")
+            return self._function(*arguments, **named)
+        call = self._parameters.call(arguments, named)
+        compiled = self._compiled_for(call)
+        if compiled.is_plain and not named and not self._parameters.is_open:
+            kinds = tuple((array.shape, array.dtype) for array in call.arrays)
+            if all(type(array) is np.ndarray for array in arguments):
+                self._known[override(), kinds] = compiled.kernel
+        return compiled.on_arrays(call.arrays, out)
+
+    def lower(self, *arguments: Any, **named: Any) -> Lowered:
+        """Trace the function for arguments of these dtypes and shapes; nothing is run.
+
+        Args:
+            arguments, named: as of a call; a `ShapeDtype` may stand for any array. None at all
+                where `jit` was given a signature.
+
+        Raises:
+            ArgumentError: as for a call.
+        """
+        return record(self._function, self._parameters.call(arguments, named, specs=True))
+
+    def _compiled_for(self, call: Call) -> Compiled:
+        key = (override(), call.key)
+        compiled = self._compiled.get(key)
+        if compiled is None:
+            with self._lock:
+                compiled = self._compiled.get(key)
+                if compiled is None:
+                    compiled = self._compiled[key] = record(self._function, call).compile()
+        return compiled
+
+    def __reduce__(self) -> NoReturn:
+        refuse_pickling("a jitted function", "pickle the plain function, and jit it there")
+
+    def __repr__(self) -> str:
+        return f"<jit {self.__name__}, {len(self._compiled)} kernel(s)>"
+
+
+@overload
+def jit(function: Callable[..., Any]) -> JitFunction: ...
+
+
+@overload
+def jit(
+    *,
+    static_argnames: str | Sequence[str] = ...,
+    dynamic: bool = ...,
+    signature: Sequence[Any] | None = ...,
+) -> Callable[[Callable[..., Any]], JitFunction]: ...
+
+
+@overload
+def jit(
+    function: Callable[..., Any],
+    *,
+    static_argnames: str | Sequence[str] = ...,
+    dynamic: bool = ...,
+    signature: Sequence[Any] | None = ...,
+) -> JitFunction: ...
+
+
+def jit(
+    function: Any = None,
+    *,
+    static_argnames: str | Sequence[str] = (),
+    dynamic: bool = False,
+    signature: Sequence[Any] | None = None,
+) -> Any:
+    """Trace a function of arrays and compile it as one kernel, in which element-wise chains fuse.
+
+        @lx.jit
+        def layer(x, w, b):
+            return np.tanh(x @ w + b)
+
+    Inside, arrays are traced values: NumPy's functions, operators, methods and indexing record what
+    they do, and so do ops of `lx.ops` and of your own; arrays from outside become constants. What
+    is not covered raises, and never runs in NumPy unseen.
+
+    Args:
+        function: takes arrays, Python numbers, and tuples, lists, dicts, named tuples and
+            dataclasses of these, and gives such; left out, `jit` is a decorator with options.
+        static_argnames: parameters that are no arrays: values with a hash, for each of which the
+            function is traced anew.
+        dynamic: one kernel for all sizes of 2 or more. Sizes that must agree are checked at each
+            call, before native code.
+        signature: what the arguments are, each a `ShapeDtype` (or a container of them), whose open
+            sizes are made of `lx.Dim`: one kernel, and other arguments raise.
+    """
+
+    def wrapped(given: Callable[..., Any]) -> JitFunction:
+        if not callable(given):
+            raise ArgumentError(
+                f"jit got {given!r}", where=caller_location(), expected="a function of arrays"
+            )
+        return JitFunction(
+            given, static_argnames=static_argnames, dynamic=dynamic, signature=signature
+        )
+
+    return wrapped if function is None else wrapped(function)
