@@ -1,0 +1,41 @@
+"""The tensor contractions of the TCCG set, where its file is at hand."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+import linalg_ext as lx
+from benchmarks.bars.case import Case, jax, torch
+
+
+def cases() -> Iterator[Case]:
+    """One for each entry of `tccg.json`."""
+    path = Path(os.environ.get("LINALG_EXT_SHARED", "../shared")) / "tccg.json"
+    if not path.exists():
+        print(f"{path} is missing: no tensor contractions", file=sys.stderr)
+        return
+    for case in json.loads(path.read_text()):
+        yield _einsum(f"tccg {case['id']} {case['spec']}", case["spec"], case["dims"])
+
+
+def _einsum(name: str, text: str, sizes: Mapping[str, int]) -> Case:
+    terms = text.partition("->")[0].split(",")
+    return Case(
+        name,
+        tuple(tuple(sizes[label] for label in term) for term in terms),
+        lambda *a, out=None: lx.einsum(text, *a, out=out),
+        {
+            "numpy": lambda *a: np.einsum(text, *a, optimize=True),
+            "torch": lambda *a: torch().einsum(text, *a),
+            "jax": lambda *a: jax().einsum(text, *a),
+        },
+        flops=2 * math.prod(sizes.values()),
+        reused={"numpy": lambda *a: np.einsum(text, *a[:-1], out=a[-1], optimize=True)},
+    )
