@@ -62,9 +62,12 @@ __all__ = [
 ]
 
 _LAZY = {
+    "Dim": "linalg_ext.tracing:Dim",
     "Kernel": "linalg_ext.compiler:Kernel",
     "Module": "linalg_ext.module:Module",
+    "ShapeDtype": "linalg_ext.tracing:ShapeDtype",
     "compile": "linalg_ext.compiler:compile",
+    "cond": "linalg_ext.tracing:cond",
     "contract": "linalg_ext.compiler.contract:contract",
     "dialects": "linalg_ext.dialects",
     "einsum": "linalg_ext.compiler.einsum:einsum",

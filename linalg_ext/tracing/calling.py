@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -121,7 +121,10 @@ class Parameters:
             kinds = [_opened(kind, _plain(name)) for kind, name in zip(kinds, names, strict=True)]
 
         def rebuilt(values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-            return bind({**unflatten(structure, values), **static})
+            found: tuple[tuple[Any, ...], dict[str, Any]] = bind(
+                {**unflatten(structure, values), **static}
+            )
+            return found
 
         return Call(
             arrays,
@@ -155,7 +158,7 @@ class Parameters:
 
         def back(values: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
             order = {name: values[name] for name in signature.parameters if name in values}
-            again = inspect.BoundArguments(signature, order)  # type: ignore[arg-type]
+            again = inspect.BoundArguments(signature, cast(Any, order))
             return again.args, again.kwargs
 
         return given, back

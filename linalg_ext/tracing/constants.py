@@ -163,7 +163,9 @@ def _triangle(array: Array) -> Traced | None:
         return None
     # The first row shows where the diagonal is, or the first column where it lies below.
     offset = int(changes[0]) - 1 if array[0, 0] == low else -int(column[0])
-    if not np.array_equal(array, np.where(np.tri(*array.shape, offset, bool), low, high)):
+    if not np.array_equal(
+        array, np.where(np.tri(array.shape[0], array.shape[1], offset, bool), low, high)
+    ):
         return None
     dtype = array.dtype
 

@@ -28,7 +28,7 @@ from linalg_ext.tracing.emission import broadcast_shapes, materialized, shape_te
 from linalg_ext.tracing.shaping import expand_dims, reshape
 from linalg_ext.tracing.sizes import AnySize, Size, same
 from linalg_ext.tracing.trace import at_users_line
-from linalg_ext.tracing.traced import Traced, current_trace
+from linalg_ext.tracing.traced import Traced, current_trace, xp
 
 _NO_ATTRIBUTES = CallAttributes()
 _SUM_OF_PRODUCTS = semiring("+*")
@@ -54,7 +54,8 @@ def contracted(
     sizes: dict[str, AnySize] = {}
     read: list[tuple[ir.Value, Labels, DType]] = []
     for value, own in zip(values, labels, strict=True):
-        sizes.update((l, n) for l, n in zip(own, value.shape, strict=True) if l != BROADCAST)
+        pairs = zip(own, value.shape, strict=True)
+        sizes.update((label, size) for label, size in pairs if label != BROADCAST)
     for value, own in zip(values, labels, strict=True):
         # An axis that no tensor has must be one of somebody's, or nobody says how long it is.
         lone = [
@@ -148,7 +149,7 @@ def matmul(left: Any, right: Any, dtype: Any = None) -> Traced:
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Traced:
     """`numpy.vecdot`: along an axis, the first conjugated."""
-    left, right = (np.moveaxis(as_traced(x), axis, -1) for x in (x1, x2))
+    left, right = (xp.moveaxis(as_traced(x), axis, -1) for x in (x1, x2))
     return product("vecdot", np.conjugate(left), right, (("k",), ("k",), ()))
 
 
@@ -158,18 +159,20 @@ def record_product(ufunc: Any, inputs: Sequence[Any], dtype: Any) -> Traced:
     if name == "vecdot":
         return vecdot(*inputs)
     if name == "matvec":
-        return product(name, *inputs, (("m", "k"), ("k",), ("m",)), dtype)
+        left, right = inputs
+        return product(name, left, right, (("m", "k"), ("k",), ("m",)), dtype)
     if name == "vecmat":
-        left = np.conjugate(as_traced(inputs[0]))
+        left = xp.conjugate(as_traced(inputs[0]))
         return product(name, left, inputs[1], (("k",), ("k", "n"), ("n",)), dtype)
-    return matmul(*inputs, dtype=dtype)
+    left, right = inputs
+    return matmul(left, right, dtype)
 
 
 def dot(a: Any, b: Any, out: Any = None) -> Traced:
     """`numpy.dot`."""
     one, other = as_traced(a), as_traced(b)
     if not one.ndim or not other.ndim:
-        return np.multiply(a, b)
+        return xp.multiply(a, b)
     if other.ndim == 1:
         return tensordot(one, other, ([-1], [0]))
     return tensordot(one, other, ([-1], [-2]))
@@ -179,18 +182,18 @@ def inner(a: Any, b: Any, /) -> Traced:
     """`numpy.inner`."""
     one, other = as_traced(a), as_traced(b)
     if not one.ndim or not other.ndim:
-        return np.multiply(a, b)
+        return xp.multiply(a, b)
     return tensordot(one, other, ([-1], [-1]))
 
 
 def vdot(a: Any, b: Any, /) -> Traced:
     """`numpy.vdot`."""
-    return vecdot(np.ravel(as_traced(a)), np.ravel(as_traced(b)))
+    return vecdot(xp.ravel(as_traced(a)), xp.ravel(as_traced(b)))
 
 
 def outer(a: Any, b: Any, out: Any = None) -> Traced:
     """`numpy.outer`."""
-    return np.multiply(expand_dims(np.ravel(as_traced(a)), 1), np.ravel(as_traced(b)))
+    return xp.multiply(expand_dims(xp.ravel(as_traced(a)), 1), xp.ravel(as_traced(b)))
 
 
 def kron(a: Any, b: Any) -> Traced:
@@ -285,12 +288,12 @@ def trace_of(
     a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
 ) -> Traced:
     """`numpy.trace`."""
-    return np.sum(diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
+    return xp.sum(diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
 
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Traced:
     """`numpy.diagonal`."""
-    value = np.moveaxis(as_traced(a), (axis1, axis2), (-2, -1))
+    value = xp.moveaxis(as_traced(a), (axis1, axis2), (-2, -1))
     rows, columns = (size.__index__() for size in value.shape[-2:])
     count = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
     places = np.arange(count)

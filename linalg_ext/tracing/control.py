@@ -17,7 +17,7 @@ import numpy as np
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.errors import ArgumentError, ShapeError, caller_location
 from linalg_ext.runtime.dtypes import DType
-from linalg_ext.tracing.casting import cast_to
+from linalg_ext.tracing.casting import cast_to, is_weak
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.containers import Structure, flatten, unflatten
 from linalg_ext.tracing.elements import INT64, element_type
@@ -26,7 +26,7 @@ from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.regions import as_index, branch, counted, while_holds
 from linalg_ext.tracing.sizes import Size, same
 from linalg_ext.tracing.trace import at_users_line, running
-from linalg_ext.tracing.traced import Shape, Traced, current_trace
+from linalg_ext.tracing.traced import Shape, Traced, current_trace, xp
 
 _Kind = tuple[Shape, DType]
 
@@ -158,7 +158,7 @@ def _kinds_of(function: Callable[..., Any], operands: Any) -> tuple[list[_Kind],
 
 
 class _Checker:
-    """What comes in and out of the body of a loop or of a branch, compared with what is expected."""
+    """What goes into a loop or a branch and comes out, compared with what is expected."""
 
     def __init__(self, name: str, structure: Structure) -> None:
         self.name = name
@@ -185,12 +185,11 @@ class _Checker:
         tensors = []
         for leaf, (shape, dtype) in zip(leaves, kinds, strict=True):
             traced = as_traced(leaf)
-            is_number = not isinstance(leaf, Traced | np.ndarray | np.generic)
-            if not is_number and not np.can_cast(traced.dtype, dtype, "same_kind"):
+            if traced.dtype != dtype and not is_weak(leaf) and self.name == "loop":
                 raise ArgumentError(
-                    f"{self.name}: the function gives {traced.dtype} for a state of {dtype}",
+                    f"loop: the function gives {traced.dtype} for a state of {dtype}",
                     where=caller_location(),
-                    cure=f"cast it with .astype({str(dtype)!r}), or start from a wider dtype",
+                    cure=f"cast it with .astype({str(dtype)!r}), or start from {traced.dtype}",
                 )
             traced = cast_to(traced, dtype)
             what = f"{self.name} of a state of shape {shape_text(shape)}"
@@ -239,7 +238,7 @@ def _truth(name: str, value: Any) -> ir.Value:
             expected="one boolean, of rank 0",
             cure="say which: np.all(condition), np.any(condition)",
         )
-    scalar = np.reshape(cast_to(traced, np.bool_), ())
+    scalar = xp.reshape(cast_to(traced, np.bool_), ())
     result: ir.Value = tensor.ExtractOp(scalar.value, []).result
     return result
 

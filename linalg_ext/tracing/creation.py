@@ -6,19 +6,26 @@ open sizes too, as of `lx.Dim`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing.casting import as_dtype, cast_to, common_dtype
 from linalg_ext.tracing.constants import affine, as_constant, as_traced
-from linalg_ext.tracing.elements import BOOL, INT64, Element, constant, position, select
+from linalg_ext.tracing.elements import (
+    BOOL,
+    INT64,
+    Element,
+    constant,
+    part_dtype,
+    position,
+    select,
+)
 from linalg_ext.tracing.emission import full as filled
 from linalg_ext.tracing.emission import pointwise, structured
 from linalg_ext.tracing.shaping import as_shape
 from linalg_ext.tracing.sizes import AnySize, Size
-from linalg_ext.tracing.traced import Traced
+from linalg_ext.tracing.traced import Traced, xp
 
 _FLOAT = np.dtype(np.float64)
 
@@ -28,7 +35,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Traced:
     sizes = as_shape(shape)
     if isinstance(fill_value, Traced) or np.ndim(fill_value):
         value = cast_to(fill_value, dtype) if dtype is not None else as_traced(fill_value)
-        return np.broadcast_to(value, sizes)
+        return xp.broadcast_to(value, sizes)
     wanted = as_dtype(dtype) if dtype is not None else as_constant(fill_value).dtype
     return filled(sizes, np.asarray(fill_value).astype(wanted).item(), wanted)
 
@@ -75,7 +82,7 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None)
     if stop is None:
         start, stop = 0, start
     if not any(isinstance(bound, Size) for bound in (start, stop)):
-        return as_traced(np.arange(start, stop, step, dtype))
+        return as_traced(cast(Any, np).arange(start, stop, step, dtype))
     count: AnySize = (stop - start + (step - 1)) // step
     wanted = as_dtype(dtype) if dtype is not None else INT64
     if isinstance(start, Size):
@@ -92,7 +99,7 @@ def linspace(
     places = cast_to(arange(num), _FLOAT)
     steps = num - 1 if endpoint else num
     step = (stop - start) / (as_traced(steps) if isinstance(steps, Size) else max(steps, 1))
-    value = np.add(places * step, start)
+    value = xp.add(places * step, start)
     return cast_to(value, dtype) if dtype is not None else value
 
 
@@ -124,7 +131,7 @@ def _side(m: Any, k: int, *, lower: bool) -> Traced:
     value = as_traced(m)
     row, column = value.ndim - 2, value.ndim - 1
     if value.ndim == 1:
-        value = np.broadcast_to(value, (value.shape[0], value.shape[0]))
+        value = xp.broadcast_to(value, (value.shape[0], value.shape[0]))
         row, column = 0, 1
 
     def body(x: Element) -> Element:
@@ -139,13 +146,13 @@ def diag(v: Any, k: int = 0) -> Traced:
     """`numpy.diag`."""
     value = as_traced(v)
     if value.ndim == 2:
-        return np.diagonal(value, k)
+        return xp.diagonal(value, k)
     size = value.shape[0]
     above, below = max(k, 0), max(-k, 0)
-    wide = np.pad(value, (above, below)) if k else value
+    wide = xp.pad(value, (above, below)) if k else value
     total = size + above + below
     shape = (total, total)
-    column = np.broadcast_to(wide, shape)
+    column = xp.broadcast_to(wide, shape)
 
     def body(x: Element) -> Element:
         return select((position(1) - position(0)).equals(k), x, x.like(0))
@@ -157,9 +164,11 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
     """`numpy.isclose`."""
     dtype = common_dtype("isclose", [a, b, 1.0])
     tolerance = np.abs(np.asarray(b, dtype) if not isinstance(b, Traced) else b) * rtol + atol
-    close = (np.abs(np.subtract(a, b)) <= tolerance) & np.isfinite(as_traced(b))
-    close = close | np.equal(a, b)
-    return close | (np.isnan(as_traced(a)) & np.isnan(as_traced(b))) if equal_nan else close
+    close = (np.abs(xp.subtract(a, b)) <= tolerance) & xp.isfinite(as_traced(b))
+    close = close | xp.equal(a, b)
+    if not equal_nan:
+        return close
+    return xp.logical_or(close, xp.isnan(as_traced(a)) & xp.isnan(as_traced(b)))
 
 
 def always(shape: Any, answer: bool) -> Traced:
@@ -177,13 +186,13 @@ def clip(
     max: Any = None,
 ) -> Traced:
     """`numpy.clip`."""
-    low = min if a_min is None or a_min is np._NoValue else a_min  # type: ignore[attr-defined]
-    high = max if a_max is None or a_max is np._NoValue else a_max  # type: ignore[attr-defined]
+    low = min if a_min is None or a_min is np._NoValue else a_min
+    high = max if a_max is None or a_max is np._NoValue else a_max
     value = as_traced(a)
-    if low is not None and low is not np._NoValue:  # type: ignore[attr-defined]
-        value = np.maximum(value, low)
-    if high is not None and high is not np._NoValue:  # type: ignore[attr-defined]
-        value = np.minimum(value, high)
+    if low is not None and low is not np._NoValue:
+        value = xp.maximum(value, low)
+    if high is not None and high is not np._NoValue:
+        value = xp.minimum(value, high)
     return value
 
 
@@ -194,12 +203,12 @@ def round_(a: Any, decimals: int = 0, out: Any = None) -> Traced:
         if decimals >= 0:
             return value
         scale = 10**-decimals
-        half = np.rint(value / float(scale))
-        return (half * scale).astype(value.dtype)
+        half = xp.rint(value / float(scale))
+        return cast_to(half * scale, value.dtype)
     if not decimals:
-        return np.rint(value)
+        return xp.rint(value)
     scale = 10.0 ** abs(decimals)
-    return np.rint(value * scale) / scale if decimals > 0 else np.rint(value / scale) * scale
+    return xp.rint(value * scale) / scale if decimals > 0 else xp.rint(value / scale) * scale
 
 
 def copy(a: Any, order: Any = "K", subok: Any = False) -> Traced:
@@ -218,9 +227,6 @@ def parts(name: str, body: Any) -> Any:
 
     def take(val: Any) -> Traced:
         value = as_traced(val)
-        dtype: DType = (
-            np.zeros(0, value.dtype).real.dtype if value.dtype.kind == "c" else value.dtype
-        )
-        return pointwise(name, body, [value], dtype)
+        return pointwise(name, body, [value], part_dtype(value.dtype))
 
     return take

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linalg_ext.bindings import arith, complex, ir, linalg
+from linalg_ext.bindings import arith, ir, linalg
+from linalg_ext.bindings import complex as complex_dialect
 from linalg_ext.definition.functions import BINARY
 from linalg_ext.errors import DTypeError, caller_location
 from linalg_ext.runtime.dtypes import DType, by_dtype
@@ -147,12 +148,12 @@ def position(dim: int) -> Element:
 
 def real(x: Element) -> Element:
     """The real part."""
-    return Element(complex.ReOp(x.value).result, part_dtype(x.dtype))
+    return Element(complex_dialect.ReOp(x.value).result, part_dtype(x.dtype))
 
 
 def imaginary(x: Element) -> Element:
     """The imaginary part."""
-    return Element(complex.ImOp(x.value).result, part_dtype(x.dtype))
+    return Element(complex_dialect.ImOp(x.value).result, part_dtype(x.dtype))
 
 
 def part_dtype(dtype: DType) -> DType:

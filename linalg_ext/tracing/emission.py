@@ -147,7 +147,7 @@ def _read(operands: Sequence[Traced], shape: Shape) -> tuple[list[ir.Value], lis
         offset = len(shape) - operand.ndim
         tensor_value = operand.tensor
         rank = ir.ShapedType(tensor_value.type).rank
-        indices = [ir.AffineConstantExpr.get(0)] * rank
+        indices: list[ir.AffineExpr] = [ir.AffineConstantExpr.get(0)] * rank
         for axis, dim in enumerate(operand.axes):
             if dim is None:
                 continue
@@ -259,8 +259,8 @@ def remapped(value: Traced, axes: Sequence[int]) -> Traced:
         source = value.value
         indices = []
         for axis, size in enumerate(shape):
-            place = ir.AffineDimExpr.get(axis)
-            if axis in axes:
+            place: ir.AffineExpr = ir.AffineDimExpr.get(axis)
+            if axis in axes and isinstance(size, int):
                 last = ir.AffineConstantExpr.get(size - 1)
                 place = ir.AffineAddExpr.get(
                     ir.AffineMulExpr.get(place, ir.AffineConstantExpr.get(-1)), last

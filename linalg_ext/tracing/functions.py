@@ -24,6 +24,7 @@ from linalg_ext.tracing import (
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.nearest import refuse_function
+from linalg_ext.tracing.traced import xp
 from linalg_ext.tracing.ufuncs import BODIES
 
 
@@ -37,7 +38,7 @@ def _nan_free(name: str, number: float) -> Callable[..., Any]:
     def reduce(a: Any, *arguments: Any, **keywords: Any) -> Any:
         value = as_traced(a)
         if value.dtype.kind not in "iub":
-            value = np.where(np.isnan(value), value.dtype.type(number), value)
+            value = xp.where(xp.isnan(value), value.dtype.type(number), value)
         return getattr(np, name)(value, *arguments, **keywords)
 
     return reduce
@@ -47,7 +48,7 @@ def _nanmean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False
 ) -> Any:
     value = as_traced(a)
-    return reductions.mean(value, axis, dtype, out, keepdims, where=~np.isnan(value))
+    return reductions.mean(value, axis, dtype, out, keepdims, where=~xp.isnan(value))
 
 
 def _nan_to_num(
@@ -59,13 +60,13 @@ def _nan_to_num(
     limits = np.finfo(value.dtype)
     high = limits.max if posinf is None else posinf
     low = limits.min if neginf is None else neginf
-    value = np.where(np.isnan(value), value.dtype.type(nan), value)
-    value = np.where(value == np.inf, value.dtype.type(high), value)
-    return np.where(value == -np.inf, value.dtype.type(low), value)
+    value = xp.where(xp.isnan(value), value.dtype.type(nan), value)
+    value = xp.where(value == np.inf, value.dtype.type(high), value)
+    return xp.where(value == -np.inf, value.dtype.type(low), value)
 
 
 def _allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
-    return np.all(creation.isclose(a, b, rtol, atol, equal_nan))
+    return xp.all(creation.isclose(a, b, rtol, atol, equal_nan))
 
 
 def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
@@ -73,7 +74,7 @@ def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     if len(one.shape) != len(other.shape) or one.shape != other.shape:
         return False
     same = one == other
-    return np.all(same | (np.isnan(one) & np.isnan(other)) if equal_nan else same)
+    return xp.all(same | (xp.isnan(one) & xp.isnan(other)) if equal_nan else same)
 
 
 def _average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: Any = False) -> Any:
@@ -81,9 +82,9 @@ def _average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: Any = F
         return reductions.mean(a, axis, keepdims=keepdims)
     value, factor = as_traced(a), as_traced(weights)
     if factor.ndim == 1 and value.ndim > 1 and axis is not None:
-        factor = np.moveaxis(np.expand_dims(factor, tuple(range(1, value.ndim))), 0, axis)
-    total = np.sum(value * factor, axis, keepdims=keepdims)
-    return total / np.sum(np.broadcast_to(factor, value.shape), axis, keepdims=keepdims)
+        factor = xp.moveaxis(xp.expand_dims(factor, tuple(range(1, value.ndim))), 0, axis)
+    total = xp.sum(value * factor, axis, keepdims=keepdims)
+    return total / np.sum(xp.broadcast_to(factor, value.shape), axis, keepdims=keepdims)
 
 
 _SIMPLE: Mapping[str, Callable[..., Any]] = {
@@ -149,7 +150,7 @@ FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
         getattr(np.linalg, name): made for name, made in _LINALG.items() if hasattr(np.linalg, name)
     },
 }
-"""NumPy's functions, and what records each; the parameters are those of NumPy that have a meaning."""
+"""NumPy's functions, and what records each, with those parameters of NumPy that mean something."""
 
 
 def record_function(function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
@@ -162,15 +163,20 @@ def record_function(function: Any, arguments: tuple[Any, ...], keywords: Mapping
     module = str(getattr(function, "__module__", "numpy"))
     if recorded is None:
         refuse_function(function.__name__, module)
-    given = {k: v for k, v in keywords.items() if v is not None and v is not reductions.UNSET}
+    parameters = _signature(recorded).parameters
+    given = {
+        name: value
+        for name, value in keywords.items()
+        if value is not reductions.UNSET and (value is not None or name in parameters)
+    }
     try:
         _signature(recorded).bind(*arguments, **given)
     except TypeError as error:
-        unknown = [name for name in given if name not in _signature(recorded).parameters]
+        unknown = [name for name in given if name not in parameters]
         if unknown:
             refuse(
                 f"{module}.{function.__name__} with {unknown[0]}= cannot be recorded",
-                f"it is recorded with {', '.join(_signature(recorded).parameters)}",
+                f"it is recorded with {', '.join(parameters)}",
             )
         raise ArityError(
             f"{module}.{function.__name__}: {error}", where=caller_location()

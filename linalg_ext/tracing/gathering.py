@@ -11,7 +11,7 @@ from linalg_ext.tracing.casting import cast_to
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.shaping import ravel, reshape
-from linalg_ext.tracing.traced import Traced
+from linalg_ext.tracing.traced import Traced, xp
 
 
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Traced:
@@ -21,11 +21,11 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     value = ravel(a) if axis is None else as_traced(a)
     place = 0 if axis is None else normal_axis(axis, value.ndim, "take")
     size = value.shape[place]
-    found = indices if isinstance(indices, Traced) else np.asarray(indices)
+    found: Any = indices if isinstance(indices, Traced) else np.asarray(indices)
     if mode == "clip":
-        found = np.clip(found, 0, size - 1)
+        found = xp.clip(found, 0, size - 1)
     elif mode == "wrap":
-        found = np.remainder(found, size)
+        found = xp.remainder(found, size)
     elif mode != "raise":
         refuse(f"numpy.take with mode={mode!r}", "use raise, clip or wrap")
     if isinstance(found, np.ndarray) and not found.ndim:
@@ -44,7 +44,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Traced:
         if number == along:
             index.append(places)
             continue
-        ones = [1] * value.ndim
+        ones: list[Any] = [1] * value.ndim
         ones[number] = size
         index.append(reshape(np.arange(size.__index__()), tuple(ones)))
     return value[tuple(index)]

@@ -1,4 +1,4 @@
-"""`x[...]` of a traced value: integers, slices, None and `...`; integer arrays, as NumPy has them."""
+"""`x[...]` of a traced value: integers, slices, None and `...`; arrays of integers, as NumPy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from linalg_ext.tracing.shaping import flip
 from linalg_ext.tracing.sizes import Size
 from linalg_ext.tracing.slicing import Part, extracted, part_of
 from linalg_ext.tracing.trace import at_users_line
-from linalg_ext.tracing.traced import Number, Shape, Traced, current_trace
+from linalg_ext.tracing.traced import Number, Shape, Traced, current_trace, xp
 
 
 def indexed(value: Traced, index: Any) -> Traced:
@@ -72,7 +72,7 @@ def _normal_item(item: Any) -> list[Any]:
         return (
             _normal_item(np.asarray(item, np.int64 if not item else None))
             if not any(isinstance(each, Traced) for each in item)
-            else [np.stack(item)]
+            else [xp.stack(item)]
         )
     if isinstance(item, np.ndarray):
         if item.dtype == np.bool_:
@@ -197,7 +197,7 @@ def places_in(index: Any, size: Any, axis: int) -> Traced | Number:
 def check_bounds(places: Traced, limit: Traced) -> None:
     """Have the run check that places are from 0 to a limit."""
     current_trace([places])
-    is_inside = np.all((places >= 0) & (places < limit))
+    is_inside = xp.all((places >= 0) & (places < limit))
     where = caller_location()
     with at_users_line():
         holds = tensor.ExtractOp(is_inside.value, []).result

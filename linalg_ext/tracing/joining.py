@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.shaping import at_least, expand_dims, ravel, swapaxes
 from linalg_ext.tracing.sizes import AnySize
 from linalg_ext.tracing.slicing import Part, inserted, whole
-from linalg_ext.tracing.traced import Traced, current_trace
+from linalg_ext.tracing.traced import Traced, current_trace, xp
 
 
 def concatenate(
@@ -180,8 +180,10 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: 
         refuse(f"numpy.pad with mode={mode!r}", "use constant, edge, reflect, symmetric or wrap")
     for axis, (low, high) in enumerate(widths):
         if low or high:
-            places = np.pad(np.arange(value.shape[axis].__index__()), (low, high), mode=mode)
-            value = np.take(value, places, axis=axis)
+            places = cast(Any, np).pad(
+                np.arange(value.shape[axis].__index__()), (low, high), mode=mode
+            )
+            value = xp.take(value, places, axis=axis)
     return value
 
 
@@ -243,4 +245,4 @@ def meshgrid(
     if sparse:
         return tuple(values)
     shape = broadcast_shapes("meshgrid", [value.shape for value in values])
-    return tuple(np.broadcast_to(value, shape) for value in values)
+    return tuple(xp.broadcast_to(value, shape) for value in values)

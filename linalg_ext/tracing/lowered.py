@@ -129,7 +129,7 @@ class Compiled:
             raise ShapeError(
                 f"{demand.what}: {demand.left} is {left}, {demand.right} is {right}",
                 where=demand.where,
-                expected="equal sizes: an open size of 2 or more is not stretched"
+                expected="equal sizes; an open one is never stretched"
                 if demand.sign == "=="
                 else f"{demand.left} of {right} or more",
                 notes=[self._origin(demand.left), self._origin(demand.right)],

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from linalg_ext.errors import DTypeError, caller_location
 from linalg_ext.tracing.misuse import Unrecorded, refuse
+
+if TYPE_CHECKING:
+    from linalg_ext.tracing.traced import Traced, xp
+    from linalg_ext.tracing.updates import At
+else:
+    xp = np
 
 
 class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
@@ -17,7 +23,38 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
     shape: Any
     dtype: Any
 
-    def become(self, other: Any) -> Any:
+    if TYPE_CHECKING:  # what the mixin's operators give; its own stubs do not say
+
+        def __add__(self, other: Any) -> Traced: ...
+        def __radd__(self, other: Any) -> Traced: ...
+        def __sub__(self, other: Any) -> Traced: ...
+        def __rsub__(self, other: Any) -> Traced: ...
+        def __mul__(self, other: Any) -> Traced: ...
+        def __rmul__(self, other: Any) -> Traced: ...
+        def __truediv__(self, other: Any) -> Traced: ...
+        def __rtruediv__(self, other: Any) -> Traced: ...
+        def __floordiv__(self, other: Any) -> Traced: ...
+        def __rfloordiv__(self, other: Any) -> Traced: ...
+        def __mod__(self, other: Any) -> Traced: ...
+        def __rmod__(self, other: Any) -> Traced: ...
+        def __pow__(self, other: Any) -> Traced: ...
+        def __rpow__(self, other: Any) -> Traced: ...
+        def __matmul__(self, other: Any) -> Traced: ...
+        def __rmatmul__(self, other: Any) -> Traced: ...
+        def __and__(self, other: Any) -> Traced: ...
+        def __or__(self, other: Any) -> Traced: ...
+        def __xor__(self, other: Any) -> Traced: ...
+        def __lt__(self, other: Any) -> Traced: ...
+        def __le__(self, other: Any) -> Traced: ...
+        def __gt__(self, other: Any) -> Traced: ...
+        def __ge__(self, other: Any) -> Traced: ...
+        def __eq__(self, other: object) -> Traced: ...  # type: ignore[override]
+        def __ne__(self, other: object) -> Traced: ...  # type: ignore[override]
+        def __neg__(self) -> Traced: ...
+        def __invert__(self) -> Traced: ...
+        def __abs__(self) -> Traced: ...
+
+    def become(self, other: Any) -> Traced:
         """Take the value of another."""
         raise NotImplementedError
 
@@ -45,85 +82,85 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
         return self.size * self.itemsize
 
     @property
-    def T(self) -> Any:
+    def T(self) -> Traced:
         """The transpose."""
-        return np.transpose(self)
+        return xp.transpose(self)
 
     @property
-    def mT(self) -> Any:
+    def mT(self) -> Traced:
         """The last two axes exchanged."""
-        return np.matrix_transpose(self)
+        return xp.matrix_transpose(self)
 
     @property
-    def real(self) -> Any:
+    def real(self) -> Traced:
         """The real part."""
-        return np.real(self)
+        return xp.real(self)
 
     @property
-    def imag(self) -> Any:
+    def imag(self) -> Traced:
         """The imaginary part."""
-        return np.imag(self)
+        return xp.imag(self)
 
     @property
-    def at(self) -> Any:
+    def at(self) -> At:
         """Parts of a new array that is else as this one: `x.at[1:3].set(0)`, `.add`, ..."""
         from linalg_ext.tracing.updates import At
 
         return At(self)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> Traced:
         from linalg_ext.tracing.indexing import indexed
 
-        return indexed(self, index)
+        return indexed(cast("Traced", self), index)
 
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of a traced value of rank 0")
-        return self.shape[0].__index__()
+        return int(self.shape[0].__index__())
 
-    def astype(self, dtype: Any, *_: Any, **__: Any) -> Any:
+    def astype(self, dtype: Any, *_: Any, **__: Any) -> Traced:
         """The elements cast; NumPy's keywords about memory mean nothing here."""
         from linalg_ext.tracing.casting import cast_to
 
         return cast_to(self, dtype)
 
-    def reshape(self, *shape: Any, order: str = "C") -> Any:
+    def reshape(self, *shape: Any, order: str = "C") -> Traced:
         """The elements in another shape, in row-major order."""
         sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
-        return np.reshape(self, sizes, order=order)
+        return xp.reshape(self, sizes, order=order)
 
-    def transpose(self, *axes: Any) -> Any:
+    def transpose(self, *axes: Any) -> Traced:
         """The axes in another order."""
         order = axes[0] if len(axes) == 1 and not _is_integer(axes[0]) else axes
-        return np.transpose(self, order or None)
+        return xp.transpose(self, order or None)
 
-    def ravel(self, order: str = "C") -> Any:
+    def ravel(self, order: str = "C") -> Traced:
         """The elements in one row."""
-        return np.ravel(self, order=order)
+        return xp.ravel(self, order=order)
 
     flatten = ravel
 
-    def swapaxes(self, axis1: int, axis2: int) -> Any:
+    def swapaxes(self, axis1: int, axis2: int) -> Traced:
         """Two axes exchanged."""
-        return np.swapaxes(self, axis1, axis2)
+        return xp.swapaxes(self, axis1, axis2)
 
-    def copy(self, order: str = "C") -> Any:
+    def copy(self, order: str = "C") -> Traced:
         """The same values."""
-        return np.copy(self)
+        return xp.copy(self)
 
-    def dot(self, other: Any) -> Any:
+    def dot(self, other: Any) -> Traced:
         """`numpy.dot`."""
-        return np.dot(self, other)
+        return xp.dot(self, other)
 
-    def conj(self) -> Any:
+    def conj(self) -> Traced:
         """The complex conjugate."""
-        return np.conjugate(self)
+        return xp.conjugate(self)
 
     conjugate = conj
 
-    def clip(self, min: Any = None, max: Any = None) -> Any:
+    def clip(self, min: Any = None, max: Any = None) -> Traced:
         """`numpy.clip`."""
-        return np.clip(self, min, max)
+        return xp.clip(self, min, max)
 
     def item(self, *_: Any) -> Any:
         """Refused: there is no number yet."""
@@ -140,46 +177,46 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
             "write x = x.at[...].set(v), or np.where(mask, v, x)",
         )
 
-    def __iadd__(self, other: Any) -> Any:
+    def __iadd__(self, other: Any) -> Traced:
         return self._in_place(np.add, other)
 
-    def __isub__(self, other: Any) -> Any:
+    def __isub__(self, other: Any) -> Traced:
         return self._in_place(np.subtract, other)
 
-    def __imul__(self, other: Any) -> Any:
+    def __imul__(self, other: Any) -> Traced:
         return self._in_place(np.multiply, other)
 
-    def __itruediv__(self, other: Any) -> Any:
+    def __itruediv__(self, other: Any) -> Traced:
         return self._in_place(np.true_divide, other)
 
-    def __ifloordiv__(self, other: Any) -> Any:
+    def __ifloordiv__(self, other: Any) -> Traced:
         return self._in_place(np.floor_divide, other)
 
-    def __imod__(self, other: Any) -> Any:
+    def __imod__(self, other: Any) -> Traced:
         return self._in_place(np.remainder, other)
 
-    def __ipow__(self, other: Any) -> Any:
+    def __ipow__(self, other: Any) -> Traced:
         return self._in_place(np.power, other)
 
-    def __imatmul__(self, other: Any) -> Any:
+    def __imatmul__(self, other: Any) -> Traced:
         return self._in_place(np.matmul, other)
 
-    def __iand__(self, other: Any) -> Any:
+    def __iand__(self, other: Any) -> Traced:
         return self._in_place(np.bitwise_and, other)
 
-    def __ior__(self, other: Any) -> Any:
+    def __ior__(self, other: Any) -> Traced:
         return self._in_place(np.bitwise_or, other)
 
-    def __ixor__(self, other: Any) -> Any:
+    def __ixor__(self, other: Any) -> Traced:
         return self._in_place(np.bitwise_xor, other)
 
-    def __ilshift__(self, other: Any) -> Any:
+    def __ilshift__(self, other: Any) -> Traced:
         return self._in_place(np.left_shift, other)
 
-    def __irshift__(self, other: Any) -> Any:
+    def __irshift__(self, other: Any) -> Traced:
         return self._in_place(np.right_shift, other)
 
-    def _in_place(self, ufunc: Any, other: Any) -> Any:
+    def _in_place(self, ufunc: Any, other: Any) -> Traced:
         """`x += y`: as NumPy's, of the shape and dtype that x has."""
         result = ufunc(self, other)
         if not np.can_cast(result.dtype, self.dtype, "same_kind"):
@@ -189,7 +226,7 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
                 where=caller_location(),
                 cure="write x = x + y, or cast with .astype(...)",
             )
-        return self.become(np.broadcast_to(result.astype(self.dtype), self.shape))
+        return self.become(xp.broadcast_to(result.astype(self.dtype), self.shape))
 
 
 def _is_integer(value: Any) -> bool:

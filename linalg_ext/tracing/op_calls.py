@@ -23,10 +23,12 @@ from linalg_ext.structured.calls import build, results_of
 from linalg_ext.structured.compute_type import as_compute_type
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.operands import bind
-from linalg_ext.structured.outputs import initial_tensor
+from linalg_ext.structured.outputs import initial_tensor, make_outputs
 from linalg_ext.tracing.casting import cast_to
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.elements import element_type
+from linalg_ext.tracing.misuse import refuse
+from linalg_ext.tracing.sizes import Size
 from linalg_ext.tracing.trace import at_users_line
 from linalg_ext.tracing.traced import Traced, current_trace
 
@@ -80,13 +82,17 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
         for o in definition.inputs
         if o.kind is OperandKind.INPUT_TENSOR
     }
-    given_shapes = {name: value.shape for name, value in tensors.items()}
-    known_shapes = {name: value.shape for name, value in inits.items()}
-    every = {**given_shapes, **known_shapes}
+    given_shapes = {name: _static(value) for name, value in tensors.items()}
+    known_shapes = {name: _static(value) for name, value in inits.items()}
+    every: dict[str, tuple[int | None, ...]] = {**given_shapes, **known_shapes}
+    is_open = any(size is None for shape in every.values() for size in shape)
     with inverses_named(definition, said, every, attributes.symbols):
         ranks = {name: len(shape) for name, shape in every.items()}
         definition = with_operand_maps(definition, said, ranks)
-        shapes = resolve_shapes(definition, given_shapes, known_shapes, attributes)
+        if not is_open:
+            sizes = resolve_shapes(
+                definition, _known(given_shapes), _known(known_shapes), attributes
+            )
     values = [
         cast_to(tensors[o.name], dtypes[str(o.type_var)]).value
         if o.name in tensors
@@ -94,23 +100,61 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
         for o in definition.inputs
     ]
     outputs = []
-    for output in definition.outputs:
+    if is_open:
+        # Where a size is open, MLIR itself says how long the result is.
+        types = {name: element_type(found) for name, found in dtypes.items()}
+        made = make_outputs(definition, values, attributes, types)
+    for number, output in enumerate(definition.outputs):
         wanted = dtypes[str(output.type_var)]
         if output.name in inits:
             outputs.append(cast_to(inits[output.name], wanted).value)
+        elif is_open:
+            outputs.append(made[number])
         else:
             assignment = definition.assignment_to(output.name)
-            shape = shapes[output.name]
+            shape = sizes[output.name]
             outputs.append(
                 initial_tensor(assignment, shape, element_type(wanted), attributes, wanted)
             )
     bound = bind(definition, values, outputs, attributes, unsigned_type_vars(dtypes))
     results = results_of(build(bound, mapped=bool(said), compute_type=compute_type))
     traced = tuple(
-        Traced(result, dtypes[str(output.type_var)])
+        _traced(result, dtypes[str(output.type_var)], tuple(tensors.values()))
         for result, output in zip(results, definition.outputs, strict=True)
     )
     return traced[0] if len(traced) == 1 else traced
+
+
+def _static(value: Traced) -> tuple[int | None, ...]:
+    return tuple(None if isinstance(size, Size) else size for size in value.shape)
+
+
+def _known(shapes: dict[str, tuple[int | None, ...]]) -> dict[str, tuple[int, ...]]:
+    return {
+        name: tuple(size for size in shape if size is not None) for name, shape in shapes.items()
+    }
+
+
+def _traced(value: ir.Value, dtype: DType, operands: tuple[Traced, ...]) -> Traced:
+    """The result of an op; where a size of it is open, that of an operand of the same shape.
+
+    Raises:
+        TraceError: no operand has the shape.
+    """
+    kind = ir.ShapedType(value.type)
+    if kind.has_static_shape:
+        return Traced(value, dtype)
+    for operand in operands:
+        is_like = operand.ndim == kind.rank and all(
+            isinstance(size, Size) if kind.is_dynamic_dim(axis) else size == kind.get_dim_size(axis)
+            for axis, size in enumerate(operand.shape)
+        )
+        if is_like:
+            return Traced(value, dtype, operand.shape)
+    return refuse(
+        f"an op whose result {value.type} has an open size that is no operand's",
+        "write it with NumPy's functions, or trace it for one size",
+    )
 
 
 def _initial_values(definition: OpDefinition, init: Any) -> dict[str, Traced]:

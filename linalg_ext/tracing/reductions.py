@@ -18,9 +18,9 @@ from linalg_ext.tracing.emission import reduction
 from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.nearest import refuse_function
 from linalg_ext.tracing.sizes import AnySize
-from linalg_ext.tracing.traced import Traced
+from linalg_ext.tracing.traced import Traced, xp
 
-UNSET: Any = np._NoValue  # type: ignore[attr-defined]  # what NumPy passes for what nobody gave
+UNSET: Any = np._NoValue  # what NumPy passes for what nobody gave
 
 _UFUNCS = {
     "add": "add",
@@ -67,7 +67,7 @@ def reduced(
         _refuse_empty(name, traced, axes)
     neutral = neutral_element(function, compute)
     if where is not True and where is not UNSET:
-        traced = np.where(where, traced.astype(compute), neutral)
+        traced = xp.where(where, traced.astype(compute), neutral)
     start = initial if has_start else neutral.item()
 
     def fold(before: Sequence[Element], x: Element) -> list[Element]:
@@ -211,7 +211,7 @@ def var(
         whole = reduced("var", "add", traced, axis, True, dtype=compute, where=where)
         middle = whole / _count(traced, axis, where, True)
     apart = traced.astype(compute) - middle
-    squares = np.real(apart * np.conjugate(apart)) if compute.kind == "c" else apart * apart
+    squares = xp.real(apart * xp.conjugate(apart)) if compute.kind == "c" else apart * apart
     total = reduced("var", "add", squares, axis, keepdims, where=where)
     taken = ddof if correction is UNSET else correction
     if isinstance(count, int):
@@ -223,7 +223,7 @@ def var(
 def std(a: Any, *arguments: Any, **keywords: Any) -> Traced:
     """`numpy.std`."""
     spread = var(a, *arguments, **keywords)
-    return np.sqrt(spread)
+    return xp.sqrt(spread)
 
 
 def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Traced:
@@ -249,7 +249,7 @@ def _place(
     from linalg_ext.tracing.elements import position
 
     whole = as_traced(value)
-    traced = np.reshape(whole, -1) if axis is None else whole
+    traced = xp.reshape(whole, -1) if axis is None else whole
     along = 0 if axis is None else normal_axis(axis, traced.ndim, name)
     _refuse_empty(name, traced, (along,))
     if traced.dtype == np.bool_:
@@ -278,13 +278,13 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Traced:
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Traced:
     """`numpy.ptp`: the largest minus the smallest."""
     _refuse_out("ptp", out)
-    return np.subtract(max_(a, axis, keepdims=keepdims), min_(a, axis, keepdims=keepdims))
+    return xp.subtract(max_(a, axis, keepdims=keepdims), min_(a, axis, keepdims=keepdims))
 
 
 def _count(traced: Traced, axis: Any, where: Any, keepdims: Any) -> Any:
     """How many elements go into each result."""
     if where is not True and where is not UNSET:
-        mask = np.broadcast_to(as_traced(where), traced.shape)
+        mask = xp.broadcast_to(as_traced(where), traced.shape)
         return reduced("count", "add", mask, axis, keepdims, dtype=np.int64)
     count: AnySize = 1
     for each in normal_axes(axis, traced.ndim, "mean"):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from linalg_ext.bindings import arith, ir, scf
 from linalg_ext.structured.constants import integer_constant
 
-Values = list[ir.Value]
+Values = list[Any]
 
 
 def counted(
@@ -17,9 +18,9 @@ def counted(
     index = ir.IndexType.get()
     bounds = integer_constant(index, 0), count, integer_constant(index, 1)
     loop = scf.ForOp(*bounds, list(initial))
-    block = loop.body
-    with ir.InsertionPoint(block):
-        scf.YieldOp(body(loop.induction_variable, list(loop.inner_iter_args)))
+    at, *carried = loop.body.arguments
+    with ir.InsertionPoint(loop.body):
+        scf.YieldOp(body(at, list(carried)))
     return list(loop.results)
 
 
@@ -48,8 +49,8 @@ def branch(
 ) -> Values:
     """`scf.if` of two branches that give values of these types."""
     choice = scf.IfOp(condition, list(types), has_else=True)
-    for block, make in ((choice.then_block, then), (choice.else_block, otherwise)):
-        with ir.InsertionPoint(block):
+    for region, make in zip(choice.operation.regions, (then, otherwise), strict=True):
+        with ir.InsertionPoint(region.blocks[0]):
             scf.YieldOp(make())
     return list(choice.results)
 

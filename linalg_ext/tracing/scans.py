@@ -19,7 +19,7 @@ from linalg_ext.tracing.regions import Values, counted
 from linalg_ext.tracing.shaping import ravel
 from linalg_ext.tracing.slicing import Part, extracted, inserted, whole
 from linalg_ext.tracing.trace import at_users_line
-from linalg_ext.tracing.traced import Shape, Traced, current_trace
+from linalg_ext.tracing.traced import Shape, Traced, current_trace, xp
 
 
 def scanned(name: str, function: str, value: Any, axis: Any, dtype: Any = None) -> Traced:
@@ -59,7 +59,8 @@ def _rows(function: str, value: Traced) -> Traced:
                 return [total, tensor.InsertOp(total, target, place).result]
 
             rest = arith.SubIOp(counts[-1], one).result
-            return counted(rest, [first, target], step)[1]
+            found: ir.Value = counted(rest, [first, target], step)[1]
+            return found
 
         def nest(places: list[ir.Value], target: ir.Value) -> ir.Value:
             if len(places) == len(shape) - 1:
@@ -68,7 +69,8 @@ def _rows(function: str, value: Traced) -> Traced:
             def outer(at: ir.Value, carried: Values) -> Values:
                 return [nest([*places, at], carried[0])]
 
-            return counted(counts[len(places)], [target], outer)[0]
+            found: ir.Value = counted(counts[len(places)], [target], outer)[0]
+            return found
 
         result = nest([], target)
     return Traced(result, value.dtype, shape)
@@ -152,12 +154,12 @@ def _with_start(value: Traced, axis: Any, is_wanted: bool, number: int) -> Trace
         return value
     place = normal_axis(0 if axis is None else axis, value.ndim, "cumulative")
     widths = [(int(n == place), 0) for n in range(value.ndim)]
-    return np.pad(value, widths, constant_values=number)
+    return xp.pad(value, widths, constant_values=number)
 
 
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Traced:
     """`numpy.diff`."""
-    unset = np._NoValue  # type: ignore[attr-defined]
+    unset = np._NoValue
     if prepend not in (None, unset) or append not in (None, unset):
         refuse("numpy.diff with prepend= or append=", "use np.concatenate first")
     value = as_traced(a)

@@ -14,7 +14,7 @@ from linalg_ext.tracing.emission import remapped, shape_text
 from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.reshaping import reshaped_tensor
 from linalg_ext.tracing.sizes import AnySize, Size, same
-from linalg_ext.tracing.traced import Shape, Traced, current_trace
+from linalg_ext.tracing.traced import Shape, Traced, current_trace, xp
 
 
 def as_shape(shape: Any) -> Shape:
@@ -214,7 +214,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Traced:
         if count:
             before = (slice(None),) * place
             parts = (traced[(*before, slice(-count, None))], traced[(*before, slice(0, -count))])
-            traced = np.concatenate(parts, place)
+            traced = xp.concatenate(parts, place)
     return traced
 
 
@@ -237,7 +237,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Traced:
         if isinstance(repeats, Traced):
             refuse("repeat by counts that are traced", "its shape depends on the values")
         places = np.repeat(np.arange(len(repeats)), repeats)
-        return np.take(traced, places, axis=0 if axis is None else axis)
+        return xp.take(traced, places, axis=0 if axis is None else axis)
     place = 0 if axis is None else normal_axis(axis, traced.ndim, "repeat")
     sizes = list(traced.shape)
     wide = broadcast_to(
@@ -254,7 +254,7 @@ def at_least(rank: int) -> Any:
         found = []
         for array in map(as_traced, arrays):
             missing = max(rank - array.ndim, 0)
-            before = {0: 0, 1: 1, 2: 1, 3: 1}[missing] if rank == 3 else missing
+            before = int(missing == 2) if rank == 3 else missing
             axes = (*range(before), *range(before + array.ndim, array.ndim + missing))
             found.append(with_axes_of_one(array, axes, array.ndim + missing))
         return found[0] if len(found) == 1 else tuple(found)

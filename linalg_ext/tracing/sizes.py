@@ -7,6 +7,7 @@ of it.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn, Union
 
@@ -63,22 +64,22 @@ class Size:
             total = total + product
         return total
 
-    def __add__(self, other: Any) -> AnySize:
+    def __add__(self, other: Any) -> Any:
         return _combine(self, other, lambda x, y: x + y)
 
-    def __sub__(self, other: Any) -> AnySize:
+    def __sub__(self, other: Any) -> Any:
         return _combine(self, other, lambda x, y: x - y)
 
-    def __rsub__(self, other: Any) -> AnySize:
+    def __rsub__(self, other: Any) -> Any:
         return _combine(-self, other, lambda x, y: x + y)
 
-    def __neg__(self) -> AnySize:
+    def __neg__(self) -> Any:
         return _made({atoms: -factor for atoms, factor in self.terms})
 
     def __pos__(self) -> Size:
         return self
 
-    def __mul__(self, other: Any) -> AnySize:
+    def __mul__(self, other: Any) -> Any:
         terms = _terms(other)
         if terms is None:
             return NotImplemented
@@ -92,16 +93,16 @@ class Size:
     __radd__ = __add__
     __rmul__ = __mul__
 
-    def __floordiv__(self, other: Any) -> AnySize:
+    def __floordiv__(self, other: Any) -> Any:
         return _divided("//", self, other)
 
-    def __rfloordiv__(self, other: Any) -> AnySize:
+    def __rfloordiv__(self, other: Any) -> Any:
         return _divided("//", other, self)
 
-    def __mod__(self, other: Any) -> AnySize:
+    def __mod__(self, other: Any) -> Any:
         return _divided("%", self, other)
 
-    def __rmod__(self, other: Any) -> AnySize:
+    def __rmod__(self, other: Any) -> Any:
         return _divided("%", other, self)
 
     def __eq__(self, other: object) -> bool:
@@ -128,11 +129,22 @@ class Size:
     def __ge__(self, other: Any) -> bool:
         return self._compare(">=", other, lambda x: x >= 0)
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
+        """An array and a size: the size is then a traced integer."""
+        plain = {"add": "add", "subtract": "sub", "multiply": "mul", "remainder": "mod"}
+        plain["floor_divide"] = "floordiv"
+        if ufunc.__name__ in plain and all(isinstance(x, Size | np.integer) for x in inputs):
+            left, right = (x if isinstance(x, Size) else int(x) for x in inputs)
+            return getattr(operator, plain[ufunc.__name__])(left, right)
+        from linalg_ext.tracing.ufuncs import record_ufunc
+
+        return record_ufunc(ufunc, method, inputs, keywords)
+
     def _compare(self, sign: str, other: Any, decide: Callable[[int], bool]) -> bool:
         difference = self - other
         if isinstance(difference, int):
             return decide(difference)
-        self._refuse(f"whether {self} {sign} {other}")
+        return self._refuse(f"whether {self} {sign} {other}")
 
     def __bool__(self) -> NoReturn:
         self._refuse(f"whether {self} is other than 0")
@@ -227,21 +239,21 @@ def _terms(value: Any) -> Terms | None:
     return None
 
 
-def _made(terms: Terms) -> AnySize:
+def _made(terms: Terms) -> Any:
     terms = {atoms: factor for atoms, factor in terms.items() if factor}
     if not terms:
         return 0
     return terms[()] if set(terms) == {()} else Size(terms)
 
 
-def _combine(left: AnySize, right: Any, operation: Callable[[int, int], int]) -> AnySize:
+def _combine(left: AnySize, right: Any, operation: Callable[[int, int], int]) -> Any:
     mine, terms = _terms(left), _terms(right)
     if terms is None or mine is None:
         return NotImplemented
     return _made({k: operation(mine.get(k, 0), terms.get(k, 0)) for k in {**mine, **terms}})
 
 
-def _divided(sign: str, left: Any, right: Any) -> AnySize:
+def _divided(sign: str, left: Any, right: Any) -> Any:
     terms, divisor = _terms(left), _terms(right)
     if terms is None or divisor is None:
         return NotImplemented

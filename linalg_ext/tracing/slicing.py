@@ -11,6 +11,7 @@ from linalg_ext.errors import ShapeError, caller_location
 from linalg_ext.structured.constants import integer_constant
 from linalg_ext.tracing.casting import cast_to
 from linalg_ext.tracing.elements import INT64
+from linalg_ext.tracing.emission import empty
 from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.sizes import AnySize, Size
 from linalg_ext.tracing.trace import Trace, at_users_line, running, static_sizes
@@ -115,7 +116,7 @@ def _bound(bound: Any, size: AnySize, otherwise: AnySize) -> AnySize:
         return otherwise
     if isinstance(bound, Size):
         return bound
-    number = bound.__index__()
+    number: int = bound.__index__()
     return size + number if number < 0 else number
 
 
@@ -133,6 +134,9 @@ def extracted(value: Traced, parts: Sequence[Part]) -> Traced:
         return Traced(
             value.tensor, value.dtype, sizes, [value.axes[axis] for axis in kept], base=value
         )
+    if any(_is(size, 0) for size in sizes):
+        with at_users_line():
+            return Traced(empty(sizes, value.dtype), value.dtype, sizes)
     rank = ir.ShapedType(value.tensor.type).rank
     by_dim: list[Part] = [Part(0, 1)] * rank
     for axis, part in enumerate(parts):
@@ -156,15 +160,19 @@ def extracted(value: Traced, parts: Sequence[Part]) -> Traced:
     )
 
 
-def inserted(part: Traced, target: Traced, parts: Sequence[Part]) -> Traced:
+def inserted(new: Traced, target: Traced, parts: Sequence[Part]) -> Traced:
     """The target with a part of it replaced, of the same dtype and of the parts' shape."""
+    if any(_is(part.size, 0) for part in parts):
+        return target
     with at_users_line():
-        result = tensor.InsertSliceOp(part.value, target.value, *_geometry(parts)).result
+        result = tensor.InsertSliceOp(new.value, target.value, *_geometry(parts)).result
     return Traced(result, target.dtype, target.shape)
 
 
 def _geometry(parts: Sequence[Part]) -> tuple[Any, ...]:
-    offsets, sizes, steps = [], [], []
+    offsets: list[ir.Value] = []
+    sizes: list[ir.Value] = []
+    steps: list[ir.Value] = []
     static: tuple[list[int], list[int], list[int]] = ([], [], [])
     trace = running()
     mark = ir.ShapedType.get_dynamic_stride_or_offset()

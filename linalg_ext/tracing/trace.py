@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -107,7 +107,8 @@ class Trace:
             for atom in atoms:
                 value = self._atom(atom)
                 product = value if product is None else arith.MulIOp(product, value).result
-            total = product if total is None else arith.AddIOp(total, product).result
+            if product is not None:
+                total = product if total is None else arith.AddIOp(total, product).result
         if total is None:
             return integer_constant(index, 0)
         return total
@@ -139,15 +140,12 @@ def running() -> Trace | None:
     return _current.get()
 
 
-@contextmanager
-def at_users_line() -> Iterator[None]:
-    """Build ops with the user's line for their location."""
+def at_users_line() -> AbstractContextManager[Any]:
+    """Build ops with the user's line for their location, in the block under `with`."""
     place = caller_location()
     if place is None or _current.get() is None:
-        yield
-        return
-    with ir.Location.file(place.file, place.line, 0):
-        yield
+        return nullcontext()
+    return ir.Location.file(place.file, place.line, 0)
 
 
 def static_sizes(shape: Sequence[AnySize]) -> list[int]:

@@ -6,9 +6,9 @@ come back here: a ufunc to `__array_ufunc__`, another function to `__array_funct
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -70,7 +70,7 @@ class Traced(ArrayMethods):
         self.weak = weak
         self._changes = 0
         # Of a view, the array that it shows, and the state in which it was taken.
-        self._base = base if base is None or base._base is None else base._base
+        self._base: Traced | None = base if base is None or base._base is None else base._base
         self._seen = self._base._changes if self._base is not None else 0
 
     @property
@@ -174,6 +174,11 @@ def _check(value: Traced) -> None:
         )
 
 
-def dtype_of(value: Any) -> DType:
-    """The dtype of a traced value, an array or a number."""
-    return value.dtype if isinstance(value, Traced) else np.asarray(value).dtype
+class _NumPyOnTraced(Protocol):
+    """NumPy, as it answers where a traced value is among the arguments."""
+
+    def __getattr__(self, name: str) -> Callable[..., Traced]: ...
+
+
+xp = cast(_NumPyOnTraced, np)
+"""NumPy for type checkers: what it gives for traced values is a traced value."""

@@ -17,7 +17,7 @@ from linalg_ext.tracing.elements import BOOL, Element, apply, constant
 from linalg_ext.tracing.emission import Body, pointwise
 from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.nearest import refuse_function
-from linalg_ext.tracing.traced import Number, Traced, current_trace
+from linalg_ext.tracing.traced import Number, Traced, current_trace, xp
 
 
 def _function(name: str) -> Body:
@@ -123,7 +123,7 @@ def record_ufunc(
         out = keywords.pop("out")
         if isinstance(out, tuple) and len(out) == 1 and isinstance(out[0], Traced):
             result = record_ufunc(ufunc, method, inputs, keywords)
-            return out[0].become(np.broadcast_to(result.astype(out[0].dtype), out[0].shape))
+            return out[0].become(xp.broadcast_to(result.astype(out[0].dtype), out[0].shape))
         refuse("out= inside a traced function", "take the result that the function gives")
     if keywords.get("where") is True:
         keywords.pop("where")
@@ -141,7 +141,7 @@ def record_ufunc(
 
         return record_product(ufunc, inputs, dtype)
     if ufunc is np.divmod:
-        return np.floor_divide(*inputs), np.remainder(*inputs)
+        return xp.floor_divide(*inputs), xp.remainder(*inputs)
     name = ufunc.__name__
     body = BODIES.get(name)
     if body is None:
@@ -209,7 +209,8 @@ def _weak_result(ufunc: Any, inputs: Sequence[Any]) -> type | None:
         return None
     if ufunc is np.divide:
         return complex if complex in kinds else float
-    return max(kinds, key=(int, float, complex).index)
+    order: tuple[type, ...] = (int, float, complex)
+    return order[max(order.index(kind) for kind in kinds)]
 
 
 def _known_power(exponent: float, base: DType) -> Callable[[Element], Element] | None:

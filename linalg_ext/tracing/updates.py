@@ -19,7 +19,7 @@ from linalg_ext.tracing.shaping import flip
 from linalg_ext.tracing.slicing import Part as Places
 from linalg_ext.tracing.slicing import extracted, inserted
 from linalg_ext.tracing.trace import at_users_line
-from linalg_ext.tracing.traced import Traced, current_trace
+from linalg_ext.tracing.traced import Traced, current_trace, xp
 
 
 class At:
@@ -66,8 +66,8 @@ class Part:
     def _become(self, combine: Callable[[Any, Any], Any], values: Any) -> Traced:
         value, index = self._value, self._index
         if _is_mask(index):
-            mask = np.expand_dims(as_traced(index), tuple(range(index.ndim, value.ndim)))
-            return cast_to(np.where(mask, combine(value, values), value), value.dtype)
+            mask = xp.expand_dims(as_traced(index), tuple(range(index.ndim, value.ndim)))
+            return cast_to(xp.where(mask, combine(value, values), value), value.dtype)
         items = expanded(value, index)
         if any(is_array(item) for item in items):
             return _scattered(value, items, combine, values)
@@ -76,7 +76,7 @@ class Part:
         parts = parts_of(value, items)
         before = indexed(value, tuple(items))
         new = cast_to(combine(before, values), value.dtype)
-        new = np.broadcast_to(new, before.shape)
+        new = xp.broadcast_to(new, before.shape)
         left = [part for part in parts if not part.is_dropped]
         backwards = tuple(axis for axis, part in enumerate(left) if part.is_backwards)
         return inserted(flip(new, backwards) if backwards else new, value, parts)
@@ -104,11 +104,11 @@ def _scattered(
         "index arrays", [array.shape for array in arrays if isinstance(array, Traced)]
     )
     rest = value.shape[count:]
-    new = np.broadcast_to(cast_to(as_traced(values), value.dtype), (*block, *rest))
-    new = np.reshape(new, (-1, *rest)) if len(block) != 1 else new
+    new = xp.broadcast_to(cast_to(as_traced(values), value.dtype), (*block, *rest))
+    new = xp.reshape(new, (-1, *rest)) if len(block) != 1 else new
     total = new.shape[0]
     rows = [
-        np.ravel(np.broadcast_to(array, block)).value if isinstance(array, Traced) else array.value
+        xp.ravel(xp.broadcast_to(array, block)).value if isinstance(array, Traced) else array.value
         for array in arrays
     ]
     source = Traced(new.value, value.dtype, new.shape)

@@ -22,7 +22,7 @@ X = np.arange(6, dtype=np.float32).reshape(2, 3)
     [
         lambda x: x if x else -x,
         lambda x: x if (x > 0).any() else -x,
-        lambda x: [v for v in x],
+        lambda x: [v + 1 for v in x],
         lambda x: 1 in x,
         lambda x: range(x[0, 0].astype(int)),
         lambda x: x[x > 0],
