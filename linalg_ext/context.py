@@ -1,13 +1,16 @@
 """Contexts, made in one place.
 
 Every module and every compilation has a context of its own, with multithreading off in it: a
-Python verifier under a threaded pass manager deadlocks.
+Python verifier under a threaded pass manager deadlocks. Making one takes 10 ms, as much as a small
+kernel's passes: compilations, whose IR nobody else sees, borrow theirs.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 from linalg_ext.bindings import ir
 
@@ -32,6 +35,49 @@ def new_context(*, allow_unregistered: bool = False) -> ir.Context:
         for load in _loaders:
             load(context)
     return context
+
+
+@dataclass
+class Borrowed:
+    """A context on loan.
+
+    Attributes:
+        context: for the borrower alone.
+        keep: whether it may be lent again. Types and attributes live as long as their context:
+            after large constants it should not.
+    """
+
+    context: ir.Context
+    keep: bool = True
+
+
+@contextmanager
+def borrowed_context(*, allow_unregistered: bool = False) -> Iterator[Borrowed]:
+    """A context as `new_context` makes it, that others had before and others get after.
+
+    For IR that is gone when this is over. After an exception it is not lent again.
+    """
+    with _lock:
+        loaders = len(_loaders)
+        fitting = [at for at, (_, _, known) in enumerate(_idle) if known == loaders]
+        context, loans, known = _idle.pop(fitting[-1]) if fitting else (None, 0, loaders)
+    if context is None:
+        context = new_context()
+    context.allow_unregistered_dialects = allow_unregistered
+    loan = Borrowed(context)
+    yield loan
+    if loan.keep and loans < _MOST_LOANS:
+        with _lock:
+            if len(_idle) < _MOST_IDLE:
+                _idle.append((context, loans + 1, known))
+
+
+_idle: list[tuple[ir.Context, int, int]] = []
+"""Contexts to lend, how often each was lent, and how many dialects there were when it was made."""
+
+_MOST_IDLE = 4
+_MOST_LOANS = 100
+"""What is in a context is never freed: a hundred kernels' types are some megabytes."""
 
 
 def register_dialect(load: DialectLoader) -> None:

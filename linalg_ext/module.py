@@ -61,6 +61,7 @@ class Module:
         trusted: bool = False,
         allow_unregistered: bool = False,
         filename: str = "-",
+        context: mlir.Context | None = None,
     ) -> Module:
         """Parse and verify a text (or bytecode) in a context of its own.
 
@@ -73,6 +74,7 @@ class Module:
                 process: only for text that MLIR itself has printed.
             allow_unregistered: let ops of unknown dialects pass, in the generic form.
             filename: what diagnostics call the text.
+            context: one that nobody else uses now, to put it in; a new one by default.
 
         Raises:
             ParseError: the text is not MLIR.
@@ -86,7 +88,9 @@ class Module:
             refusal = guard.check_text(payload, allow_unregistered=allow_unregistered)
             if refusal is not None:
                 raise _rejected(text, _traced_back(refusal.diagnostics, translation), filename)
-        context = new_context(allow_unregistered=allow_unregistered)
+        if context is None:
+            context = new_context()
+        context.allow_unregistered_dialects = allow_unregistered
         with collected(context) as emitted:
             try:
                 module = cls(mlir.Module.parse(payload, context), filename=filename)

@@ -1,7 +1,7 @@
 """The way down: named pipelines from linalg on tensors or memrefs to the LLVM dialect.
 
     print(PIPELINES["linalg"])                      # what the first stage runs
-    info = lower_to_llvm(module, on_stage=show)     # in place; show("linalg", text), ...
+    info = lower_to_llvm(module, on_stage=show)     # in place; show("linalg", module), ...
 
 Four stages, each a textual pipeline over upstream's passes and those of this package:
 
@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.rewriting import named_pipeline, run_pipeline
+from linalg_ext.rewriting import named_pipeline, run_in_place
 
 from .codegen.pack_contractions import PLAN
 from .lowering.check_allocations import OUT_OF_MEMORY
@@ -181,7 +181,7 @@ class LoweringInfo:
 def lower_to_llvm(
     module: ir.Module,
     *,
-    on_stage: Callable[[str, str], None] | None = None,
+    on_stage: Callable[[str, ir.Module], None] | None = None,
     stages: Sequence[str] = tuple(PIPELINES),
 ) -> LoweringInfo:
     """Take `module` down to the LLVM dialect, in place.
@@ -190,7 +190,8 @@ def lower_to_llvm(
         module: linalg on tensors or memrefs, with arith, math, scf, cf, tensor, memref, affine,
             vector, complex, bufferization and func around it. Half lowered after an error: hand
             in a clone where that matters.
-        on_stage: called with the name and the text of each stage when it is done.
+        on_stage: called with the name of each stage when it is done, and the module as it is then,
+            to be read.
         stages: those to run, where a module has been through the first ones already.
 
     Raises:
@@ -202,12 +203,12 @@ def lower_to_llvm(
     for stage in stages:
         passes = PIPELINES[stage]
         start = time.perf_counter()
-        run_pipeline(module, ",".join(passes), trusted=True)
+        run_in_place(module, ",".join(passes))
         if stage == "loops":
             is_planned = _is_all_planned(module)
         seconds[stage] = time.perf_counter() - start
         if on_stage is not None:
-            on_stage(stage, stage_text(module))
+            on_stage(stage, module)
     messages = _pop_messages(module)
     instructions = _count_operations(module)
     return LoweringInfo(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,18 +10,20 @@ import numpy as np
 from linalg_ext.bindings import ir
 from linalg_ext.compiler.effects import written_arguments
 from linalg_ext.compiler.entry import find_entry, wrap_entry
-from linalg_ext.compiler.kernel import Kernel, Stage
+from linalg_ext.compiler.kernel import Kernel
 from linalg_ext.compiler.shared_work import SharedWork, shared_work
 from linalg_ext.compiler.signature import read_signature
 from linalg_ext.compiler.source import own_copy
+from linalg_ext.compiler.stages import LARGE_BYTES, Clock, Stage
+from linalg_ext.context import Borrowed, borrowed_context
 from linalg_ext.errors import ArgumentError
-from linalg_ext.module import ModuleLike
-from linalg_ext.rewriting import run_pipeline
+from linalg_ext.module import Module, ModuleLike
+from linalg_ext.rewriting import run_in_place
 from linalg_ext.runtime.foreign import engine_for
 from linalg_ext.target import current
 from linalg_ext.transforms.lowering.refuse_recursion import refuse_recursion
 from linalg_ext.transforms.lowering.refuse_unsupported import refuse_unsupported
-from linalg_ext.transforms.pipelines import CHECKS, lower_to_llvm, stage_text
+from linalg_ext.transforms.pipelines import CHECKS, lower_to_llvm
 
 
 def compile(
@@ -67,10 +68,34 @@ def compile(
         raise ArgumentError(f"opt_level is {opt_level!r}", expected="0, 1, 2, 3 or None")
     if isinstance(libraries, str | Path):
         libraries = [libraries]
+    with borrowed_context() as loan:
+        own = own_copy(module, trusted=trusted, context=loan.context)
+        return compile_in_place(
+            own,
+            entry,
+            loan=loan,
+            checked=checked,
+            opt_level=opt_level,
+            libraries=libraries,
+            result_dtypes=result_dtypes,
+        )
+
+
+def compile_in_place(
+    own: Module,
+    entry: str | None = None,
+    *,
+    loan: Borrowed,
+    checked: bool = False,
+    opt_level: int | None = None,
+    libraries: Sequence[str | Path] = (),
+    result_dtypes: Sequence[np.typing.DTypeLike | None] | None = None,
+) -> Kernel:
+    """`compile` of a module that nobody else has, in a context on loan: it is used up."""
     target = current()
-    clock = _Clock()
-    own = own_copy(module, trusted=trusted)
-    stages = [_stage("module", own.ir, clock)]
+    clock = Clock()
+    stages = [Stage("module", own.ir, clock)]
+    loan.keep = stages[0].nbytes <= LARGE_BYTES
     # Before the entry is wrapped: errors then show the names that the user wrote.
     refuse_unsupported.apply(own.ir.operation)
     refuse_recursion.apply(own.ir.operation)
@@ -81,16 +106,16 @@ def compile(
         )
         wrapped = wrap_entry(own.ir, function, signature)
     own.verify(after="its entry was wrapped")
-    stages.append(_stage("entry", own.ir, clock))
+    stages.append(Stage("entry", own.ir, clock))
     if checked:
-        run_pipeline(own, ",".join(CHECKS), trusted=True)
-        stages.append(_stage("checks", own.ir, clock))
+        run_in_place(own, ",".join(CHECKS))
+        stages.append(Stage("checks", own.ir, clock))
     work = own.ir
     shared: SharedWork | None = None
 
-    def on_stage(name: str, text: str) -> None:
+    def on_stage(name: str, module: ir.Module) -> None:
         nonlocal shared
-        stages.append(_stage(name, work, clock, text))
+        stages.append(Stage(name, module, clock))
         if name == "buffers":
             shared = shared_work(work, signature.name, wrapped.symbol, opt_level, libraries)
 
@@ -109,32 +134,3 @@ def compile(
         codegen_seconds=clock.lap(),
         target=target,
     )
-
-
-class _Clock:
-    """Seconds since it was last asked."""
-
-    def __init__(self) -> None:
-        self._last = time.perf_counter()
-
-    def lap(self) -> float:
-        now = time.perf_counter()
-        passed, self._last = now - self._last, now
-        return passed
-
-
-def _stage(name: str, module: ir.Module, clock: _Clock, text: str | None = None) -> Stage:
-    shown = stage_text(module) if text is None else text
-    return Stage(name, shown, _count_operations(module), clock.lap())
-
-
-def _count_operations(module: ir.Module) -> int:
-    count = -1  # the module itself
-
-    def visit(_: ir.Operation) -> ir.WalkResult:
-        nonlocal count
-        count += 1
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return count

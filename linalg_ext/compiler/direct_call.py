@@ -17,7 +17,7 @@ from linalg_ext.compiler.argument import Argument
 from linalg_ext.compiler.arrays import ArrayArgument, StridedArgument
 from linalg_ext.compiler.failures import Failures
 from linalg_ext.compiler.results import ResultSlot
-from linalg_ext.compiler.shared_work import Shared, SharedWork
+from linalg_ext.compiler.shared_work import SharedWork
 from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayout
 from linalg_ext.runtime.descriptors import address_of
 from linalg_ext.runtime.engine import Engine, PackedFunction
@@ -101,18 +101,21 @@ class DirectCall:
                     return NotImplemented
             addresses.append(start)
             results = [out]
-        shared = self._shared and self._shared.for_threads(threads or current())
+        threads = threads or current()
+        shared = self._shared and self._shared.for_threads(threads)
         if shared:
-            self._run_shared(shared, addresses, (arrays, results))
+            sliced = shared.take(self._layout)
+            self._fill(sliced.frame, addresses)
+            status, failures = run(sliced.slices, threads), shared.failures
+            shared.give_back(sliced)
         else:
-            frame = self._filled(addresses, 0)
-            try:
-                self._function(ctypes.addressof(frame) + TABLE * WORD)
-                status = frame[STATUS]
-            finally:
-                self._layout.give_back(frame)
-            if status:
-                self._failures.report(status)
+            frame = self._layout.take()
+            self._fill(frame, addresses)
+            self._function(ctypes.addressof(frame) + TABLE * WORD)
+            status, failures = frame[STATUS], self._failures
+            self._layout.give_back(frame)
+        if status:
+            failures.report(status)
         if out is not None:
             return out
         if len(results) == 1:
@@ -121,23 +124,10 @@ class DirectCall:
             return None
         return tuple(map(ResultSlot.finish, self._slots, results, [None] * len(results)))
 
-    def _filled(self, addresses: Sequence[int], status: int) -> Frame:
-        frame = self._layout.take()
+    def _fill(self, frame: Frame, addresses: Sequence[int]) -> None:
         for word, address in zip(self._words, addresses):  # noqa: B905  # as above
             frame[word] = frame[word + 1] = address
-        frame[STATUS] = status
-        return frame
-
-    def _run_shared(self, shared: Shared, addresses: Sequence[int], arrays: object) -> None:
-        frames = [self._filled(addresses, number) for number in range(shared.slices)]
-        tables = [ctypes.addressof(frame) + TABLE * WORD for frame in frames]
-        run(shared.function, tables, shared.slices, keep=(self, shared, frames, arrays))
-        statuses = [frame[STATUS] for frame in frames]
-        # Not after an interruption: a thread might still be at work on one.
-        for frame in frames:
-            self._layout.give_back(frame)
-        for status in filter(None, statuses):
-            shared.failures.report(status)
+        frame[STATUS] = 0
 
     def _may_write(self, arrays: Sequence[Any], addresses: Sequence[int]) -> bool:
         """Whether what the code writes is writable, and meets no other argument."""

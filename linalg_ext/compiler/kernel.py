@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -21,6 +20,7 @@ from linalg_ext.compiler.results import ResultSlot, split_out
 from linalg_ext.compiler.scalars import ScalarArgument
 from linalg_ext.compiler.shared_work import SharedWork
 from linalg_ext.compiler.signature import ArrayType, Parameter, Signature
+from linalg_ext.compiler.stages import Stage
 from linalg_ext.errors import (
     AliasingError,
     ArgumentError,
@@ -35,22 +35,6 @@ from linalg_ext.runtime.disassembly import disassemble
 from linalg_ext.runtime.engine import Engine
 from linalg_ext.runtime.threads import checked
 from linalg_ext.target import Target, host
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """The module at one point of the way down.
-
-    Attributes:
-        text: MLIR, large constants elided.
-        operations: how many ops.
-        seconds: what it took to get here from the stage before.
-    """
-
-    name: str
-    text: str
-    operations: int
-    seconds: float
 
 
 class Kernel:

@@ -11,13 +11,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from linalg_ext.bindings import func, ir
-from linalg_ext.compiler.compilation import compile
+from linalg_ext.compiler.compilation import compile_in_place
 from linalg_ext.compiler.conversion import as_array, is_python_number
 from linalg_ext.compiler.kernel import Kernel
 from linalg_ext.compiler.known_calls import KnownCalls
 from linalg_ext.compiler.op_dtypes import resolve_dtypes, unsigned_type_vars
 from linalg_ext.compiler.overlap import share_memory
-from linalg_ext.context import new_context
+from linalg_ext.context import borrowed_context
 from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
 from linalg_ext.definition.call_inputs import split_inputs
 from linalg_ext.definition.call_shapes import Shape, resolve_shapes
@@ -30,6 +30,7 @@ from linalg_ext.errors import (
     ShapeError,
     caller_location,
 )
+from linalg_ext.module import Module
 from linalg_ext.notations.operand_keywords import (
     inverses_named,
     operand_maps_key,
@@ -180,12 +181,13 @@ def _kernel(op: StructuredOp, call: _Call) -> Kernel:
 
 def _compile(call: _Call) -> Kernel:
     definition = call.definition
-    with new_context(), ir.Location.name(definition.name):
-        module = ir.Module.create()
-        with ir.InsertionPoint(module.body):
-            _build_function(call)
-        results = [call.dtypes[str(output.type_var)] for output in definition.outputs]
-        return compile(module, definition.name, trusted=True, checked=False, result_dtypes=results)
+    results = [call.dtypes[str(output.type_var)] for output in definition.outputs]
+    with borrowed_context() as loan:
+        with loan.context, ir.Location.name(definition.name):
+            module = ir.Module.create()
+            with ir.InsertionPoint(module.body):
+                _build_function(call)
+        return compile_in_place(Module(module), definition.name, loan=loan, result_dtypes=results)
 
 
 def _build_function(call: _Call) -> None:

@@ -7,27 +7,36 @@ import threading
 import warnings
 from collections.abc import Sequence
 from contextvars import copy_context
-from dataclasses import dataclass
 from pathlib import Path
 
 from linalg_ext.bindings import ir
 from linalg_ext.compiler.failures import Failures
+from linalg_ext.compiler.stages import LARGE_BYTES
+from linalg_ext.context import borrowed_context
 from linalg_ext.errors import LinalgExtError
 from linalg_ext.module import Module
-from linalg_ext.runtime.engine import Engine, PackedFunction
+from linalg_ext.runtime.call_frame import FrameLayout, SlicedFrame
+from linalg_ext.runtime.engine import Engine, address_of_function
+from linalg_ext.target import current
 from linalg_ext.transforms.lowering._slices import Work, find_work
 from linalg_ext.transforms.lowering._status import entry_with_status
 from linalg_ext.transforms.lowering.share_work import share_work
 from linalg_ext.transforms.pipelines import lower_to_llvm
 
-WORTH_SHARING = 1 << 20
-"""Work, in moved elements, from which on more than one thread is used: about 0.2 ms of it.
+WORTH_SHARING = 20_000.0
+"""Work, in nanoseconds of one core, from which on more than one thread is used.
 
-Waking a thread of Python's and waiting for it takes 20 to 50 us.
+A call in slices takes 3 us longer. A thread that still waits for the next call begins at once, one
+that sleeps after 10 us or more, in which the caller goes on with the slices.
 """
 
+LEAST_SLICE = 8_000.0
+"""Nanoseconds of a slice: fewer threads are used rather than do less each."""
 
-@dataclass(frozen=True)
+SLICES_EACH = 4
+"""Slices for each thread, where they repeat nothing: who is disturbed does fewer of them."""
+
+
 class Shared:
     """Code that does one slice of the work; the frame's status says which.
 
@@ -36,10 +45,24 @@ class Shared:
         failures: what its statuses mean.
     """
 
-    engine: Engine
-    function: PackedFunction
-    slices: int
-    failures: Failures
+    def __init__(self, engine: Engine, symbol: str, slices: int, failures: Failures) -> None:
+        """Made by `SharedWork`."""
+        self.slices = slices
+        self.failures = failures
+        self._engine = engine  # which the function must not outlive
+        self._function = address_of_function(engine.function(symbol))
+        self._idle: list[SlicedFrame] = []
+
+    def take(self, layout: FrameLayout) -> SlicedFrame:
+        """A block for a call, of one's own. `layout` is that of the kernel."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return layout.sliced(self._function, self.slices)
+
+    def give_back(self, frame: SlicedFrame) -> None:
+        """Let the next call have `frame`."""
+        self._idle.append(frame)
 
 
 class SharedWork:
@@ -56,7 +79,9 @@ class SharedWork:
     ) -> None:
         """Made by `shared_work`."""
         self._bytecode = bytecode
-        self._most = work.most_slices
+        self._cuts = work.cuts
+        self._packs = work.packs
+        self._nanoseconds = work.nanoseconds(current())
         self._name = name
         self._symbol = symbol
         self._opt_level = opt_level
@@ -68,7 +93,6 @@ class SharedWork:
 
     def for_threads(self, threads: int) -> Shared | None:
         """The code for `threads` threads, compiled if need be; None where it cannot be cut."""
-        threads = min(threads, self._most)
         if threads < 2:
             return None
         try:
@@ -76,12 +100,26 @@ class SharedWork:
         except KeyError:
             with self._making:
                 if threads not in self._made:
-                    self._made[threads] = self._context.run(self._try_to_compile, threads)
+                    self._made[threads] = self._for_slices(self._slices(threads))
             return self._made[threads]
 
-    def _try_to_compile(self, threads: int) -> Shared | None:
+    def _slices(self, threads: int) -> int:
+        """How many slices: of a call's result nothing hangs on but this number."""
+        largest = max(2, int(self._nanoseconds / max(LEAST_SLICE, 1.0)))
+        count = min(threads, largest)
+        if not self._packs:
+            count = min(SLICES_EACH * count, largest)
+        return self._cuts.into(min(count, self._cuts.extent)).slices
+
+    def _for_slices(self, slices: int) -> Shared | None:
+        known = next((made for made in self._made.values() if made and made.slices == slices), None)
+        if known is not None or slices < 2:
+            return known
+        return self._context.run(self._try_to_compile, slices)
+
+    def _try_to_compile(self, slices: int) -> Shared | None:
         try:
-            return self._compile(threads)
+            return self._compile(slices)
         except LinalgExtError as error:
             # A fault of this library's: the code for one thread is there, and right.
             warnings.warn(
@@ -91,17 +129,19 @@ class SharedWork:
             )
             return None
 
-    def _compile(self, threads: int) -> Shared | None:
-        module = Module.parse(self._bytecode, trusted=True)
-        report = share_work.apply(module.ir.operation, threads=threads)
-        if not report:
-            return None
-        module.verify(after=share_work.pass_name)
-        info = lower_to_llvm(module.ir, stages=("loops", "llvm"))
-        level = info.suggested_opt_level if self._opt_level is None else self._opt_level
-        engine = Engine(module.ir, opt_level=level, libraries=self._libraries)
-        failures = Failures(self._name, info.assertions)
-        return Shared(engine, engine.function(self._symbol), threads, failures)
+    def _compile(self, slices: int) -> Shared | None:
+        with borrowed_context() as loan:
+            loan.keep = len(self._bytecode) <= LARGE_BYTES
+            module = Module.parse(self._bytecode, trusted=True, context=loan.context)
+            report = share_work.apply(module.ir.operation, slices=slices)
+            if not report:
+                return None
+            module.verify(after=share_work.pass_name)
+            info = lower_to_llvm(module.ir, stages=("loops", "llvm"))
+            level = info.suggested_opt_level if self._opt_level is None else self._opt_level
+            engine = Engine(module.ir, opt_level=level, libraries=self._libraries)
+            failures = Failures(self._name, info.assertions)
+            return Shared(engine, self._symbol, slices, failures)
 
 
 def shared_work(
@@ -119,7 +159,7 @@ def shared_work(
     """
     entry = entry_with_status(module.operation)
     work = "no entry" if entry is None else find_work(entry)
-    if isinstance(work, str) or work.cost < WORTH_SHARING or work.most_slices < 2:
+    if isinstance(work, str) or work.nanoseconds(current()) < WORTH_SHARING or work.extent < 2:
         return None
     bytecode = io.BytesIO()
     module.operation.write_bytecode(bytecode)

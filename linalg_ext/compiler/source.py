@@ -12,25 +12,26 @@ from linalg_ext.errors import ArgumentError, VerificationError
 from linalg_ext.module import Module, ModuleLike
 
 
-def own_copy(source: ModuleLike | bytes, *, trusted: bool) -> Module:
+def own_copy(source: ModuleLike | bytes, *, trusted: bool, context: ir.Context) -> Module:
     """The module of `source`, parsed or copied; `source` itself is never changed.
 
     Args:
         source: text, bytecode, a `Module`, or upstream's own module or its operation.
         trusted: of a text: it came from MLIR itself, so parse it without the guard process.
+        context: to put it in.
 
     Raises:
         ArgumentError: `source` is no module.
         ParseError, VerificationError, CrashError: it is not a valid one.
     """
     if isinstance(source, str | bytes):
-        return Module.parse(source, trusted=trusted)
+        return Module.parse(source, trusted=trusted, context=context)
     if isinstance(source, Module):
-        return _copied(source.ir.operation)
+        return _copied(source.ir.operation, context)
     if isinstance(source, ir.Module | ir.Operation | ir.OpView):
         operation = source.operation
         if operation.name == "builtin.module":
-            return _copied(operation)
+            return _copied(operation, context)
         raise ArgumentError(
             f"{operation.name} is not a module",
             expected="the builtin.module around it",
@@ -43,8 +44,8 @@ def own_copy(source: ModuleLike | bytes, *, trusted: bool) -> Module:
     )
 
 
-def _copied(operation: Any) -> Module:
-    """`operation` in a context of its own: passes of several threads must not meet in one."""
+def _copied(operation: Any, context: ir.Context) -> Module:
+    """`operation` in another context: passes of several threads must not meet in one."""
     with collected(operation.context) as emitted:
         try:
             is_valid = operation.verify()
@@ -63,4 +64,5 @@ def _copied(operation: Any) -> Module:
         bytecode.getvalue(),
         trusted=True,
         allow_unregistered=operation.context.allow_unregistered_dialects,
+        context=context,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shlex
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -18,6 +18,7 @@ from linalg_ext.bindings import ir, passmanager
 from linalg_ext.diagnostics import Diagnostic, collected, joined, of_error
 from linalg_ext.errors import CrashError, PipelineError, VerificationError
 from linalg_ext.module import Module, ModuleLike, as_module
+from linalg_ext.rewriting.op_names import op_names
 from linalg_ext.rewriting.pipeline_text import MODULE
 from linalg_ext.rewriting.report import Report
 from linalg_ext.rewriting.resolve import Resolved, resolve
@@ -89,6 +90,56 @@ def run_pipeline(
     return run
 
 
+def run_in_place(module: ModuleLike, text: str) -> PipelineRun:
+    """`run_pipeline` where time counts: of a trusted pipeline, on a module that nobody else holds.
+
+    The module is verified where a pass of ours changed it and in the end, not after every pass: the
+    verifier takes longer than most of them. A pass of ours that looks at ops of which there are
+    none is left out. On failure the module is as it was, and all is repeated with every check, so
+    as to name the pass.
+
+    Args:
+        module: whatever holds a module; handles into it go stale.
+        text: as for `run_pipeline`.
+
+    Raises:
+        PipelineError: as of `run_pipeline`.
+    """
+    target = as_module(module)
+    before = target.clone()
+    run = PipelineRun(target)
+    try:
+        _run_sparingly(target, _resolved(text, target), run)
+    except Exception:
+        target.swap(before)
+        return run_pipeline(target, text, trusted=True)
+    return run
+
+
+def _run_sparingly(target: Module, steps: Sequence[Resolved], run: PipelineRun) -> None:
+    names: Collection[str] | None = None
+    for group in _groups(steps):
+        ours = group[0].transformation
+        if ours is not None and not group[0].step.anchors:
+            names = op_names(target.ir.operation) if names is None else names
+            if not ours.has_work(names):
+                continue
+        _run_group(target, group, run, trusted=True, verify_each=False)
+        names = None
+    if not target.ir.operation.verify():
+        raise _Failure("the module is invalid", ())
+
+
+def _resolved(text: str, target: Module) -> Sequence[Resolved]:
+    """`resolve`, once for each text."""
+    if text not in _known:
+        _known[text] = tuple(resolve(text, target.context, trusted=True))
+    return _known[text]
+
+
+_known: dict[str, tuple[Resolved, ...]] = {}
+
+
 class _Failure(Exception):
     """A pass said no; which one of the group is not known yet."""
 
@@ -108,22 +159,38 @@ def _groups(steps: Sequence[Resolved]) -> Iterator[list[Resolved]]:
 
 
 def _run_group(
-    module: Module, group: Sequence[Resolved], run: PipelineRun, *, trusted: bool
+    module: Module,
+    group: Sequence[Resolved],
+    run: PipelineRun,
+    *,
+    trusted: bool,
+    verify_each: bool = True,
 ) -> Module:
     first = group[0]
     if first.transformation is not None:
-        return _run_ours(module, first, first.transformation, run)
+        return _run_ours(module, first, first.transformation, run, verify_each=verify_each)
     pipeline = ",".join(one.step.nested for one in group)
-    return _run_here(module, pipeline, run) if trusted else _run_apart(module, pipeline, run)
+    if trusted:
+        return _run_here(module, pipeline, run, verify_each=verify_each)
+    return _run_apart(module, pipeline, run)
 
 
 def _run_ours(
-    module: Module, one: Resolved, transformation: Transformation, run: PipelineRun
+    module: Module,
+    one: Resolved,
+    transformation: Transformation,
+    run: PipelineRun,
+    *,
+    verify_each: bool,
 ) -> Module:
     report = Report(transformation.pass_name)
     for op in _anchored(module.ir.operation, one.step.anchors):
         report.merge(transformation.apply(op, **(one.options or {})))
     run.reports.append(report)
+    if not verify_each:
+        if report and not module.ir.operation.verify():
+            raise _Failure(f"the module is invalid after {one.step.text}", ())
+        return module
     try:
         module.verify(after=one.step.text)
     except VerificationError as error:
@@ -147,11 +214,12 @@ def _anchored(root: ir.Operation, anchors: Sequence[str]) -> list[ir.Operation]:
     return ops
 
 
-def _run_here(module: Module, pipeline: str, run: PipelineRun) -> Module:
+def _run_here(module: Module, pipeline: str, run: PipelineRun, *, verify_each: bool) -> Module:
     with collected(module.context) as emitted:
         try:
             manager = passmanager.PassManager(MODULE, module.context)
             manager.add(pipeline)
+            manager.enable_verifier(verify_each)
             manager.run(module.ir.operation)
         except ir.MLIRError as error:
             found = joined(of_error(error), emitted)

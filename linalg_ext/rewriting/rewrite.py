@@ -13,21 +13,20 @@ module.run("linalg-ext-shift-for-division,cse")
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from typing import Any, Literal, TypeAlias
 
 from linalg_ext.bindings import ir
 from linalg_ext.bindings import rewrite as upstream
 from linalg_ext.context import ensure_dialects
 from linalg_ext.errors import ArgumentError, RewriteError
+from linalg_ext.rewriting.op_names import Roots, op_names, selector
 from linalg_ext.rewriting.registry import register
 from linalg_ext.rewriting.report import Left, Report
 from linalg_ext.rewriting.rewriter import Rewriter
 from linalg_ext.rewriting.transformation import Transformation
 
 Pattern: TypeAlias = Callable[..., "bool | Left"]
-Roots: TypeAlias = "str | type[ir.OpView] | Iterable[str | type[ir.OpView]] | Callable[[str], bool]"
 Driver: TypeAlias = Literal["greedy", "walk"]
 
 _DRIVERS = ("greedy", "walk")
@@ -55,7 +54,7 @@ class Rewrite(Transformation):
         self.pattern = pattern
         self.benefit = benefit
         self.driver = driver
-        self._accepts, self._names = _selector(on, pass_name)
+        self._accepts, self._names = selector(on, pass_name)
 
     def apply(self, op: ir.Operation | ir.OpView, **options: Any) -> Report:
         """Rewrite what `op` holds, in place and without verifying; handles into it go stale.
@@ -67,18 +66,22 @@ class Rewrite(Transformation):
         root = op.operation
         report = Report(self.pass_name)
         self._check_names(root.context)
-        counts = _op_names(root)
+        counts = op_names(root)
         report.matched.update({name: n for name, n in counts.items() if self._accepts(name)})
         roots = set(report.matched)
         while roots:
             before = report.changed.total()
             self._drive(root, roots | set(self._names), report, options)
-            appeared = {name for name in _op_names(root) if self._accepts(name)} - roots
+            appeared = {name for name in op_names(root) if self._accepts(name)} - roots
             # Names that the set of patterns did not have yet, made by the pattern itself.
             if not appeared or self._names or report.changed.total() == before:
                 break
             roots |= appeared
         return report
+
+    def has_work(self, names: Collection[str]) -> bool:
+        """Whether some op of these names is one of its root ops."""
+        return any(map(self._accepts, names))
 
     def _drive(
         self, root: ir.Operation, names: set[str], report: Report, options: dict[str, Any]
@@ -95,7 +98,7 @@ class Rewrite(Transformation):
                 upstream.walk_and_apply_patterns(root, frozen)
                 return
             config = upstream.GreedyRewriteConfig()
-            config.max_num_rewrites = _REWRITES_PER_OP * (10 + _op_names(root).total())
+            config.max_num_rewrites = _REWRITES_PER_OP * (10 + op_names(root).total())
             try:
                 upstream.apply_patterns_and_fold_greedily(root, frozen, config)
             except RuntimeError as error:
@@ -167,45 +170,3 @@ def rewrite(
         return made
 
     return decorate
-
-
-def _selector(on: Roots | None, pass_name: str) -> tuple[Callable[[str], bool], frozenset[str]]:
-    """A predicate on op names, and the names themselves where `on` lists them."""
-    if on is None:
-        return (lambda _: True), frozenset()
-    if isinstance(on, str) or (isinstance(on, type) and issubclass(on, ir.OpView)):
-        on = (on,)
-    if isinstance(on, Iterable):
-        names = frozenset(_name(root, pass_name) for root in on)
-        return names.__contains__, names
-    if callable(on) and not isinstance(on, type):
-        return on, frozenset()
-    raise ArgumentError(
-        f"{pass_name} cannot match on {on!r}",
-        expected="an op name, an op class, several of them, a predicate on names, or None",
-    )
-
-
-def _name(root: object, pass_name: str) -> str:
-    if isinstance(root, str):
-        return root
-    if isinstance(root, type) and issubclass(root, ir.OpView):
-        return str(getattr(root, "OPERATION_NAME", root.__name__))
-    raise ArgumentError(
-        f"{pass_name} cannot match on {root!r}", expected="an op name or an op class"
-    )
-
-
-def _op_names(root: ir.Operation) -> Counter[str]:
-    """How many ops of each name `root` holds, itself not counted."""
-    names: Counter[str] = Counter()
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        names[op.name] += 1
-        return ir.WalkResult.ADVANCE
-
-    for region in root.regions:
-        for block in region:
-            for op in block:
-                op.operation.walk(visit)
-    return names

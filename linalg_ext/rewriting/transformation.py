@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import update_wrapper
 from typing import Any
 
@@ -49,6 +49,10 @@ class Transformation(ABC):
     @abstractmethod
     def apply(self, op: ir.Operation | ir.OpView, **options: Any) -> Report:
         """Transform what `op` holds, in place and without verifying; handles into it go stale."""
+
+    def has_work(self, names: Collection[str]) -> bool:
+        """Whether it may do anything where the only ops are of these names."""
+        return True
 
     def __call__(self, module: ModuleLike, **options: Any) -> Report:
         """Transform a module. The report's `module` is the result.

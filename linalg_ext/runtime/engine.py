@@ -23,6 +23,11 @@ PackedFunction = Callable[[int], None]
 _PROTOTYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
+def address_of_function(function: PackedFunction) -> int:
+    """Where the code of a packed function, or of any other of ctypes, begins."""
+    return ctypes.cast(function, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
+
+
 class Engine:
     """One module, compiled. It lives as long as anything that may still call into it.
 

@@ -164,8 +164,8 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
     """`numpy.isclose`."""
     dtype = common_dtype("isclose", [a, b, 1.0])
     tolerance = np.abs(np.asarray(b, dtype) if not isinstance(b, Traced) else b) * rtol + atol
-    close = (np.abs(xp.subtract(a, b)) <= tolerance) & xp.isfinite(as_traced(b))
-    close = close | xp.equal(a, b)
+    near = (np.abs(xp.subtract(a, b)) <= tolerance) & xp.isfinite(as_traced(b))
+    close = xp.logical_or(near, xp.equal(a, b))
     if not equal_nan:
         return close
     return xp.logical_or(close, xp.isnan(as_traced(a)) & xp.isnan(as_traced(b)))

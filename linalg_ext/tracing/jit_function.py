@@ -14,7 +14,7 @@ from linalg_ext.target import Target, override
 from linalg_ext.tracing.calling import Call, Parameters
 from linalg_ext.tracing.lowered import Compiled, Lowered
 from linalg_ext.tracing.misuse import refuse
-from linalg_ext.tracing.recording import record
+from linalg_ext.tracing.recording import compiled, lower
 from linalg_ext.tracing.trace import running
 
 Key = tuple[Target | None, Any]
@@ -66,12 +66,12 @@ class JitFunction:
                 refuse(f"{self.__name__}: out= inside a traced function", "leave it out")
             return self._function(*arguments, **named)
         call = self._parameters.call(arguments, named)
-        compiled = self._compiled_for(call)
-        if compiled.is_plain and not named and not self._parameters.is_open:
+        found = self._compiled_for(call)
+        if found.is_plain and not named and not self._parameters.is_open:
             kinds = tuple((array.shape, array.dtype) for array in call.arrays)
             if all(type(array) is np.ndarray for array in arguments):
-                self._known[override(), kinds] = compiled.kernel
-        return compiled.on_arrays(call.arrays, out)
+                self._known[override(), kinds] = found.kernel
+        return found.on_arrays(call.arrays, out)
 
     def lower(self, *arguments: Any, **named: Any) -> Lowered:
         """Trace the function for arguments of these dtypes and shapes; nothing is run.
@@ -83,17 +83,17 @@ class JitFunction:
         Raises:
             ArgumentError: as for a call.
         """
-        return record(self._function, self._parameters.call(arguments, named, specs=True))
+        return lower(self._function, self._parameters.call(arguments, named, specs=True))
 
     def _compiled_for(self, call: Call) -> Compiled:
         key = (override(), call.key)
-        compiled = self._compiled.get(key)
-        if compiled is None:
+        found = self._compiled.get(key)
+        if found is None:
             with self._lock:
-                compiled = self._compiled.get(key)
-                if compiled is None:
-                    compiled = self._compiled[key] = record(self._function, call).compile()
-        return compiled
+                found = self._compiled.get(key)
+                if found is None:
+                    found = self._compiled[key] = compiled(self._function, call)
+        return found
 
     def __reduce__(self) -> NoReturn:
         refuse_pickling("a jitted function", "pickle the plain function, and jit it there")

@@ -3,30 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from linalg_ext.bindings import func, ir
-from linalg_ext.context import new_context
+from linalg_ext.compiler.compilation import compile_in_place
+from linalg_ext.context import borrowed_context, new_context
 from linalg_ext.errors import ArgumentError, SourceLocation, caller_location
 from linalg_ext.module import Module
+from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing.calling import Call
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.containers import Structure, flatten
 from linalg_ext.tracing.elements import element_type
 from linalg_ext.tracing.emission import materialized
-from linalg_ext.tracing.lowered import Lowered
+from linalg_ext.tracing.lowered import Compiled, Lowered
 from linalg_ext.tracing.sizes import Size
-from linalg_ext.tracing.trace import Trace, new_trace, static_sizes
+from linalg_ext.tracing.trace import Demand, Trace, new_trace, static_sizes
 from linalg_ext.tracing.traced import Traced
 
 
-def record(function: Callable[..., Any], call: Call) -> Lowered:
+@dataclass(frozen=True)
+class Recording:
+    """What a trace leaves.
+
+    Attributes:
+        module: the function, in linalg on tensors.
+        name: its name in the module.
+        demands: what the sizes of a call must satisfy.
+        results: how the results are contained.
+        dtypes: theirs.
+    """
+
+    module: ir.Module
+    name: str
+    demands: tuple[Demand, ...]
+    results: Structure
+    dtypes: tuple[DType, ...]
+
+
+def lower(function: Callable[..., Any], call: Call) -> Lowered:
     """Trace a function for the arguments of a call."""
+    found = _record(function, call, new_context())
+    module = Module.of(found.module)
+    return Lowered(module, found.name, call, found.demands, found.results, found.dtypes)
+
+
+def compiled(function: Callable[..., Any], call: Call) -> Compiled:
+    """Trace and compile a function, in one context that is lent again afterwards."""
+    with borrowed_context() as loan:
+        found = _record(function, call, loan.context)
+        kernel = compile_in_place(
+            Module(found.module), found.name, loan=loan, result_dtypes=found.dtypes
+        )
+    return Compiled(kernel, call, found.demands, found.results)
+
+
+def _record(function: Callable[..., Any], call: Call, context: ir.Context) -> Recording:
     name = getattr(function, "__name__", "function")
     name = name if name.isidentifier() else "function"
-    with new_context() as context, _location(function, context), new_trace() as trace:
+    with context, _location(function, context), new_trace() as trace:
         module = ir.Module.create()
         types = [
             ir.RankedTensorType.get(static_sizes(kind.shape), element_type(kind.dtype))
@@ -46,14 +84,8 @@ def record(function: Callable[..., Any], call: Call) -> Lowered:
             func.ReturnOp([result.value for result in results])
         signature = ir.FunctionType.get(types, [result.value.type for result in results])
         made.attributes["function_type"] = ir.TypeAttr.get(signature)
-        return Lowered(
-            Module.of(module),
-            name,
-            call,
-            tuple(trace.demands),
-            structure,
-            [result.dtype for result in results],
-        )
+        dtypes = tuple(result.dtype for result in results)
+        return Recording(module, name, tuple(trace.demands), structure, dtypes)
 
 
 def _place_sizes(trace: Trace, call: Call, values: list[ir.Value]) -> None:

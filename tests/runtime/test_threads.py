@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -17,6 +20,8 @@ import pytest
 import linalg_ext as lx
 from linalg_ext.errors import ArgumentError, LoweringError
 from linalg_ext.runtime import threads
+from linalg_ext.runtime.crew import Block, Crew, Slices
+from linalg_ext.runtime.engine import address_of_function
 
 LARGE = """
 func.func @double(%a: tensor<2048x1024xf32>) -> tensor<2048x1024xf32> {
@@ -29,70 +34,146 @@ func.func @double(%a: tensor<2048x1024xf32>) -> tensor<2048x1024xf32> {
 SMALL = LARGE.replace("2048x1024", "64x64")
 
 
+Done = list[int]
+
+
+class Calls:
+    """Slices that call a function of Python's on their numbers, as if it were a kernel's code.
+
+    What it returns is the slice's status.
+    """
+
+    def __init__(self, work: Callable[[int], int | None], count: int) -> None:
+        # The number, and where the code would find its arguments.
+        self._records = Block(2 * count)
+        self._work = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._call)
+        self._python = work
+        self.slices = Slices(address_of_function(self._work), self._records.address, 16, count)
+
+    def _call(self, table: int) -> None:
+        at = (table - 8 - self._records.address) // 8
+        number = self._records.words[at]
+        assert number == at // 2
+        self._records.words[at] = self._python(number) or 0
+
+    def run(self, count: int) -> int:
+        return threads.run(self.slices, count)
+
+
 @pytest.mark.parametrize("count", [1, 2, 3, 8])
 @pytest.mark.parametrize("slices", [1, 2, 7, 100])
 def test_each_slice_is_done_once(slices: int, count: int) -> None:
-    done: list[int] = []
-    threads.run(done.append, range(slices), count)
-    assert Counter(done) == Counter(range(slices))
+    done: Done = []
+    calls = Calls(done.append, slices)
+    for _ in range(3):
+        assert calls.run(count) == 0
+        assert Counter(done) == Counter(range(slices))
+        done.clear()
 
 
 def test_other_threads_take_part() -> None:
-    """Each of two slices waits for the other: one thread alone would never come to an end."""
+    """Each of three slices waits for the others: fewer threads would never come to an end."""
+    meeting = threading.Barrier(3, timeout=60)
+    for _ in range(20):
+        assert Calls(lambda _: meeting.wait() and None, 3).run(3) == 0
+
+
+def test_helpers_that_sleep_are_woken() -> None:
     meeting = threading.Barrier(2, timeout=60)
-    threads.run(lambda _: meeting.wait(), range(2), 2)
+    calls = Calls(lambda _: meeting.wait() and None, 2)
+    for seconds in (0, 1e-5, 1e-4, 1e-3, 0.05):
+        time.sleep(seconds)
+        assert calls.run(2) == 0
+
+
+def test_a_caller_that_sleeps_is_woken() -> None:
+    """The caller ends its slice first, and waits longer than it stays awake."""
+    caller = threading.get_ident()
+
+    def work(_: int) -> None:
+        started.wait()
+        if threading.get_ident() != caller:
+            time.sleep(0.05)
+            ended.append(1)
+
+    for _ in range(3):
+        started, ended = threading.Barrier(2, timeout=60), Done()
+        assert Calls(work, 2).run(2) == 0
+        assert ended == [1]
 
 
 def test_one_thread_is_the_callers() -> None:
-    seen: list[int] = []
-    threads.run(lambda _: seen.append(threading.get_ident()), range(9), 1)
+    seen: Done = []
+    Calls(lambda _: seen.append(threading.get_ident()), 9).run(1)
     assert set(seen) == {threading.get_ident()}
+
+
+def test_no_more_threads_than_asked_for() -> None:
+    Calls(lambda _: None, 8).run(8)  # so many there are
+    seen: set[int] = set()
+
+    def work(_: int) -> None:
+        time.sleep(1e-3)  # long enough for others to come
+        seen.add(threading.get_ident())
+
+    Calls(work, 40).run(2)
+    assert len(seen) <= 2
 
 
 def test_calls_at_once_do_not_wait_for_one_another() -> None:
     """Each slice makes a call of its own: all threads of the crew are busy with the outer ones."""
-    done: list[int] = []
-    threads.run(lambda _: threads.run(done.append, range(5), 4), range(5), 4)
+    done: Done = []
+    Calls(lambda _: Calls(done.append, 5).run(4), 5).run(4)
     assert len(done) == 25
 
 
-def test_a_failing_slice_raises_when_all_are_done() -> None:
-    done: list[int] = []
+def test_many_callers_at_once() -> None:
+    def call(number: int) -> Counter[int]:
+        done: Done = []
+        calls = Calls(done.append, 1 + number % 7)
+        for _ in range(20):
+            calls.run(1 + number % 4)
+        return Counter(done)
 
-    def work(number: int) -> None:
-        if number == 1:
-            raise ValueError("slice 1")
+    with ThreadPoolExecutor(8) as callers:
+        for number, done in enumerate(callers.map(call, range(32))):
+            assert done == Counter(20 * list(range(1 + number % 7)))
+
+
+def test_the_status_is_that_of_the_first_slice_that_has_one() -> None:
+    done: Done = []
+
+    def work(number: int) -> int:
         done.append(number)
+        return number * 10 if number in (3, 4) else 0
 
-    with pytest.raises(ValueError, match="slice 1"):
-        threads.run(work, range(6), 3)
-    assert sorted(done) == [0, 2, 3, 4, 5]
+    for count in (1, 3):
+        assert Calls(work, 6).run(count) == 30
+    assert Counter(done) == Counter(2 * list(range(6)))
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signals to threads here")
 def test_an_interrupted_caller_waits_for_what_still_writes() -> None:
-    may_end = threading.Event()
-    ended: list[int] = []
+    main = threading.main_thread().ident or 0
+    met = threading.Barrier(2, timeout=60)
+    ended: Done = []
 
     def work(number: int) -> None:
-        if threading.current_thread() is threading.main_thread():
-            # Not before the other has its slice.
-            while not taken.is_set():
-                pass
-            timer.start()
-            return
-        taken.set()
-        may_end.wait()
-        ended.append(number)
+        met.wait()
+        if threading.get_ident() != main:
+            # The caller is at its end, or waits for this one: in native code, which goes on.
+            signal.pthread_kill(main, signal.SIGINT)
+            time.sleep(0.1)
+            ended.append(number)
 
-    def interrupt() -> None:
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-        threading.Timer(0.2, may_end.set).start()
+    calls = Calls(work, 2)
 
-    taken = threading.Event()
-    timer = threading.Timer(0.1, interrupt)
+    def run() -> None:
+        calls.run(2)
+        time.sleep(60)  # where the interruption comes
+
     with pytest.raises(KeyboardInterrupt):
-        threads.run(work, range(2), 2)
+        run()
     assert len(ended) == 1
 
 
@@ -101,29 +182,26 @@ def test_without_threads_the_caller_does_it_all(monkeypatch: pytest.MonkeyPatch)
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
-    monkeypatch.setattr(threads, "_crew", threads._Crew())
-    done: list[int] = []
-    threads.run(done.append, range(5), 4)
+    monkeypatch.setattr(threads, "_crew", Crew(4))
+    done: Done = []
+    Calls(done.append, 5).run(4)
     assert sorted(done) == [0, 1, 2, 3, 4]
 
 
-def test_a_forked_child_starts_threads_of_its_own() -> None:
-    script = """
-import os, threading
-from linalg_ext.runtime import threads
-meet = lambda: threads.run(lambda _: barrier.wait(), range(2), 2)
-barrier = threading.Barrier(2, timeout=30)
-meet()
-child = os.fork()
-if child == 0:
-    barrier = threading.Barrier(2, timeout=30)
-    meet()
-    os._exit(0)
-_, status = os.waitpid(child, 0)
-assert status == 0, status
+SCRIPT = """
+import os, sys, threading
+import numpy as np
+import linalg_ext as lx
+lx.threads.using(2).__enter__()
+double = lx.jit(lambda x: x + x)
+x = np.ones((2048, 1024), np.float32)
+assert (double(x) == 2).all()
 """
+
+
+def run_script(script: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", script],
+        [sys.executable, "-W", "ignore", "-c", SCRIPT + script],
         capture_output=True,
         text=True,
         timeout=120,
@@ -131,6 +209,52 @@ assert status == 0, status
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_child_starts_threads_of_its_own() -> None:
+    run_script("""
+names = lambda: {t.name for t in threading.enumerate() if t.name.startswith("linalg_ext")}
+assert names()
+child = os.fork()
+if child == 0:
+    assert not names()
+    assert (double(x) == 2).all()
+    assert names()
+    os._exit(0)
+_, status = os.waitpid(child, 0)
+assert status == 0, status
+assert (double(x) == 2).all()
+""")
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "",
+        "sys.exit(0)",
+        "import atexit; atexit.register(lambda: double(x))",
+        "del double, lx",
+        # A call is under way when the interpreter ends.
+        "threading.Thread(target=lambda: [double(x) for _ in range(10**6)], daemon=True).start()",
+    ],
+)
+def test_the_interpreter_ends_quietly(end: str) -> None:
+    run_script(end)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="not told here")
+def test_idle_threads_sleep() -> None:
+    run_script("""
+import time
+from pathlib import Path
+ids = [t.native_id for t in threading.enumerate() if t.name.startswith("linalg_ext")]
+assert ids
+for number in ids:
+    stat = Path(f"/proc/self/task/{number}/stat")
+    while stat.read_text().rpartition(")")[2].split()[0] != "S":
+        time.sleep(0.01)
+""")
 
 
 @pytest.mark.parametrize("count", [0, -1, 1.0, "2", True])
@@ -164,9 +288,9 @@ def test_large_work_is_shared_as_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
     argument = np.arange(2048 * 1024, dtype=np.float32).reshape(2048, 1024)
     counts: list[int] = []
 
-    def counting(function: Any, slices: Any, count: int, keep: object) -> None:
+    def counting(slices: Slices, count: int) -> int:
         counts.append(count)
-        threads.run(function, slices, count, keep=keep)
+        return threads.run(slices, count)
 
     monkeypatch.setattr("linalg_ext.compiler.direct_call.run", counting)
     for call in (

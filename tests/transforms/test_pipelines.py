@@ -34,7 +34,9 @@ func.func @f(%a: memref<4xf32>, %i: index, %status: memref<1xi64>)
 def test_the_stages_and_what_is_told() -> None:
     module = Module.parse(ENTRY, trusted=True)
     texts: dict[str, str] = {}
-    info = pipelines.lower_to_llvm(module.ir, on_stage=texts.__setitem__)
+    info = pipelines.lower_to_llvm(
+        module.ir, on_stage=lambda name, now: texts.update({name: pipelines.stage_text(now)})
+    )
     assert list(texts) == list(pipelines.PIPELINES) == ["linalg", "buffers", "loops", "llvm"]
     assert "linalg.generic" in texts["linalg"]
     assert "memref.dealloc" in texts["buffers"]

@@ -43,7 +43,9 @@ def context() -> Iterator[None]:
 
 def test_stages_are_reported_in_order_with_their_text() -> None:
     stages: dict[str, str] = {}
-    info = lower_to_llvm(ir.Module.parse(ENTRY), on_stage=stages.__setitem__)
+    info = lower_to_llvm(
+        ir.Module.parse(ENTRY), on_stage=lambda name, now: stages.update({name: stage_text(now)})
+    )
     assert list(stages) == list(PIPELINES) == list(info.seconds)
     assert "scf.for" in stages["loops"]
     assert "llvm.func @_mlir_ciface_entry" in stages["llvm"]

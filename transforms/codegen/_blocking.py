@@ -57,6 +57,40 @@ class SumsTile(Tile):
 
 
 @dataclass(frozen=True)
+class Chunk:
+    """A part of C that lies in one place, and the order in which such parts follow each other.
+
+    Attributes:
+        rows: how many rows of tiles.
+        columns: how many columns of tiles.
+        columns_first: whether the next one is beside it, or below it.
+    """
+
+    rows: int
+    columns: int
+    columns_first: bool
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Columns whose results are collected, and then transposed into C.
+
+    Attributes:
+        size: how many values the dimension has that is contiguous in C.
+        runs: how many of them a panel has, whole vectors.
+        length: how many columns lie between them: the values of the dimension contiguous in B.
+        stride: elements of a panel from one row to the next.
+        rows: how many rows it has room for.
+    """
+
+    size: int
+    runs: int
+    length: int
+    stride: int
+    rows: int
+
+
+@dataclass(frozen=True)
 class Plan:
     """How a contraction is computed. Its `repr` is a table.
 
@@ -70,6 +104,10 @@ class Plan:
         pack_b: how B is packed.
         pieces_c: in how many masked pieces a vector of C is stored; 0 where one by one.
         is_inner: whether the vectors run along the depth, and are summed at the end.
+        chunk: what of a block is finished before another part of it is begun; None for all of it.
+        panel: what is collected before it goes to C; None where tiles go there one by one.
+        by_strips: whether B is packed strip by strip, each of which all of A then meets.
+        fetches_b: whether the next strip of B is asked for while one is multiplied.
     """
 
     problem: Problem
@@ -81,6 +119,16 @@ class Plan:
     pack_b: Packing
     pieces_c: int
     is_inner: bool = False
+    chunk: Chunk | None = None
+    panel: Panel | None = None
+    by_strips: bool = False
+    fetches_b: bool = False
+
+    @property
+    def fetches_c(self) -> bool:
+        """Whether the lines of C are asked for before a tile of it is computed."""
+        # Of whole lines one after the other, the machine itself does that better.
+        return self.chunk is not None and self.pieces_c > 0
 
     @property
     def strip_a(self) -> int:
@@ -92,7 +140,8 @@ class Plan:
     def stride_a(self) -> int:
         """Elements from one row to the next where A is packed by rows."""
         # Rows a power of two apart would share the sets of the cache.
-        return self.depth_block + (16 if self.pack_a == "rows" else 0)
+        is_even = self.depth_block * self.problem.element_bytes % _LINES == 0
+        return self.depth_block + (16 if self.pack_a == "rows" and is_even else 0)
 
     @property
     def strip_b(self) -> int:
@@ -107,7 +156,19 @@ class Plan:
     @property
     def scratch_b(self) -> int:
         """Elements of the packed panel of B; 0 where it is not packed."""
-        return 0 if self.pack_b == "none" else self.column_block // self.tile.columns * self.strip_b
+        if self.pack_b == "none":
+            return 0
+        # Where there is one block of rows, a strip is read by it alone.
+        is_one = self.by_strips or self.panel is not None
+        strips = 1 if is_one else self.column_block // self.tile.columns
+        return strips * self.strip_b
+
+    @property
+    def scratch_c(self) -> int:
+        """Elements of a panel of results, or of a tile that is written one by one."""
+        if self.panel is not None:
+            return self.panel.rows * self.panel.stride
+        return 0 if self.pieces_c or self.is_inner else self.tile.rows * self.tile.columns
 
     def __repr__(self) -> str:
         problem, tile = self.problem, self.tile
@@ -120,7 +181,7 @@ class Plan:
                 ("depth", problem.depth.dimensions),
             )
         ]
-        scratch = (self.scratch_a + self.scratch_b) * problem.element_bytes / 1024
+        scratch = (self.scratch_a + self.scratch_b + self.scratch_c) * problem.element_bytes / 1024
         rows = [
             ("inner products" if self.is_inner else "packed contraction", problem.element),
             *((name, text) for name, text in named if text),
@@ -142,7 +203,7 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
     if _is_inner(problem, lanes):
         return _inner_plan(problem, lanes)
     rows, columns, depth = (g.size for g in (problem.rows, problem.columns, problem.depth))
-    tile = _choose_tile(rows, columns, lanes, machine.vector_registers)
+    tile = _choose_tile(problem, lanes, machine.vector_registers)
     depth_block = _even_block(depth, _DEPTH_BYTES // size, lanes)
     fits = _fits_unpacked(problem, machine)
     streams = not fits and _is_streamed(problem, machine) and _is_readable_b(problem, lanes)
@@ -150,17 +211,25 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
         # B is read once or twice, from far away: a few of its rows at a time, side by side.
         depth_block = 8 if rows == 1 else 16
     row_block = _block(rows, machine.l2_bytes // 2 // size // depth_block, tile.rows)
-    panel = min(machine.l3_bytes // 4, _PANEL_BYTES)
+    panel_bytes = min(machine.l3_bytes // 4, _PANEL_BYTES)
     if rows is not None and rows <= row_block:
         # One block of A: the panel is walked over once, and need not outlive that.
-        panel = machine.l2_bytes // 4
-    column_block = _block(columns, panel // size // depth_block, tile.columns)
+        panel_bytes = machine.l2_bytes // 4
+    column_block = _block(columns, panel_bytes // size // depth_block, tile.columns)
     pack_a, pack_b = _packing_a(problem, tile), _packing_b(problem, lanes)
     # Packing pays by being read again and again.
     if (fits or streams or _is_one(rows, tile.rows)) and _is_readable_b(problem, lanes):
         pack_b = "none"
     if (fits or _is_one(columns, tile.columns)) and _is_readable_a(problem):
         pack_a = "none"
+    whole = rows is not None and rows <= row_block
+    panel = _panel(problem, tile, machine) if whole else None
+    if panel is not None:
+        column_block = _up(panel.runs * panel.length, tile.columns)
+    chunk = _chunk(problem, tile) if depth is not None and depth <= depth_block else None
+    is_one_chunk = chunk is None or chunk.rows * tile.rows >= (rows or 0)
+    by_strips = whole and panel is None and pack_b != "none" and is_one_chunk
+    is_far = columns is None or depth is None or columns * depth * size > machine.l2_bytes
     return Plan(
         problem,
         tile,
@@ -170,7 +239,60 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
         pack_a,
         pack_b,
         _few(problem.columns.pieces("C", lanes)),
+        chunk=chunk,
+        panel=panel,
+        by_strips=by_strips,
+        fetches_b=is_far and pack_b == "rows" and (by_strips or panel is not None),
     )
+
+
+def _panel(problem: Problem, tile: Tile, machine: Machine) -> Panel | None:
+    """What is collected where C is contiguous along the last but one of the columns."""
+    columns, rows, lanes = problem.columns.dimensions, problem.rows.size, tile.lanes
+    if _few(problem.columns.pieces("C", lanes)) or len(columns) < 2 or rows is None:
+        return None
+    contiguous, last = columns[-2:]
+    size, length = contiguous.size, last.size
+    if contiguous.strides["C"] != 1 or size is None or length is None or length < lanes // 2:
+        return None
+    height = _up(rows, tile.rows)
+    most = machine.l2_bytes // 2 // problem.element_bytes // (height * length)
+    runs = min(_up(size, lanes), most // lanes * lanes)
+    if not runs:
+        return None
+    stride = _up(runs * length, tile.columns)
+    # Rows a power of two apart would share the sets of the cache.
+    return Panel(size, runs, length, stride + lanes, height)
+
+
+def _chunk(problem: Problem, tile: Tile) -> Chunk | None:
+    """The tiles that fill a stretch of C without gaps, where a row of a tile fills no lines."""
+    run = problem.columns.run("C")
+    if not run or run * problem.element_bytes >= _WHOLE_LINES:
+        return None
+    ours = [(d, True) for d in problem.rows.dimensions]
+    theirs = [(d, False) for d in problem.columns.dimensions]
+    ordered = sorted([*ours, *theirs], key=lambda pair: pair[0].strides["C"] or 0)
+    sizes, filled = {True: 1, False: 1}, 1
+    for at, (dimension, is_row) in enumerate(ordered):
+        size = dimension.size
+        if size is None or dimension.strides["C"] != filled:
+            return None
+        if filled * problem.element_bytes >= _STRETCH_BYTES:
+            if {each for _, each in ordered[at:]} == {True, False} or at:
+                return Chunk(
+                    -(-sizes[True] // tile.rows), -(-sizes[False] // tile.columns), not is_row
+                )
+        sizes[is_row] *= size
+        filled *= size
+    return None
+
+
+_STRETCH_BYTES = 16384
+"""Some pages: of shorter stretches, the next one is not there before it is asked for."""
+
+_WHOLE_LINES = 256
+"""Runs of so many bytes consist of whole lines, all but their ends."""
 
 
 def _is_inner(problem: Problem, lanes: int) -> bool:
@@ -202,6 +324,9 @@ def _inner_plan(problem: Problem, lanes: int) -> Plan:
     )
 
 
+_LINES = 1024
+"""Rows apart by a multiple of so many bytes soon meet in one set of L1."""
+
 _INPUTS: tuple[Operand, Operand] = ("A", "B")
 
 _THIN = 2
@@ -231,9 +356,17 @@ def _few(pieces: int) -> int:
 def _packing_a(problem: Problem, tile: Tile) -> Packing:
     if _few(problem.depth.pieces("A", tile.lanes)) and problem.depth.dimensions:
         return "rows"
-    if len(problem.rows.segments("A")) == 1 and problem.rows.run("A") != 0:
+    if problem.rows.dimensions and _few(pieces_of_rows(problem, tile, min(tile.rows, tile.lanes))):
         return "columns"
     return "scalar"
+
+
+def pieces_of_rows(problem: Problem, tile: Tile, width: int) -> int:
+    """In how many pieces at most so many rows of a tile, from its first on, lie in A; 0 for none."""
+    run = problem.rows.run("A")
+    if len(problem.rows.segments("A")) <= 1 or (run and run % tile.rows == 0):
+        return 0 if run == 0 else 1
+    return 1 + -(-(width - 1) // run) if run else 0
 
 
 def _packing_b(problem: Problem, lanes: int) -> Packing:
@@ -277,20 +410,42 @@ def _fits_unpacked(problem: Problem, machine: Machine) -> bool:
     return a <= machine.l2_bytes * 2 // 5 and b <= machine.l2_bytes
 
 
-def _choose_tile(rows: int | None, columns: int | None, lanes: int, registers: int) -> Tile:
+def _choose_tile(problem: Problem, lanes: int, registers: int) -> Tile:
     """The tile with the least work, what is computed beyond the edges of C included."""
+    rows, columns, depth = (g.size for g in (problem.rows, problem.columns, problem.depth))
     best: tuple[float, Tile] | None = None
     for vectors in range(1, 9):
         for height in range(1, registers):
             if height * vectors + vectors + 1 > registers - 1:
                 break
             tile = Tile(height, vectors, lanes)
-            work = _padding(rows, height) * _padding(columns, tile.columns) * _cost(tile)
+            cycles = _cost(tile)
+            if depth:
+                cycles += _storing(problem, tile) / (tile.rows * tile.vectors * depth)
+            work = _padding(rows, height) * _padding(columns, tile.columns) * cycles
             if best is None or work < best[0]:
                 best = work, tile
     if best is None:
         raise AssertionError("a machine without registers")
     return best[1]
+
+
+def _storing(problem: Problem, tile: Tile) -> float:
+    """Cycles for writing a tile: its vectors, and finding out where they go."""
+    pieces = _few(problem.columns.pieces("C", tile.lanes))
+    if not pieces:
+        return 2.0 * tile.rows * tile.columns
+    cycles = 1.0 * tile.rows * tile.vectors * pieces
+    run = problem.columns.run("C")
+    if pieces > 1 and run and max(run, tile.columns) % min(run, tile.columns):
+        cycles += 12.0 * tile.vectors + 1.0 * tile.rows * tile.vectors
+    elif run and run % tile.columns == 0:
+        cycles = 1.0 * tile.rows * tile.vectors
+    segments = problem.rows.segments("C")
+    last = segments[-1].size if segments else 1
+    if len(segments) > 1 and (last is None or last % tile.rows):
+        cycles += 16.0 * tile.rows
+    return cycles
 
 
 def _padding(size: int | None, tile: int) -> float:

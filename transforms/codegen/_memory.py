@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ._problem import Group, Operand, Segment
+from ._problem import Dimension, Group, Operand, Segment
 from ._writer import Index, Writer
 
 
@@ -57,6 +57,12 @@ class Memory:
             f"vector.maskedload {self._at(index)}, {mask}, {rest} : "
             f"{self.type}, {self.mask}, {self.vector} into {self.vector}"
         )
+
+    def prefetch(self, index: Index, *, writes: bool = False) -> None:
+        """Have a line on its way; an address that is not there does no harm."""
+        # What is read is packed before it is used: L2 is near enough.
+        kind = "write, locality<3>" if writes else "read, locality<2>"
+        self.writer.line(f"memref.prefetch {self._at(index)}, {kind}, data : {self.type}")
 
     def store_vector(self, value: str, index: Index, mask: str | None = None) -> None:
         """Write a vector, where the mask is on."""
@@ -125,9 +131,24 @@ class Strided:
             terms.append(w.mul(here, self.stride(segment)))
         return w.add(*terms)
 
+    def offsets(self, group: Group, first: Index, count: int) -> list[Index]:
+        """How far from the base consecutive indices are, the first of them a multiple of `count`."""
+        w, segments = self._writer, group.segments(self.operand)
+        last = segments[-1].size if segments else 1
+        if len(segments) > 1 and (last is None or last % count):
+            return [self.offset(group, w.add(first, number)) for number in range(count)]
+        # All are in one row of the last segment: one division does for all of them.
+        start = self.offset(group, first)
+        step = self.stride(segments[-1]) if segments else 0
+        return [w.add(start, w.mul(step, number)) for number in range(count)]
+
     def stride(self, segment: Segment) -> Index:
         """The elements from one value of a segment to the next."""
-        return self._strides.get(segment.last.name, 0)
+        return self.stride_of(segment.last)
+
+    def stride_of(self, dimension: Dimension) -> Index:
+        """The elements from one value of a dimension to the next."""
+        return self._strides.get(dimension.name, 0)
 
     def size(self, segment: Segment) -> Index:
         """The size of a segment."""
@@ -164,6 +185,44 @@ class Strided:
             # The address of lane 0, which is not itself in the piece.
             found.append((w.sub(self.offset(group, w.add(index, start)), start), lanes))
         return found
+
+    def tile_pieces(
+        self, group: Group, first: Index, width: int, count: int, limit: Index | None
+    ) -> list[list[tuple[Index, str | None]]]:
+        """The pieces of each vector of a tile that begins at a multiple of its width.
+
+        Args:
+            group: as for `pieces`.
+            first: the index of the first lane of the first vector.
+            width: of the tile, whole vectors.
+            count: as for `pieces`, of one vector.
+            limit: as for `pieces`.
+        """
+        w, lanes = self._writer, self.memory.lanes
+        run = group.run(self.operand)
+        starts = range(0, width, lanes)
+        if count == 1 or not run or max(run, width) % min(run, width):
+            return [self.pieces(group, w.add(first, at), count, limit) for at in starts]
+        # Where a tile's lines are cut is the same for all tiles, and known here.
+        begins = [(at, self.offset(group, w.add(first, at))) for at in range(0, width, run)]
+        vectors: list[list[tuple[Index, str | None]]] = []
+        for at in starts:
+            inside = None if limit is None else self.below(w.sub(limit, w.add(first, at)))
+            vectors.append([
+                (w.add(offset, at - begin), self.both(mask, inside) if mask else inside)
+                for begin, offset in begins
+                if begin < at + lanes and at < begin + run
+                for mask in (self._between(begin - at, begin + run - at),)
+            ])  # fmt: skip
+        return vectors
+
+    def _between(self, first: int, end: int) -> str | None:
+        """A mask of some lanes; None for all of them."""
+        lanes = [first <= lane < end for lane in range(self.memory.lanes)]
+        if all(lanes):
+            return None
+        text = ", ".join(str(lane).lower() for lane in lanes)
+        return self._writer.constant(f"dense<[{text}]>", self.memory.mask)
 
     def load_pieces(self, pieces: Sequence[tuple[Index, str | None]], offset: Index) -> str:
         """A vector, put together from its pieces; lanes of no piece are 0."""

@@ -42,6 +42,14 @@ def multiply(
     return results
 
 
+def fetch_tile(w: Writer, plan: Plan, c: Strided, at: tuple[Index, Index]) -> None:
+    """Have the lines on their way that a tile of C will be written to."""
+    vectors = c.tile_pieces(plan.problem.columns, at[1], plan.tile.columns, plan.pieces_c, None)
+    for offset in c.offsets(plan.problem.rows, at[0], plan.tile.rows):
+        for pieces in vectors:
+            c.memory.prefetch(w.add(c.base, offset, pieces[0][0]), writes=True)
+
+
 def store_tile(
     w: Writer,
     plan: Plan,
@@ -67,10 +75,8 @@ def store_tile(
     problem, tile, memory = plan.problem, plan.tile, c.memory
     row, column = at
     rows, columns = limits
-    vectors = [
-        c.pieces(problem.columns, w.add(column, number * tile.lanes), plan.pieces_c, columns)
-        for number in range(tile.vectors)
-    ]
+    vectors = c.tile_pieces(problem.columns, column, tile.columns, plan.pieces_c, columns)
+    offsets = c.offsets(problem.rows, row, tile.rows)
     read = vectors
     if isinstance(adds, str):
         # One code for both: where nothing is added, nothing is read, and what is added is 0.
@@ -78,7 +84,7 @@ def store_tile(
         read = [[(where, c.both(wanted, mask)) for where, mask in pieces] for pieces in vectors]
 
     def store_row(number: int) -> None:
-        offset = c.offset(problem.rows, w.add(row, number))
+        offset = offsets[number]
         for vector, pieces in enumerate(vectors):
             value = values[number * tile.vectors + vector]
             if adds:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 
 from ._argument import Argument
@@ -11,8 +11,9 @@ from ._blocking import Plan
 from ._epilogue import Epilogue, Finisher
 from ._inner_products import write_inner_products
 from ._memory import Memory, Strided
-from ._micro_kernel import Finish, multiply, scatter_tile, store_tile
+from ._micro_kernel import Finish, fetch_tile, multiply, scatter_tile, store_tile
 from ._packing import divides, pack_a, pack_b, within
+from ._panels import collect_tile, write_panel
 from ._problem import Group, Operand
 from ._writer import Index, Writer
 
@@ -113,10 +114,10 @@ class _Nest:
         count_a = w.ceil_div(w.min(self._rows, plan.row_block), plan.tile.rows)
         count_b = w.ceil_div(w.min(self._columns, plan.column_block), plan.tile.columns)
         self._packed_a = self._scratch(plan.pack_a != "none", w.mul(count_a, plan.strip_a))
+        if plan.by_strips or plan.panel is not None:
+            count_b = 1
         self._packed_b = self._scratch(plan.pack_b != "none", w.mul(count_b, plan.strip_b))
-        self._buffer = self._scratch(
-            not plan.pieces_c and not plan.is_inner, plan.tile.rows * plan.tile.columns
-        )
+        self._buffer = self._scratch(plan.scratch_c > 0, plan.scratch_c)
         a, b, c = (self._operands[role] for role in ("A", "B", "C"))
         with ExitStack() as loops:
             for dimension in plan.problem.batch:
@@ -127,6 +128,10 @@ class _Nest:
             if plan.is_inner:
                 sizes = self._rows, self._columns, self._depth
                 write_inner_products(w, plan, a, b, c, sizes)
+            elif plan.panel is not None:
+                self._write_panels(a, b, c)
+            elif plan.by_strips:
+                self._write_strips(a, b, c)
             else:
                 self._write_blocks(a, b, c)
         for scratch in (self._packed_a, self._packed_b, self._buffer):
@@ -144,48 +149,144 @@ class _Nest:
 
     def _write_blocks(self, a: Strided, b: Strided, c: Strided) -> None:
         w, plan = self._w, self._plan
-        # Where nothing is summed C is still to be written: one round, of no depth.
-        depth_end = w.max(self._depth, 1) if plan.problem.overwrites else self._depth
         with w.loop(0, self._columns, plan.column_block) as column:
             columns = w.min(plan.column_block, w.sub(self._columns, column))
             strips_b = w.ceil_div(columns, plan.tile.columns)
-            with w.loop(0, depth_end, plan.depth_block) as depth:
-                extent = w.min(plan.depth_block, w.sub(self._depth, depth))
-                if divides(plan.depth_block, self._depth):
-                    extent = plan.depth_block
-                if self._packed_b is not None:
-                    pack_b(w, plan, b, self._packed_b, column, depth, extent, strips_b,
-                           self._columns, self._depth)  # fmt: skip
+            with self._depth_blocks(plan.problem.overwrites) as (depth, extent):
+                self._pack_b(b, column, strips_b, depth, extent)
                 with w.loop(0, self._rows, plan.row_block) as row:
                     rows = w.min(plan.row_block, w.sub(self._rows, row))
                     strips_a = w.ceil_div(rows, plan.tile.rows)
-                    if self._packed_a is not None:
-                        pack_a(w, plan, a, self._packed_a, row, depth, extent, strips_a,
-                               self._rows, self._depth)  # fmt: skip
-                    with w.loop(0, strips_b) as strip_b, w.loop(0, strips_a) as strip_a:
-                        self._write_tile(
-                            (a, b, c), (row, column), (strip_a, strip_b), depth, extent
+                    self._pack_a(a, row, strips_a, depth, extent)
+                    with self._tiles(strips_a, strips_b) as strips:
+                        at = (
+                            w.add(row, w.mul(strips[0], plan.tile.rows)),
+                            w.add(column, w.mul(strips[1], plan.tile.columns)),
                         )
+                        self._write_tile((a, b, c), at, strips, depth, extent)
+
+    def _write_strips(self, a: Strided, b: Strided, c: Strided) -> None:
+        """The nest where one block has all rows: a strip of B is packed when its turn comes."""
+        w, plan = self._w, self._plan
+        strips_a = w.ceil_div(self._rows, plan.tile.rows)
+        with self._depth_blocks(plan.problem.overwrites) as (depth, extent):
+            self._pack_a(a, 0, strips_a, depth, extent)
+            with w.loop(0, self._columns, plan.tile.columns) as column:
+                self._pack_b(b, column, 1, depth, extent)
+                with w.loop(0, strips_a) as strip:
+                    row = w.mul(strip, plan.tile.rows)
+                    self._write_tile((a, b, c), (row, column), (strip, 0), depth, extent)
+
+    def _write_panels(self, a: Strided, b: Strided, c: Strided) -> None:
+        """The nest where panels of C are collected: all rows of each."""
+        w, plan, panel, collected = self._w, self._plan, self._plan.panel, self._buffer
+        if panel is None or collected is None:
+            raise AssertionError("a plan without panels")
+        strips_a = w.ceil_div(self._rows, plan.tile.rows)
+        if self._one_depth_block:
+            self._pack_a(a, 0, strips_a, 0, self._depth)
+        others = w.div(self._columns, panel.size * panel.length)
+        with w.loop(0, others) as other, w.loop(0, panel.size, panel.runs) as first:
+            runs = w.min(panel.runs, w.sub(panel.size, first))
+            column = w.mul(w.add(w.mul(other, panel.size), first), panel.length)
+            strips_b = w.ceil_div(w.mul(runs, panel.length), plan.tile.columns)
+            with self._depth_blocks(True) as (depth, extent):
+                if not self._one_depth_block:
+                    self._pack_a(a, 0, strips_a, depth, extent)
+                adds = not self._one_depth_block and w.compare("ne", depth, 0)
+                with w.loop(0, strips_b) as strip_b:
+                    at = w.mul(strip_b, plan.tile.columns)
+                    self._pack_b(b, w.add(column, at), 1, depth, extent)
+                    with w.loop(0, strips_a) as strip_a:
+                        row = w.mul(strip_a, plan.tile.rows)
+                        read_a = self._reader_of_a(a, strip_a, row, depth)
+                        read_b = self._reader_of_b(b, 0, w.add(column, at), depth)
+                        if plan.fetches_b:
+                            read_b = self._fetching(read_b, b, w.add(column, at), depth, strip_a)
+                        values = multiply(w, plan, extent, read_a, read_b)
+                        collect_tile(w, plan, collected, values, (row, at), adds)
+            write_panel(w, plan, collected, c, self._rows, column, runs)
+
+    def _fetching(self, read: Reader, b: Strided, column: Index, depth: Index, strip: Index) -> Reader:
+        """A reader that also asks for the strip of B that comes next, a part of it for each of A."""
+        w, plan = self._w, self._plan
+        tile, columns = plan.tile, plan.problem.columns
+        passes = -(-(plan.problem.rows.size or 1) // tile.rows)
+        each = -(-tile.vectors // passes)
+        first = w.mul(w.rem(strip, -(-tile.vectors // each)), each * tile.lanes)
+        starts = [
+            w.add(b.base, b.offset(columns, w.add(column, tile.columns, first, at * tile.lanes)))
+            for at in range(each)
+        ]
+
+        def read_and_fetch(k: str) -> list[str]:
+            offset = b.offset(plan.problem.depth, w.add(depth, k))
+            for start in starts:
+                b.memory.prefetch(w.add(start, offset))
+            return read(k)
+
+        return read_and_fetch
+
+    @contextmanager
+    def _depth_blocks(self, at_least_one: bool) -> Iterator[tuple[Index, Index]]:
+        """The loop over blocks of the depth: where each begins, and how deep it is."""
+        w, block = self._w, self._plan.depth_block
+        # Where nothing is summed C is still to be written: one round, of no depth.
+        with w.loop(0, w.max(self._depth, 1) if at_least_one else self._depth, block) as depth:
+            is_whole = divides(block, self._depth)
+            yield depth, block if is_whole else w.min(block, w.sub(self._depth, depth))
+
+    def _pack_a(
+        self, a: Strided, row: Index, strips: Index, depth: Index, extent: Index
+    ) -> None:
+        if self._packed_a is not None:
+            pack_a(self._w, self._plan, a, self._packed_a, row, depth, extent, strips,
+                   self._rows, self._depth)  # fmt: skip
+
+    def _pack_b(
+        self, b: Strided, column: Index, strips: Index, depth: Index, extent: Index
+    ) -> None:
+        if self._packed_b is not None:
+            pack_b(self._w, self._plan, b, self._packed_b, column, depth, extent, strips,
+                   self._columns, self._depth)  # fmt: skip
+
+    @contextmanager
+    def _tiles(self, strips_a: Index, strips_b: Index) -> Iterator[tuple[Index, Index]]:
+        """The loops over the tiles of a block."""
+        w, chunk = self._w, self._plan.chunk
+        if chunk is None:
+            with w.loop(0, strips_b) as strip_b, w.loop(0, strips_a) as strip_a:
+                yield strip_a, strip_b
+            return
+        with ExitStack() as loops:
+            starts: list[Index] = [0, 0]
+            for which in (0, 1) if chunk.columns_first else (1, 0):
+                step = (chunk.rows, chunk.columns)[which]
+                starts[which] = loops.enter_context(w.loop(0, (strips_a, strips_b)[which], step))
+            end_a = w.min(strips_a, w.add(starts[0], chunk.rows))
+            end_b = w.min(strips_b, w.add(starts[1], chunk.columns))
+            strip_b = loops.enter_context(w.loop(starts[1], end_b))
+            strip_a = loops.enter_context(w.loop(starts[0], end_a))
+            yield strip_a, strip_b
 
     def _write_tile(
         self,
         operands: tuple[Strided, Strided, Strided],
-        block: tuple[Index, Index],
+        at: tuple[Index, Index],
         strips: tuple[Index, Index],
         depth: Index,
         extent: Index,
     ) -> None:
         w, plan = self._w, self._plan
         a, b, c = operands
-        row = w.add(block[0], w.mul(strips[0], plan.tile.rows))
-        column = w.add(block[1], w.mul(strips[1], plan.tile.columns))
-        values = multiply(
-            w,
-            plan,
-            extent,
-            self._reader_of_a(a, strips[0], row, depth),
-            self._reader_of_b(b, strips[1], column, depth),
-        )
+        row, column = at
+        if plan.fetches_c:
+            fetch_tile(w, plan, c, at)
+        read_a = self._reader_of_a(a, strips[0], row, depth)
+        read_b = self._reader_of_b(b, strips[1], column, depth)
+        if plan.fetches_b:
+            read_b = self._fetching(read_b, b, column, depth, strips[0])
+        values = multiply(w, plan, extent, read_a, read_b)
         adds: str | bool = not plan.problem.overwrites
         if not adds and not self._one_depth_block:
             adds = w.compare("ne", depth, 0)

@@ -10,8 +10,12 @@ zeros: what comes of them is never stored. Nothing outside an operand is read.
 
 from __future__ import annotations
 
-from ._blocking import Plan
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ._blocking import Plan, pieces_of_rows
 from ._memory import Memory, Strided
+from ._problem import Group
 from ._transposition import transpose
 from ._writer import Index, Writer
 
@@ -52,10 +56,7 @@ def _b_by_rows(
     problem, tile = plan.problem, plan.tile
     count = problem.columns.pieces("B", tile.lanes)
     limit = None if divides(tile.columns, columns) else columns
-    vectors = [
-        b.pieces(problem.columns, w.add(column, at), count, limit)
-        for at in range(0, tile.columns, tile.lanes)
-    ]
+    vectors = b.tile_pieces(problem.columns, column, tile.columns, count, limit)
     with w.loop(0, extent) as k:
         offset = b.offset(problem.depth, w.add(depth, k))
         row = w.add(target, w.mul(k, tile.columns))
@@ -92,9 +93,10 @@ def _b_one_by_one(
             b.base,
             b.offset(problem.columns, within(w, w.add(column, at), columns, tile.columns)),
         )
-        with w.loop(0, extent) as k:
-            value = b.memory.load(w.add(start, b.offset(problem.depth, w.add(depth, k))))
-            packed.store(value, w.add(target, w.mul(k, tile.columns), at))
+        with _steps(w, b, problem.depth, depth, extent) as (k, offset):
+            packed.store(
+                b.memory.load(w.add(start, offset)), w.add(target, w.mul(k, tile.columns), at)
+            )
 
 
 def pack_a(
@@ -106,7 +108,7 @@ def pack_a(
         row = w.add(first, w.mul(strip, plan.tile.rows))
         target = w.mul(strip, plan.strip_a)
         if plan.pack_a == "rows":
-            _a_by_rows(w, plan, a, packed, row, target, depth, extent, rows, whole_depth)
+            _a_by_rows(w, plan, a, packed, row, target, depth, extent, rows)
         elif plan.pack_a == "columns":
             _a_by_columns(w, plan, a, packed, row, target, depth, extent, rows)
         else:
@@ -115,15 +117,22 @@ def pack_a(
 
 def _a_by_rows(
     w: Writer, plan: Plan, a: Strided, packed: Memory, row: Index, target: Index,
-    depth: Index, extent: Index, rows: Index, whole_depth: Index,
+    depth: Index, extent: Index, rows: Index,
 ) -> None:  # fmt: skip
     problem, tile = plan.problem, plan.tile
     with w.loop(0, tile.rows) as at:
-        offset = a.offset(problem.rows, within(w, w.add(row, at), rows, tile.rows))
-        start = w.add(target, w.mul(at, plan.stride_a))
-        with w.loop(0, extent, tile.lanes) as k:
-            pieces = _along_depth(w, plan, a, w.add(depth, k), whole_depth)
-            packed.store_vector(a.load_pieces(pieces, offset), w.add(start, k))
+        base = w.add(a.base, a.offset(problem.rows, within(w, w.add(row, at), rows, tile.rows)))
+        begin = w.add(target, w.mul(at, plan.stride_a))
+        with _runs(w, a, problem.depth, depth, extent) as (before, offset, length):
+            source, start = w.add(base, offset), w.add(begin, before)
+            whole = w.mul(w.div(length, tile.lanes), tile.lanes)
+            with w.loop(0, whole, tile.lanes) as k:
+                packed.store_vector(a.memory.load_vector(w.add(source, k)), w.add(start, k))
+            if not divides(tile.lanes, length):
+                # Lanes beyond the run are overwritten by the next run, or the next row.
+                mask = a.below(w.sub(length, whole))
+                last = a.memory.load_vector(w.add(source, whole), mask)
+                packed.store_vector(last, w.add(start, whole))
 
 
 def _a_by_columns(
@@ -131,9 +140,14 @@ def _a_by_columns(
     depth: Index, extent: Index, rows: Index,
 ) -> None:  # fmt: skip
     problem, tile = plan.problem, plan.tile
-    vectors = [
-        a.pieces(problem.rows, w.add(row, at), 1, rows) for at in range(0, tile.rows, tile.lanes)
-    ]
+    vectors = []
+    for at in range(0, tile.rows, tile.lanes):
+        width = min(tile.lanes, tile.rows - at)
+        count = pieces_of_rows(problem, tile, width)
+        # Where the rows are not evenly spaced, those of the next tile may be far away.
+        is_even = len(problem.rows.segments("A")) <= 1
+        limit = rows if is_even else w.min(rows, w.add(row, at + width))
+        vectors.append(a.pieces(problem.rows, w.add(row, at), count, limit))
     with w.loop(0, extent) as k:
         offset = a.offset(problem.depth, w.add(depth, k))
         start = w.add(target, w.mul(k, tile.rows))
@@ -149,9 +163,44 @@ def _a_one_by_one(
     problem, tile = plan.problem, plan.tile
     with w.loop(0, tile.rows) as at:
         start = w.add(a.base, a.offset(problem.rows, within(w, w.add(row, at), rows, tile.rows)))
-        with w.loop(0, extent) as k:
-            value = a.memory.load(w.add(start, a.offset(problem.depth, w.add(depth, k))))
-            packed.store(value, w.add(target, w.mul(k, tile.rows), at))
+        with _steps(w, a, problem.depth, depth, extent) as (k, offset):
+            packed.store(
+                a.memory.load(w.add(start, offset)), w.add(target, w.mul(k, tile.rows), at)
+            )
+
+
+@contextmanager
+def _steps(
+    w: Writer, operand: Strided, group: Group, first: Index, extent: Index
+) -> Iterator[tuple[Index, Index]]:
+    """A loop over some indices of a group: the number of each, and its offset."""
+    segments = group.segments(operand.operand)
+    step = operand.stride(segments[-1]) if segments else 0
+    with (
+        _runs(w, operand, group, first, extent) as (before, offset, length),
+        w.loop(0, length) as number,
+    ):
+        yield w.add(before, number), w.add(offset, w.mul(number, step))
+
+
+@contextmanager
+def _runs(
+    w: Writer, operand: Strided, group: Group, first: Index, extent: Index
+) -> Iterator[tuple[Index, Index, Index]]:
+    """A loop over evenly spaced stretches of some indices, so that divisions are done once for each.
+
+    Yields:
+        The number of the first of them, its offset, and how many there are.
+    """
+    segments = group.segments(operand.operand)
+    if len(segments) <= 1:
+        yield 0, operand.offset(group, first), extent
+        return
+    size, end = operand.size(segments[-1]), w.add(first, extent)
+    with w.loop(w.div(first, size), w.div(w.sub(w.add(end, size), 1), size)) as run:
+        start = w.max(first, w.mul(run, size))
+        length = w.sub(w.min(end, w.add(w.mul(run, size), size)), start)
+        yield w.sub(start, first), operand.offset(group, start), length
 
 
 def _along_depth(

@@ -160,6 +160,7 @@ def classify(
         rows, columns, depth, batch = map(_with_operands_swapped, (rows, columns, depth, batch))
     # Rows and depth are walked by packing alone, which follows the operand that it reads.
     vectors_of_b_run_along_depth = _nearest(depth, "B") < _nearest(columns, "B")
+    follows_b = vectors_of_b_run_along_depth or _is_more(columns, rows, times=_MUCH)
     ordered = _sorted(columns, "C")
     if _nearest(columns, "B") == 1 and _is_more(depth, rows):
         # Both C and B want their nearest dimension last. What is larger gets its way: the other is
@@ -169,13 +170,16 @@ def classify(
     return Problem(
         element,
         tuple(_sorted(batch, "C")),
-        Group(_sorted(rows, "A" if _nearest(rows, "A") == 1 else "C")),
+        Group(_sorted(rows, "A" if _nearest(rows, "A") == 1 and _is_more(depth, columns) else "C")),
         Group(ordered),
-        Group(_sorted(depth, "B" if vectors_of_b_run_along_depth else "A")),
+        Group(_sorted(depth, "B" if follows_b else "A")),
         swapped,
         overwrites,
     )
 
+
+_MUCH = 8
+"""Of two operands that want the depth in different orders, one so many times larger has its way."""
 
 _FAR = 1 << 62
 """An unknown stride is taken for a large one: the types of what is contiguous say so."""
@@ -190,10 +194,10 @@ def _nearest(dimensions: Iterable[Dimension], operand: Operand) -> int:
     return min((_distance(d, operand) for d in dimensions), default=_FAR + 1)
 
 
-def _is_more(some: Sequence[Dimension], others: Sequence[Dimension]) -> bool:
-    """Whether one group has more values than another, as far as that is known."""
+def _is_more(some: Sequence[Dimension], others: Sequence[Dimension], times: int = 1) -> bool:
+    """Whether one group has more values than another, so many times, as far as that is known."""
     left, right = _product(some), _product(others)
-    return left is not None and right is not None and left > right
+    return left is not None and right is not None and left > times * right
 
 
 def _sorted(dimensions: Iterable[Dimension], operand: Operand) -> tuple[Dimension, ...]:

@@ -56,7 +56,7 @@ NAME = "linalg-ext-keep-contractions"
 _ELEMENTS = ("f32", "f64")
 
 
-@module_pass(NAME)
+@module_pass(NAME, on="linalg.generic")
 def keep_contractions(module: ir.Operation) -> Report:
     """Name the contractions of floats that an element-wise producer would be fused into."""
     report = Report(NAME)

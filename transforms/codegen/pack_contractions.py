@@ -48,7 +48,7 @@ LEAST_PRODUCTS = 512
 """A contraction of fewer products than this is done before a nest has begun."""
 
 
-@module_pass(NAME)
+@module_pass(NAME, on=lambda name: name.startswith("linalg."))
 def pack_contractions(module: ir.Operation) -> Report:
     """Turn contractions of floats on buffers into calls of packed nests."""
     report = Report(NAME)

@@ -62,7 +62,7 @@ _VIEWS_AND_SIZES = frozenset(
 """Operations that may stand between nests: they touch no memory's contents."""
 
 
-@module_pass(NAME)
+@module_pass(NAME, on=("linalg.generic", "memref.copy"))
 def vectorize_loops(module: ir.Operation, *, vector_bits: int = 0) -> Report:
     """Lower element-wise ops and reductions on buffers to loops over vectors.
 

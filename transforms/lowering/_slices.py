@@ -13,6 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from linalg_ext.bindings import ir
+from linalg_ext.errors import TargetError
+from linalg_ext.target import Target, current
+from linalg_ext.target.model import element_bits
 
 _VIEWS = frozenset(
     {"memref.cast", "memref.collapse_shape", "memref.expand_shape", "memref.subview"}
@@ -20,14 +23,23 @@ _VIEWS = frozenset(
 _SOURCES = frozenset({"memref.alloc", "memref.get_global"})
 _IGNORED = frozenset({"memref.dealloc", "func.return"})
 
-REDUCTION_DISCOUNT = 16
-"""How many steps of a contraction take the time of one step that moves an element."""
-
 _LONG = 32
-"""Steps of a loop from which on it is cut in preference to a longer one inside it."""
+"""Steps of a loop from which on it is cut in preference to a longer one."""
 
-FUNCTION_COST = 4
-"""How many moved elements a value of exp, tanh and the like takes the time of."""
+_CYCLES = 3.0
+"""Cycles of a core in a nanosecond, about."""
+
+_FUNCTION_CYCLES = 20.0
+"""Cycles that a vector of values of exp, tanh and the like takes."""
+
+_LINE = 64
+"""Bytes of a line of a cache."""
+
+_UNEVEN = 16
+"""A slice may be longer than another by one part in so many, to begin where a cache line does."""
+
+_FAR, _NEAR = 20.0, 100.0
+"""Bytes that a core moves in a nanosecond, from memory and from its second cache."""
 
 Linear = Mapping[int, int]
 """The coefficient of each loop in an index."""
@@ -40,11 +52,13 @@ class Access:
     Attributes:
         buffer: what it belongs to, by its number.
         indices: along each axis a sum of loops; None where it is something else.
+        element_bytes: of its buffer.
     """
 
     buffer: int
     indices: tuple[Linear | None, ...]
     is_written: bool
+    element_bytes: int
 
 
 @dataclass
@@ -56,6 +70,7 @@ class Step:
         parallel: which loops are.
         fixed: loops that the body asks the position of.
         functions: how often the body calls a function such as exp.
+        operations: how many other operations it has.
     """
 
     op: Any
@@ -64,12 +79,39 @@ class Step:
     fixed: frozenset[int]
     accesses: tuple[Access, ...]
     functions: int
+    operations: int
 
     @property
-    def cost(self) -> int:
-        """What it takes, in moved elements."""
-        steps = math.prod(self.extents) * (1 + FUNCTION_COST * self.functions)
-        return steps if len(self.parallel) == len(self.extents) else steps // REDUCTION_DISCOUNT
+    def is_contraction(self) -> bool:
+        """Whether it sums products of two operands."""
+        return len(self.parallel) < len(self.extents) and len(self.accesses) > 2
+
+    def nanoseconds(self, target: Target) -> float:
+        """About what it takes one core."""
+        moved = sum(
+            access.element_bytes * _reached(access, self.extents) for access in self.accesses
+        )
+        rate = _NEAR if moved <= target.cache(2).size else _FAR
+        lanes = target.vector_bits // 8 // min(a.element_bytes for a in self.accesses)
+        cycles = _FUNCTION_CYCLES * self.functions + self.operations / target.fma_units / 2
+        return max(moved / rate, math.prod(self.extents) / lanes * cycles / _CYCLES)
+
+    def bytes_of_slice(self, loop: int, slices: int) -> int:
+        """What one of so many slices along a loop reaches."""
+        extents = list(self.extents)
+        extents[loop] = -(-extents[loop] // slices)
+        return sum(access.element_bytes * _reached(access, extents) for access in self.accesses)
+
+    def granule(self, loop: int) -> int:
+        """Steps of a loop that fill a line of a cache, where a line lies along the loop; else 1."""
+        return max(
+            (
+                max(1, _LINE // access.element_bytes)
+                for access in self.accesses
+                if access.indices and (access.indices[-1] or {}).get(loop) == 1
+            ),
+            default=1,
+        )
 
 
 @dataclass
@@ -87,15 +129,59 @@ class Work:
     loops: list[int] = field(default_factory=list)
     axes: dict[int, int] = field(default_factory=dict)
 
-    @property
-    def cost(self) -> int:
-        """What all steps take, in moved elements."""
-        return sum(step.cost for step in self.steps)
+    def nanoseconds(self, target: Target) -> float:
+        """About what all steps take one core."""
+        return sum(step.nanoseconds(target) for step in self.steps)
 
     @property
-    def most_slices(self) -> int:
-        """The shortest of the loops that are cut."""
-        return min(step.extents[loop] for step, loop in zip(self.steps, self.loops, strict=True))
+    def packs(self) -> bool:
+        """Whether a slice does over again what others did: it packs what it shares with them."""
+        return any(step.is_contraction for step in self.steps)
+
+    @property
+    def extent(self) -> int:
+        """Of the loops that are cut.
+
+        They are all along an axis of one buffer, or of buffers that one step writes side by side.
+        """
+        return self.steps[0].extents[self.loops[0]]
+
+    @property
+    def cuts(self) -> Cuts:
+        """How the loops can be cut."""
+        steps = zip(self.steps, self.loops, strict=True)
+        return Cuts(self.extent, max(step.granule(loop) for step, loop in steps))
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A loop in slices of `size` steps, but for the last one of `last`."""
+
+    slices: int
+    size: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """How a loop can be cut.
+
+    Attributes:
+        extent: its steps.
+        granule: steps of which a slice should be a multiple.
+    """
+
+    extent: int
+    granule: int
+
+    def into(self, slices: int) -> Cut:
+        """As nearly as can be into so many slices, never more."""
+        size = -(-self.extent // slices)
+        if size >= _UNEVEN * self.granule:
+            size = -(-size // self.granule) * self.granule
+        # Of 9 steps for 4 slices: 3, 3 and 3. No slice of a fourth would be shorter.
+        count = -(-self.extent // size)
+        return Cut(count, size, self.extent - size * (count - 1))
 
 
 def find_work(entry: ir.Operation) -> Work | str:
@@ -119,17 +205,22 @@ def find_work(entry: ir.Operation) -> Work | str:
         )
         if is_allocated and number not in written:
             return "a buffer is read that nothing writes"
-    largest = max(range(len(work.steps)), key=lambda at: work.steps[at].cost)
+    target = current()
+    largest = max(range(len(work.steps)), key=lambda at: work.steps[at].nanoseconds(target))
     found = [
         cut
         for loop in _candidates(work.steps[largest])
         if (cut := _assign(work, written, largest, loop)) is not None
     ]
     if found:
-        # An outer loop, for its slices are whole in memory, unless it is short.
-        return next(
-            (cut for cut in found if cut.most_slices >= _LONG),
-            max(found, key=lambda cut: cut.most_slices),
+        # What every slice reaches again is reached in vain; of equals an outer loop, for its slices
+        # are whole in memory.
+        long = [cut for cut in found if cut.extent >= _LONG]
+        step = work.steps[largest]
+        return (
+            min(long, key=lambda cut: step.bytes_of_slice(cut.loops[largest], 2))
+            if long
+            else max(found, key=lambda cut: cut.extent)
         )
     return "no loop of its largest op reaches what is written along one axis alone"
 
@@ -191,7 +282,8 @@ def _step(op: ir.Operation, roots: Sequence[tuple[Any, int]]) -> Step | str:
         root = _root(roots, operand)
         if root is None or not type_.has_static_shape or not _is_strided(type_):
             return f"{op.name} reaches a buffer of unknown shape or layout"
-        accesses.append(Access(root, indices, position >= count))
+        element_bytes = _bytes_of(type_.element_type)
+        accesses.append(Access(root, indices, position >= count, element_bytes))
         for axis, index in enumerate(indices):
             if index is not None and len(index) == 1 and 1 in index.values():
                 extents[next(iter(index))] = type_.get_dim_size(axis)
@@ -205,6 +297,24 @@ def _step(op: ir.Operation, roots: Sequence[tuple[Any, int]]) -> Step | str:
         frozenset(body.positions),
         tuple(accesses),
         body.functions,
+        body.operations,
+    )
+
+
+def _bytes_of(element: Any) -> int:
+    if isinstance(element, ir.ComplexType):
+        return 2 * _bytes_of(element.element_type)
+    try:
+        return max(1, element_bits(str(element)) // 8)
+    except TargetError:  # a vector, or a type of somebody's own: only a cost hangs on it
+        return _LINE
+
+
+def _reached(access: Access, extents: Sequence[int]) -> int:
+    """How many elements of its buffer an operand reaches, where the loops have these extents."""
+    return math.prod(
+        1 + sum(abs(factor) * (extents[loop] - 1) for loop, factor in (index or {}).items())
+        for index in access.indices
     )
 
 
@@ -301,11 +411,13 @@ class _Body:
     Attributes:
         positions: the loops whose position it asks.
         functions: how many operations of `math` it has.
+        operations: how many of `arith`.
         reaches_memory: whether it reads memory of its own accord.
     """
 
     positions: set[int] = field(default_factory=set)
     functions: int = 0
+    operations: int = 0
     reaches_memory: bool = False
 
 
@@ -316,6 +428,7 @@ def _body(op: ir.Operation) -> _Body:
         if inner.name == "linalg.index":
             body.positions.add(ir.IntegerAttr(inner.attributes["dim"]).value)
         body.functions += inner.name.startswith("math.")
+        body.operations += inner.name.startswith("arith.")
         if inner != op and any(isinstance(v.type, ir.MemRefType) for v in inner.operands):
             body.reaches_memory = True
         return ir.WalkResult.ADVANCE

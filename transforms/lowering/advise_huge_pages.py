@@ -44,7 +44,7 @@ _ADDRESS_SPACE = 1 << 62
 _FUNCTION = "madvise"
 
 
-@module_pass(NAME)
+@module_pass(NAME, on="memref.alloc")
 def advise_huge_pages(module: ir.Operation) -> Report:
     """Call madvise on every memref.alloc that is large, or may be.
 

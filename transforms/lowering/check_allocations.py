@@ -39,7 +39,7 @@ _LARGEST = 1 << 62
 """More bytes than any machine addresses, with room above for what alignment adds."""
 
 
-@module_pass(NAME)
+@module_pass(NAME, on="memref.alloc")
 def check_allocations(module: ir.Operation) -> Report:
     """Assert that each memref.alloc of the entry that takes a status gave memory."""
     report = Report(NAME)

@@ -74,7 +74,7 @@ _SCRIPTS: Mapping[str, str] = {
 """The transform script for each op."""
 
 
-@module_pass(NAME)
+@module_pass(NAME, on=_SCRIPTS)
 def decompose_structured_ops(module: ir.Operation) -> Report:
     """Decompose linalg.softmax, pack, unpack and the Winograd transforms into generics.
 

@@ -22,7 +22,7 @@ NAME = "linalg-ext-drop-deallocations"
 _DROPPED = frozenset({"memref.dealloc", "memref.prefetch", "affine.prefetch"})
 
 
-@module_pass(NAME)
+@module_pass(NAME, on=_DROPPED)
 def drop_deallocations(module: ir.Operation) -> Report:
     """Erase every memref.dealloc (deallocations are found anew) and every prefetch."""
     report = Report(NAME)

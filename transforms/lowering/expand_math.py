@@ -83,7 +83,7 @@ NAME = "linalg-ext-expand-math"
 _FORMATS = {**NARROW, F32.name: F32, F64.name: F64}
 
 
-@module_pass(NAME)
+@module_pass(NAME, on=lambda name: name in _EXPANSIONS)
 def expand_math(module: ir.Operation) -> Report:
     """Expand classifications, expm1, casts and fused multiply-adds that upstream leaves over."""
     report = Report(NAME)

@@ -35,7 +35,7 @@ NAME = "linalg-ext-expand-narrow-floats"
 _CASTS = frozenset({"arith.extf", "arith.truncf", "arith.convertf"})
 
 
-@module_pass(NAME)
+@module_pass(NAME, on=_CASTS)
 def expand_narrow_floats(module: ir.Operation) -> Report:
     """Expand casts between narrow floating-point formats and f32 or f64 to integer arithmetic."""
     report = Report(NAME)

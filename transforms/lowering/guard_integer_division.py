@@ -47,7 +47,7 @@ _OF_INDEX = {
 _NAMES = frozenset(f"arith.{name}" for name in (*_SIGNED, *_UNSIGNED)) | _OF_INDEX.keys()
 
 
-@module_pass(NAME)
+@module_pass(NAME, on=_NAMES)
 def guard_integer_division(module: ir.Operation) -> Report:
     """Give integer division by zero, and its overflow, NumPy's answers."""
     report = Report(NAME)

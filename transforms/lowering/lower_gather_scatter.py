@@ -33,7 +33,7 @@ from ._walk import operations, replace_op
 NAME = "linalg-ext-lower-gather-scatter"
 
 
-@module_pass(NAME)
+@module_pass(NAME, on=("tensor.gather", "tensor.scatter"))
 def lower_gather_scatter(module: ir.Operation) -> Report:
     """Lower tensor.gather to linalg.generic, tensor.scatter to loops."""
     report = Report(NAME)

@@ -28,7 +28,7 @@ from ._walk import operations, place
 NAME = "linalg-ext-lower-strided-copies"
 
 
-@module_pass(NAME)
+@module_pass(NAME, on="memref.copy")
 def lower_strided_copies(module: ir.Operation) -> Report:
     """Lower copies between strided memrefs to linalg.generic.
 

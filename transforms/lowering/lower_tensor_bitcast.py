@@ -17,7 +17,7 @@ from ._walk import element_type, operations, place, replace_op
 NAME = "linalg-ext-lower-tensor-bitcast"
 
 
-@module_pass(NAME)
+@module_pass(NAME, on="tensor.bitcast")
 def lower_tensor_bitcast(module: ir.Operation) -> Report:
     """Lower tensor.bitcast to arith.bitcast.
 

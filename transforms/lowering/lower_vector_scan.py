@@ -35,7 +35,7 @@ _SCRIPT = """
 """
 
 
-@module_pass(NAME)
+@module_pass(NAME, on="vector.scan")
 def lower_vector_scan(module: ir.Operation) -> Report:
     """Lower vector.scan to arithmetic on slices of its vector."""
     report = Report(NAME)

@@ -27,7 +27,7 @@ MASKED = "linalg_ext.masked"
 """Unit attribute of an operation in a vector.mask."""
 
 
-@module_pass(NAME)
+@module_pass(NAME, on="vector.mask")
 def mark_masked_operations(module: ir.Operation) -> Report:
     """Mark the operation in each vector.mask."""
     report = Report(NAME)

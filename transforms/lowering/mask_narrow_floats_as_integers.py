@@ -15,21 +15,46 @@ each element by calls of functions that nothing provides.
 
 from __future__ import annotations
 
+from typing import Any
+
 from linalg_ext.bindings import ir
-from linalg_ext.rewriting import Rewriter, rewrite
+from linalg_ext.rewriting import Report, module_pass
+
+from ._walk import replace_op, select
+
+NAME = "linalg-ext-mask-narrow-floats-as-integers"
 
 _LOAD, _STORE = "llvm.intr.masked.load", "llvm.intr.masked.store"
 
 
-@rewrite("linalg-ext-mask-narrow-floats-as-integers", on=(_LOAD, _STORE), driver="walk")
-def mask_narrow_floats_as_integers(op: ir.OpView, rewriter: Rewriter) -> bool:
+@module_pass(NAME, on=(_LOAD, _STORE))
+def mask_narrow_floats_as_integers(module: ir.Operation) -> Report:
     """Load and store f16 and bf16 under a mask as integers of 16 bits."""
-    masked = op.operation
-    is_load = masked.name == _LOAD
-    floats = masked.results[0].type if is_load else masked.operands[0].type
-    if not isinstance(floats, ir.VectorType) or str(floats.element_type) not in ("f16", "bf16"):
-        return False
+    report = Report(NAME)
+    for op in select(module, _is_narrow):
+        report.matched[op.name] += 1
+        report.changed[op.name] += 1
+        with op.location, ir.InsertionPoint(op):
+            _as_integers(op)
+    return report
+
+
+def _is_narrow(op: Any) -> bool:
+    return op.name in (_LOAD, _STORE) and _element(_floats(op)) in ("f16", "bf16")
+
+
+def _floats(op: Any) -> Any:
+    return op.results[0].type if op.name == _LOAD else op.operands[0].type
+
+
+def _element(type_: Any) -> str:
+    return str(type_.element_type) if isinstance(type_, ir.VectorType) else ""
+
+
+def _as_integers(masked: Any) -> None:
+    floats = _floats(masked)
     integers = ir.VectorType.get(floats.shape, ir.IntegerType.get_signless(16))
+    is_load = masked.name == _LOAD
     operands = list(masked.operands)
     at = 2 if is_load else 0
     if len(operands) > at:
@@ -41,10 +66,9 @@ def mask_narrow_floats_as_integers(op: ir.OpView, rewriter: Rewriter) -> bool:
         attributes=dict(masked.attributes.items()),
     )
     if is_load:
-        rewriter.replace_op(op, _bitcast(new.results[0], floats))
+        replace_op(masked, _bitcast(new.results[0], floats))
     else:
-        rewriter.erase_op(op)
-    return True
+        masked.erase()
 
 
 def _bitcast(value: ir.Value, to: ir.Type) -> ir.Value:

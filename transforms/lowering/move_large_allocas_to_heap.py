@@ -29,7 +29,7 @@ STACK_LIMIT_BYTES = 16 * 1024
 _SCOPES = frozenset({"func.func", "memref.alloca_scope"})
 
 
-@module_pass(NAME)
+@module_pass(NAME, on="memref.alloca")
 def move_large_allocas_to_heap(module: ir.Operation) -> Report:
     """Move stack allocations that are large, dynamic or in a loop to the heap."""
     report = Report(NAME)

@@ -50,7 +50,7 @@ _ORDERLESS = ("arith.", "math.", "complex.", "linalg.index", "linalg.yield", "me
 """Beginnings of the names of operations that do not care when they run."""
 
 
-@module_pass(NAME)
+@module_pass(NAME, on="linalg.generic")
 def order_loops(module: ir.Operation) -> Report:
     """Interchange the loops of linalg.generic on buffers for a contiguous innermost loop."""
     report = Report(NAME)

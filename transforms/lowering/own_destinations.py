@@ -37,7 +37,7 @@ _VIEWS = frozenset(
 )
 
 
-@module_pass(NAME)
+@module_pass(NAME, on={"tensor.empty"})
 def own_destinations(module: ir.Operation) -> Report:
     """Make shared fills and empty tensors several, and copy results that others are made from."""
     report = Report(NAME)

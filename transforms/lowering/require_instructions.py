@@ -21,7 +21,7 @@ NAME = "linalg-ext-require-instructions"
 _CALLS = {"llvm.call_intrinsic": "intrin", "llvm.call": "callee"}
 
 
-@module_pass(NAME)
+@module_pass(NAME, on=_CALLS)
 def require_instructions(module: ir.Operation, *, name: str = "") -> None:
     """Refuse a module in the LLVM dialect that needs more than a target has.
 

@@ -24,7 +24,7 @@ _CURES: Mapping[str, str] = {
 """What to do about an operation, or else about a dialect, that is left here by upstream."""
 
 
-@module_pass(NAME)
+@module_pass(NAME, on=lambda name: not _is_legal(name))
 def require_lowered(module: ir.Operation) -> None:
     """Refuse a module that holds anything but the LLVM dialect.
 

@@ -1,4 +1,4 @@
-"""Cut the work of an entry into slices, one for each thread that calls it.
+"""Cut the work of an entry into slices, any of which any thread may do.
 
 before:
     func.func @entry(%a: memref<8x4xf32>, %b: memref<8x4xf32>, %status: memref<1xi64>)
@@ -45,87 +45,56 @@ one of the slice alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf
 from linalg_ext.rewriting import Report, module_pass
 
-from ._slices import Access, Work, find_work
+from ._slices import Access, Cut, Work, find_work
 from ._status import entry_with_status
 
 NAME = "linalg-ext-share-work"
 
-_ALIGNED = 16
-"""Slices of long loops are a multiple of this: each starts in a cache line of its own."""
-
 
 @module_pass(NAME)
-def share_work(module: ir.Operation, *, threads: int = 2) -> Report:
-    """Have the entry do one slice of its work, as many as `threads` in all.
+def share_work(module: ir.Operation, *, slices: int = 2) -> Report:
+    """Have the entry do one slice of its work, of so many in all, or one or two fewer.
 
     Leaves the entry as it is where its loops cannot be cut into that many.
     """
     report = Report(NAME)
     entry = entry_with_status(module)
-    if entry is None or threads < 2:
+    if entry is None or slices < 2:
         return report
     report.matched[entry.name] += 1
     work = find_work(entry)
     if isinstance(work, str):
         report.leave(entry.name, work)
-    elif work.most_slices < threads:
-        report.leave(entry.name, f"its loops cannot be cut into {threads}")
+    elif work.extent < slices:
+        report.leave(entry.name, f"its loops cannot be cut into {slices}")
     else:
         report.changed[entry.name] += 1
-        _cut(entry, work, threads)
+        _cut(entry, work, work.cuts.into(slices))
     return report
 
 
-@dataclass(frozen=True)
-class _Cut:
-    """A loop of `extent` steps, cut: slices of `size`, the last one of `last`."""
-
-    size: int
-    last: int
-
-
-def _cut_of(extent: int, threads: int) -> _Cut:
-    size = -(-extent // threads)
-    if extent >= 32 * threads * _ALIGNED:
-        size = -(-size // _ALIGNED) * _ALIGNED
-    # Of 9 steps for 4 threads: 3, 3, 3 and none; of which 3, 2, 2, 2 is no cut of one size.
-    while size * (threads - 1) >= extent:
-        size -= 1
-    return _Cut(size, extent - size * (threads - 1))
-
-
-def _cut(entry: ir.Operation, work: Work, threads: int) -> None:
+def _cut(entry: ir.Operation, work: Work, cut: Cut) -> None:
     block = entry.regions[0].blocks[0]
     originals = list(block.operations)
-    end = originals[-1]
-    cuts = [
-        _cut_of(step.extents[loop], threads)
-        for step, loop in zip(work.steps, work.loops, strict=True)
-    ]
-    with entry.location, ir.InsertionPoint(end):
+    with entry.location, ir.InsertionPoint(originals[-1]):
         number = _number_of_slice(block.arguments[len(block.arguments) - 1])
         index = ir.IndexType.get()
-        sizes = [cut.size for cut in cuts]
-        starts = {
-            size: arith.muli(number, arith.constant(index, size)) for size in dict.fromkeys(sizes)
-        }
-        firsts = [starts[size] for size in sizes]
-        copier = _Copier(work, originals[:-1], firsts)
-        if all(cut.size == cut.last for cut in cuts):
-            copier.copy(sizes)
+        first = arith.muli(number, arith.constant(index, cut.size))
+        copier = _Copier(work, originals[:-1], first)
+        if cut.size == cut.last:
+            copier.copy(cut.size)
         else:
-            is_last = arith.cmpi(arith.CmpIPredicate.eq, number, arith.constant(index, threads - 1))
+            last = arith.constant(index, cut.slices - 1)
+            is_last = arith.cmpi(arith.CmpIPredicate.eq, number, last)
             branch = scf.IfOp(is_last, has_else=True)
-            lasts = [cut.last for cut in cuts]
-            for region, extents in zip(branch.regions, (lasts, sizes), strict=True):
+            for region, size in zip(branch.regions, (cut.last, cut.size), strict=True):
                 with ir.InsertionPoint(region.blocks[0]):
-                    copier.copy(extents)
+                    copier.copy(size)
                     scf.YieldOp([])
     copier.erase_originals()
 
@@ -140,20 +109,20 @@ def _number_of_slice(status: Any) -> Any:
 class _Copier:
     """Writes the work of one slice at the insertion point, as often as it is asked."""
 
-    def __init__(self, work: Work, operations: Sequence[Any], firsts: Sequence[Any]) -> None:
+    def __init__(self, work: Work, operations: Sequence[Any], first: Any) -> None:
         self._work = work
         self._operations = [op.operation for op in operations]
-        self._firsts = firsts
+        self._first = first
 
-    def copy(self, sizes: Sequence[int]) -> None:
-        """Write every step, with `sizes` steps of the loop that is cut."""
+    def copy(self, size: int) -> None:
+        """Write every step, with `size` steps of the loop that is cut."""
         local: dict[int, Any] = {}
-        for at, (step, loop) in enumerate(zip(self._work.steps, self._work.loops, strict=True)):
+        for step, loop in zip(self._work.steps, self._work.loops, strict=True):
             for access in step.accesses:
                 value = self._work.buffers[access.buffer]
                 if self._is_local(access.buffer) and access.buffer not in local:
                     axis = self._work.axes[access.buffer]
-                    local[access.buffer] = _allocate(value, axis, sizes[at])
+                    local[access.buffer] = _allocate(value, axis, size)
             operands = list(step.op.operands)
             accesses = iter(step.accesses)
             new = []
@@ -165,11 +134,7 @@ class _Copier:
                 if access.buffer in local:
                     new.append(local[access.buffer])
                 else:
-                    new.append(
-                        _slice(
-                            operand, access, loop, step.extents[loop], sizes[at], self._firsts[at]
-                        )
-                    )
+                    new.append(_slice(operand, access, loop, self._work.extent, size, self._first))
             clone = step.op.clone()
             for position, value in enumerate(new):
                 clone.operands[position] = value

@@ -20,10 +20,10 @@ from functools import cache, partial
 import numpy as np
 
 from linalg_ext.bindings import func, ir, linalg
-from linalg_ext.compiler.compilation import compile
+from linalg_ext.compiler.compilation import compile_in_place
 from linalg_ext.compiler.einsum.algebra import Algebra, Array
 from linalg_ext.compiler.kernel import Kernel
-from linalg_ext.context import new_context
+from linalg_ext.context import borrowed_context
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.functions import BINARY
 from linalg_ext.definition.model import OpDefinition
@@ -145,11 +145,12 @@ def _compiled(form: Form, algebra: Algebra, products: int) -> Kernel | None:
 
 def _compile(form: Form, algebra: Algebra) -> Kernel:
     name = f"einsum_{form.name}"
-    with new_context(), ir.Location.name(name):
-        module = ir.Module.create()
-        with ir.InsertionPoint(module.body):
-            _build(name, form, algebra)
-        return compile(Module.of(module), name, trusted=True, checked=False, opt_level=3)
+    with borrowed_context() as loan:
+        with loan.context, ir.Location.name(name):
+            module = ir.Module.create()
+            with ir.InsertionPoint(module.body):
+                _build(name, form, algebra)
+        return compile_in_place(Module(module), name, loan=loan, opt_level=3)
 
 
 def _build(name: str, form: Form, algebra: Algebra) -> None:

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from linalg_ext.bindings import func, ir, linalg
-from linalg_ext.compiler.compilation import compile
+from linalg_ext.compiler.compilation import compile_in_place
 from linalg_ext.compiler.einsum.algebra import Algebra, Array
 from linalg_ext.compiler.kernel import Kernel
-from linalg_ext.context import new_context
+from linalg_ext.context import borrowed_context
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.module import Module
 from linalg_ext.notations.einsum import definition_of
@@ -119,25 +119,26 @@ def _compile(
     sizes: dict[str, int] = {}
     for array, labels in (a, b):
         sizes.update(zip(labels, array.shape, strict=True))
-    with new_context(), ir.Location.name("einsum"):
-        module = ir.Module.create()
-        element = ir.Type.parse(by_dtype(algebra.dtype).mlir)
-        types: Sequence[ir.Type] = [
-            *(_memref(array, element) for array, _ in (a, b)),
-            ir.MemRefType.get([sizes[label] for label in output], element),
-        ]
-        definition = definition_of(
-            (a[1], b[1]), output, kind=algebra.kind, name="einsum", types=["U", "U"]
-        )
-        with ir.InsertionPoint(module.body):
-            function = func.FuncOp("einsum", (list(types), []))
+    definition = definition_of(
+        (a[1], b[1]), output, kind=algebra.kind, name="einsum", types=["U", "U"]
+    )
+    with borrowed_context() as loan:
+        with loan.context, ir.Location.name("einsum"):
+            module = ir.Module.create()
+            element = ir.Type.parse(by_dtype(algebra.dtype).mlir)
+            types: Sequence[ir.Type] = [
+                *(_memref(array, element) for array, _ in (a, b)),
+                ir.MemRefType.get([sizes[label] for label in output], element),
+            ]
+            with ir.InsertionPoint(module.body):
+                function = func.FuncOp("einsum", (list(types), []))
             with ir.InsertionPoint(function.add_entry_block()):
                 *operands, result = function.arguments
                 linalg.fill(number_constant(algebra.zero.item(), element), outs=[result])
                 attributes = resolve_attributes(definition, {})
                 build_generic(bind(definition, operands, [result], attributes))
                 func.ReturnOp([])
-        return compile(Module.of(module), "einsum", trusted=True, checked=False)
+        return compile_in_place(Module(module), "einsum", loan=loan)
 
 
 def _memref(array: Array, element: ir.Type) -> ir.Type:

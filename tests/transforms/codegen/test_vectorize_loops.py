@@ -344,7 +344,7 @@ def test_slices_too_are_stored_past_the_caches(
         shared_work,
         "lower_to_llvm",
         lambda module, **options: lower_to_llvm(
-            module, on_stage=lambda _, text: texts.append(text), **options
+            module, on_stage=lambda _, now: texts.append(str(now)), **options
         ),
     )
     x = np.random.default_rng(0).normal(size=(1024, columns)).astype(np.float32)

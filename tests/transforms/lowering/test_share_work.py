@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from examples import check_example, examples
 from linalg_ext.compiler import shared_work as sharing
 from linalg_ext.module import Module
 from linalg_ext.transforms.lowering import share_work as file
+from linalg_ext.transforms.lowering._slices import Cut, Cuts
 
 Array = np.ndarray[Any, Any]
 ops: Any = lx.ops
@@ -59,6 +61,7 @@ CASES: dict[str, tuple[Any, tuple[Array, ...]]] = {
 @pytest.fixture(autouse=True)
 def _every_work_is_worth_sharing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sharing, "WORTH_SHARING", 0)
+    monkeypatch.setattr(sharing, "LEAST_SLICE", 0)
 
 
 def test_the_example() -> None:
@@ -156,7 +159,7 @@ def test_what_cannot_be_cut_is_left_with_its_reason(name: str) -> None:
     body, reason = LEFT[name]
     module = _entry(body)
     before = str(module)
-    report = lx.transforms.share_work(module, threads=2)
+    report = lx.transforms.share_work(module, slices=2)
     assert not report
     assert reason in repr(report)
     assert str(module) == before
@@ -164,25 +167,40 @@ def test_what_cannot_be_cut_is_left_with_its_reason(name: str) -> None:
 
 def test_a_loop_whose_position_is_asked_is_not_cut() -> None:
     module = _entry(LEFT["positions of both loops"][0].replace("linalg.index 1", "linalg.index 0"))
-    assert lx.transforms.share_work(module, threads=2)
+    assert lx.transforms.share_work(module, slices=2)
     assert "memref<8x4xf32" in str(module)
 
 
 def test_too_few_steps_are_left() -> None:
     module = _entry(LEFT["a view of what is written"][0].split("8>>", 1)[1])
-    report = lx.transforms.share_work(module, threads=9)
+    report = lx.transforms.share_work(module, slices=9)
     assert not report
     assert "cut into 9" in repr(report)
 
 
-@pytest.mark.parametrize("extent", range(2, 60))
-def test_slices_are_of_nearly_one_size(extent: int) -> None:
-    for threads in range(2, min(extent, 9) + 1):
-        cut = file._cut_of(extent, threads)
-        assert cut.size * (threads - 1) + cut.last == extent
-        assert cut.size >= 1
-        assert cut.last >= 1
-        assert max(cut.size, cut.last) < extent / threads + threads
+@pytest.mark.parametrize("granule", [1, 4])
+@pytest.mark.parametrize("extent", [*range(2, 60), 127, 128, 129, 1000])
+def test_slices_are_of_nearly_one_size(extent: int, granule: int) -> None:
+    for slices in range(2, min(extent, 70) + 1):
+        cut = Cuts(extent, granule).into(slices)
+        assert cut.size * (cut.slices - 1) + cut.last == extent
+        assert 1 <= cut.last <= cut.size
+        assert cut.slices <= slices
+        assert cut.size < (extent / slices + 1) * (1 + 1 / 16)
+
+
+def test_long_slices_begin_where_a_cache_line_does() -> None:
+    assert Cuts(1000, 16).into(2) == Cut(slices=2, size=512, last=488)
+    assert Cuts(1000, 16).into(7) == Cut(slices=7, size=143, last=142)
+
+
+@pytest.mark.parametrize(("m", "n", "halves"), [(16, 512, "16x256"), (512, 16, "256x16")])
+def test_what_every_slice_would_reach_again_is_cut(m: int, n: int, halves: str) -> None:
+    kernel = lx.jit(lambda x, y: x @ y).lower(array(m, 256), array(256, n)).compile()
+    module = Module.parse(kernel.as_text("buffers"), trusted=True)
+    assert lx.transforms.share_work(module, slices=2)
+    written = re.findall(r"outs\(%\S+ : memref<(\d+x\d+)xf32", str(module))
+    assert set(written) == {halves}
 
 
 def _entry(body: str) -> Module:

@@ -78,7 +78,7 @@ _OF_ROWS = {"math.cos", "math.sin"}
 """Those that look at a vector as a row of elements."""
 
 
-@module_pass(NAME)
+@module_pass(NAME, on=EXPANSIONS["f32"])
 def expand_vector_math(module: ir.Operation) -> Report:
     """Expand exp, log, tanh, erf, sin, cos, powf and their kin on vectors."""
     report = Report(NAME)

@@ -1,0 +1,303 @@
+// The threads that share the work of calls: all that happens between a call and its end.
+//
+// A crew is a block of memory:
+//   0    i64   the newest job with a place for a helper, or 0
+//   8    i64   how many helpers sleep
+//   16   i64   how many callers sleep
+//   24   i32   the processor that the last caller runs on, or -1
+//   64         the mutex for all of these
+//   128        the condition that helpers sleep on
+//   192        the condition that callers sleep on
+//
+// A job is a block on its caller's stack:
+//   0    ptr   what is called for each slice
+//   8    i64   the address of the first slice's record
+//   16   i64   how many bytes a record has
+//   24   i64   how many slices there are
+//   32   i64   how many of them were taken
+//   40   i64   how many helpers may still come
+//   48   i64   how many helpers are at it
+//   56   i64   the next job with a place for a helper, or 0
+//
+// A record is the slice's number, which the code overwrites with its status, and then what the code
+// takes the address of.
+//
+// Helpers and callers wait awake for as long as going to sleep and being woken would take, for
+// calls come in rows; then they sleep. A helper that wakes up on its caller's processor, as systems
+// have it that look for an idle one only now and then, goes elsewhere. A job is taken up and left under the mutex, so that its
+// caller, who waits until nobody is at it, may forget it.
+
+// Three more functions are the machine's (see crew.py): @pause, @processor and @leave.
+
+llvm.func @pthread_mutex_lock(!llvm.ptr) -> i32
+llvm.func @pthread_mutex_unlock(!llvm.ptr) -> i32
+llvm.func @pthread_cond_wait(!llvm.ptr, !llvm.ptr) -> i32
+llvm.func @pthread_cond_signal(!llvm.ptr) -> i32
+llvm.func @pthread_cond_broadcast(!llvm.ptr) -> i32
+
+func.func private @at(%block: !llvm.ptr, %offset: i64) -> !llvm.ptr {
+  %place = llvm.getelementptr %block[%offset] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+  return %place : !llvm.ptr
+}
+
+func.func private @lock(%crew: !llvm.ptr) {
+  %64 = arith.constant 64 : i64
+  %mutex = func.call @at(%crew, %64) : (!llvm.ptr, i64) -> !llvm.ptr
+  llvm.call @pthread_mutex_lock(%mutex) : (!llvm.ptr) -> i32
+  return
+}
+
+func.func private @unlock(%crew: !llvm.ptr) {
+  %64 = arith.constant 64 : i64
+  %mutex = func.call @at(%crew, %64) : (!llvm.ptr, i64) -> !llvm.ptr
+  llvm.call @pthread_mutex_unlock(%mutex) : (!llvm.ptr) -> i32
+  return
+}
+
+// Wait, awake, while the word is (`zero` true) or is not (`zero` false) 0; not for long.
+func.func private @spin(%word: !llvm.ptr, %zero: i1, %rounds: i64) {
+  %0 = arith.constant 0 : i64
+  %1 = arith.constant 1 : i64
+  %last = scf.while (%round = %0) : (i64) -> i64 {
+    %value = llvm.load %word atomic monotonic {alignment = 8 : i64} : !llvm.ptr -> i64
+    %is_zero = arith.cmpi eq, %value, %0 : i64
+    %waits = arith.cmpi eq, %is_zero, %zero : i1
+    %more = arith.cmpi slt, %round, %rounds : i64
+    %goes_on = arith.andi %waits, %more : i1
+    scf.condition(%goes_on) %round : i64
+  } do {
+  ^bb0(%round: i64):
+    func.call @pause() : () -> ()
+    %next = arith.addi %round, %1 : i64
+    scf.yield %next : i64
+  }
+  return
+}
+
+// Do slices of a job until there are none.
+func.func private @work(%job: !llvm.ptr) {
+  %0 = arith.constant 0 : i64
+  %1 = arith.constant 1 : i64
+  %8 = arith.constant 8 : i64
+  %16 = arith.constant 16 : i64
+  %24 = arith.constant 24 : i64
+  %32 = arith.constant 32 : i64
+  %function = llvm.load %job : !llvm.ptr -> !llvm.ptr
+  %at_records = func.call @at(%job, %8) : (!llvm.ptr, i64) -> !llvm.ptr
+  %records = llvm.load %at_records : !llvm.ptr -> !llvm.ptr
+  %at_bytes = func.call @at(%job, %16) : (!llvm.ptr, i64) -> !llvm.ptr
+  %bytes = llvm.load %at_bytes : !llvm.ptr -> i64
+  %at_count = func.call @at(%job, %24) : (!llvm.ptr, i64) -> !llvm.ptr
+  %count = llvm.load %at_count : !llvm.ptr -> i64
+  %taken = func.call @at(%job, %32) : (!llvm.ptr, i64) -> !llvm.ptr
+  %end = scf.while () : () -> i64 {
+    %slice = llvm.atomicrmw add %taken, %1 acq_rel : !llvm.ptr, i64
+    %more = arith.cmpi slt, %slice, %count : i64
+    scf.condition(%more) %slice : i64
+  } do {
+  ^bb0(%slice: i64):
+    %offset = arith.muli %slice, %bytes : i64
+    %record = func.call @at(%records, %offset) : (!llvm.ptr, i64) -> !llvm.ptr
+    llvm.store %slice, %record : i64, !llvm.ptr
+    %table = func.call @at(%record, %8) : (!llvm.ptr, i64) -> !llvm.ptr
+    llvm.call %function(%table) : !llvm.ptr, (!llvm.ptr) -> ()
+    scf.yield
+  }
+  return
+}
+
+// A helper: takes part in one job after the other, for ever.
+func.func @help(%crew: !llvm.ptr, %rounds: i64) attributes {llvm.emit_c_interface} {
+  %0 = arith.constant 0 : i64
+  %1 = arith.constant 1 : i64
+  %8 = arith.constant 8 : i64
+  %16 = arith.constant 16 : i64
+  %24 = arith.constant 24 : i64
+  %40 = arith.constant 40 : i64
+  %48 = arith.constant 48 : i64
+  %56 = arith.constant 56 : i64
+  %64 = arith.constant 64 : i64
+  %128 = arith.constant 128 : i64
+  %192 = arith.constant 192 : i64
+  %true = arith.constant true
+  %sleepers = func.call @at(%crew, %8) : (!llvm.ptr, i64) -> !llvm.ptr
+  %callers = func.call @at(%crew, %16) : (!llvm.ptr, i64) -> !llvm.ptr
+  %at_processor = func.call @at(%crew, %24) : (!llvm.ptr, i64) -> !llvm.ptr
+  %mutex = func.call @at(%crew, %64) : (!llvm.ptr, i64) -> !llvm.ptr
+  %awaits_job = func.call @at(%crew, %128) : (!llvm.ptr, i64) -> !llvm.ptr
+  %awaits_end = func.call @at(%crew, %192) : (!llvm.ptr, i64) -> !llvm.ptr
+  scf.while : () -> () {
+    func.call @spin(%crew, %true, %rounds) : (!llvm.ptr, i1, i64) -> ()
+    func.call @lock(%crew) : (!llvm.ptr) -> ()
+    scf.while : () -> () {
+      %newest = llvm.load %crew atomic monotonic {alignment = 8 : i64} : !llvm.ptr -> i64
+      %waits = arith.cmpi eq, %newest, %0 : i64
+      scf.condition(%waits)
+    } do {
+      %before = llvm.load %sleepers : !llvm.ptr -> i64
+      %more = arith.addi %before, %1 : i64
+      llvm.store %more, %sleepers : i64, !llvm.ptr
+      llvm.call @pthread_cond_wait(%awaits_job, %mutex) : (!llvm.ptr, !llvm.ptr) -> i32
+      %after = llvm.load %sleepers : !llvm.ptr -> i64
+      %fewer = arith.subi %after, %1 : i64
+      llvm.store %fewer, %sleepers : i64, !llvm.ptr
+      %processor = llvm.load %at_processor atomic monotonic {alignment = 8 : i64} : !llvm.ptr -> i32
+      func.call @unlock(%crew) : (!llvm.ptr) -> ()
+      func.call @leave(%processor) : (i32) -> ()
+      func.call @lock(%crew) : (!llvm.ptr) -> ()
+      scf.yield
+    }
+    %newest = llvm.load %crew atomic monotonic {alignment = 8 : i64} : !llvm.ptr -> i64
+    %job = llvm.inttoptr %newest : i64 to !llvm.ptr
+    %at_places = func.call @at(%job, %40) : (!llvm.ptr, i64) -> !llvm.ptr
+    %places = llvm.load %at_places : !llvm.ptr -> i64
+    %left = arith.subi %places, %1 : i64
+    llvm.store %left, %at_places : i64, !llvm.ptr
+    %is_full = arith.cmpi eq, %left, %0 : i64
+    scf.if %is_full {
+      %at_next = func.call @at(%job, %56) : (!llvm.ptr, i64) -> !llvm.ptr
+      %next = llvm.load %at_next : !llvm.ptr -> i64
+      llvm.store %next, %crew atomic monotonic {alignment = 8 : i64} : i64, !llvm.ptr
+    }
+    %at_it = func.call @at(%job, %48) : (!llvm.ptr, i64) -> !llvm.ptr
+    %others = llvm.atomicrmw add %at_it, %1 seq_cst : !llvm.ptr, i64
+    func.call @unlock(%crew) : (!llvm.ptr) -> ()
+    func.call @work(%job) : (!llvm.ptr) -> ()
+    // From here on the job may be gone.
+    %were = llvm.atomicrmw sub %at_it, %1 seq_cst : !llvm.ptr, i64
+    %asleep = llvm.load %callers atomic seq_cst {alignment = 8 : i64} : !llvm.ptr -> i64
+    %wakes = arith.cmpi ne, %asleep, %0 : i64
+    scf.if %wakes {
+      func.call @lock(%crew) : (!llvm.ptr) -> ()
+      llvm.call @pthread_cond_broadcast(%awaits_end) : (!llvm.ptr) -> i32
+      func.call @unlock(%crew) : (!llvm.ptr) -> ()
+    }
+    scf.condition(%true)
+  } do {
+    scf.yield
+  }
+  return
+}
+
+// Have a function called for each slice, by the caller and so many helpers. All is done afterwards;
+// the status is that of the first slice that has one.
+func.func @run(%crew: !llvm.ptr, %function: i64, %records: i64, %bytes: i64, %count: i64,
+               %helpers: i64, %rounds: i64) -> i64 attributes {llvm.emit_c_interface} {
+  %0 = arith.constant 0 : i64
+  %1 = arith.constant 1 : i64
+  %8 = arith.constant 8 : i64
+  %16 = arith.constant 16 : i64
+  %24 = arith.constant 24 : i64
+  %32 = arith.constant 32 : i64
+  %40 = arith.constant 40 : i64
+  %48 = arith.constant 48 : i64
+  %56 = arith.constant 56 : i64
+  %64 = arith.constant 64 : i64
+  %128 = arith.constant 128 : i64
+  %192 = arith.constant 192 : i64
+  %false = arith.constant false
+  %sleepers = func.call @at(%crew, %8) : (!llvm.ptr, i64) -> !llvm.ptr
+  %callers = func.call @at(%crew, %16) : (!llvm.ptr, i64) -> !llvm.ptr
+  %mutex = func.call @at(%crew, %64) : (!llvm.ptr, i64) -> !llvm.ptr
+  %awaits_job = func.call @at(%crew, %128) : (!llvm.ptr, i64) -> !llvm.ptr
+  %awaits_end = func.call @at(%crew, %192) : (!llvm.ptr, i64) -> !llvm.ptr
+
+  %job = llvm.alloca %8 x i64 {alignment = 64 : i64} : (i64) -> !llvm.ptr
+  %at_records = func.call @at(%job, %8) : (!llvm.ptr, i64) -> !llvm.ptr
+  %at_bytes = func.call @at(%job, %16) : (!llvm.ptr, i64) -> !llvm.ptr
+  %at_count = func.call @at(%job, %24) : (!llvm.ptr, i64) -> !llvm.ptr
+  %at_taken = func.call @at(%job, %32) : (!llvm.ptr, i64) -> !llvm.ptr
+  %at_places = func.call @at(%job, %40) : (!llvm.ptr, i64) -> !llvm.ptr
+  %at_it = func.call @at(%job, %48) : (!llvm.ptr, i64) -> !llvm.ptr
+  %at_next = func.call @at(%job, %56) : (!llvm.ptr, i64) -> !llvm.ptr
+  llvm.store %function, %job : i64, !llvm.ptr
+  llvm.store %records, %at_records : i64, !llvm.ptr
+  llvm.store %bytes, %at_bytes : i64, !llvm.ptr
+  llvm.store %count, %at_count : i64, !llvm.ptr
+  llvm.store %0, %at_taken : i64, !llvm.ptr
+  llvm.store %helpers, %at_places : i64, !llvm.ptr
+  llvm.store %0, %at_it : i64, !llvm.ptr
+  %at_processor = func.call @at(%crew, %24) : (!llvm.ptr, i64) -> !llvm.ptr
+  %processor = func.call @processor() : () -> i32
+  llvm.store %processor, %at_processor atomic monotonic {alignment = 8 : i64} : i32, !llvm.ptr
+  %number = llvm.ptrtoint %job : !llvm.ptr to i64
+
+  %is_shared = arith.cmpi sgt, %helpers, %0 : i64
+  scf.if %is_shared {
+    func.call @lock(%crew) : (!llvm.ptr) -> ()
+    %older = llvm.load %crew atomic monotonic {alignment = 8 : i64} : !llvm.ptr -> i64
+    llvm.store %older, %at_next : i64, !llvm.ptr
+    llvm.store %number, %crew atomic monotonic {alignment = 8 : i64} : i64, !llvm.ptr
+    %asleep = llvm.load %sleepers : !llvm.ptr -> i64
+    func.call @unlock(%crew) : (!llvm.ptr) -> ()
+    %woken = arith.minsi %asleep, %helpers : i64
+    scf.for %_ = %0 to %woken step %1 : i64 {
+      llvm.call @pthread_cond_signal(%awaits_job) : (!llvm.ptr) -> i32
+    }
+  }
+
+  func.call @work(%job) : (!llvm.ptr) -> ()
+
+  scf.if %is_shared {
+    func.call @lock(%crew) : (!llvm.ptr) -> ()
+    // Whatever points to the job points past it from now on.
+    %places = llvm.load %at_places : !llvm.ptr -> i64
+    %is_listed = arith.cmpi sgt, %places, %0 : i64
+    scf.if %is_listed {
+      %link = scf.while (%here = %crew) : (!llvm.ptr) -> !llvm.ptr {
+        %target = llvm.load %here atomic monotonic {alignment = 8 : i64} : !llvm.ptr -> i64
+        %is_other = arith.cmpi ne, %target, %number : i64
+        scf.condition(%is_other) %here : !llvm.ptr
+      } do {
+      ^bb0(%here: !llvm.ptr):
+        %target = llvm.load %here atomic monotonic {alignment = 8 : i64} : !llvm.ptr -> i64
+        %other = llvm.inttoptr %target : i64 to !llvm.ptr
+        %there = func.call @at(%other, %56) : (!llvm.ptr, i64) -> !llvm.ptr
+        scf.yield %there : !llvm.ptr
+      }
+      %next = llvm.load %at_next : !llvm.ptr -> i64
+      llvm.store %next, %link atomic monotonic {alignment = 8 : i64} : i64, !llvm.ptr
+    }
+    func.call @unlock(%crew) : (!llvm.ptr) -> ()
+    func.call @spin(%at_it, %false, %rounds) : (!llvm.ptr, i1, i64) -> ()
+    %busy = llvm.load %at_it atomic seq_cst {alignment = 8 : i64} : !llvm.ptr -> i64
+    %sleeps = arith.cmpi ne, %busy, %0 : i64
+    scf.if %sleeps {
+      func.call @lock(%crew) : (!llvm.ptr) -> ()
+      %before = llvm.atomicrmw add %callers, %1 seq_cst : !llvm.ptr, i64
+      scf.while : () -> () {
+        %others = llvm.load %at_it atomic seq_cst {alignment = 8 : i64} : !llvm.ptr -> i64
+        %waits = arith.cmpi ne, %others, %0 : i64
+        scf.condition(%waits)
+      } do {
+        llvm.call @pthread_cond_wait(%awaits_end, %mutex) : (!llvm.ptr, !llvm.ptr) -> i32
+        scf.yield
+      }
+      %after = llvm.atomicrmw sub %callers, %1 seq_cst : !llvm.ptr, i64
+      func.call @unlock(%crew) : (!llvm.ptr) -> ()
+    }
+  }
+
+  %first, %status = scf.while (%slice = %0, %found = %0) : (i64, i64) -> (i64, i64) {
+    %more = arith.cmpi slt, %slice, %count : i64
+    %is_good = arith.cmpi eq, %found, %0 : i64
+    %goes_on = arith.andi %more, %is_good : i1
+    scf.condition(%goes_on) %slice, %found : i64, i64
+  } do {
+  ^bb0(%slice: i64, %found: i64):
+    %offset = arith.muli %slice, %bytes : i64
+    %place = arith.addi %records, %offset : i64
+    %record = llvm.inttoptr %place : i64 to !llvm.ptr
+    %status = llvm.load %record : !llvm.ptr -> i64
+    %next = arith.addi %slice, %1 : i64
+    scf.yield %next, %status : i64, i64
+  }
+  return %status : i64
+}
+
+// Wait so many rounds for a word to be other than 0: how long a round takes can be seen from this.
+func.func @wait(%word: !llvm.ptr, %rounds: i64) attributes {llvm.emit_c_interface} {
+  %true = arith.constant true
+  func.call @spin(%word, %true, %rounds) : (!llvm.ptr, i1, i64) -> ()
+  return
+}

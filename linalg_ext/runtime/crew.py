@@ -1,0 +1,257 @@
+"""The threads that share calls, in native code: from a call until all its slices are done.
+
+The code is in `crew.mlir`, compiled when it is first needed. Nothing of it holds the GIL: a helper
+that takes up a slice waits for no other thread of Python's.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from linalg_ext.bindings import ir, passmanager
+from linalg_ext.context import new_context
+from linalg_ext.runtime.engine import Engine, PackedFunction
+from linalg_ext.target import host
+
+AWAKE = 50e-6
+"""Seconds that a thread waits awake, before it sleeps: about what sleeping and waking take."""
+
+_PAUSES = {
+    "x86_64": 'llvm.call_intrinsic "llvm.x86.sse2.pause"() : () -> ()',
+    "aarch64": """
+        %yield = llvm.mlir.constant(1 : i32) : i32
+        llvm.call_intrinsic "llvm.aarch64.hint"(%yield) : (i32) -> ()
+    """,
+}
+"""What tells a processor that a loop waits, by its architecture."""
+
+_LINUX = """
+llvm.func @sched_getcpu() -> i32
+llvm.func @sched_getaffinity(i32, i64, !llvm.ptr) -> i32
+llvm.func @sched_setaffinity(i32, i64, !llvm.ptr) -> i32
+
+func.func private @processor() -> i32 {
+  %here = llvm.call @sched_getcpu() : () -> i32
+  return %here : i32
+}
+
+// Forbid this thread a processor, and allow it again: it is elsewhere by then, if it may be.
+func.func private @leave(%processor: i32) {
+  %0 = arith.constant 0 : i32
+  %1 = arith.constant 1 : i64
+  %3 = arith.constant 3 : i32
+  %7 = arith.constant 7 : i32
+  %128 = arith.constant 128 : i64
+  %most = arith.constant 1024 : i32
+  %allowed = llvm.alloca %128 x i8 {alignment = 8 : i64} : (i64) -> !llvm.ptr
+  %here = llvm.call @sched_getcpu() : () -> i32
+  %is_here = arith.cmpi eq, %here, %processor : i32
+  %is_known = arith.cmpi ult, %processor, %most : i32
+  %is_to_leave = arith.andi %is_here, %is_known : i1
+  scf.if %is_to_leave {
+    %got = llvm.call @sched_getaffinity(%0, %128, %allowed) : (i32, i64, !llvm.ptr) -> i32
+    %is_told = arith.cmpi sgt, %got, %0 : i32
+    scf.if %is_told {
+      %byte = arith.shrui %processor, %3 : i32
+      %byte_wide = arith.extui %byte : i32 to i64
+      %bit = arith.andi %processor, %7 : i32
+      %bit_narrow = arith.trunci %bit : i32 to i8
+      %one = arith.constant 1 : i8
+      %mask = arith.shli %one, %bit_narrow : i8
+      %place = llvm.getelementptr %allowed[%byte_wide] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      %with = llvm.load %place : !llvm.ptr -> i8
+      %without = arith.xori %with, %mask : i8
+      llvm.store %without, %place : i8, !llvm.ptr
+      %length = arith.extui %got : i32 to i64
+      %left = llvm.call @sched_setaffinity(%0, %length, %allowed) : (i32, i64, !llvm.ptr) -> i32
+      llvm.store %with, %place : i8, !llvm.ptr
+      %back = llvm.call @sched_setaffinity(%0, %length, %allowed) : (i32, i64, !llvm.ptr) -> i32
+    }
+  }
+  return
+}
+"""
+
+_ELSEWHERE = """
+func.func private @processor() -> i32 {
+  %unknown = arith.constant -1 : i32
+  return %unknown : i32
+}
+
+func.func private @leave(%processor: i32) {
+  return
+}
+"""
+
+_PASSES = (
+    "convert-scf-to-cf",
+    "convert-arith-to-llvm",
+    "convert-func-to-llvm",
+    "convert-cf-to-llvm",
+    "reconcile-unrealized-casts",
+)
+
+_ROUND = 64
+_MUTEX, _AWAITS_JOB, _AWAITS_END, _CREW_BYTES = 64, 128, 192, 256
+
+
+class Block:
+    """Words of memory for as long as this object lives, at a multiple of a cache line.
+
+    Attributes:
+        words: the memory.
+        address: of its first byte.
+    """
+
+    def __init__(self, words: int) -> None:
+        """Take memory, all zeros."""
+        self._memory = ctypes.create_string_buffer(8 * words + _ROUND)
+        start = ctypes.addressof(self._memory)
+        self.address = -(-start // _ROUND) * _ROUND
+        self.words = (ctypes.c_int64 * words).from_buffer(self._memory, self.address - start)
+
+
+class NativeCall:
+    """A call of a native function: its arguments, 64 bits each, and its result.
+
+    Attributes:
+        arguments: to be changed at will.
+    """
+
+    def __init__(self, function: PackedFunction, arguments: Sequence[int]) -> None:
+        """Prepare a call of a packed function."""
+        count = len(arguments)
+        self._function = function
+        self._block = Block(2 * (count + 1))
+        self.arguments = words = self._block.words
+        words[:count] = list(arguments)
+        for at in range(count + 1):
+            words[count + 1 + at] = self._block.address + 8 * at
+        self._table = self._block.address + 8 * (count + 1)
+        self._count = count
+
+    def __call__(self) -> int:
+        """Call; the GIL is free meanwhile."""
+        self._function(self._table)
+        return self.arguments[self._count]
+
+
+class _Code:
+    """The compiled functions of `crew.mlir`.
+
+    Attributes:
+        run, help: packed functions.
+        rounds: of a loop that waits for as long as is sensible.
+    """
+
+    def __init__(self) -> None:
+        engine = _compiled()
+        # Threads are in it for ever, at the interpreter's end too.
+        _keep_for_ever(engine)
+        self.run = engine.function("run")
+        self.help = engine.function("help")
+        rounds, word = 2000, Block(1)
+        wait = NativeCall(engine.function("wait"), [word.address, rounds])
+        start = time.perf_counter()
+        wait()
+        self.rounds = max(1, int(AWAKE / max(time.perf_counter() - start, 1e-7) * rounds))
+
+
+def _compiled() -> Engine:
+    text = (Path(__file__).parent / "crew.mlir").read_text(encoding="utf-8")
+    system = _LINUX if sys.platform == "linux" else _ELSEWHERE
+    pause = f"func.func private @pause() {{\n{_PAUSES.get(host().architecture, '')}\nreturn\n}}"
+    with new_context() as context:
+        module = ir.Module.parse("\n".join((text, system, pause)), context)
+        pipeline = f"builtin.module({','.join(_PASSES)})"
+        passmanager.PassManager.parse(pipeline, context).run(module.operation)
+        return Engine(module, opt_level=2)
+
+
+_code = functools.cache(_Code)
+
+
+def _keep_for_ever(thing: object) -> None:
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+
+
+class Slices:
+    """A call of a function on each of several slices, again and again.
+
+    A slice has a record: a word with its number, which the function overwrites with its status, and
+    then what the function takes the address of.
+    """
+
+    def __init__(self, function: int, records: int, record_bytes: int, count: int) -> None:
+        """
+        Args:
+            function: the address of a packed function.
+            records: the address of the first slice's record.
+            record_bytes: from one record to the next.
+            count: how many slices there are.
+        """
+        self.count = count
+        self._call = NativeCall(_code().run, [0, function, records, record_bytes, count, 0, 0])
+
+    def run(self, crew: int, helpers: int, rounds: int) -> int:
+        """Have each slice done once, in any order; the status of the first that has one, or 0."""
+        arguments = self._call.arguments
+        arguments[0], arguments[5], arguments[6] = crew, helpers, rounds
+        return self._call()
+
+
+class Crew:
+    """Threads that take part in calls: started when first needed, asleep where nothing is to do."""
+
+    def __init__(self, processors: int) -> None:
+        """A crew without threads yet.
+
+        Args:
+            processors: how many the process may run on. With more threads than that nobody waits
+                awake: another might need the processor.
+        """
+        self._processors = processors
+        self._starting = threading.Lock()
+        self._count = 0
+        self._memory = Block(_CREW_BYTES // 8)
+        _keep_for_ever(self._memory)
+        system = ctypes.CDLL(None)
+        for place, initialize in (
+            (_MUTEX, system.pthread_mutex_init),
+            (_AWAITS_JOB, system.pthread_cond_init),
+            (_AWAITS_END, system.pthread_cond_init),
+        ):
+            initialize(ctypes.c_void_p(self._memory.address + place), None)
+
+    def run(self, slices: Slices, threads: int) -> int:
+        """Have the slices done by at most so many threads, the caller's among them.
+
+        Where no thread can be started the caller does it all. An interruption is raised when all
+        is done.
+        """
+        helpers = min(threads, slices.count) - 1
+        if self._count < helpers:
+            self._start(helpers)
+        rounds = _code().rounds if self._count < self._processors else 0
+        return slices.run(self._memory.address, min(helpers, self._count), rounds)
+
+    def _start(self, count: int) -> None:
+        with self._starting:
+            while self._count < count:
+                rounds = _code().rounds if count < self._processors else 0
+                thread = threading.Thread(
+                    target=NativeCall(_code().help, [self._memory.address, rounds]),
+                    name=f"linalg_ext-{self._count + 1}",
+                    daemon=True,
+                )
+                try:
+                    thread.start()
+                except RuntimeError:  # none to be had, or the interpreter is at its end
+                    return
+                self._count += 1
