@@ -190,8 +190,10 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: 
 def _pad_by_constants(value: Traced, widths: Sequence[Any], numbers: Any) -> Traced:
     if isinstance(numbers, Traced):
         refuse("numpy.pad with a traced value to pad by", "use np.where or np.concatenate")
+    if not value.ndim:
+        return value
     given = np.broadcast_to(np.asarray(numbers, value.dtype), (value.ndim, 2))
-    if (given == given.reshape(-1)[:1]).all() or not value.ndim:
+    if (given == given.reshape(-1)[:1]).all():
         shape = tuple(
             size + low + high for size, (low, high) in zip(value.shape, widths, strict=True)
         )
