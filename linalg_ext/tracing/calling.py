@@ -78,11 +78,6 @@ class Parameters:
                     expected=f"of {', '.join(known)}" if known else None,
                 )
 
-    @property
-    def is_open(self) -> bool:
-        """Whether a kernel may serve several shapes."""
-        return self._dynamic or self._specs is not None
-
     def has_traced(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> bool:
         """Whether a traced value is among the arguments."""
         leaves, _ = flatten([list(arguments), dict(named)])

@@ -149,7 +149,7 @@ def _kinds_of(function: Callable[..., Any], operands: Any) -> tuple[list[_Kind],
     false = _truth("cond", as_traced(np.False_))
     trial = scf.IfOp(false, [])
     try:
-        with ir.InsertionPoint(trial.then_block):
+        with ir.InsertionPoint(trial.then_block), current_trace().region():
             leaves, structure = flatten(function(*operands))
             kinds = [(value.shape, value.dtype) for value in map(as_traced, leaves)]
     finally:

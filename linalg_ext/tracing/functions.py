@@ -65,6 +65,12 @@ def _nan_to_num(
     return xp.where(value == -np.inf, value.dtype.type(low), value)
 
 
+def _linspace(
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, *, dtype: Any = None
+) -> Any:
+    return creation.linspace(start, stop, num, endpoint=endpoint, dtype=dtype)
+
+
 def _allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
     return xp.all(creation.isclose(a, b, rtol, atol, equal_nan))
 
@@ -99,6 +105,7 @@ _SIMPLE: Mapping[str, Callable[..., Any]] = {
     **_of(reductions, "mean var std argmax argmin count_nonzero ptp"),
     **_of(scans, "cumsum cumprod cumulative_sum cumulative_prod diff"),
     **_of(gathering, "take take_along_axis"),
+    "linspace": _linspace,
     "select": joining.select_,
     "trace": contractions.trace_of,
     "cross": linear_algebra.cross,

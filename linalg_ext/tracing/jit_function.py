@@ -19,6 +19,9 @@ from linalg_ext.tracing.trace import running
 
 Key = tuple[Target | None, Any]
 
+_MOST_KNOWN = 4096
+"""Sets of shapes whose kernels are found at once; where sizes are open there may be any number."""
+
 
 class JitFunction:
     """A function that is traced, fused and compiled at the first call with each set of shapes.
@@ -40,6 +43,7 @@ class JitFunction:
         signature: Sequence[Any] | None = None,
     ) -> None:
         functools.update_wrapper(self, function)
+        self.__name__ = getattr(function, "__name__", type(function).__name__)
         self._function = function
         self._parameters = Parameters(function, static_argnames, dynamic, signature)
         self._known: dict[Any, Any] = {}
@@ -67,11 +71,18 @@ class JitFunction:
             return self._function(*arguments, **named)
         call = self._parameters.call(arguments, named)
         found = self._compiled_for(call)
-        if found.is_plain and not named and not self._parameters.is_open:
+        result = found.on_arrays(call.arrays, out)
+        if found.is_plain and not named and all(type(x) is np.ndarray for x in arguments):
+            # Whether sizes agree depends on the shapes alone: these do.
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
             kinds = tuple((array.shape, array.dtype) for array in call.arrays)
-            if all(type(array) is np.ndarray for array in arguments):
-                self._known[override(), kinds] = found.kernel
-        return found.on_arrays(call.arrays, out)
+            self._known[override(), kinds] = found.kernel
+        return result
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """As a method: called with the instance, which a dataclass of arrays can be."""
+        return self if instance is None else functools.partial(self, instance)
 
     def lower(self, *arguments: Any, **named: Any) -> Lowered:
         """Trace the function for arguments of these dtypes and shapes; nothing is run.

@@ -64,8 +64,8 @@ class Compiled:
 
     Attributes:
         kernel: takes the arrays of the arguments in order.
-        is_plain: whether a call of the kernel is a call of the function: no containers, no open
-            sizes.
+        is_plain: whether a call of the kernel is a call of the function, once sizes are checked:
+            there are no containers.
     """
 
     def __init__(
@@ -81,12 +81,7 @@ class Compiled:
         is_tuple = results.kind is tuple and results.leaves > 1
         flat = results is LEAF or results == LEAF or (is_tuple and set(results.children) == {LEAF})
         self._is_flat = flat
-        self.is_plain = (
-            flat
-            and not self._is_open
-            and not call.static
-            and set(call.structure.children) <= {LEAF}
-        )
+        self.is_plain = flat and not call.static and set(call.structure.children) <= {LEAF}
 
     def __call__(self, *arguments: Any, out: Any = None) -> Any:
         """Run it, on the arguments that are no static ones.

@@ -22,7 +22,8 @@ class Unrecorded:
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         refuse(
             "a traced value has no numbers: it cannot become a NumPy array",
-            "use the value as it is: np.asarray(x) is x; np.stack([...]) for np.array([...])",
+            "use the value as it is: np.stack([...]) for np.array([...]), x.astype(float) for "
+            "np.float64(x)",
         )
 
     def __float__(self) -> NoReturn:

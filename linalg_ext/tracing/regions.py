@@ -7,6 +7,7 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir, scf
 from linalg_ext.structured.constants import integer_constant
+from linalg_ext.tracing.traced import current_trace
 
 Values = list[Any]
 
@@ -19,7 +20,7 @@ def counted(
     bounds = integer_constant(index, 0), count, integer_constant(index, 1)
     loop = scf.ForOp(*bounds, list(initial))
     at, *carried = loop.body.arguments
-    with ir.InsertionPoint(loop.body):
+    with ir.InsertionPoint(loop.body), current_trace().region():
         scf.YieldOp(body(at, list(carried)))
     return list(loop.results)
 
@@ -33,10 +34,10 @@ def while_holds(
     types = [value.type for value in initial]
     loop = scf.WhileOp(types, list(initial))
     before, after = (region.blocks.append(*types) for region in loop.operation.regions)
-    with ir.InsertionPoint(before):
+    with ir.InsertionPoint(before), current_trace().region():
         values = list(before.arguments)
         scf.ConditionOp(condition(values), values)
-    with ir.InsertionPoint(after):
+    with ir.InsertionPoint(after), current_trace().region():
         scf.YieldOp(body(list(after.arguments)))
     return list(loop.results)
 
@@ -50,7 +51,7 @@ def branch(
     """`scf.if` of two branches that give values of these types."""
     choice = scf.IfOp(condition, list(types), has_else=True)
     for region, make in zip(choice.operation.regions, (then, otherwise), strict=True):
-        with ir.InsertionPoint(region.blocks[0]):
+        with ir.InsertionPoint(region.blocks[0]), current_trace().region():
             scf.YieldOp(make())
     return list(choice.results)
 

@@ -173,7 +173,7 @@ class Dim(Size):
 
     >>> n = lx.Dim("n")
     >>> 2 * n + 1
-    1 + 2*n
+    2*n + 1
     """
 
     __slots__ = ()
@@ -282,5 +282,6 @@ def _exact(terms: Terms, divisor: Terms) -> Terms | None:
 
 
 def _show(atoms: tuple[Atom, ...], factor: int) -> str:
-    parts = [str(factor)] if factor != 1 or not atoms else []
-    return "*".join(parts + [str(atom) for atom in atoms])
+    parts = [str(factor)] if abs(factor) != 1 or not atoms else []
+    sign = "-" if factor == -1 and atoms else ""
+    return sign + "*".join(parts + [str(atom) for atom in atoms])

@@ -43,12 +43,15 @@ class Trace:
         demands: what the sizes of a call must satisfy.
         known: for dimensions that turned out to be others, these.
         places: for each open dimension, an argument of the function that has it, and the axis.
+        regions: the loops and branches that are being recorded, by number, outermost first.
     """
 
     def __init__(self) -> None:
         self.demands: list[Demand] = []
         self.known: dict[str, AnySize] = {}
         self.places: dict[str, tuple[ir.Value, int]] = {}
+        self.regions: list[int] = [0]
+        self._count = 0
         self._elements: dict[DType, ir.Type] = {}
         self._iterators: dict[str, ir.Attribute] = {}
 
@@ -64,6 +67,16 @@ class Trace:
         if kind not in self._iterators:
             self._iterators[kind] = ir.Attribute.parse(f"#linalg.iterator_type<{kind}>")
         return self._iterators[kind]
+
+    @contextmanager
+    def region(self) -> Iterator[None]:
+        """Record the body of a loop or of a branch: what is made in it is of use in it alone."""
+        self._count += 1
+        self.regions.append(self._count)
+        try:
+            yield
+        finally:
+            self.regions.pop()
 
     def resolved(self, size: AnySize) -> AnySize:
         """A size in the dimensions that are left."""

@@ -64,6 +64,7 @@ class Traced(ArrayMethods):
             shape = tuple(kind.get_dim_size(axis) for axis in range(kind.rank))
         self._tensor = tensor
         self._trace = running()
+        self._region = self._trace.regions[-1] if self._trace is not None else 0
         self._shape = shape
         self.dtype = dtype
         self.axes = tuple(range(len(shape))) if axes is None else tuple(axes)
@@ -121,6 +122,11 @@ class Traced(ArrayMethods):
                 "a view of another array cannot be written in place while a function is traced",
                 "write x = x + 1 for x += 1, or use x.at[...].set(...) of the array itself",
             )
+        if self._region != other._region:
+            refuse(
+                "an array of outside is written in place in the body of a loop or of a branch",
+                "carry it along as a part of the state, and write x = x + 1 for x += 1",
+            )
         self._tensor, self._shape, self.axes = other._tensor, other._shape, other.axes
         self.dtype = other.dtype
         self.weak = None
@@ -166,6 +172,11 @@ def _check(value: Traced) -> None:
         refuse(
             f"{value!r} belongs to another trace, which is over or runs around this one",
             "return it from the function that made it, or pass it in as an argument",
+        )
+    if value._region not in value._trace.regions:
+        refuse(
+            f"{value!r} was made in the body of a loop or of a branch, which is over",
+            "return it from the body",
         )
     if value._base is not None and value._base._changes != value._seen:
         refuse(

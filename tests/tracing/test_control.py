@@ -85,3 +85,34 @@ def test_the_examples() -> None:
     failed, ran = doctest.testmod(control, extraglobs={"lx": lx, "np": np})
     assert ran
     assert not failed
+
+
+def test_a_value_of_a_body_stays_in_it() -> None:
+    leaked: list[Any] = []
+
+    def leak(i: Any, s: Any) -> Any:
+        leaked.append(s * 2)
+        return s
+
+    def use(x: Any) -> Any:
+        lx.loop(3, leak, x)
+        return x + leaked[0]
+
+    with pytest.raises(TraceError, match="loop or of a branch, which is over"):
+        lx.jit(use)(random(3))
+
+
+def test_an_array_of_outside_is_not_written_in_a_body() -> None:
+    def write(x: Any) -> Any:
+        total = x * 0
+
+        def body(i: Any, s: Any) -> Any:
+            nonlocal total
+            total += s
+            return s
+
+        lx.loop(3, body, x)
+        return total
+
+    with pytest.raises(TraceError, match="outside is written in place"):
+        lx.jit(write)(random(3))

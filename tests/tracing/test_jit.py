@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
@@ -145,6 +147,39 @@ def test_one_kernel_for_each_set_of_shapes() -> None:
         function(random(*shape))
     assert traces == [(2,), (3,)]
     assert repr(function) == "<jit function, 2 kernel(s)>"
+
+
+def test_many_threads_compile_once() -> None:
+    traces = []
+
+    @lx.jit
+    def function(a: Any) -> Any:
+        traces.append(a.shape)
+        return a * 2 + 1
+
+    x = random(7)
+    with ThreadPoolExecutor(16) as pool:
+        results = list(pool.map(function, [x] * 64))
+    assert len(traces) == 1
+    for result in results:
+        np.testing.assert_array_equal(result, x * 2 + 1)
+
+
+def test_a_method_gets_its_instance() -> None:
+    @dataclass
+    class Scale:
+        by: Any
+
+        @lx.jit
+        def __call__(self, x: Any) -> Any:
+            return x * self.by
+
+        @lx.jit
+        def twice(self, x: Any) -> Any:
+            return self(self(x))
+
+    x = random(4)
+    np.testing.assert_allclose(Scale(x).twice(x), x**3, rtol=1e-6)
 
 
 def test_the_ir_points_at_the_function() -> None:

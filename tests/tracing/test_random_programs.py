@@ -67,13 +67,13 @@ UNARY: dict[str, Callable[[Any, int], Any]] = {
 @st.composite
 def programs(draw: st.DrawFn) -> tuple[list[Any], list[Step]]:
     """Arrays, and steps: each a function of some values so far, by their places."""
-    arrays = []
+    arrays: list[Any] = []
     for _ in range(2):
         shape = draw(st.sampled_from([(3,), (2, 3), (1, 3), (2, 1), (), (3, 3), (2, 2, 3)]))
         dtype = draw(st.sampled_from(DTYPES))
         seed = draw(st.integers(0, 9))
         arrays.append(np.random.default_rng(seed).integers(0, 4, shape).astype(dtype))
-    steps = []
+    steps: list[Step] = []
     for number in range(draw(st.integers(1, 5))):
         name = draw(st.sampled_from([*BINARY, *UNARY]))
         places = st.integers(0, number + 1)
