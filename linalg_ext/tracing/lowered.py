@@ -83,8 +83,8 @@ class Compiled:
         self._is_flat = flat
         self.is_plain = flat and not call.static and set(call.structure.children) <= {LEAF}
 
-    def __call__(self, *arguments: Any, out: Any = None) -> Any:
-        """Run it, on the arguments that are no static ones.
+    def __call__(self, *arguments: Any, out: Any = None, threads: int | None = None) -> Any:
+        """Run it, on the arguments that are no static ones; `threads` as of `Kernel`.
 
         Raises:
             ArgumentError: of the kind that tells how an argument differs from what was traced.
@@ -96,18 +96,18 @@ class Compiled:
                 where=caller_location(),
                 expected=f"{len(self._kinds)}: {', '.join(self._names)}",
             )
-        return self.on_arrays(leaves, out)
+        return self.on_arrays(leaves, out, threads)
 
-    def on_arrays(self, arrays: Sequence[Any], out: Any = None) -> Any:
+    def on_arrays(self, arrays: Sequence[Any], out: Any = None, threads: int | None = None) -> Any:
         """Run it on the arrays of the arguments, in order."""
         if self._is_open:
             self._check_sizes(arrays)
         if self._is_flat:
-            return self.kernel(*arrays, out=out)
+            return self.kernel(*arrays, out=out, threads=threads)
         if out is not None:
             outs = matched(out, self._results, "out")
             out = outs[0] if len(outs) == 1 else tuple(outs)
-        found = self.kernel(*arrays, out=out)
+        found = self.kernel(*arrays, out=out, threads=threads)
         leaves = [found] if self._results.leaves == 1 else list(found)
         return unflatten(self._results, leaves)
 
