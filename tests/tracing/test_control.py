@@ -116,3 +116,22 @@ def test_an_array_of_outside_is_not_written_in_a_body() -> None:
 
     with pytest.raises(TraceError, match="outside is written in place"):
         lx.jit(write)(random(3))
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        lambda y: (lx.loop(3, lambda i, s: s + 1, y), y),
+        lambda y: (y, lx.loop(3, lambda i, s: s + 1, y), y + 1),
+        lambda y: (y, lx.loop(lambda s: s[0] < 9, lambda s: s + 1, y)),
+        lambda y: (lx.cond(y[0] > 9, lambda s: s + 1, lambda s: s, y), y, y[::-1]),
+        lambda y: lx.loop(3, lambda i, s: (s[1], s[0]), (y, y * 2)),
+        lambda y: (np.cumsum(y), y, np.cumsum(y)[::-1]),
+    ],
+)
+def test_what_a_loop_starts_from_may_be_a_result(after: Any) -> None:
+    x = random(5)
+    before = x.copy()
+    check(lambda x: after(x * 2), x)
+    check(lambda x: after(x), x)
+    np.testing.assert_array_equal(x, before)
