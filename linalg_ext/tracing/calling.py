@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -17,6 +18,8 @@ from linalg_ext.tracing.specs import Argument, ShapeDtype
 from linalg_ext.tracing.traced import Traced
 
 _WEAK = (int, float, complex)
+_PLAIN = frozenset(np.dtype(char) for char in "?bBhHiIlLfdFD")
+"""Dtypes of arrays that are taken as they are: there is nothing to ask of them."""
 
 
 @dataclass(frozen=True)
@@ -103,17 +106,20 @@ class Parameters:
         for name, value in static.items():
             self._check_static(name, value)
         leaves, structure = flatten(given)
-        names = tuple(paths(structure, ""))
-        shown = [self._shown(name, list(given)) for name in names]
         arrays, kinds = [], []
-        for leaf, name in zip(leaves, shown, strict=True):
-            array, kind = self._read(leaf, name, specs)
+        for place, leaf in enumerate(leaves):
+            if type(leaf) is np.ndarray and leaf.dtype in _PLAIN:
+                array, kind = leaf, Argument(leaf.shape, leaf.dtype)
+            else:
+                path = paths(structure, "")[place]
+                array, kind = self._read(leaf, self._shown(path, list(given)), specs)
             arrays.append(array)
             kinds.append(kind)
+        names = _names(structure)
         if self._specs is not None:
             kinds = self._checked(arrays, kinds, names)
         elif self._dynamic:
-            kinds = [_opened(kind, _plain(name)) for kind, name in zip(kinds, names, strict=True)]
+            kinds = [_opened(kind, name) for kind, name in zip(kinds, names, strict=True)]
 
         def rebuilt(values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
             found: tuple[tuple[Any, ...], dict[str, Any]] = bind(
@@ -124,7 +130,7 @@ class Parameters:
         return Call(
             arrays,
             tuple(kinds),
-            tuple(_plain(name) for name in names),
+            names,
             structure,
             tuple(sorted(static.items())),
             rebuilt,
@@ -211,7 +217,7 @@ class Parameters:
                 fits = fits and (isinstance(own, Size) or own == mine)
             if not fits:
                 raise ShapeError(
-                    f"{self._name}: {_plain(name)} is {kind.dtype} of shape {kind.shape}",
+                    f"{self._name}: {name} is {kind.dtype} of shape {kind.shape}",
                     where=caller_location(),
                     expected=f"{spec}, by the signature that jit was given",
                 )
@@ -259,6 +265,11 @@ def _opened(kind: Argument, name: str) -> Argument:
         for axis, size in enumerate(kind.shape)
     ]
     return Argument(tuple(shape), kind.dtype, kind.weak)
+
+
+@lru_cache(maxsize=256)
+def _names(structure: Structure) -> tuple[str, ...]:
+    return tuple(_plain(path) for path in paths(structure, ""))
 
 
 def _plain(path: str) -> str:
