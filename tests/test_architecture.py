@@ -34,6 +34,7 @@ TIERS: tuple[frozenset[str], ...] = tuple(
         "transforms",
         "tuning",
         "compiler",
+        "tracing",
         "frameworks explain",
         "cli",
     )

@@ -82,6 +82,8 @@ _LINALG = (
     "linalg-ext-gather-attention",
 )
 _BUFFERS = (
+    # The elimination is wrong where two results share a state.
+    "linalg-ext-own-destinations",
     "eliminate-empty-tensors",
     "one-shot-bufferize{bufferize-function-boundaries=true"
     " function-boundary-type-conversion=identity-layout-map allow-return-allocs-from-loops=true}",

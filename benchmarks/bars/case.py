@@ -11,8 +11,8 @@ import numpy as np
 
 import linalg_ext as lx
 from benchmarks.peers import Array, Function
-from linalg_ext.compiler.trace import JitFunction
 from linalg_ext.opdsl import StructuredOp
+from linalg_ext.tracing.jit_function import JitFunction
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.compiler.einsum import tuned
+from linalg_ext import dispatch
 from linalg_ext.compiler.einsum.algebra import Algebra, Array
 from linalg_ext.compiler.einsum.dtypes import as_dtype, check_casting, resolve
 from linalg_ext.compiler.einsum.evaluation import evaluate
 from linalg_ext.compiler.einsum.known import remember, repeat
 from linalg_ext.compiler.einsum.layout import arranged, as_it_shall_lie, check_order
 from linalg_ext.compiler.einsum.narrow import narrow_kernel
-from linalg_ext.compiler.einsum.record import Request, on_traced, on_values
+from linalg_ext.compiler.einsum.record import Request, on_values
 from linalg_ext.compiler.overlap import overlaps_itself, share_memory
 from linalg_ext.errors import (
     ArgumentError,
@@ -138,13 +138,15 @@ def einsum(
                 cure="give threads= to the compiled function",
             )
         asked = _request(subscripts, ring, dtype, compute_type, casting, optimize)
-        return on_traced(asked, arrays) if called_on == "traced" else on_values(asked, arrays, outs)
+        if called_on == "traced":
+            return dispatch.handler("einsum on traced")(asked, arrays)
+        return on_values(asked, arrays, outs)
     in_force = nullcontext() if threads is None else using(threads)
     tuning = Tuning.of(tune)
     if tuning is not None:
         asked = _request(subscripts, ring, dtype, compute_type, casting, optimize)
         with in_force:
-            return tuned.on_arrays(asked, arrays, out, tuning)
+            return dispatch.handler("tuned einsum")(asked, arrays, out, tuning)
     with in_force, np.errstate(all="ignore"):  # kernels do not warn of overflows; np.einsum neither
         return _on_arrays(
             subscripts,

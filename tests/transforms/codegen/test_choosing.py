@@ -58,7 +58,7 @@ def _planned(kernel: lx.Kernel) -> PlannedContraction:
 
 def _compiled(name: str, chosen: Choices | None = None) -> lx.Kernel:
     with choosing(chosen or Choices()):
-        return lx.jit(PRODUCTS[name][0]).lower(*_arrays(name)).compile()
+        return lx.jit(PRODUCTS[name][0]).lower(*_arrays(name)).compile().kernel
 
 
 @pytest.mark.parametrize("name", PRODUCTS)

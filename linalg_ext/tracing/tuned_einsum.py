@@ -7,9 +7,10 @@ from functools import lru_cache
 from typing import Any
 
 from linalg_ext.compiler.einsum.algebra import Array
-from linalg_ext.compiler.einsum.record import Request, on_traced
-from linalg_ext.compiler.trace import JitFunction
+from linalg_ext.compiler.einsum.record import Request
 from linalg_ext.errors import ArgumentError
+from linalg_ext.tracing.contractions import einsum_on_traced
+from linalg_ext.tracing.jit_function import JitFunction
 from linalg_ext.tuning import Tuning
 
 
@@ -32,11 +33,11 @@ def on_arrays(asked: Request, arrays: Sequence[Array], out: Any, tuning: Tuning)
 
 @lru_cache(maxsize=1024)
 def _function(asked: Request, tuning: Tuning) -> JitFunction:
-    return JitFunction(_recorded(asked), tuning)
+    return JitFunction(_recorded(asked), tuning=tuning)
 
 
 def _recorded(asked: Request) -> Callable[..., Any]:
     def einsum(*operands: Any) -> Any:
-        return on_traced(asked, list(operands))
+        return einsum_on_traced(asked, list(operands))
 
     return einsum
