@@ -2,10 +2,12 @@
 #
 #   make PYTHON=python3.12 test      another interpreter
 #   make test PYTEST_ARGS='-k yaml'  a part of the suite
+#   make bench BENCH_ARGS=--quick    fewer cases, fewer rounds
 
 PYTHON ?= $(firstword $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python; done))
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -36,8 +38,8 @@ lint: $(DEV) ## check style and formatting
 types: $(STUBS) ## check types, strictly
 	$(BIN)/mypy
 
-bench: $(DEV) ## measure the library beside its peers
-	$(BIN)/python -m benchmarks
+bench: $(DEV) ## measure the library beside its peers, where they are installed
+	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
 yaml: $(CORE) ## write the YAML of the op library anew, beside its files
 	@for file in linalg_ext/opdsl_defs/[a-z]*.py; do \

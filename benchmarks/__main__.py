@@ -1,64 +1,88 @@
-"""Run the benchmarks: each case and its peer in turn, in one process, medians of the ratios.
+"""Run the benchmarks: everything, or a part of them.
 
-    python -m benchmarks            # all cases
-    python -m benchmarks matmul     # those whose name contains a word
-    python -m benchmarks limits     # what the machine can do at the most
+    python -m benchmarks                    # limits, bars, library, instructions: all of it
+    python -m benchmarks --quick            # the same in a few minutes: fewer cases, fewer rounds
+    python -m benchmarks bars matmul        # one part; cases whose name contains a word
+    python -m benchmarks limits
 
-A time is what a user pays for one call on arrays that exist: checks, allocation of the result and
-all. Compilation is a case of its own. Ratios above 1 mean that we are quicker.
+    limits          what the machine can do at the most
+    bars            this project beside NumPy, PyTorch, JAX, IREE and numba, on one thread and all
+    library         ops of the library beside NumPy; work that has a budget, compilation among it
+    contractions    products and tensor contractions beside NumPy, on one thread
+    scaling         what all cores gain over one thread
+    instructions    what the hot loops of some kernels are made of, and how many are executed
+
+Results of the bars go to `bench-out/`: JSON, Markdown, and a plot where matplotlib is installed.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
+import subprocess
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
-from benchmarks import limits
-from benchmarks.cases import BUDGETS, CASES
-from benchmarks.timing import best_of, compare
+PARTS = ("limits", "bars", "library", "contractions", "scaling", "instructions")
+ALL = ("limits", "bars", "library", "scaling", "instructions")
+"""What runs where no part is named; the contractions are among the bars."""
+
+OUTPUT = Path("bench-out")
 
 
-def main(words: list[str]) -> int:
-    """Run the cases that were asked for and print a table."""
-    if words == ["limits"]:
+def main(arguments: Sequence[str]) -> int:
+    """Run what was asked for; the worst of the parts' exit codes."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("part", nargs="?", help=f"one of {', '.join(PARTS)}, or a word of a case")
+    parser.add_argument("words", nargs="*", help="words of the names of the cases")
+    parser.add_argument("--quick", action="store_true", help="fewer cases, fewer rounds")
+    parser.add_argument("--output", type=Path, default=OUTPUT, help="the folder for results")
+    given = parser.parse_args(arguments)
+    parts: Sequence[str] = ALL if given.part is None else (given.part,)
+    words = list(given.words)
+    if given.part is not None and given.part not in PARTS:
+        parts, words = ("bars", "library"), [given.part, *words]
+    Console().print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores")
+    return max([_run(part, words, given.quick, given.output) for part in parts])
+
+
+def _run(part: str, words: list[str], quick: bool, output: Path) -> int:
+    if part == "limits":
+        from benchmarks import limits
+
         Console().print(limits.table())
         return 0
-    cases = [case for case in CASES if _asked_for(case.name, words)]
-    budgets = [budget for budget in BUDGETS if _asked_for(budget.name, words)]
-    console = Console()
-    if not cases and not budgets:
-        console.print(f"no case contains {' or '.join(words)}")
-        return 2
-    table = Table("case", "peer", "ours", "peer's", "peer / ours", box=None)
-    for case in cases:
-        ours, theirs = case.make()
-        result = compare(ours, theirs)
-        table.add_row(
-            case.name,
-            case.peer,
-            f"{1e6 * result.ours:.1f} us",
-            f"{1e6 * result.theirs:.1f} us",
-            f"{result.ratio:.2f}",
-        )
-    console.print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores")
-    if cases:
-        console.print(table)
-    over = Table("work", "time", "budget", box=None)
-    for budget in budgets:
-        seconds = best_of(budget.work)
-        over.add_row(budget.name, f"{1e3 * seconds:.2f} ms", f"{1e3 * budget.seconds:.0f} ms")
-    if budgets:
-        console.print(over)
-    return 0
+    if part == "scaling":
+        from benchmarks import scaling
+
+        Console().print(scaling.table(words))
+        return 0
+    if part == "library":
+        from benchmarks import library
+
+        return library.run(words, quick=quick)
+    if part == "instructions":
+        from benchmarks import instructions
+
+        return instructions.run(words)
+    # In processes of their own: how many threads a peer uses is settled when it is loaded.
+    if part == "contractions":
+        return subprocess.run([sys.executable, "-m", "benchmarks.contractions", *words]).returncode
+    output.mkdir(parents=True, exist_ok=True)
+    named = [f"--{kind}={output / 'bars'}.{ending}" for kind, ending in _FILES.items()]
+    command = [sys.executable, "-m", "benchmarks.bars", *words, *named]
+    return subprocess.run([*command, "--limits", *(["--quick"] if quick else [])]).returncode
 
 
-def _asked_for(name: str, words: list[str]) -> bool:
-    return not words or any(word in name for word in words)
-
+_FILES = {"json": "json", "markdown": "md", "plot": "png"}
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import linalg_ext as lx
+from benchmarks import compiling
 from benchmarks.rewrites import OPS, REWRITES, SECONDS, rewriting
 from benchmarks.timing import Work
 from linalg_ext.notations.yaml import beyond_yaml
@@ -32,6 +33,17 @@ class Budget:
     name: str
     seconds: float
     work: Work
+
+
+def _compiling(name: str) -> Work:
+    made: list[Work] = []
+
+    def work() -> object:
+        if not made:
+            made.append(compiling.WORKS[name]())
+        return made[0]()
+
+    return work
 
 
 _LARGE = 1 << 24
@@ -197,6 +209,7 @@ BUDGETS = (
     Budget("declare an op", 1e-3, _declare),
     Budget("write the YAML of all ops", 1.0, lambda: lx.to_yaml(*_library())),
     Budget("read the YAML of all ops", 1.0, lambda: lx.from_yaml(_library_yaml())),
+    *(Budget(name, compiling.SECONDS, _compiling(name)) for name in compiling.WORKS),
     *(Budget(f"{name}, {OPS} ops", SECONDS, rewriting(name)) for name in REWRITES),
 )
 

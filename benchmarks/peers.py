@@ -2,13 +2,15 @@
 
 A peer that is not installed is left out; `missing()` names it. Each gets its own arrays, made once,
 and is run the way its users run it: NumPy as written, PyTorch in inference mode (`torch.compile`
-needs a C++ compiler that few have at hand), JAX under `jit`, waited for.
+needs a C++ compiler that few have at hand), JAX under `jit`, waited for, numba's `njit` with its
+parallel loops, IREE with the code for this CPU that it makes of the same linalg as we do.
 """
 
 from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,18 +20,28 @@ from benchmarks.timing import Work
 Array = np.ndarray[Any, np.dtype[Any]]
 Function = Callable[..., Any]
 
-PEERS = ("torch", "jax")
+PEERS = ("torch", "jax", "numba", "iree")
 """Besides NumPy."""
+
+_PARTS = {"iree": ("iree", "iree.compiler", "iree.runtime")}
+"""What must be there of a peer that is not one package."""
+
+_threads = 1
 
 
 def installed() -> tuple[str, ...]:
     """The peers at hand, NumPy first."""
-    return ("numpy", *(name for name in PEERS if importlib.util.find_spec(name)))
+    return ("numpy", *(name for name in PEERS if _is_installed(name)))
 
 
 def missing() -> tuple[str, ...]:
     """The peers that are not installed."""
-    return tuple(name for name in PEERS if not importlib.util.find_spec(name))
+    return tuple(name for name in PEERS if not _is_installed(name))
+
+
+@cache
+def _is_installed(name: str) -> bool:
+    return all(importlib.util.find_spec(part) for part in _PARTS.get(name, (name,)))
 
 
 def work(peer: str, functions: Mapping[str, Function], arrays: Sequence[Array]) -> Work | None:
@@ -37,7 +49,8 @@ def work(peer: str, functions: Mapping[str, Function], arrays: Sequence[Array]) 
 
     Args:
         peer: its name.
-        functions: for each peer, a function of its arrays; for JAX, of `jax.numpy` arrays.
+        functions: for each peer, a function of its arrays; for JAX, of `jax.numpy` arrays; for
+            IREE, one that gives the text of a module, whose one function takes the arrays.
         arrays: the operands.
     """
     function = functions.get(peer)
@@ -53,7 +66,13 @@ def _numpy(function: Function, arrays: Sequence[Array]) -> Work:
 def _torch(function: Function, arrays: Sequence[Array]) -> Work:
     import torch
 
-    tensors = [torch.from_numpy(array) for array in arrays]
+    tensors = [
+        # PyTorch does not know NumPy's bfloat16, which is not NumPy's own.
+        torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+        if array.dtype.name == "bfloat16"
+        else torch.from_numpy(array)
+        for array in arrays
+    ]
 
     def run() -> object:
         with torch.inference_mode():
@@ -71,19 +90,62 @@ def _jax(function: Function, arrays: Sequence[Array]) -> Work:
     return lambda: compiled(*operands).block_until_ready()
 
 
+def _numba(function: Function, arrays: Sequence[Array]) -> Work:
+    import numba
+
+    compiled = numba.njit(function, parallel=_threads > 1)
+    return lambda: compiled(*arrays)
+
+
+def _iree(function: Function, arrays: Sequence[Array]) -> Work:
+    import iree.compiler
+    import iree.runtime
+
+    flags = ["--iree-llvmcpu-target-cpu=host", "--iree-opt-level=O3"]
+    code = iree.compiler.compile_str(
+        function(*arrays), target_backends=["llvm-cpu"], extra_args=flags
+    )
+    config = _iree_device(_threads)
+    context = iree.runtime.SystemContext(config=config)
+    module = iree.runtime.VmModule.copy_buffer(context.instance, code)
+    context.add_vm_module(module)
+    (name,) = (each for each in module.function_names if not each.startswith("__"))
+    entry = getattr(context.modules, module.name)[name]
+    operands = [iree.runtime.asdevicearray(config.device, array) for array in arrays]
+    return lambda: entry(*operands)
+
+
+@cache
+def _iree_device(threads: int) -> Any:
+    import iree.runtime
+
+    if threads == 1:
+        return iree.runtime.Config("local-sync")
+    iree.runtime.flags.parse_flags(f"--task_topology_group_count={threads}")
+    return iree.runtime.Config("local-task")
+
+
 _WORKS: Mapping[str, Callable[[Function, Sequence[Array]], Work]] = {
     "numpy": _numpy,
     "torch": _torch,
     "jax": _jax,
+    "numba": _numba,
+    "iree": _iree,
 }
 
 
 def set_threads(threads: int) -> None:
     """Have every peer that is loaded use so many threads; what the environment says comes first."""
-    if importlib.util.find_spec("torch"):
+    global _threads
+    _threads = threads
+    if _is_installed("torch"):
         import torch
 
         torch.set_num_threads(threads)
+    if _is_installed("numba"):
+        import numba
+
+        numba.set_num_threads(threads)
 
 
 def environment(threads: int) -> dict[str, str]:
@@ -91,7 +153,8 @@ def environment(threads: int) -> dict[str, str]:
     single = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
     return {
         **dict.fromkeys(
-            ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(threads)
+            ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"),
+            str(threads),
         ),
         "XLA_FLAGS": single if threads == 1 else "",
         "JAX_PLATFORMS": "cpu",

@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from linalg_ext import structured as structured
     from linalg_ext import target as target
     from linalg_ext import transforms as transforms
-    from linalg_ext.compiler import Kernel, compile, jit
+    from linalg_ext import tuning as tuning
+    from linalg_ext.compiler import Kernel, compile
     from linalg_ext.compiler.contract import contract
     from linalg_ext.compiler.einsum import einsum
+    from linalg_ext.compiler.isolated import Limits
     from linalg_ext.module import Module, parse
     from linalg_ext.notations import from_yaml, to_yaml
     from linalg_ext.notations.tc import tc
@@ -29,19 +31,25 @@ if TYPE_CHECKING:
     from linalg_ext.opdsl import structured_op
     from linalg_ext.runtime import threads as threads
     from linalg_ext.runtime.pool import memory
+    from linalg_ext.tracing import Dim, ShapeDtype, cond, jit, loop
 
     __version__: str
 
 __all__ = [
+    "Dim",
     "Kernel",
+    "Limits",
     "Module",
+    "ShapeDtype",
     "compile",
+    "cond",
     "contract",
     "dialects",
     "einsum",
     "errors",
     "from_yaml",
     "jit",
+    "loop",
     "memory",
     "ops",
     "parse",
@@ -54,18 +62,24 @@ __all__ = [
     "to_tc",
     "to_yaml",
     "transforms",
+    "tuning",
 ]
 
 _LAZY = {
+    "Dim": "linalg_ext.tracing:Dim",
     "Kernel": "linalg_ext.compiler:Kernel",
+    "Limits": "linalg_ext.compiler.isolated:Limits",
     "Module": "linalg_ext.module:Module",
+    "ShapeDtype": "linalg_ext.tracing:ShapeDtype",
     "compile": "linalg_ext.compiler:compile",
+    "cond": "linalg_ext.tracing:cond",
     "contract": "linalg_ext.compiler.contract:contract",
     "dialects": "linalg_ext.dialects",
     "einsum": "linalg_ext.compiler.einsum:einsum",
     "errors": "linalg_ext.errors",
     "from_yaml": "linalg_ext.notations:from_yaml",
-    "jit": "linalg_ext.compiler:jit",
+    "jit": "linalg_ext.tracing:jit",
+    "loop": "linalg_ext.tracing:loop",
     "memory": "linalg_ext.runtime.pool:memory",
     "ops": "linalg_ext.opdsl_defs",
     "parse": "linalg_ext.module:parse",
@@ -78,6 +92,7 @@ _LAZY = {
     "to_tc": "linalg_ext.notations.tc_writer:to_tc",
     "to_yaml": "linalg_ext.notations:to_yaml",
     "transforms": "linalg_ext.transforms",
+    "tuning": "linalg_ext.tuning",
 }
 """Each public name and where it lives: `package.module`, or `package.module:attribute`."""
 
@@ -86,7 +101,9 @@ register("call on arrays", "linalg_ext.compiler.op_calls:call_on_arrays")
 register("formula of a definition", "linalg_ext.notations.formula:formula")
 register("LaTeX of a definition", "linalg_ext.notations.formula:latex")
 register("run a pipeline", "linalg_ext.rewriting.pipeline:run_pipeline")
-register("call on traced", "linalg_ext.compiler.traced:call_on_traced")
+register("call on traced", "linalg_ext.tracing.op_calls:call_on_traced")
+register("einsum on traced", "linalg_ext.tracing.contractions:einsum_on_traced")
+register("tuned einsum", "linalg_ext.tracing.tuned_einsum:on_arrays")
 
 
 def _public(name: str) -> Any:

@@ -285,6 +285,9 @@ def caller_location() -> SourceLocation | None:
 
 def _is_own(frame: FrameType) -> bool:
     file = frame.f_code.co_filename
+    # NumPy's own functions stand between a user and what a traced value answers them.
+    if str(frame.f_globals.get("__name__", "")).startswith("numpy."):
+        return True
     # The op library is written as a user would write it: its lines are users' lines.
     if f"{os.sep}opdsl_defs{os.sep}" in file:
         return False

@@ -32,7 +32,9 @@ TIERS: tuple[frozenset[str], ...] = tuple(
         "module",
         "rewriting",
         "transforms",
+        "tuning",
         "compiler",
+        "tracing",
         "frameworks explain",
         "cli",
     )

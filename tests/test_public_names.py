@@ -57,7 +57,7 @@ def test_no_room_hides_a_public_name() -> None:
     ("name", "message"),
     [
         ("transform", "did you mean transforms?"),
-        ("zzz", "has no attribute 'zzz'; it has Kernel, Module, "),
+        ("zzz", "has no attribute 'zzz'; it has Dim, Kernel, "),
     ],
 )
 def test_an_unknown_name_lists_near_ones(name: str, message: str) -> None:

@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.rewriting import named_pipeline, run_in_place
+from linalg_ext.rewriting import Report, named_pipeline, run_in_place
 
 from .codegen.pack_contractions import PLAN
 from .lowering.check_allocations import OUT_OF_MEMORY
@@ -74,11 +74,16 @@ _LINALG = (
     # Upstream's fusion would add several times to what is broadcast afterwards.
     "linalg-ext-read-destinations-as-inputs",
     "linalg-ext-keep-contractions",
+    "linalg-ext-keep-windows",
     "linalg-fuse-elementwise-ops",
     "canonicalize",
     "cse",
+    "linalg-ext-separate-factors",
+    "linalg-ext-gather-attention",
 )
 _BUFFERS = (
+    # The elimination is wrong where two results share a state.
+    "linalg-ext-own-destinations",
     "eliminate-empty-tensors",
     "one-shot-bufferize{bufferize-function-boundaries=true"
     " function-boundary-type-conversion=identity-layout-map allow-return-allocs-from-loops=true}",
@@ -92,8 +97,13 @@ _BUFFERS = (
     "linalg-generalize-named-ops",
 )
 _LOOPS = (
+    # Slices of an entry's work name a part of an operand once for each op.
+    "cse",
+    "linalg-ext-fuse-attention",
     "linalg-ext-lower-strided-copies",
     "linalg-ext-order-loops",
+    "linalg-ext-view-windows",
+    "linalg-ext-tile-windows",
     # After passes that have nothing to do in the nests, and would walk over them.
     "linalg-ext-pack-contractions",
     "linalg-ext-vectorize-loops",
@@ -167,6 +177,7 @@ class LoweringInfo:
         instructions: the number of LLVM operations.
         suggested_opt_level: the optimization level for the engine.
         seconds: how long each stage took.
+        reports: of our passes that ran, in that order.
     """
 
     assertions: tuple[str, ...] = ()
@@ -174,6 +185,7 @@ class LoweringInfo:
     instructions: int = 0
     suggested_opt_level: int = 2
     seconds: Mapping[str, float] = field(default_factory=dict)
+    reports: tuple[Report, ...] = ()
 
 
 def lower_to_llvm(
@@ -197,11 +209,12 @@ def lower_to_llvm(
         LoweringError: the module holds something that has no way down.
     """
     seconds: dict[str, float] = {}
+    reports: list[Report] = []
     is_planned = False
     for stage in stages:
         passes = PIPELINES[stage]
         start = time.perf_counter()
-        run_in_place(module, ",".join(passes))
+        reports += run_in_place(module, ",".join(passes)).reports
         if stage == "loops":
             is_planned = _is_all_planned(module)
         seconds[stage] = time.perf_counter() - start
@@ -215,6 +228,7 @@ def lower_to_llvm(
         instructions=instructions,
         suggested_opt_level=0 if is_planned else suggest_opt_level(instructions),
         seconds=MappingProxyType(seconds),
+        reports=tuple(reports),
     )
 
 

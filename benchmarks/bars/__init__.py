@@ -2,12 +2,13 @@
 
     python -m benchmarks.bars                         # on one thread, then on all cores
     python -m benchmarks.bars --threads 1 matmul      # cases whose name contains a word
-    python -m benchmarks.bars --json bars.json --markdown bars.md
+    python -m benchmarks.bars --limits --json bars.json --markdown bars.md --plot bars.png
 
-Every result is compared with NumPy's before it is timed. A time is the median over rounds in which
-each runner runs once; results are new at every call (`fresh`, all of a round kept alive, so that no
-pool hides what memory costs) or, where the runner can, written to arrays that exist (`reused`).
-A ratio is the best peer's time by ours, round by round: above 1 we are quicker.
+Every result, of each peer too, is compared with NumPy's before it is timed. A time is the median
+over rounds in which each runner runs once; results are new at every call (`fresh`, all of a round
+kept alive, so that no pool hides what memory costs) or, where the runner can, written to arrays
+that exist (`reused`). A ratio is the best peer's time by ours, round by round: above 1 we are
+quicker.
 
 The cases are in `benchmarks/bars/cases/`, a file for each kind: a new one is found by being there.
 """

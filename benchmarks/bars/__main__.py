@@ -9,15 +9,17 @@ import platform
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import linalg_ext as lx
-from benchmarks import peers
+from benchmarks import limits, peers
+from benchmarks.bars.case import Case
 from benchmarks.bars.cases import all_cases
-from benchmarks.bars.measuring import Result, measure
-from benchmarks.bars.reporting import table
+from benchmarks.bars.measuring import SECONDS, Result, measure
+from benchmarks.bars.reporting import plot, table, with_limit
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -27,15 +29,21 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--threads", type=int, help="one number of threads, measured here")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--markdown", type=Path)
+    parser.add_argument("--plot", type=Path, help="ratios and a roofline; needs matplotlib")
+    parser.add_argument("--limits", action="store_true", help="measure the machine's limits, too")
+    parser.add_argument("--quick", action="store_true", help="fewer cases, fewer rounds")
     given = parser.parse_args(arguments)
     if given.threads is None:
         results = [
             one
             for threads in dict.fromkeys((1, lx.threads.available()))
-            for one in _in_a_process(threads, given.words)
+            for one in _in_a_process(threads, given)
         ]
     else:
-        results = _here(given.threads, given.words)
+        results = _here(given.threads, given)
+    if not results:
+        print(f"no case contains {' or '.join(given.words)}", file=sys.stderr)
+        return 2
     header = f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores; missing: " + (
         ", ".join(peers.missing()) or "no peer"
     )
@@ -45,31 +53,52 @@ def main(arguments: Sequence[str]) -> int:
         given.json.write_text(json.dumps([asdict(one) for one in results], indent=1) + "\n")
     if given.markdown:
         given.markdown.write_text(text)
+    if given.plot:
+        try:
+            plot(results, given.plot)
+        except ImportError as error:
+            print(f"no plot: {error}; pip install matplotlib", file=sys.stderr)
     return 0
 
 
-def _here(threads: int, words: Sequence[str]) -> list[Result]:
+def _here(threads: int, given: argparse.Namespace) -> list[Result]:
     # What the environment asks for, not every peer heeds: nobody gets more processors than threads.
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
     peers.set_threads(threads)
     found = []
     with lx.threads.using(threads):
-        for case in all_cases():
-            if not words or any(word in case.name for word in words):
-                for result in measure(case, threads):
-                    print(
-                        f"{result.name}: {result.memory} {result.ratio:.2f} of {result.best}",
-                        file=sys.stderr,
-                        flush=True,
-                    )
-                    found.append(result)
+        for case in _chosen(given):
+            for result in measure(case, threads, seconds=0.2 if given.quick else SECONDS):
+                print(
+                    f"{result.name}: {result.memory} {result.ratio:.2f} of {result.best}",
+                    file=sys.stderr,
+                    flush=True,
+                )
+                found.append(result)
+        if given.limits:
+            known = limits.measured(threads)
+            found = [with_limit(result, known) for result in found]
     return found
 
 
-def _in_a_process(threads: int, words: Sequence[str]) -> list[Result]:
+def _chosen(given: argparse.Namespace) -> Iterator[Case]:
+    seen: Counter[str] = Counter()
+    for case in all_cases():
+        if given.words and not any(word in case.name for word in given.words):
+            continue
+        kind = case.name.split()[0]
+        seen[kind] += 1
+        # One in six of a kind that has many.
+        if not given.quick or seen[kind] % 6 == 1:
+            yield case
+
+
+def _in_a_process(threads: int, given: argparse.Namespace) -> list[Result]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "results.json"
-        command = [sys.executable, "-m", "benchmarks.bars", *words, "--threads", str(threads)]
+        flags = [f"--{name}" for name in ("quick", "limits") if getattr(given, name)]
+        command = [sys.executable, "-m", "benchmarks.bars", *given.words, *flags]
+        command += ["--threads", str(threads)]
         environment = {**os.environ, **peers.environment(threads)}
         subprocess.run(
             [*command, "--json", str(file)], env=environment, check=True, stdout=subprocess.DEVNULL

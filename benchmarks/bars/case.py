@@ -9,8 +9,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from benchmarks import peers
+import linalg_ext as lx
 from benchmarks.peers import Array, Function
+from linalg_ext.opdsl import StructuredOp
+from linalg_ext.tracing.jit_function import JitFunction
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class Case:
         flops: additions and multiplications, where these are what counts.
         reused: for the peers that can, a function of the operands that writes to its last one.
         tolerance: how far a result may be from NumPy's, relative and absolute.
+        traced: what `ours` is under `jit`, where it is no op and no jitted function itself.
     """
 
     name: str
@@ -36,6 +39,15 @@ class Case:
     flops: int = 0
     reused: Mapping[str, Function] = field(default_factory=dict)
     tolerance: float = 2e-3
+    traced: Callable[..., Any] | None = None
+
+    @property
+    def peers(self) -> dict[str, Function]:
+        """What each peer runs; IREE what is traced of ours, as plain linalg on tensors."""
+        traced = self.traced or self.ours
+        if not isinstance(traced, JitFunction | StructuredOp) and self.traced is None:
+            return dict(self.functions)
+        return {"iree": lambda *arrays: _module(traced, arrays), **self.functions}
 
     def operands(self) -> list[Array]:
         """Random operands: floats around zero, integers of all their range; always the same."""
@@ -48,7 +60,15 @@ class Case:
 
 def same(function: Callable[..., Any]) -> dict[str, Function]:
     """One spelling that NumPy, PyTorch and JAX share."""
-    return dict.fromkeys(("numpy", *peers.PEERS), function)
+    return dict.fromkeys(("numpy", "torch", "jax"), function)
+
+
+def _module(traced: Callable[..., Any], arrays: Sequence[Array]) -> str:
+    function = traced if isinstance(traced, JitFunction) else lx.jit(traced)
+    module = function.lower(*arrays).module
+    # The syntax of named ops differs from version to version.
+    lx.transforms.generalize(module)
+    return str(module)
 
 
 def torch() -> Any:

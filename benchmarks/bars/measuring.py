@@ -3,23 +3,47 @@
 from __future__ import annotations
 
 import statistics
+import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+import linalg_ext as lx
 from benchmarks import peers
 from benchmarks.bars.case import Case
+from benchmarks.peers import Array, Function
 from benchmarks.timing import Work
 
 SECONDS = 1.0
 """How long the rounds of one case go on, at least."""
 
+PATIENCE = 30.0
+"""Seconds for the first call of a peer, compilation included where it happens then."""
+
+FAR_BEHIND = 8.0
+"""A peer that takes so many times as long as the quickest is timed once: it would take all time."""
+
 
 @dataclass(frozen=True)
 class Result:
-    """What was measured: seconds, medians over rounds."""
+    """What was measured: seconds, medians over rounds.
+
+    Attributes:
+        name: of the case.
+        threads: how many there were.
+        memory: whether results were `fresh` or `reused`.
+        ours: a call of this project.
+        peers: one of each peer.
+        best: the quickest of them.
+        ratio: its time by ours, the median over rounds.
+        gflops: ours; 0 where operations are not what counts.
+        flops: additions and multiplications.
+        moved: bytes of operands and result, each once.
+        element: the dtype of the first operand.
+        limit: seconds that the machine needs at the least; 0 where that was not asked.
+    """
 
     name: str
     threads: int
@@ -29,64 +53,128 @@ class Result:
     best: str
     ratio: float
     gflops: float
+    flops: int = 0
+    moved: int = 0
+    element: str = "f4"
+    limit: float = 0.0
 
 
-def measure(case: Case, threads: int) -> Iterator[Result]:
+def measure(case: Case, threads: int, *, seconds: float = SECONDS) -> Iterator[Result]:
     """Time a case against every peer at hand, with fresh results and with reused ones."""
     arrays = case.operands()
     expected = np.asarray(case.functions["numpy"](*arrays))
     result = np.asarray(case.ours(*arrays))
-    np.testing.assert_allclose(result, expected, rtol=case.tolerance, atol=case.tolerance)
-    works: dict[str, Work] = {}
-    for name in peers.installed():
-        if (work := peers.work(name, case.functions, arrays)) is not None:
-            works[name] = work
+    _check(result, expected, case)
+    works = _works(case, case.peers, arrays, expected)
     out = np.empty_like(result)
     for _ in range(70):  # until small sums are compiled for themselves
         case.ours(*arrays, out=out)
         if case.flops > 1 << 27 or out.size > 1 << 20:
             break
     fresh, reused = (lambda: case.ours(*arrays)), (lambda: case.ours(*arrays, out=out))
-    yield _result(case, threads, "fresh", {"ours": fresh, **works}, keep=True)
-    given = [*arrays, np.empty_like(result)]
-    works = {}
-    for name in peers.installed():
-        if (work := peers.work(name, case.reused, given)) is not None:
-            works[name] = work
+    moved = sum(array.nbytes for array in (*arrays, result))
+    yield _result(case, threads, "fresh", moved, {"ours": fresh, **works}, seconds)
+    works = _works(case, case.reused, [*arrays, np.empty_like(result)], expected)
     if works:
-        yield _result(case, threads, "reused", {"ours": reused, **works}, keep=False)
+        yield _result(case, threads, "reused", moved, {"ours": reused, **works}, seconds)
+
+
+def _works(
+    case: Case, functions: Mapping[str, Function], arrays: Sequence[Array], expected: Array
+) -> dict[str, Work]:
+    """What the peers run, each checked once; one that cannot is left out, and says so."""
+    works: dict[str, Work] = {}
+    for name in peers.installed():
+        try:
+            work = peers.work(name, functions, arrays)
+            if work is not None:
+                started = time.perf_counter()
+                _check(np.asarray(work()), expected, case)
+                if time.perf_counter() - started > PATIENCE:
+                    raise TimeoutError(f"its first call took more than {PATIENCE:.0f} s")
+                works[name] = work
+        except Exception as error:
+            if name == "numpy":
+                raise
+            first = str(error).strip().partition("\n")[0]
+            print(f"{name} is left out of {case.name}: {first}", file=sys.stderr)
+    return works
+
+
+def _check(result: Array, expected: Array, case: Case) -> None:
+    np.testing.assert_allclose(
+        np.asarray(result, np.float64),
+        np.asarray(expected, np.float64),
+        rtol=case.tolerance,
+        atol=case.tolerance,
+    )
 
 
 def _result(
-    case: Case, threads: int, memory: str, works: Mapping[str, Work], *, keep: bool
+    case: Case, threads: int, memory: str, moved: int, works: Mapping[str, Work], seconds: float
 ) -> Result:
-    times = rounds(works, keep=keep)
+    times = rounds(works, keep=memory == "fresh", seconds=seconds)
     others = {name: statistics.median(t) for name, t in times.items() if name != "ours"}
     best = min(others, key=lambda name: others[name])
     ours = statistics.median(times["ours"])
     ratio = statistics.median(t / o for t, o in zip(times[best], times["ours"], strict=True))
-    return Result(case.name, threads, memory, ours, others, best, ratio, case.flops / ours / 1e9)
+    element = case.dtype if isinstance(case.dtype, str) else case.dtype[0]
+    return Result(
+        case.name,
+        threads,
+        memory,
+        ours,
+        others,
+        best,
+        ratio,
+        case.flops / ours / 1e9,
+        case.flops,
+        moved,
+        element,
+    )
 
 
-def rounds(works: Mapping[str, Work], *, keep: bool) -> dict[str, list[float]]:
-    """The seconds of each runner in every round."""
-    counts = {}
+def rounds(
+    works: Mapping[str, Work], *, keep: bool, seconds: float = SECONDS
+) -> dict[str, list[float]]:
+    """The seconds of each runner in every round; of one that is far behind, of one call.
+
+    What a runner leaves behind, such as pages to be unmapped by a thread of its own, is not always
+    for the same one to wait for: each round begins with another. With `keep`, all results of a
+    round live until its end, and our pool does not keep their memory for the next.
+    """
+    first = {}
     for name, work in works.items():
         work()
         started = time.perf_counter()
         work()
-        counts[name] = max(1, int(0.003 / max(time.perf_counter() - started, 1e-7)))
-    times: dict[str, list[float]] = {name: [] for name in works}
-    end = time.perf_counter() + SECONDS
+        first[name] = time.perf_counter() - started
+    others = {name: each for name, each in first.items() if name != "ours"}
+    least = min(others.values())
+    behind = {name for name, each in others.items() if each > FAR_BEHIND * least}
+    counts = {name: max(1, int(0.003 / max(each, 1e-7))) for name, each in first.items()}
+    times: dict[str, list[float]] = {
+        name: [first[name]] if name in behind else [] for name in works
+    }
+    order = [name for name in works if name not in behind]
+    result: object = None
+    end = time.perf_counter() + seconds
     while len(times["ours"]) < 7 or time.perf_counter() < end:
-        alive = []
-        for name, work in works.items():
+        alive: list[object] = []
+        order = order[1:] + order[:1]
+        for name in order:
+            work = works[name]
             started = time.perf_counter()
             for _ in range(counts[name]):
                 result = work()
             times[name].append((time.perf_counter() - started) / counts[name])
-            if keep:
-                alive.append(result)
+            alive.append(result)
+            if not keep:
+                alive.clear()
+        if keep:
+            result = None
+            alive.clear()
+            lx.memory.clear()
         if len(times["ours"]) >= 200:
             break
     return times

@@ -1,24 +1,29 @@
-"""Results as a table for people."""
+"""Results as a table and a plot for people, and beside the machine's limits."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
+from benchmarks import limits
 from benchmarks.bars.measuring import Result
 
 
 def table(results: Sequence[Result]) -> str:
     """In Markdown, with the geometric means below."""
     lines = [
-        "| case | threads | results | ours ms | best peer | its ms | ratio | GFLOP/s |",
-        "|---|---|---|---|---|---|---|---|",
+        "| case | threads | results | ours ms | best peer | its ms | ratio | GFLOP/s | of limit |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for one in results:
         speed = f"{one.gflops:.0f}" if one.gflops else ""
+        share = f"{100 * one.limit / one.ours:.0f}%" if one.limit else ""
         lines.append(
             f"| {one.name} | {one.threads} | {one.memory} | {1e3 * one.ours:.3g} | {one.best} "
-            f"| {1e3 * one.peers[one.best]:.3g} | {one.ratio:.2f} | {speed} |"
+            f"| {1e3 * one.peers[one.best]:.3g} | {one.ratio:.2f} | {speed} | {share} |"
         )
     for threads in sorted({one.threads for one in results}):
         for memory in ("fresh", "reused"):
@@ -27,6 +32,76 @@ def table(results: Sequence[Result]) -> str:
                 mean = statistics.geometric_mean(ratios)
                 lines.append(
                     f"| geometric mean of {len(ratios)} | {threads} | {memory} "
-                    f"| | | | {mean:.2f} | |"
+                    f"| | | | {mean:.2f} | | |"
                 )
     return "\n".join(lines)
+
+
+_NARROW = {"bfloat16": "bf16", "i1": "i8", "u1": "u8.s8", "f8": "f64"}
+"""What limits call an element type; where there is no instruction for it, it is of f32."""
+
+
+def with_limit(result: Result, known: limits.Limits) -> Result:
+    """The result beside the least time that the machine allows it: see `Limits.seconds`."""
+    element = _NARROW.get(result.element, "f32")
+    element = element if element in known.flops else "f32"
+    least = known.seconds(flops=float(result.flops), moved=float(result.moved), dtype=element)
+    return replace(result, limit=least)
+
+
+def plot(results: Sequence[Result], path: Path) -> None:
+    """Ratios as bars, and a roofline, for each number of threads; a picture of any format.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    counts = sorted({one.threads for one in results})
+    height = max(4.0, 0.16 * max(sum(one.threads == count for one in results) for count in counts))
+    figure, axes = pyplot.subplots(
+        2, len(counts), figsize=(9 * len(counts), height + 5), squeeze=False,
+        height_ratios=[height, 5],
+    )  # fmt: skip
+    for column, count in enumerate(counts):
+        mine = [one for one in results if one.threads == count]
+        _plot_ratios(axes[0][column], mine, count)
+        _plot_roofline(axes[1][column], mine, limits.measured(count))
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
+
+
+def _plot_ratios(axes: Any, results: Sequence[Result], threads: int) -> None:
+    names = [f"{one.name} ({one.memory}, {one.best})" for one in results]
+    places = range(len(results))
+    colours = ["tab:green" if one.ratio >= 1 else "tab:red" for one in results]
+    axes.barh(places, [one.ratio for one in results], color=colours)
+    axes.set_yticks(places, names, fontsize=6)
+    axes.invert_yaxis()
+    axes.axvline(1.0, color="black", linewidth=0.8)
+    axes.set_xscale("log")
+    axes.set_xlabel("time of the best peer / ours")
+    axes.set_title("1 thread" if threads == 1 else f"{threads} threads")
+
+
+def _plot_roofline(axes: Any, results: Sequence[Result], known: limits.Limits) -> None:
+    points = [one for one in results if one.flops and one.memory == "fresh"]
+    intensities = [2.0**power for power in range(-3, 11)]
+    for element, style in (("f32", "-"), ("f64", "--")):
+        for size in (min(known.copies), max(known.copies)):
+            roof = [
+                min(known.flops[element], known.copies[size] * each) / 1e9 for each in intensities
+            ]
+            axes.plot(intensities, roof, style, color="gray", linewidth=0.8)
+        axes.text(intensities[-1], known.flops[element] / 1e9, element, ha="right", va="bottom")
+    axes.scatter([one.flops / one.moved for one in points], [one.gflops for one in points], s=12)
+    best = [one.flops / one.peers[one.best] / 1e9 for one in points]
+    axes.scatter([one.flops / one.moved for one in points], best, s=12, marker="x", color="tab:red")
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xlabel("flops a byte of operands and result")
+    axes.set_ylabel("GFLOP/s: ours, and x the best peer")

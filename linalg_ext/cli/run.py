@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from linalg_ext.compiler import Kernel
+    from linalg_ext.compiler.explanation import Explanation
 
     Array = np.ndarray[Any, Any]
 
@@ -49,6 +51,9 @@ def run(
     assembly: Annotated[
         bool, typer.Option("--asm", help="Show the machine code of the function.")
     ] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show which plan each op got, and why; do not run.")
+    ] = False,
 ) -> None:
     """Compile a module and run a function of it.
 
@@ -71,6 +76,9 @@ def run(
     typer.echo(repr(kernel), err=True)
     if assembly:
         typer.echo(kernel.asm())
+    if explain:
+        _show(kernel.explain())
+        return
     arguments = _typed(arguments, kernel)
     start = time.perf_counter()
     try:
@@ -89,6 +97,16 @@ def run(
             a for a, p in zip(arguments, kernel.signature.parameters, strict=True) if p.is_written
         )
     _hand_out(results if isinstance(results, tuple) else (results,), outputs)
+
+
+def _show(explanation: Explanation) -> None:
+    """A table in a terminal, plain text elsewhere."""
+    if sys.stdout.isatty():
+        from rich.console import Console
+
+        Console().print(explanation)
+    else:
+        typer.echo(str(explanation))
 
 
 def _load(path: Path) -> list[Array]:

@@ -2,6 +2,5 @@
 
 from linalg_ext.compiler.compilation import compile
 from linalg_ext.compiler.kernel import Kernel
-from linalg_ext.compiler.trace import jit
 
-__all__ = ["Kernel", "compile", "jit"]
+__all__ = ["Kernel", "compile"]

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
 from linalg_ext.bindings import ir
 from linalg_ext.compiler.effects import written_arguments
 from linalg_ext.compiler.entry import find_entry, wrap_entry
+from linalg_ext.compiler.explanation import WrittenPlan, explained, written_plans
 from linalg_ext.compiler.kernel import Kernel
 from linalg_ext.compiler.shared_work import SharedWork, shared_work
 from linalg_ext.compiler.signature import read_signature
 from linalg_ext.compiler.source import own_copy
 from linalg_ext.compiler.stages import LARGE_BYTES, Clock, Stage
+from linalg_ext.compiler.tuned import tuned
 from linalg_ext.context import Borrowed, borrowed_context
 from linalg_ext.errors import ArgumentError
 from linalg_ext.module import Module, ModuleLike
@@ -26,6 +29,39 @@ from linalg_ext.transforms.lowering.refuse_recursion import refuse_recursion
 from linalg_ext.transforms.lowering.refuse_unsupported import refuse_unsupported
 from linalg_ext.transforms.lowering.refuse_untrusted import check_trust
 from linalg_ext.transforms.pipelines import CHECKS, lower_to_llvm
+from linalg_ext.tuning import Tuning
+
+if TYPE_CHECKING:
+    from linalg_ext.compiler.isolated import IsolatedKernel, Limits
+
+
+@overload
+def compile(
+    module: ModuleLike | bytes,
+    entry: str | None = None,
+    *,
+    trusted: bool = False,
+    checked: bool = True,
+    opt_level: int | None = None,
+    libraries: Sequence[str | Path] = (),
+    result_dtypes: Sequence[np.typing.DTypeLike | None] | None = None,
+    tune: bool | float | Tuning = False,
+    isolated: Literal[False] = False,
+) -> Kernel: ...
+
+
+@overload
+def compile(
+    module: ModuleLike | bytes,
+    entry: str | None = None,
+    *,
+    trusted: bool = False,
+    checked: bool = True,
+    opt_level: int | None = None,
+    libraries: Sequence[str | Path] = (),
+    result_dtypes: Sequence[np.typing.DTypeLike | None] | None = None,
+    isolated: Literal[True] | Limits,
+) -> IsolatedKernel: ...
 
 
 def compile(
@@ -37,7 +73,9 @@ def compile(
     opt_level: int | None = None,
     libraries: Sequence[str | Path] = (),
     result_dtypes: Sequence[np.typing.DTypeLike | None] | None = None,
-) -> Kernel:
+    tune: bool | float | Tuning = False,
+    isolated: bool | Limits = False,
+) -> Kernel | IsolatedKernel:
     """Compile one function of a module for the target in force: this machine, if none is named.
 
         kernel = compile(text, entry="main")
@@ -61,6 +99,11 @@ def compile(
         libraries: shared libraries that have the functions which the module only declares.
         result_dtypes: for each result the dtype to hand it back as, or None for the usual one.
             Integers of MLIR have no sign; a result is signed unless this says otherwise.
+        tune: measure other plans than the model's, for so many seconds (True: 10), and take the
+            fastest; what is found is remembered: see `linalg_ext.tuning`. `kernel.explain()` says
+            by how much it is better.
+        isolated: compile and run in a process apart, within `Limits` of time, memory and stack: a
+            crash, a loop without end or a hunger for memory is a `CrashError` here, and no more.
 
     Raises:
         ParseError, VerificationError, CrashError: the text is not a valid module.
@@ -74,20 +117,47 @@ def compile(
         raise ArgumentError(f"opt_level is {opt_level!r}", expected="0, 1, 2, 3 or None")
     if isinstance(libraries, str | Path):
         libraries = [libraries]
-    with borrowed_context() as loan:
-        own = own_copy(module, trusted=trusted, context=loan.context)
-        if not trusted:
-            handles = load_libraries([str(library) for library in libraries])
-            check_trust(own.ir.operation, provided=lambda name: is_provided(name, handles))
-        return compile_in_place(
-            own,
+    if isolated is not False:
+        # Only now: the worker, which imports it, imports this.
+        from linalg_ext.compiler.isolated import Limits, isolate
+
+        if tune is not False:
+            raise ArgumentError("tune= and isolated= at once", cure="leave one of them out")
+        if isolated is not True and not isinstance(isolated, Limits):
+            raise ArgumentError(
+                f"isolated is {isolated!r}", expected="True, False or lx.Limits(...)"
+            )
+        return isolate(
+            module,
             entry,
-            loan=loan,
-            checked=checked,
-            opt_level=opt_level,
+            limits=Limits() if isolated is True else isolated,
             libraries=libraries,
             result_dtypes=result_dtypes,
+            trusted=trusted,
+            checked=checked,
+            opt_level=opt_level,
         )
+    tuning = Tuning.of(tune)
+    if tuning is not None and isinstance(module, str | bytes):
+        module = Module.parse(module, trusted=trusted)
+
+    def make() -> Kernel:
+        with borrowed_context() as loan:
+            own = own_copy(module, trusted=trusted, context=loan.context)
+            if not trusted:
+                handles = load_libraries([str(library) for library in libraries])
+                check_trust(own.ir.operation, provided=lambda name: is_provided(name, handles))
+            return compile_in_place(
+                own,
+                entry,
+                loan=loan,
+                checked=checked,
+                opt_level=opt_level,
+                libraries=libraries,
+                result_dtypes=result_dtypes,
+            )
+
+    return make() if tuning is None else tuned(make, tuning)
 
 
 def compile_in_place(
@@ -127,7 +197,10 @@ def compile_in_place(
         stages.append(Stage(name, module, clock))
         if name == "buffers":
             shared = shared_work(work, signature.name, wrapped.symbol, opt_level, libraries)
+        if name == "loops":
+            written.extend(written_plans(module))
 
+    written: list[WrittenPlan] = []
     info = lower_to_llvm(work, on_stage=on_stage)
     level = info.suggested_opt_level if opt_level is None else opt_level
     engine = engine_for(target, work, opt_level=level, libraries=libraries)
@@ -142,4 +215,7 @@ def compile_in_place(
         shared=shared,
         codegen_seconds=clock.lap(),
         target=target,
+        explanation=explained(
+            str(signature), target, info.reports, written, is_shared=shared is not None
+        ),
     )

@@ -1,4 +1,4 @@
-"""The short way into native code: for arrays that it can take as they lie.
+"""The short way into native code: for arrays that it can take as they lie, and for numbers.
 
 Every check is made here that the long way makes, but only as a question. Whatever needs more than
 a yes (a copy, a conversion, a look at interleaved views, an error with its reasons) is answered
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from numpy import ndarray
 
@@ -17,9 +17,11 @@ from linalg_ext.compiler.argument import Argument
 from linalg_ext.compiler.arrays import ArrayArgument, StridedArgument
 from linalg_ext.compiler.failures import Failures
 from linalg_ext.compiler.results import ResultSlot
+from linalg_ext.compiler.scalars import ScalarArgument
 from linalg_ext.compiler.shared_work import SharedWork
 from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayout
 from linalg_ext.runtime.descriptors import address_of
+from linalg_ext.runtime.dtypes import to_machine
 from linalg_ext.runtime.engine import Engine
 from linalg_ext.runtime.machine_code import PackedFunction
 from linalg_ext.runtime.threads import current, run
@@ -32,14 +34,17 @@ _WRITABLE = _READABLE | 0x400
 
 
 class DirectCall:
-    """The short way into one kernel: its arguments and results are arrays of known shapes."""
+    """The short way into one kernel.
+
+    Its arguments are arrays of known shapes, and numbers; its results are arrays of known shapes.
+    """
 
     def __init__(
         self,
         engine: Engine,
         function: PackedFunction,
         layout: FrameLayout,
-        arguments: Sequence[ArrayArgument],
+        arguments: Sequence[ArrayArgument | ScalarArgument],
         slots: Sequence[ResultSlot],
         failures: Failures,
         shared: SharedWork | None,
@@ -51,21 +56,35 @@ class DirectCall:
         self._layout = layout
         self._failures = failures
         self._arity = len(arguments)
-        self._inputs = tuple((argument.shape, argument.dtypes) for argument in arguments)
-        self._written = tuple(at for at, argument in enumerate(arguments) if argument.is_written)
+        self._scalars = tuple(
+            (at, each) for at, each in enumerate(arguments) if isinstance(each, ScalarArgument)
+        )
+        placed = [(at, a) for at, a in enumerate(arguments) if isinstance(a, ArrayArgument)]
+        self._places = tuple(at for at, _ in placed)
+        arrays = [argument for _, argument in placed]
+        self._inputs = tuple((argument.shape, argument.dtypes) for argument in arrays)
+        self._written = tuple(at for at, argument in enumerate(arrays) if argument.is_written)
+        self._elements = tuple(
+            (at, each.type.element)
+            for at, each in enumerate(arrays)
+            if each.type.element.is_sub_byte
+        )
+        """Of those whose bytes have unused bits: these must be clear."""
         self._slots = tuple(slots)
-        self._words = tuple(taking.word for taking in (*arguments, *slots))
+        self._words = tuple(taking.word for taking in (*arrays, *slots))
 
-    def __call__(self, arrays: tuple[Any, ...], out: Any, threads: int | None = None) -> Any:
+    def __call__(self, values: tuple[Any, ...], out: Any, threads: int | None = None) -> Any:
         """The result of a call, or NotImplemented: it has to go the long way.
 
         `threads` is how many may work on it, by default as many as `lx.threads` says.
 
         Raises:
+            ArgumentError: a number is none that the code takes.
             ExecutionError: the code reported a failure.
         """
-        if len(arrays) != self._arity:
+        if len(values) != self._arity:
             return NotImplemented
+        arrays = tuple([values[at] for at in self._places]) if self._scalars else values
         for array, (shape, dtypes) in zip(arrays, self._inputs):  # noqa: B905  # 0.1 us for strict=
             if type(array) is not ndarray or array.shape != shape or array.dtype not in dtypes:
                 return NotImplemented
@@ -75,15 +94,23 @@ class DirectCall:
             (slot,) = self._slots
             if out.shape != slot.shape or out.dtype not in slot.dtypes:
                 return NotImplemented
-        return self.on_known(arrays, out, threads)
+        return self.on_known(values, out, threads)
 
-    def on_known(self, arrays: tuple[Any, ...], out: Any, threads: int | None = None) -> Any:
+    def on_known(self, values: Sequence[Any], out: Any, threads: int | None = None) -> Any:
         """As a call, of arrays whose number, shapes and dtypes are known to be right.
 
         `out` is an array, of the one result there is, or None.
         """
+        arrays = values
+        numbers: Sequence[tuple[ScalarArgument, Any]] = ()
+        if self._scalars:
+            arrays = [values[at] for at in self._places]
+            numbers = [(scalar, scalar.prepare(values[at])) for at, scalar in self._scalars]
         for array in arrays:
             if array.flags.num & _READABLE != _READABLE:
+                return NotImplemented
+        for at, element in self._elements:
+            if to_machine(arrays[at], element) is not arrays[at]:
                 return NotImplemented
         addresses = list(map(address_of, arrays))
         if self._written and not self._may_write(arrays, addresses):
@@ -106,12 +133,12 @@ class DirectCall:
         shared = self._shared and self._shared.for_threads(threads)
         if shared:
             sliced = shared.take(self._layout)
-            self._fill(sliced.frame, addresses)
+            self._fill(sliced.frame, addresses, numbers)
             status, failures = run(sliced.slices, threads), shared.failures
             shared.give_back(sliced)
         else:
             frame = self._layout.take()
-            self._fill(frame, addresses)
+            self._fill(frame, addresses, numbers)
             self._function(ctypes.addressof(frame) + TABLE * WORD)
             status, failures = frame[STATUS], self._failures
             self._layout.give_back(frame)
@@ -125,9 +152,16 @@ class DirectCall:
             return None
         return tuple(map(ResultSlot.finish, self._slots, results, [None] * len(results)))
 
-    def _fill(self, frame: Frame, addresses: Sequence[int]) -> None:
+    def _fill(
+        self,
+        frame: Frame,
+        addresses: Sequence[int],
+        numbers: Sequence[tuple[ScalarArgument, Any]],
+    ) -> None:
         for word, address in zip(self._words, addresses):  # noqa: B905  # as above
             frame[word] = frame[word + 1] = address
+        for scalar, number in numbers:
+            scalar.write(frame, number)
         frame[STATUS] = 0
 
     def _may_write(self, arrays: Sequence[Any], addresses: Sequence[int]) -> bool:
@@ -169,15 +203,20 @@ def direct_call(
     """
     if returned or any(slot.vector for slot in destinations):
         return None
-    arrays = [
-        argument
-        for argument in arguments
-        if isinstance(argument, ArrayArgument)
-        and not isinstance(argument, StridedArgument)
-        and argument.is_plain
-        and argument.type.is_static
-    ]
-    if len(arrays) != len(arguments):
+    taken = [argument for argument in arguments if _is_taken(argument)]
+    if len(taken) != len(arguments) or not any(isinstance(a, ArrayArgument) for a in taken):
         return None
     slots = sorted(destinations, key=lambda slot: slot.index)
-    return DirectCall(engine, function, layout, arrays, slots, failures, shared)
+    return DirectCall(engine, function, layout, taken, slots, failures, shared)
+
+
+def _is_taken(argument: Argument) -> TypeGuard[ArrayArgument | ScalarArgument]:
+    """Whether an argument may come the short way."""
+    if isinstance(argument, ScalarArgument):
+        return True
+    if not isinstance(argument, ArrayArgument) or isinstance(argument, StridedArgument):
+        return False
+    type_ = argument.type
+    # What clears unused bits of an array that is written would have to write it.
+    is_clear = not (type_.element.is_sub_byte and argument.is_written)
+    return is_clear and not type_.vector and type_.is_static

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -14,6 +15,7 @@ from linalg_ext.compiler.argument import Argument
 from linalg_ext.compiler.arrays import ArrayArgument, StridedArgument
 from linalg_ext.compiler.direct_call import direct_call
 from linalg_ext.compiler.entry import Entry
+from linalg_ext.compiler.explanation import Explanation
 from linalg_ext.compiler.failures import Failures
 from linalg_ext.compiler.overlap import share_memory
 from linalg_ext.compiler.results import ResultSlot, split_out
@@ -33,8 +35,10 @@ from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayou
 from linalg_ext.runtime.descriptors import Descriptor, word_count
 from linalg_ext.runtime.disassembly import disassemble
 from linalg_ext.runtime.engine import Engine
-from linalg_ext.runtime.threads import checked
+from linalg_ext.runtime.threads import checked, run
+from linalg_ext.runtime.threads import current as current_threads
 from linalg_ext.target import Target, host
+from linalg_ext.tuning import Finding
 
 
 class Kernel:
@@ -61,11 +65,14 @@ class Kernel:
         codegen_seconds: float = 0.0,
         target: Target | None = None,
         shared: SharedWork | None = None,
+        explanation: Explanation | None = None,
     ) -> None:
         """Made by `linalg_ext.compile`."""
         self.signature = signature
         self.target = host() if target is None else target
         self.opt_level = engine.opt_level
+        self._explanation = explanation
+        self._shared = shared
         self._symbol = entry.symbol
         self._engine = engine
         self._function = engine.function(entry.symbol)
@@ -80,6 +87,8 @@ class Kernel:
         self._slots = tuple(ResultSlot(r, is_only=len(results) == 1) for r in results)
         self._destinations = tuple(self._slots[index] for index in entry.destinations)
         self._returned = tuple(self._slots[index] for index in entry.returned)
+        # What a slice allocates and returns would be its own.
+        self._shared = None if self._returned else shared
         self._layout = self._lay_out()
         self._arity = len(self._arguments)
         self._written = tuple(
@@ -109,9 +118,8 @@ class Kernel:
                 dtype of the parameter; whatever has a dtype must have the right one.
             out: where the result goes: an array, or for several results a tuple with an array or
                 None for each. It must not share memory with an input.
-            threads: how many may work on this call, where the work is large and all arguments are
-                arrays that need no copy; by default `lx.threads.current()`. For a given number the
-                result is the same at every call.
+            threads: how many may work on this call, where the work is large; by default
+                `lx.threads.current()`. For a given number the result is the same at every call.
 
         Returns:
             The result, or a tuple of them, or None where the entry has none: arrays, and NumPy
@@ -149,26 +157,40 @@ class Kernel:
             ]
             outs = split_out(out, self._slots, inputs)
         results: list[Any] = [None] * len(self._slots)
-        frame = self._layout.take()
-        try:
-            for argument, value in zip(self._arguments, prepared, strict=True):
-                argument.write(frame, value)
-            for slot in self._destinations:
-                target = results[slot.index] = slot.prepare(outs[slot.index])
-                slot.write(frame, target)
-            frame[STATUS] = 0
-            self._function(ctypes.addressof(frame) + TABLE * WORD)
-            if frame[STATUS]:
-                self._failures.report(frame[STATUS])
-            if self._returned:
-                self._collect(frame, prepared, outs, results)
-        finally:
-            self._layout.give_back(frame)
+        for slot in self._destinations:
+            results[slot.index] = slot.prepare(outs[slot.index])
+        threads = threads or current_threads()
+        shared = self._shared and self._shared.for_threads(threads)
+        if shared:
+            sliced = shared.take(self._layout)
+            self._fill(sliced.frame, prepared, results)
+            status = run(sliced.slices, threads)
+            shared.give_back(sliced)
+            if status:
+                shared.failures.report(status)
+        else:
+            frame = self._layout.take()
+            try:
+                self._fill(frame, prepared, results)
+                self._function(ctypes.addressof(frame) + TABLE * WORD)
+                if frame[STATUS]:
+                    self._failures.report(frame[STATUS])
+                if self._returned:
+                    self._collect(frame, prepared, outs, results)
+            finally:
+                self._layout.give_back(frame)
         for slot in self._slots:
             results[slot.index] = slot.finish(results[slot.index], outs[slot.index])
         if len(results) == 1:
             return results[0]
         return tuple(results) if results else None
+
+    def _fill(self, frame: Frame, prepared: Sequence[Any], results: Sequence[Any]) -> None:
+        for argument, value in zip(self._arguments, prepared, strict=True):
+            argument.write(frame, value)
+        for slot in self._destinations:
+            slot.write(frame, results[slot.index])
+        frame[STATUS] = 0
 
     @property
     def stages(self) -> Mapping[str, str]:
@@ -194,6 +216,36 @@ class Kernel:
             raise ArgumentError(
                 f"there is no stage {stage!r}", expected="one of " + ", ".join(self.stages)
             ) from None
+
+    def explain(self, threads: int = 1) -> Explanation:
+        """Which plan each of its ops got, and why: tiles, blocks, packing, vectors, stores.
+
+        With the work, the time that a model of the machine gives, the nearest plans that were not
+        taken, and why ops were left to plain loops. `print` it; `rich` and notebooks show a table.
+
+        Args:
+            threads: of the call that is meant: for more than one, the plans of a slice of the work,
+                whose code is compiled where it is not there yet.
+
+        Raises:
+            ArgumentError: no number of threads.
+        """
+        if self._explanation is None:
+            raise ArgumentError(
+                f"nothing is known of how `{self.signature.name}` came to be",
+                cure="make it with linalg_ext.compile or jit",
+            )
+        shared = None if self._shared is None else self._shared.for_threads(checked(threads))
+        if shared is None:
+            return self._explanation
+        return replace(
+            self._explanation, decisions=shared.decisions, threads=f"{shared.slices} slices"
+        )
+
+    def with_tuning(self, finding: Finding) -> Kernel:
+        """This kernel, which from now on tells what tuning found."""
+        self._explanation = replace(self.explain(), tuning=finding.rows())
+        return self
 
     def asm(self, *, whole: bool = False) -> str:
         """The machine code as assembly text: of the entry, or of everything with `whole`."""

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from numpy import ndarray
 
 from linalg_ext.compiler.direct_call import DirectCall
+from linalg_ext.runtime.dtypes import DType
 from linalg_ext.target import override
 
 _Key = tuple[object, ...]
+_NUMBERS = (float, int)
+"""Python's, which take a dtype for their type, not for what they are."""
 
 
 class KnownCalls:
     """What an op asks first: has a call like this one been resolved, and to which kernel?"""
 
     def __init__(self) -> None:
-        self._calls: dict[_Key, DirectCall] = {}
+        self._calls: dict[_Key, tuple[DirectCall, tuple[DType | None, ...] | None]] = {}
 
     def __call__(self, operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
         """The result of a call, or NotImplemented where it is not known or needs a closer look.
@@ -26,10 +30,22 @@ class KnownCalls:
             ExecutionError: the code reported a failure.
         """
         try:
-            call = self._calls.get(_key(operands, keywords))
+            known = self._calls.get(_key(operands, keywords))
         except TypeError:  # a list among the keywords, or an array: not to be told by its hash
             return NotImplemented
-        return NotImplemented if call is None else call.on_known(operands, keywords.get("out"))
+        if known is None:
+            return NotImplemented
+        call, dtypes = known
+        if dtypes is None:
+            return call.on_known(operands, keywords.get("out"), keywords.get("threads"))
+        try:
+            values = [
+                operand if dtype is None else np.asarray(operand, dtype)
+                for operand, dtype in zip(operands, dtypes, strict=True)
+            ]
+        except OverflowError:
+            return NotImplemented
+        return call.on_known(values, keywords.get("out"), keywords.get("threads"))
 
     def remember(
         self,
@@ -38,7 +54,7 @@ class KnownCalls:
         call: DirectCall | None,
         arguments: Sequence[Any],
     ) -> None:
-        """Keep how a call was resolved, where the kernel takes the very operands.
+        """Keep how a call was resolved, where the kernel takes the very operands, or numbers.
 
         Args:
             operands, keywords: of the op.
@@ -47,12 +63,18 @@ class KnownCalls:
         """
         if call is None or len(arguments) != len(operands):
             return
-        if any(a is not b for a, b in zip(arguments, operands, strict=True)):
-            return
+        dtypes: list[DType | None] = []
+        for argument, operand in zip(arguments, operands, strict=True):
+            if argument is operand:
+                dtypes.append(None)
+            elif type(operand) is not ndarray and isinstance(argument, ndarray | np.generic):
+                dtypes.append(argument.dtype)
+            else:
+                return
         try:
             key = _key(operands, keywords)
             if key:
-                self._calls[key] = call
+                self._calls[key] = call, tuple(dtypes) if any(dtypes) else None
         except TypeError:
             return
 
@@ -65,10 +87,14 @@ def _key(operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Key:
     """
     key: list[object] = [override()]
     for operand in operands:
-        if type(operand) is not ndarray:
+        kind = type(operand)
+        if kind is ndarray:
+            key.append(operand.dtype)
+            key.append(operand.shape)
+        elif kind in _NUMBERS or isinstance(operand, np.generic):
+            key.append(kind)
+        else:
             return ()
-        key.append(operand.dtype)
-        key.append(operand.shape)
     for name, value in keywords.items():
         key.append(name)
         if name == "out" and value is not None:

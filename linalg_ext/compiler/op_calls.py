@@ -39,6 +39,7 @@ from linalg_ext.notations.operand_keywords import (
 )
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.runtime.dtypes import DType, by_dtype, dtype_named
+from linalg_ext.runtime.threads import checked
 from linalg_ext.structured.calls import build, results_of
 from linalg_ext.structured.operands import bind
 from linalg_ext.structured.outputs import initial_tensor
@@ -56,8 +57,8 @@ def call_on_arrays(
         op: the op.
         operands: its inputs: arrays (or what `numpy.asarray` takes), numbers for scalars.
         keywords: `out`, where the results go (overwritten); `init`, what an accumulating op starts
-            from instead of its neutral element; `dtype`, the dtype of the outputs; inputs and
-            attributes by name.
+            from instead of its neutral element; `dtype`, the dtype of the outputs; `threads`, how
+            many may work on it; inputs and attributes by name.
 
     Returns:
         The result, a tuple of them where the op has several outputs.
@@ -81,10 +82,13 @@ def _call(
     init = _per_output(definition, "init", keywords.pop("init", None))
     dtype = _dtype(definition, "dtype", keywords.pop("dtype", None))
     compute_type = _dtype(definition, "compute_type", keywords.pop("compute_type", None))
+    threads = keywords.pop("threads", None)
+    if threads is not None:
+        checked(threads)
     said = take_operand_maps(definition, keywords)
     given = split_inputs(definition, operands, keywords)
     attributes = resolve_attributes(
-        definition, keywords, also=("out", "init", "dtype", "compute_type")
+        definition, keywords, also=("out", "init", "dtype", "compute_type", "threads")
     )
     inputs = {
         operand.name: _scalar(definition, operand.name, value)
@@ -128,9 +132,9 @@ def _call(
         op.known_calls = KnownCalls()
     op.known_calls.remember(operands, given_keywords, kernel.direct, arguments)
     if not outs:
-        made: Array | tuple[Array, ...] = kernel(*arguments)
+        made: Array | tuple[Array, ...] = kernel(*arguments, threads=threads)
         return made
-    return _run_into(definition, kernel, arguments, outs)
+    return _run_into(definition, kernel, arguments, outs, threads)
 
 
 @dataclass(frozen=True)
@@ -303,7 +307,11 @@ def _converted(value: Any, dtype: DType) -> Any:
 
 
 def _run_into(
-    definition: OpDefinition, kernel: Kernel, arguments: Sequence[Any], outs: Mapping[str, Array]
+    definition: OpDefinition,
+    kernel: Kernel,
+    arguments: Sequence[Any],
+    outs: Mapping[str, Array],
+    threads: int | None,
 ) -> Array | tuple[Array, ...]:
     """Run with the results written to `outs`.
 
@@ -315,10 +323,10 @@ def _run_into(
     order = [outs.get(output.name) for output in definition.outputs]
     if not (shared and _is_elementwise(definition)):
         written: Array | tuple[Array, ...] = kernel(
-            *arguments, out=order[0] if len(order) == 1 else tuple(order)
+            *arguments, out=order[0] if len(order) == 1 else tuple(order), threads=threads
         )
         return written
-    results = kernel(*arguments)
+    results = kernel(*arguments, threads=threads)
     results = results if isinstance(results, tuple) else (results,)
     for out, result in zip(order, results, strict=True):
         if out is not None:

@@ -15,13 +15,14 @@ from linalg_ext.compiler.stages import LARGE_BYTES
 from linalg_ext.context import borrowed_context
 from linalg_ext.errors import LinalgExtError
 from linalg_ext.module import Module
+from linalg_ext.rewriting import Decision
 from linalg_ext.runtime.call_frame import FrameLayout, SlicedFrame
 from linalg_ext.runtime.engine import Engine
 from linalg_ext.runtime.machine_code import address_of_function
-from linalg_ext.target import current
+from linalg_ext.target import current, host
 from linalg_ext.transforms.lowering._slices import Work, find_work
 from linalg_ext.transforms.lowering._status import entry_with_status
-from linalg_ext.transforms.lowering.share_work import share_work
+from linalg_ext.transforms.lowering.share_work import share_work, slices_of
 from linalg_ext.transforms.pipelines import lower_to_llvm
 
 WORTH_SHARING = 20_000.0
@@ -44,10 +45,19 @@ class Shared:
     Attributes:
         slices: how many there are.
         failures: what its statuses mean.
+        decisions: what was chosen for the ops of a slice.
     """
 
-    def __init__(self, engine: Engine, symbol: str, slices: int, failures: Failures) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        symbol: str,
+        slices: int,
+        failures: Failures,
+        decisions: Sequence[Decision] = (),
+    ) -> None:
         """Made by `SharedWork`."""
+        self.decisions = tuple(decisions)
         self.slices = slices
         self.failures = failures
         self._engine = engine  # which the function must not outlive
@@ -80,7 +90,6 @@ class SharedWork:
     ) -> None:
         """Made by `shared_work`."""
         self._bytecode = bytecode
-        self._cuts = work.cuts
         self._packs = work.packs
         self._nanoseconds = work.nanoseconds(current())
         self._name = name
@@ -88,6 +97,7 @@ class SharedWork:
         self._opt_level = opt_level
         self._libraries = tuple(libraries)
         self._made: dict[int, Shared | None] = {}
+        self._cut: dict[int, Shared | None] = {}
         self._making = threading.Lock()
         # What was in force when the kernel was compiled is in force for this code too.
         self._context = copy_context()
@@ -101,22 +111,17 @@ class SharedWork:
         except KeyError:
             with self._making:
                 if threads not in self._made:
-                    self._made[threads] = self._for_slices(self._slices(threads))
+                    slices = self._slices(threads)
+                    if slices not in self._cut:
+                        self._cut[slices] = self._context.run(self._try_to_compile, slices)
+                    self._made[threads] = self._cut[slices]
             return self._made[threads]
 
     def _slices(self, threads: int) -> int:
-        """How many slices: of a call's result nothing hangs on but this number."""
-        largest = max(2, int(self._nanoseconds / max(LEAST_SLICE, 1.0)))
-        count = min(threads, largest)
-        if not self._packs:
-            count = min(SLICES_EACH * count, largest)
-        return self._cuts.into(min(count, self._cuts.extent)).slices
-
-    def _for_slices(self, slices: int) -> Shared | None:
-        known = next((made for made in self._made.values() if made and made.slices == slices), None)
-        if known is not None or slices < 2:
-            return known
-        return self._context.run(self._try_to_compile, slices)
+        """How many slices to cut for so many threads: of a result nothing hangs on but this."""
+        most = max(2, int(self._nanoseconds / max(LEAST_SLICE, 1.0)))
+        busy = min(threads, most)
+        return busy if self._packs else busy * max(1, min(SLICES_EACH, most // busy))
 
     def _try_to_compile(self, slices: int) -> Shared | None:
         try:
@@ -138,11 +143,13 @@ class SharedWork:
             if not report:
                 return None
             module.verify(after=share_work.pass_name)
+            count = slices_of(module.ir.operation)
             info = lower_to_llvm(module.ir, stages=("loops", "llvm"))
             level = info.suggested_opt_level if self._opt_level is None else self._opt_level
             engine = Engine(module.ir, opt_level=level, libraries=self._libraries)
             failures = Failures(self._name, info.assertions)
-            return Shared(engine, self._symbol, slices, failures)
+            decisions = [each for report in info.reports for each in report.decisions]
+            return Shared(engine, self._symbol, count, failures, decisions)
 
 
 def shared_work(
@@ -158,6 +165,8 @@ def shared_work(
         module: as it is after the stage `buffers`; read, not changed.
         name, symbol, opt_level, libraries: of the kernel.
     """
+    if current().missing_on(host()):
+        return None  # code to look at
     entry = entry_with_status(module.operation)
     work = "no entry" if entry is None else find_work(entry)
     if isinstance(work, str) or work.nanoseconds(current()) < WORTH_SHARING or work.extent < 2:

@@ -47,8 +47,8 @@ class StructuredOp:
 
         Args:
             operands: the inputs, in the order of the definition; keywords by their names work too.
-            keywords: attributes by their names, and, on arrays, `out=`, `init=`, `dtype=`; on MLIR
-                values, `outs=`, `emit_generic=`.
+            keywords: attributes by their names, and, on arrays, `out=`, `init=`, `dtype=`,
+                `threads=`; on MLIR values, `outs=`, `emit_generic=`.
 
         Returns:
             On arrays, the result (a tuple where the op has several outputs); on values, the results
@@ -95,7 +95,12 @@ def _shown(default: object) -> object:
     return default.name if isinstance(default, Function) else default
 
 
-_ON_ARRAYS: tuple[tuple[str, object], ...] = (("out", None), ("init", None), ("dtype", None))
+_ON_ARRAYS: tuple[tuple[str, object], ...] = (
+    ("out", None),
+    ("init", None),
+    ("dtype", None),
+    ("threads", None),
+)
 """What every op takes on arrays besides its own inputs and attributes, and the defaults."""
 
 

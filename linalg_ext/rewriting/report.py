@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from linalg_ext.module import Module
@@ -25,6 +25,19 @@ class Left:
         return False
 
 
+class Decision(Protocol):
+    """What a transformation chose for an op, and can explain. It holds nothing of the module."""
+
+    @property
+    def title(self) -> str:
+        """What it is about, in a few words."""
+        ...
+
+    def rows(self) -> Sequence[tuple[str, str]]:
+        """The explanation: names, and what is to be said of each."""
+        ...
+
+
 @dataclass
 class Report:
     """What one run of a transformation matched, changed and left.
@@ -34,6 +47,7 @@ class Report:
         matched: for each op name, how many ops there were to look at before the run.
         changed: for each op name, how often one was rewritten (ops made on the way count too).
         left: reasons why an op was left as it was, with the op's name before it.
+        decisions: what was chosen, where there was a choice to explain.
         module: the module after the run, where the transformation ran on one.
     """
 
@@ -41,6 +55,7 @@ class Report:
     matched: Counter[str] = field(default_factory=Counter)
     changed: Counter[str] = field(default_factory=Counter)
     left: dict[str, set[str]] = field(default_factory=dict)
+    decisions: list[Decision] = field(default_factory=list)
     module: Module | None = None
 
     def __bool__(self) -> bool:
@@ -55,6 +70,7 @@ class Report:
         """Add the counts of another run of the same transformation."""
         self.matched.update(other.matched)
         self.changed.update(other.changed)
+        self.decisions += other.decisions
         for op_name, reasons in other.left.items():
             self.left.setdefault(op_name, set()).update(reasons)
 

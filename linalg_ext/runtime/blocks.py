@@ -29,7 +29,7 @@ class Block:
         size: bytes, a multiple of `HUGE_PAGE`.
     """
 
-    __slots__ = ("_anchor", "_mapping", "_start", "address", "size")
+    __slots__ = ("_anchor", "_is_released", "_mapping", "_start", "address", "size")
 
     def __init__(self, nbytes: int) -> None:
         """Map room for `nbytes` bytes; no memory is taken before they are written.
@@ -47,15 +47,22 @@ class Block:
         base = ctypes.addressof(self._anchor)
         self._start = -base % HUGE_PAGE
         self.address = base + self._start
+        self._is_released = False
         self._advise(_HUGE)
 
     def release(self) -> None:
         """Let the system take the pages where it runs short; what they hold is lost then.
 
-        Unlike unmapping it costs next to nothing, and nothing at all if the block is written again
-        before the system takes them.
+        A page that is written again before the system takes it stays, and costs less than a new
+        one. What is released already stays so until `take`.
         """
-        self._advise(_FREE)
+        if not self._is_released:
+            self._is_released = True
+            self._advise(_FREE)
+
+    def take(self) -> None:
+        """Use the block: its pages stay once they are written."""
+        self._is_released = False
 
     def _advise(self, advice: int | None) -> None:
         # Advice: a system that cannot follow it gives plain pages, or keeps them.

@@ -5,8 +5,13 @@
         y = kernel(x)
     y = kernel(x, threads=2)          # for one call
 
-A call's work is cut into slices that need nothing of one another. Whoever is free takes the next,
-the caller included, so that a call never waits for a thread that is busy elsewhere.
+A call's work is cut into slices that need nothing of one another, so many for so many threads: the
+result hangs on that number, not on who does what. Whoever is free takes the next slice, the caller
+included, so that a call never waits for a thread that is busy elsewhere. Work that is done before
+another thread has woken up is not cut.
+
+The threads are started when first needed, sleep where nothing is to do, and neither hold nor wait
+for the GIL (see `crew`). More threads than processors are allowed, and of no use.
 """
 
 from __future__ import annotations

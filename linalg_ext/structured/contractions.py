@@ -96,7 +96,7 @@ def _contraction(
         return None
     if [factor.operand for factor in form.factors] != [o.name for o in definition.inputs]:
         return None
-    if len(form.factors) != 2 or any(factor.difference for factor in form.factors):
+    if len(form.factors) != 2 or any(factor.difference is not None for factor in form.factors):
         return None
     if any(operand.kind is OperandKind.SCALAR for operand in definition.inputs):
         return None

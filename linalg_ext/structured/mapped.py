@@ -93,7 +93,7 @@ def _contract(bound: BoundOp, maps: Sequence[AffineMap]) -> ir.Operation | None:
         return None
     if [factor.operand for factor in form.factors] != [o.name for o in definition.inputs]:
         return None
-    if any(factor.difference for factor in form.factors):
+    if any(factor.difference is not None for factor in form.factors):
         return None
     cast = form.cast.name
     if form.kind.name == "+*" and len(bound.inputs) == 2:

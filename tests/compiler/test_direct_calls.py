@@ -284,3 +284,40 @@ def _outcome(call: Any) -> Any:
         return call()
     except LinalgExtError as error:
         return type(error), error.what, error.expected, error.cure
+
+
+@pytest.mark.parametrize("number", [2.5, -3, np.float32(0.5), float("nan")])
+def test_a_number_is_known_by_its_type(number: Any) -> None:
+    lx.ops.mul(array(), type(number)(1))
+    known = lx.ops.mul.known_calls
+    assert isinstance(known, KnownCalls)
+    result = known((array(), number), {})
+    assert result is not NotImplemented
+    assert result.dtype == np.float32
+    np.testing.assert_array_equal(result, array() * number)
+
+
+def test_an_integer_out_of_range_is_an_error_at_every_call() -> None:
+    bytes_ = np.ones(3, np.int8)
+    np.testing.assert_array_equal(lx.ops.add(bytes_, 5), bytes_ + np.int8(5))
+    for _ in range(2):
+        with pytest.raises(DTypeError, match="300"):
+            lx.ops.add(bytes_, 300)
+
+
+def test_scalars_go_the_short_way_with_their_checks() -> None:
+    x, y = array(), array(1)
+    for factor in (2.0, 3, np.float32(0.5)):
+        np.testing.assert_array_equal(lx.ops.axpy(factor, x[0], y[0]), factor * x[0] + y[0])
+    with pytest.raises(LinalgExtError):
+        lx.ops.axpy("two", x[0], y[0])
+
+
+def test_truth_values_of_odd_bytes_are_truth_values() -> None:
+    odd = np.array([0, 1, 2, 255, 4, 0], np.uint8).view(np.bool_)
+    plain = np.array([False, True, True, True, True, False])
+    both = np.ones(6, np.bool_)
+    for _ in range(2):
+        np.testing.assert_array_equal(lx.ops.logical_and(plain, both), plain)
+        np.testing.assert_array_equal(lx.ops.logical_and(odd, both), plain)
+        np.testing.assert_array_equal(lx.ops.logical_not(odd), ~plain)

@@ -16,7 +16,7 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.errors import ArgumentError
-from linalg_ext.runtime.blocks import HUGE_PAGE
+from linalg_ext.runtime.blocks import HUGE_PAGE, Block
 from linalg_ext.runtime.pool import SMALLEST, ResultPool
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no anonymous mappings there")
@@ -325,3 +325,17 @@ def _run(script: str) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stderr
+
+
+def test_only_what_has_been_idle_for_long_is_left_to_the_system(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    released: list[int] = []
+    monkeypatch.setattr(Block, "release", lambda block: released.append(block.address))
+    pool = ResultPool(limit=16 << 20)
+    arrays = [pool.empty(LARGE, np.float32) for _ in range(2)]
+    places = [address(array) for array in arrays]
+    del arrays[0]
+    assert released == []
+    arrays.clear()
+    assert set(released) == {places[0]}

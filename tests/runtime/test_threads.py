@@ -257,12 +257,68 @@ for number in ids:
 """)
 
 
+MATRIX = np.random.default_rng(0).standard_normal((512, 512)).astype(np.float32)
+
+WAYS: dict[str, Callable[..., Any]] = {
+    "a kernel": lx.jit(lambda x: x @ x).lower(MATRIX).compile(),
+    "a jitted function": lx.jit(lambda x: x @ x),
+    "an op": lambda x, **keywords: lx.ops.matmul(x, x, **keywords),
+    "an einsum": lambda x, **keywords: lx.einsum("mk,kn->mn", x, x, **keywords),
+    "an einsum of three": lambda x, **keywords: lx.einsum("mk,kn,nl->ml", x, x, x, **keywords),
+}
+
+
+@pytest.fixture
+def counts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many threads each call that was shared might use."""
+    counts: list[int] = []
+
+    def counting(slices: Slices, count: int) -> int:
+        counts.append(count)
+        return threads.run(slices, count)
+
+    for room in ("direct_call", "kernel"):
+        monkeypatch.setattr(f"linalg_ext.compiler.{room}.run", counting)
+    return counts
+
+
+@pytest.mark.parametrize("with_out", [False, True])
+@pytest.mark.parametrize("way", WAYS)
+def test_how_many_is_said_for_a_call(way: str, with_out: bool, counts: list[int]) -> None:
+    call = WAYS[way]
+    alone = call(MATRIX, threads=1)
+    assert not counts
+    for count in (2, 3, 2):
+        out = {"out": np.full_like(alone, np.nan)} if with_out else {}
+        with threads.using(1):  # the call's own word counts
+            shared = call(MATRIX, threads=count, **out)
+        np.testing.assert_allclose(shared, alone, rtol=1e-4, atol=1e-2)
+        np.testing.assert_array_equal(call(MATRIX, threads=count), shared)
+    assert set(counts[: len(counts) // 3]) == {2}
+    assert set(counts) == {2, 3}
+
+
 @pytest.mark.parametrize("count", [0, -1, 1.0, "2", True])
-def test_what_is_no_number_of_threads_is_refused(count: Any) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_no_number_of_threads_is_refused(way: str, count: Any) -> None:
+    for _ in range(2):  # the second call of its kind takes a shorter way
+        with pytest.raises(ArgumentError, match="threads is") as caught:
+            WAYS[way](MATRIX, threads=count)
+        assert caught.value.where is not None
+        assert "test_threads.py" in str(caught.value)
+        WAYS[way](MATRIX, threads=1)
     with pytest.raises(ArgumentError, match="threads is"), threads.using(count):
         pass
-    with pytest.raises(ArgumentError, match="threads is"):
-        lx.compile(SMALL)(np.zeros((64, 64), np.float32), threads=count)
+
+
+def test_what_is_traced_runs_no_thread() -> None:
+    for function in (
+        lambda x: lx.ops.matmul(x, x, threads=2),
+        lambda x: lx.einsum("mk,kn->mn", x, x, threads=2),
+        lambda x: lx.jit(lambda y: y + y)(x, threads=2),
+    ):
+        with pytest.raises(ArgumentError, match="threads="):
+            lx.jit(function)(MATRIX)
 
 
 def test_how_many_is_said_for_a_block_and_a_thread() -> None:
@@ -283,16 +339,9 @@ def test_small_work_is_not_shared() -> None:
     assert kernel.direct._shared is None
 
 
-def test_large_work_is_shared_as_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_work_is_shared_as_is_said(counts: list[int]) -> None:
     kernel = lx.compile(LARGE)
     argument = np.arange(2048 * 1024, dtype=np.float32).reshape(2048, 1024)
-    counts: list[int] = []
-
-    def counting(slices: Slices, count: int) -> int:
-        counts.append(count)
-        return threads.run(slices, count)
-
-    monkeypatch.setattr("linalg_ext.compiler.direct_call.run", counting)
     for call in (
         lambda: kernel(argument, threads=3),
         lambda: kernel(argument, threads=1),

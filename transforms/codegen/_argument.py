@@ -18,6 +18,8 @@ class Argument:
         dimensions: the name of the dimension of each axis.
         sizes: of each axis; None where only the run tells.
         strides: of each axis; None where only the run tells.
+        cast: the op that its elements go through when they are read, if there is one.
+        read_as: the type that they are of then.
     """
 
     type: str
@@ -25,6 +27,8 @@ class Argument:
     dimensions: tuple[str, ...]
     sizes: tuple[int | None, ...]
     strides: tuple[int | None, ...]
+    cast: str | None = None
+    read_as: str = ""
 
 
 def argument_of(value: Any, dimensions: tuple[str, ...]) -> Argument | str:

@@ -14,12 +14,13 @@ ACM TOMS 43(2), 2016:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from ._machine import Machine
-from ._problem import Operand, Problem
+from ._problem import Group, Operand, Problem
 
 Packing = Literal["none", "rows", "columns", "transpose", "scalar"]
 """How an operand is packed: not at all; by vectors along the depth (`rows` of A) or along what is
@@ -57,30 +58,16 @@ class SumsTile(Tile):
 
 
 @dataclass(frozen=True)
-class Chunk:
-    """A part of C that lies in one place, and the order in which such parts follow each other.
-
-    Attributes:
-        rows: how many rows of tiles.
-        columns: how many columns of tiles.
-        columns_first: whether the next one is beside it, or below it.
-    """
-
-    rows: int
-    columns: int
-    columns_first: bool
-
-
-@dataclass(frozen=True)
 class Panel:
     """Columns whose results are collected, and then transposed into C.
 
     Attributes:
-        size: how many values the dimension has that is contiguous in C.
+        size: how many values the dimensions have that are contiguous in C.
         runs: how many of them a panel has, whole vectors.
         length: how many columns lie between them: the values of the dimension contiguous in B.
         stride: elements of a panel from one row to the next.
         rows: how many rows it has room for.
+        past_caches: whether it goes to C past the caches, where C is aligned.
     """
 
     size: int
@@ -88,6 +75,7 @@ class Panel:
     length: int
     stride: int
     rows: int
+    past_caches: bool
 
 
 @dataclass(frozen=True)
@@ -104,7 +92,6 @@ class Plan:
         pack_b: how B is packed.
         pieces_c: in how many masked pieces a vector of C is stored; 0 where one by one.
         is_inner: whether the vectors run along the depth, and are summed at the end.
-        chunk: what of a block is finished before another part of it is begun; None for all of it.
         panel: what is collected before it goes to C; None where tiles go there one by one.
         by_strips: whether B is packed strip by strip, each of which all of A then meets.
         fetches_b: whether the next strip of B is asked for while one is multiplied.
@@ -119,7 +106,6 @@ class Plan:
     pack_b: Packing
     pieces_c: int
     is_inner: bool = False
-    chunk: Chunk | None = None
     panel: Panel | None = None
     by_strips: bool = False
     fetches_b: bool = False
@@ -128,11 +114,17 @@ class Plan:
     def fetches_c(self) -> bool:
         """Whether the lines of C are asked for before a tile of it is computed."""
         # Of whole lines one after the other, the machine itself does that better.
-        return self.chunk is not None and self.pieces_c > 0
+        depth = self.problem.words
+        return self.pieces_c > 0 and (depth is None or depth > self.depth_block)
 
     @property
     def strip_a(self) -> int:
         """Elements of a packed strip of A: `tile.rows` rows."""
+        return self.end_a + (self.tile.rows if "B" in self.problem.zero_points else 0)
+
+    @property
+    def end_a(self) -> int:
+        """Where a packed strip of A ends, and what its rows add to dot products begins."""
         # A vector that is stored may reach beyond the end of its strip.
         return self.tile.rows * self.stride_a + self.tile.lanes
 
@@ -146,6 +138,11 @@ class Plan:
     @property
     def strip_b(self) -> int:
         """Elements of a packed strip of B: `tile.columns` columns."""
+        return self.end_b + (self.tile.columns if self.problem.corrects_columns else 0)
+
+    @property
+    def end_b(self) -> int:
+        """Where a packed strip of B ends, and what its columns add to dot products begins."""
         return self.tile.columns * self.depth_block
 
     @property
@@ -170,6 +167,11 @@ class Plan:
             return self.panel.rows * self.panel.stride
         return 0 if self.pieces_c or self.is_inner else self.tile.rows * self.tile.columns
 
+    def _collected(self) -> str:
+        if self.panel is None:
+            return ""
+        return f", transposed from panels of {self.panel.runs} x {self.panel.length} columns"
+
     def __repr__(self) -> str:
         problem, tile = self.problem, self.tile
         named = [
@@ -184,13 +186,16 @@ class Plan:
         scratch = (self.scratch_a + self.scratch_b + self.scratch_c) * problem.element_bytes / 1024
         rows = [
             ("inner products" if self.is_inner else "packed contraction", problem.element),
+            *([("products", problem.dot.function)] if problem.dot is not None else []),
             *((name, text) for name, text in named if text),
             ("tile", f"{tile.rows} x {tile.columns} sums of vectors of {tile.lanes}"
                      if self.is_inner else f"{tile.rows} x {tile.vectors} vectors of {tile.lanes}"),
             ("blocks", f"rows {self.row_block}, columns {self.column_block}, "
                        f"depth {self.depth_block}"),
-            ("packing", f"A {self.pack_a}, B {self.pack_b}, {scratch:.0f} KiB"),
-            ("result", "overwritten" if problem.overwrites else "added to"),
+            ("packing", f"A {self.pack_a}, B {self.pack_b}"
+                        f"{' strip by strip' if self.by_strips or self.panel else ''}, "
+                        f"{scratch:.0f} KiB"),
+            ("result", ("overwritten" if problem.overwrites else "added to") + self._collected()),
         ]  # fmt: skip
         width = max(len(name) for name, _ in rows)
         return "\n".join(f"{name:{width}}  {text}" for name, text in rows)
@@ -199,14 +204,24 @@ class Plan:
 def make_plan(problem: Problem, machine: Machine) -> Plan:
     """The plan of a contraction on a machine."""
     size = problem.element_bytes
-    lanes = machine.vector_bytes // size
-    if _is_inner(problem, lanes):
+    lanes = machine.vector_bytes // size if problem.dot is None else problem.dot.lanes
+    if problem.dot is None and not problem.computed and _is_inner(problem, lanes):
         return _inner_plan(problem, lanes)
-    rows, columns, depth = (g.size for g in (problem.rows, problem.columns, problem.depth))
-    tile = _choose_tile(problem, lanes, machine.vector_registers)
-    depth_block = _even_block(depth, _DEPTH_BYTES // size, lanes)
+    rows, columns, depth = problem.rows.size, problem.columns.size, problem.words
+    registers = machine.vector_registers
+    if problem.dot is not None:
+        registers = min(registers, problem.dot.registers)
+    tile = _choose_tile(problem, lanes, registers)
+    depth_block = _depth_block(rows, depth, size, lanes, machine)
+    if problem.is_undivided:
+        depth_block = _up(max(depth or 0, 1), lanes)
     fits = _fits_unpacked(problem, machine)
-    streams = not fits and _is_streamed(problem, machine) and _is_readable_b(problem, lanes)
+    streams = (
+        not problem.is_undivided
+        and not fits
+        and _is_streamed(problem, machine)
+        and _is_readable_b(problem, lanes)
+    )
     if streams:
         # B is read once or twice, from far away: a few of its rows at a time, side by side.
         depth_block = 8 if rows == 1 else 16
@@ -218,17 +233,17 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
     column_block = _block(columns, panel_bytes // size // depth_block, tile.columns)
     pack_a, pack_b = _packing_a(problem, tile), _packing_b(problem, lanes)
     # Packing pays by being read again and again.
-    if (fits or streams or _is_one(rows, tile.rows)) and _is_readable_b(problem, lanes):
-        pack_b = "none"
+    is_read_once = streams or _is_one(rows, tile.rows)
+    if (fits or is_read_once) and _is_readable_b(problem, lanes):
+        # Converting pays by being done once, too.
+        pack_b = pack_b if "B" in problem.converted and not is_read_once else "none"
     if (fits or _is_one(columns, tile.columns)) and _is_readable_a(problem):
-        pack_a = "none"
+        pack_a = pack_a if "A" in problem.converted else "none"
     whole = rows is not None and rows <= row_block
     panel = _panel(problem, tile, machine) if whole else None
     if panel is not None:
         column_block = _up(panel.runs * panel.length, tile.columns)
-    chunk = _chunk(problem, tile) if depth is not None and depth <= depth_block else None
-    is_one_chunk = chunk is None or chunk.rows * tile.rows >= (rows or 0)
-    by_strips = whole and panel is None and pack_b != "none" and is_one_chunk
+    by_strips = whole and panel is None and pack_b != "none"
     is_far = columns is None or depth is None or columns * depth * size > machine.l2_bytes
     return Plan(
         problem,
@@ -239,10 +254,12 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
         pack_a,
         pack_b,
         _few(problem.columns.pieces("C", lanes)),
-        chunk=chunk,
         panel=panel,
         by_strips=by_strips,
-        fetches_b=is_far and pack_b == "rows" and (by_strips or panel is not None),
+        fetches_b=is_far
+        and problem.dot is None
+        and pack_b in ("rows", "transpose")
+        and (by_strips or panel is not None),
     )
 
 
@@ -251,9 +268,9 @@ def _panel(problem: Problem, tile: Tile, machine: Machine) -> Panel | None:
     columns, rows, lanes = problem.columns.dimensions, problem.rows.size, tile.lanes
     if _few(problem.columns.pieces("C", lanes)) or len(columns) < 2 or rows is None:
         return None
-    contiguous, last = columns[-2:]
-    size, length = contiguous.size, last.size
-    if contiguous.strides["C"] != 1 or size is None or length is None or length < lanes // 2:
+    contiguous = Group(columns[:-1]).segments("C")[-1]
+    size, length = contiguous.size, columns[-1].size
+    if contiguous.stride != 1 or size is None or length is None or length < lanes // 2:
         return None
     height = _up(rows, tile.rows)
     most = machine.l2_bytes // 2 // problem.element_bytes // (height * length)
@@ -262,37 +279,24 @@ def _panel(problem: Problem, tile: Tile, machine: Machine) -> Panel | None:
         return None
     stride = _up(runs * length, tile.columns)
     # Rows a power of two apart would share the sets of the cache.
-    return Panel(size, runs, length, stride + lanes, height)
+    return Panel(size, runs, length, stride + lanes, height, _goes_past(problem, size, machine))
 
 
-def _chunk(problem: Problem, tile: Tile) -> Chunk | None:
-    """The tiles that fill a stretch of C without gaps, where a row of a tile fills no lines."""
-    run = problem.columns.run("C")
-    if not run or run * problem.element_bytes >= _WHOLE_LINES:
-        return None
-    ours = [(d, True) for d in problem.rows.dimensions]
-    theirs = [(d, False) for d in problem.columns.dimensions]
-    ordered = sorted([*ours, *theirs], key=lambda pair: pair[0].strides["C"] or 0)
-    sizes, filled = {True: 1, False: 1}, 1
-    for at, (dimension, is_row) in enumerate(ordered):
-        size = dimension.size
-        if size is None or dimension.strides["C"] != filled:
-            return None
-        if filled * problem.element_bytes >= _STRETCH_BYTES:
-            if {each for _, each in ordered[at:]} == {True, False} or at:
-                return Chunk(
-                    -(-sizes[True] // tile.rows), -(-sizes[False] // tile.columns), not is_row
-                )
-        sizes[is_row] *= size
-        filled *= size
-    return None
-
-
-_STRETCH_BYTES = 16384
-"""Some pages: of shorter stretches, the next one is not there before it is asked for."""
-
-_WHOLE_LINES = 256
-"""Runs of so many bytes consist of whole lines, all but their ends."""
+def _goes_past(problem: Problem, size: int, machine: Machine) -> bool:
+    """Whether no cache holds the operands, and all lines of C are whole vectors' alone."""
+    lanes = machine.vector_bytes // problem.element_bytes
+    groups = (problem.rows, problem.columns, problem.depth, Group(problem.batch))
+    dimensions = [dimension for group in groups for dimension in group.dimensions]
+    steps = [d.strides["C"] for d in dimensions if "C" in d.strides]
+    if not problem.overwrites or size % lanes or not problem.is_static:
+        return False
+    if any(step is None or (step != 1 and step % lanes) for step in steps):
+        return False
+    names: tuple[Operand, ...] = ("A", "B", "C")
+    elements = sum(
+        math.prod(d.size or 1 for d in dimensions if name in d.strides) for name in names
+    )
+    return elements * problem.element_bytes > machine.l3_bytes
 
 
 def _is_inner(problem: Problem, lanes: int) -> bool:
@@ -332,13 +336,6 @@ _INPUTS: tuple[Operand, Operand] = ("A", "B")
 _THIN = 2
 """Up to so many rows or columns, an element is read once for each, and packing it is not repaid."""
 
-_DEPTH_BYTES = 2048
-"""Depth of a block, in bytes of a row.
-
-A strip of A of six rows then takes a quarter of L1, and reading and writing C costs a tenth of a
-percent or so for each vector of the tile.
-"""
-
 _PANEL_BYTES = 8 << 20
 """The packed panel of B: more does not pay, as A is packed anew for each."""
 
@@ -354,15 +351,18 @@ def _few(pieces: int) -> int:
 
 
 def _packing_a(problem: Problem, tile: Tile) -> Packing:
-    if _few(problem.depth.pieces("A", tile.lanes)) and problem.depth.dimensions:
+    if _few(problem.depth.pieces("A", tile.lanes * problem.word)) and problem.depth.dimensions:
         return "rows"
+    if problem.dot is not None or "A" in problem.computed:
+        is_even = len(problem.rows.segments("A")) == 1 and problem.rows.run("A") != 0
+        return "columns" if is_even else "scalar"
     if problem.rows.dimensions and _few(pieces_of_rows(problem, tile, min(tile.rows, tile.lanes))):
         return "columns"
     return "scalar"
 
 
 def pieces_of_rows(problem: Problem, tile: Tile, width: int) -> int:
-    """In how many pieces at most so many rows of a tile, from its first on, lie in A; 0 for none."""
+    """In how many pieces at most the first rows of a tile lie in A; 0 for none."""
     run = problem.rows.run("A")
     if len(problem.rows.segments("A")) <= 1 or (run and run % tile.rows == 0):
         return 0 if run == 0 else 1
@@ -372,7 +372,7 @@ def pieces_of_rows(problem: Problem, tile: Tile, width: int) -> int:
 def _packing_b(problem: Problem, lanes: int) -> Packing:
     if problem.columns.dimensions and _few(problem.columns.pieces("B", lanes)):
         return "rows"
-    if problem.depth.dimensions and _few(problem.depth.pieces("B", lanes)):
+    if problem.depth.dimensions and _few(problem.depth.pieces("B", lanes * problem.word)):
         return "transpose"
     return "scalar"
 
@@ -391,11 +391,15 @@ def _is_one(size: int | None, tile: int) -> bool:
 
 def _is_readable_a(problem: Problem) -> bool:
     """Whether the micro-kernel may read A where it lies: its offsets are cheap to know."""
+    if problem.dot is not None or "A" in problem.computed:
+        return False
     return all(len(group.segments("A")) <= 1 for group in (problem.rows, problem.depth))
 
 
 def _is_readable_b(problem: Problem, lanes: int) -> bool:
     """Whether the micro-kernel may read B where it lies: in whole vectors."""
+    if problem.dot is not None or "B" in problem.computed:
+        return False
     is_in_vectors = problem.columns.pieces("B", lanes) == 1 and bool(problem.columns.dimensions)
     return is_in_vectors and len(problem.depth.segments("B")) <= 1
 
@@ -412,16 +416,20 @@ def _fits_unpacked(problem: Problem, machine: Machine) -> bool:
 
 def _choose_tile(problem: Problem, lanes: int, registers: int) -> Tile:
     """The tile with the least work, what is computed beyond the edges of C included."""
-    rows, columns, depth = (g.size for g in (problem.rows, problem.columns, problem.depth))
+    rows, columns, depth = problem.rows.size, problem.columns.size, problem.words
     best: tuple[float, Tile] | None = None
     for vectors in range(1, 9):
         for height in range(1, registers):
+            tile = Tile(height, vectors, lanes)
             if height * vectors + vectors + 1 > registers - 1:
                 break
-            tile = Tile(height, vectors, lanes)
+            if height > _STREAMS and _is_one(columns, tile.columns) and _is_along_depth(problem):
+                break
             cycles = _cost(tile)
             if depth:
                 cycles += _storing(problem, tile) / (tile.rows * tile.vectors * depth)
+            if rows:
+                cycles += _copying(problem, tile) / rows
             work = _padding(rows, height) * _padding(columns, tile.columns) * cycles
             if best is None or work < best[0]:
                 best = work, tile
@@ -430,22 +438,55 @@ def _choose_tile(problem: Problem, lanes: int, registers: int) -> Tile:
     return best[1]
 
 
+_STREAMS = 10
+"""Rows of A that are read side by side, where they lie: lines of more would evict each other, all
+of one set of L1 where the rows are a power of two apart."""
+
+
+def _is_along_depth(problem: Problem) -> bool:
+    """Whether A is read where it lies, each of its rows from its first element to its last."""
+    return (
+        _is_readable_a(problem) and problem.depth.run("A") != 0 and bool(problem.depth.dimensions)
+    )
+
+
 def _storing(problem: Problem, tile: Tile) -> float:
-    """Cycles for writing a tile: its vectors, and finding out where they go."""
-    pieces = _few(problem.columns.pieces("C", tile.lanes))
+    """Cycles for writing a tile of C that nothing else is done in."""
+    depth, pieces = problem.words or 1, _few(problem.columns.pieces("C", tile.lanes))
     if not pieces:
         return 2.0 * tile.rows * tile.columns
-    cycles = 1.0 * tile.rows * tile.vectors * pieces
+    products = tile.rows * tile.vectors
     run = problem.columns.run("C")
-    if pieces > 1 and run and max(run, tile.columns) % min(run, tile.columns):
-        cycles += 12.0 * tile.vectors + 1.0 * tile.rows * tile.vectors
-    elif run and run % tile.columns == 0:
-        cycles = 1.0 * tile.rows * tile.vectors
+    is_cut_evenly = run and max(run, tile.columns) % min(run, tile.columns) == 0
+    if pieces > 1 and is_cut_evenly and run and run >= tile.columns:
+        pieces = 1
+    cycles = 3.0 * products * pieces
+    if pieces > 1 and not is_cut_evenly:
+        cycles += 12.0 * tile.vectors
     segments = problem.rows.segments("C")
     last = segments[-1].size if segments else 1
     if len(segments) > 1 and (last is None or last % tile.rows):
         cycles += 16.0 * tile.rows
-    return cycles
+    # The next tile is begun meanwhile, if a core sees that far.
+    instructions = depth * (products + tile.rows + tile.vectors)
+    return cycles * min(max(instructions / _WINDOW - 1.0, 0.0), 1.0)
+
+
+def _copying(problem: Problem, tile: Tile) -> float:
+    """Cycles for copying a vector of B, where that is how it is packed."""
+    if _packing_b(problem, tile.lanes) != "rows":
+        return 0.0
+    run, pieces = problem.columns.run("B"), problem.columns.pieces("B", tile.lanes)
+    if pieces == 1:
+        return 1.0
+    is_cut_evenly = run and max(run, tile.columns) % min(run, tile.columns) == 0
+    if is_cut_evenly:
+        return 1.0 if run and run % tile.columns == 0 else 1.5
+    return 2.0 * pieces
+
+
+_WINDOW = 512
+"""So many instructions, at most, does a core have under way."""
 
 
 def _padding(size: int | None, tile: int) -> float:
@@ -463,6 +504,30 @@ def _cost(tile: Tile) -> float:
     products = tile.rows * tile.vectors
     cycles = max(products / 2, 4.0) + 0.1 * tile.rows + 0.15 * tile.vectors
     return cycles / products
+
+
+def _depth_block(
+    rows: int | None, depth: int | None, size: int, lanes: int, machine: Machine
+) -> int:
+    """How much of the depth is packed at once: much, for C is read and written for each block.
+
+    A block of A is then still some strips high, and takes half of L2.
+    """
+    half = machine.l2_bytes // 2
+    most = max(half // _ROWS, _LEAST_DEPTH_BYTES)
+    if depth is not None and depth * size <= 2 * most:
+        most = 2 * most  # C is written once
+    elif rows and rows * _LEAST_DEPTH_BYTES <= half:
+        # All rows in one block: neither operand is packed twice.
+        most = min(most, max(half // (rows + _ROWS), _LEAST_DEPTH_BYTES))
+    return _even_block(depth, most // size, lanes)
+
+
+_ROWS = 128
+"""The least rows of A that make reading a strip of B from L2 worth while."""
+
+_LEAST_DEPTH_BYTES = 2048
+"""The least depth of a block: writing C then costs a tenth."""
 
 
 def _even_block(size: int | None, most: int, multiple: int) -> int:

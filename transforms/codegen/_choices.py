@@ -1,7 +1,8 @@
 """Reductions that keep the best element and where it was, such as argmax.
 
 The body of such a reduction selects, on one condition, the new element or the old one, and its
-position or the old one. The condition compares the two elements alone, strictly: of equal ones the
+position or the old one; the element may be the maximum or the minimum, too, where the condition
+says the same. The condition compares the two elements alone, strictly: of equal ones the
 first stays.
 """
 
@@ -34,6 +35,13 @@ _STRICT = {
         )
     },
 }
+_EXTREMA = {
+    "arith.maxsi": (arith.CmpIPredicate.sgt, arith.CmpIPredicate.slt),
+    "arith.minsi": (arith.CmpIPredicate.slt, arith.CmpIPredicate.sgt),
+    "arith.maxui": (arith.CmpIPredicate.ugt, arith.CmpIPredicate.ult),
+    "arith.minui": (arith.CmpIPredicate.ult, arith.CmpIPredicate.ugt),
+}
+"""To replace the old element: how the new one compares with it, and it with the new one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,18 +77,38 @@ def choice_of(outputs: Sequence[Any], yielded: Sequence[Any], inner: int) -> Cho
     """
     if len(outputs) != 2:
         return None
-    selects = [_owner(each) for each in yielded]
-    if any(op is None or op.name != "arith.select" for op in selects):
-        return None
-    conditions, news, olds = zip(*(op.operands for op in selects if op is not None), strict=True)
-    if conditions[0] != conditions[1] or list(olds) != list(outputs):
-        return None
     for value, position in ((0, 1), (1, 0)):
-        is_position = _is_position(news[position], inner)
-        compares = _compares(conditions[0], news[value], olds[value])
-        if is_position and compares and _uses(olds[position]) == 1:
-            return Choice(conditions[0], news[value], olds[value], value, position)
+        moved = _owner(yielded[position])
+        if moved is None or moved.name != "arith.select":
+            continue
+        condition, where, elsewhere = moved.operands
+        new = _chosen(yielded[value], condition, outputs[value])
+        if new is None or elsewhere != outputs[position] or _uses(elsewhere) != 1:
+            continue
+        if _is_position(where, inner) and _compares(condition, new, outputs[value]):
+            return Choice(condition, new, outputs[value], value, position)
     return None
+
+
+def _chosen(value: Any, condition: Any, old: Any) -> Any | None:
+    """The element that takes the place of `old` where the condition holds; None where none does."""
+    op = _owner(value)
+    if op is None:
+        return None
+    if op.name == "arith.select":
+        chosen, new, kept = op.operands
+        return new if chosen == condition and kept == old else None
+    if op.name not in _EXTREMA or old not in list(op.operands):
+        return None
+    (new,) = [each for each in op.operands if each != old] or [None]
+    compared = _owner(condition)
+    if new is None or compared is None or compared.name != "arith.cmpi":
+        return None
+    forwards, backwards = (each.value for each in _EXTREMA[op.name])
+    predicate = ir.IntegerAttr(compared.attributes["predicate"]).value
+    wanted = [new, old] if predicate == forwards else [old, new]
+    is_same = predicate in (forwards, backwards) and list(compared.operands) == wanted
+    return new if is_same else None
 
 
 def _compares(condition: Any, new: Any, old: Any) -> bool:

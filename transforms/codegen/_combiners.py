@@ -21,6 +21,8 @@ _INTEGER_NEUTRAL = frozenset(
     f"arith.{name}"
     for name in ["addi", "muli", "andi", "ori", "xori", "maxsi", "minsi", "maxui", "minui"]
 )
+_LOGIC = frozenset(["arith.andi", "arith.ori", "arith.xori"])
+"""On truth values the others are other words for these."""
 
 
 @dataclass(frozen=True)
@@ -67,10 +69,17 @@ class Combiner:
 _ROUNDED_EACH_STEP = ("f16", "bf16")
 """In these formats another order is another sum: too few digits to hide it."""
 
+_ROUNDED = frozenset(["arith.addf", "arith.mulf", "math.fma"])
+
 _SPECIAL = {
-    "-inf": {"f64": "0xFFF0000000000000", "f32": "0xFF800000"},
-    "inf": {"f64": "0x7FF0000000000000", "f32": "0x7F800000"},
-    "nan": {"f64": "0x7FF8000000000000", "f32": "0x7FC00000"},
+    "-inf": {
+        "f64": "0xFFF0000000000000",
+        "f32": "0xFF800000",
+        "f16": "0xFC00",
+        "bf16": "0xFF80",
+    },
+    "inf": {"f64": "0x7FF0000000000000", "f32": "0x7F800000", "f16": "0x7C00", "bf16": "0x7F80"},
+    "nan": {"f64": "0x7FF8000000000000", "f32": "0x7FC00000", "f16": "0x7E00", "bf16": "0x7FC0"},
 }
 
 
@@ -81,7 +90,9 @@ def combiner_of(argument: Any, yielded: Any) -> Combiner | None:
         return None
     op = owner.operation
     type_ = op.results[0].type
-    if str(type_) in _ROUNDED_EACH_STEP or str(type_) == "i1":
+    if str(type_) in _ROUNDED_EACH_STEP and op.name in _ROUNDED:
+        return None
+    if str(type_) == "i1" and op.name not in _LOGIC:
         return None
     if op.name == "math.fma":
         return Combiner("arith.addf") if op.operands[2] == argument else None

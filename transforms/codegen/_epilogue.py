@@ -1,7 +1,9 @@
 """Epilogues: element-wise work on the result of a contraction, done while it is in registers.
 
-A bias, an activation, a residual: one `linalg.generic` that reads each element of C at its place,
-and other operands at the place of its row, its column or its batch.
+A bias, an activation, a residual, a quantization: one `linalg.generic` that reads each element of C
+at its place, other operands at the place of its row, its column or its batch, and scalars. Its
+result may be of another type than the sums, which are then nowhere in memory: the depth is one
+block.
 """
 
 from __future__ import annotations
@@ -16,51 +18,12 @@ from ._argument import Argument, argument_of
 from ._fills import comes_of, leaves_alone, producer, root
 from ._memory import Strided
 from ._problem import Dimension, Group, Problem
+from ._scalar_steps import Elementwise, read_steps, scalars_of, write_steps
 from ._writer import Index, Writer
 
-_ARITHMETIC = (
-    "addf", "subf", "mulf", "divf", "negf", "maximumf", "minimumf", "maxnumf", "minnumf", "cmpf",
-    "select",
-)  # fmt: skip
-_VECTOR_OPS = {f"arith.{name}" for name in _ARITHMETIC} | {"math.absf", "math.fma", "math.sqrt"}
-"""Ops that on vectors do, lane by lane, what they do on scalars, and as quickly."""
-
-_MOVABLE = ("memref.alloc", "memref.get_global")
+_MOVABLE = ("arith.constant", "memref.alloc", "memref.get_global")
 
 _MOST_PIECES = 3
-
-
-@dataclass(frozen=True)
-class Step:
-    """One op of the epilogue.
-
-    Attributes:
-        name: of the op.
-        attributes: as MLIR writes them.
-        operands: positions among C (0), the other operands (1, ...) and the steps after them; or
-            the text of a constant.
-        element: the type of the result.
-    """
-
-    name: str
-    attributes: str
-    operands: tuple[int | str, ...]
-    element: str
-
-
-@dataclass(frozen=True)
-class Epilogue:
-    """What is done to each element of C.
-
-    Attributes:
-        arguments: the other operands that it reads.
-        steps: the ops, in order.
-        result: the position of what is written.
-    """
-
-    arguments: tuple[Argument, ...]
-    steps: tuple[Step, ...]
-    result: int
 
 
 @dataclass(frozen=True)
@@ -71,10 +34,10 @@ class FoundEpilogue:
         epilogue: what it does.
         op: the op that does it.
         destination: where its result goes.
-        values: the other operands.
+        values: the other operands, and the scalars.
     """
 
-    epilogue: Epilogue
+    epilogue: Elementwise
     op: Any
     destination: Any
     values: tuple[Any, ...]
@@ -88,46 +51,55 @@ def find_epilogue(op: Any, dims: Sequence[str], zeros: Any) -> FoundEpilogue | N
         dims: the dimension of each axis of its result.
         zeros: what fills the result before.
     """
-    output = op.operands[2]
+    *inputs, output = op.operands
     after = _next(op, output)
     if after is None or after.name != "linalg.generic" or len(after.results):
         return None
     destination = after.operands[len(after.operands) - 1]
-    if destination.type.element_type != output.type.element_type:
-        return None
     if destination != output and not _dies(output, {op, after, zeros}):
         return None
     maps = [ir.AffineMapAttr(one).value for one in ir.ArrayAttr(after.attributes["indexing_maps"])]
     names = _names(maps[-1], dims)
     if names is None or maps[0].n_dims != len(dims):
         return None
-    places: list[int | None] = []
+    known: dict[Any, int] = {}
     values, arguments = [], []
-    for operand, map_ in zip(after.operands, maps, strict=True):
+    inner = after.regions[0].blocks[0].arguments
+    scalars = scalars_of(after)
+    for operand, map_, inside in zip(after.operands, maps, inner, strict=True):
         if operand == output:
             if map_ != maps[-1]:
                 return None
-            places.append(0)
-        elif operand == destination:
-            places.append(None)  # what it held before: whoever reads that is no epilogue
-        else:
+            known[inside] = 0
+        elif operand in scalars:
+            continue
+        elif operand != destination:  # what it held before: whoever reads that is no epilogue
             argument = _extra(operand, map_, names)
-            if argument is None or argument.element != str(output.type.element_type):
+            if argument is None:
                 return None
             values.append(operand)
             arguments.append(argument)
-            places.append(len(values))
+            known[inside] = len(values)
+    for number, scalar in enumerate(scalars, start=1 + len(values)):
+        known[scalar] = number
+        known.update(
+            (inside, number)
+            for operand, inside in zip(after.operands, inner, strict=True)
+            if operand == scalar
+        )
     if not all(_comes_before(value, op) for value in (destination, *values)):
         return None
-    touched = [*list(op.operands)[:2], *values]
+    touched = [value for value in inputs if isinstance(value.type, ir.ShapedType)] + values
     if any(root(value) == root(destination) for value in touched):
         return None
-    read = _read_body(after, places, len(values))
-    if read is None:
+    steps = read_steps(after, known, 1 + len(values) + len(scalars))
+    if steps is None or not all(_comes_before(scalar, op) for scalar in scalars):
         return None
-    steps, result = read
+    types = tuple(str(scalar.type) for scalar in scalars)
+    if any(type_ == "index" for type_ in types):
+        return None
     return FoundEpilogue(
-        Epilogue(tuple(arguments), steps, result), after, destination, tuple(values)
+        Elementwise(tuple(arguments), types, steps), after, destination, (*values, *scalars)
     )
 
 
@@ -137,7 +109,7 @@ def _next(op: Any, output: Any) -> Any:
     for other in siblings[siblings.index(op) + 1 :]:
         if not leaves_alone(other, output):
             return other
-        if other.name not in ("arith.constant", *_MOVABLE):
+        if other.name not in _MOVABLE:
             return None  # what the epilogue writes early, others might read
     return None
 
@@ -183,64 +155,39 @@ def _extra(value: Any, map_: Any, names: Mapping[int, str]) -> Argument | None:
     return None if isinstance(found, str) else found
 
 
-def _read_body(
-    op: Any, places: Sequence[int | None], extras: int
-) -> tuple[tuple[Step, ...], int] | None:
-    block = op.regions[0].blocks[0]
-    known: dict[Any, int | str] = {}
-    for argument, place in zip(block.arguments, places, strict=True):
-        if place is not None:
-            known[argument] = place
-    steps: list[Step] = []
-    for inner in (each.operation for each in block.operations):
-        operands = [known.get(value, _constant(value)) for value in inner.operands]
-        if inner.name == "linalg.yield":
-            (result,) = operands
-            return (tuple(steps), result) if isinstance(result, int) else None
-        if inner.name == "arith.constant":
-            continue
-        if inner.name not in _VECTOR_OPS or any(operand is None for operand in operands):
-            return None
-        attributes = ", ".join(f"{each} = {inner.attributes[each]}" for each in inner.attributes)
-        given = tuple(operand for operand in operands if operand is not None)
-        steps.append(Step(inner.name, attributes, given, str(inner.results[0].type)))
-        known[inner.results[0]] = extras + len(steps)
-    return None
-
-
-def _constant(value: Any) -> str | None:
-    if not comes_of(value, "arith.constant"):
-        return None
-    number = str(producer(value).attributes["value"])
-    return number if number.endswith((" : f32", " : f64")) else None
-
-
 class Finisher:
-    """Writes an epilogue for the vectors of a tile."""
+    """Writes what is computed of an operand for its vectors."""
 
     def __init__(
         self,
         w: Writer,
-        problem: Problem,
-        epilogue: Epilogue,
+        groups: tuple[Group, Group],
+        body: Elementwise,
         operands: Sequence[Strided],
         lanes: int,
+        scalars: str = "S",
     ) -> None:
         """
         Args:
             w: where the code is written.
-            problem: the contraction.
-            epilogue: what is done.
+            groups: the dimensions across the vectors of the operand, and those along them.
+            body: what is computed.
             operands: the other operands, each in the place of C.
             lanes: of a vector.
+            scalars: the names of the scalars, which are numbered.
         """
         self._w = w
-        self._element = problem.element
-        self._epilogue = epilogue
+        self._body = body
         self._operands = tuple(operands)
         self._lanes = lanes
-        self._rows = [_seen(problem.rows, each) for each in epilogue.arguments]
-        self._columns = [_seen(problem.columns, each) for each in epilogue.arguments]
+        self._scalars = scalars
+        self._rows = [_seen(groups[0], each) for each in body.arguments]
+        self._columns = [_seen(groups[1], each) for each in body.arguments]
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it is much code for each vector."""
+        return self._body.steps.is_long
 
     def moved(self, dimension: str, index: Index) -> Finisher:
         """The same at an index of a batch dimension."""
@@ -248,7 +195,7 @@ class Finisher:
         moved.__dict__.update(self.__dict__)
         moved._operands = tuple(
             operand.moved(dimension, index) if dimension in argument.dimensions else operand
-            for operand, argument in zip(self._operands, self._epilogue.arguments, strict=True)
+            for operand, argument in zip(self._operands, self._body.arguments, strict=True)
         )
         return moved
 
@@ -259,30 +206,10 @@ class Finisher:
         for number, operand in enumerate(self._operands):
             offset = operand.offset(self._rows[number], row)
             values.append(self._loaded(operand, self._columns[number], offset, column, limit))
-        for step in self._epilogue.steps:
-            vector = f"vector<{self._lanes}x{step.element}>"
-            operands = [self._operand(values, each) for each in step.operands]
-            types = ", ".join(self._types(step))
-            values.append(
-                w.op(
-                    f'"{step.name}"({", ".join(operands)}) {{{step.attributes}}} : '
-                    f"({types}) -> {vector}"
-                )
-            )
-        return values[self._epilogue.result]
-
-    def _operand(self, values: Sequence[str], operand: int | str) -> str:
-        if isinstance(operand, int):
-            return values[operand]
-        number, _, element = operand.rpartition(" : ")
-        return self._w.constant(f"dense<{number}>", f"vector<{self._lanes}x{element}>")
-
-    def _types(self, step: Step) -> list[str]:
-        """The types of a step's operands: all are floats but for the condition of a select."""
-        types = [f"vector<{self._lanes}x{self._element}>"] * len(step.operands)
-        if step.name == "arith.select":
-            types[0] = f"vector<{self._lanes}xi1>"
-        return types
+        for number, type_ in enumerate(self._body.scalars):
+            vector = f"vector<{self._lanes}x{type_}>"
+            values.append(w.op(f"vector.broadcast %{self._scalars}{number} : {type_} to {vector}"))
+        return write_steps(w, self._body.steps, values, self._lanes)
 
     def _loaded(
         self, operand: Strided, columns: Group, offset: Index, column: Index, limit: Index | None
@@ -295,14 +222,16 @@ class Finisher:
         return operand.load_pieces(operand.pieces(columns, column, count, limit), offset)
 
 
-def fits(problem: Problem, epilogue: Epilogue, lanes: int) -> bool:
+def fits(problem: Problem, epilogue: Elementwise, lanes: int) -> bool:
     """Whether the other operands can be read in vectors, or are the same for all columns."""
-    for argument in epilogue.arguments:
-        columns = _seen(problem.columns, argument)
-        is_constant = all(segment.stride == 0 for segment in columns.segments("C"))
-        if not is_constant and not 0 < columns.pieces("C", lanes) <= _MOST_PIECES:
-            return False
-    return True
+    return all(seen_in_vectors(problem.columns, each, lanes) for each in epilogue.arguments)
+
+
+def seen_in_vectors(group: Group, argument: Argument, lanes: int) -> bool:
+    """Whether another operand can be read in vectors along a group, or is the same all along it."""
+    seen = _seen(group, argument)
+    is_constant = all(segment.stride == 0 for segment in seen.segments("C"))
+    return is_constant or 0 < seen.pieces("C", lanes) <= _MOST_PIECES
 
 
 def _seen(group: Group, argument: Argument) -> Group:

@@ -21,7 +21,12 @@ VIEWS = frozenset(
 )
 """Ops that give another view of the buffer that is their first operand."""
 
-_TOUCH_NOTHING = VIEWS | {"arith.constant", "memref.alloc", "memref.get_global", "memref.dim"}
+_TOUCH_NOTHING = VIEWS | {
+    "memref.alloc",
+    "memref.dim",
+    "memref.extract_strided_metadata",
+    "memref.get_global",
+}
 
 
 def producer(value: Any) -> Any:
@@ -50,12 +55,23 @@ def preceding_zeros(op: Any) -> Any:
     Returns:
         A fill, a generic that fills, or a copy of a constant; None where there is none.
     """
+    found = preceding_fill(op)
+    return found[0] if found is not None and found[1] in _ZEROS else None
+
+
+def preceding_fill(op: Any) -> tuple[Any, str] | None:
+    """The op that wrote a constant all over the output of `op`, and the constant as MLIR writes it.
+
+    Args:
+        op: a structured op on buffers with one output, which nothing else has touched since.
+    """
     output = op.operands[len(op.operands) - 1]
     siblings = [other.operation for other in op.block.operations]
     before = siblings[: siblings.index(op)]
     for other in reversed(before):
-        if _writes_zeros(other, output):
-            return other
+        constant = _filled_with(other, output)
+        if constant is not None:
+            return other, constant
         if not leaves_alone(other, output):
             return None
     return None
@@ -63,7 +79,9 @@ def preceding_zeros(op: Any) -> Any:
 
 def leaves_alone(op: Any, output: Any) -> bool:
     """Whether an op neither reads nor writes a buffer."""
-    return op.name in _TOUCH_NOTHING or _works_elsewhere(op, output)
+    if op.name in _TOUCH_NOTHING or op.name.startswith("arith."):
+        return True
+    return _works_elsewhere(op, output)
 
 
 def _works_elsewhere(op: Any, output: Any) -> bool:
@@ -76,25 +94,26 @@ def _works_elsewhere(op: Any, output: Any) -> bool:
     return all(root(value) != buffer for value in op.operands)
 
 
-def _writes_zeros(op: Any, output: Any) -> bool:
+def _filled_with(op: Any, output: Any) -> str | None:
+    """The constant that an op writes all over a buffer; None where it does not."""
     if op.name == "memref.copy":
-        return bool(op.operands[1] == output) and _is_zero_constant(op.operands[0])
+        return _constant_of_all(op.operands[0]) if op.operands[1] == output else None
     if not op.name.startswith("linalg.") or not len(op.operands) or len(op.results):
-        return False
+        return None
     if op.operands[len(op.operands) - 1] != output:
-        return False
+        return None
     if op.name == "linalg.fill":
-        return _is_zero(op.operands[0])
+        return _number(op.operands[0])
     if op.name != "linalg.generic" or len(op.operands) > 2 or not _covers(op):
-        return False
+        return None
     body = op.regions[0].blocks[0]
     if len(body.operations) != 1:
-        return False
+        return None
     yielded = body.operations[0].operation.operands[0]
     # A fill that was made generic reads its number as an operand, or from outside.
     if len(op.operands) == 2 and yielded == body.arguments[0]:
         yielded = op.operands[0]
-    return _is_zero(yielded)
+    return _number(yielded)
 
 
 def _covers(op: Any) -> bool:
@@ -103,27 +122,32 @@ def _covers(op: Any) -> bool:
     return bool(map_.is_permutation)
 
 
-def _is_zero(value: Any) -> bool:
-    """Whether a scalar is the constant +0."""
+_ZEROS = ("0.000000e+00", "0")
+"""+0 as MLIR writes it."""
+
+
+def _number(value: Any) -> str | None:
+    """A scalar constant as MLIR writes it, without its type; None for any other value."""
     if not comes_of(value, "arith.constant"):
-        return False
-    number = producer(value).attributes["value"]
-    return str(number).partition(":")[0].strip() in ("0.000000e+00", "0")
+        return None
+    return str(producer(value).attributes["value"]).partition(":")[0].strip()
 
 
-def _is_zero_constant(value: Any) -> bool:
-    """Whether a buffer is a constant of zeros."""
+def _constant_of_all(value: Any) -> str | None:
+    """The element of which a constant buffer is made; None where there is no such element."""
     if not comes_of(value, "memref.get_global"):
-        return False
+        return None
     name = ir.FlatSymbolRefAttr(producer(value).attributes["name"]).value
     module = producer(value).parent
     while module.operation.parent is not None:
         module = module.operation.parent
     symbols = ir.SymbolTable(module.operation)
     if name not in symbols:
-        return False
+        return None
     attributes = symbols[name].operation.attributes
     if "constant" not in attributes or "initial_value" not in attributes:
-        return False
-    text = str(attributes["initial_value"])
-    return text.startswith(("dense<0.000000e+00>", "dense<0>"))
+        return None
+    values = attributes["initial_value"]
+    if not isinstance(values, ir.DenseElementsAttr) or not values.is_splat:
+        return None
+    return str(values).removeprefix("dense<").partition(">")[0]

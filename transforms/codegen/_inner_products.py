@@ -7,7 +7,7 @@ they lie, and the vectors are summed when the depth is done.
 from __future__ import annotations
 
 from ._blocking import Plan
-from ._memory import Strided, zero_vector
+from ._memory import Strided, add, multiply_add, zero_vector
 from ._packing import divides, within
 from ._writer import Index, Writer
 
@@ -93,15 +93,12 @@ def _step(
     left = [a.load_pieces([(start, mask)], offset_a) for start in starts_a]
     right = [b.load_pieces([(start, mask)], offset_b) for start in starts_b]
     pairs = [(x, y) for x in left for y in right]
-    return [
-        w.op(f"vector.fma {x}, {y}, {old} : {vector}")
-        for (x, y), old in zip(pairs, sums, strict=True)
-    ]
+    return [multiply_add(w, vector, x, y, old) for (x, y), old in zip(pairs, sums, strict=True)]
 
 
 def _store(w: Writer, plan: Plan, c: Strided, value: str, row: Index, column: Index) -> None:
     problem, memory = plan.problem, c.memory
     index = w.add(c.base, c.offset(problem.rows, row), c.offset(problem.columns, column))
     if not problem.overwrites:
-        value = w.op(f"arith.addf {memory.load(index)}, {value} : {problem.element}")
+        value = add(w, memory.load(index), value, problem.element)
     memory.store(value, index)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from linalg_ext.target import Target, current
+
+from ._dot_products import Dot, dots_of
 
 
 @dataclass(frozen=True)
@@ -17,6 +19,7 @@ class Machine:
         l2_bytes: the second level.
         l3_bytes: the last level, which the cores may share.
         has_fma: whether it multiplies and adds in one instruction; else that would be a call.
+        dots: its instructions for products of narrow elements, those that do most first.
     """
 
     vector_bytes: int
@@ -24,12 +27,24 @@ class Machine:
     l2_bytes: int = 1 << 20
     l3_bytes: int = 16 << 20
     has_fma: bool = True
+    dots: tuple[Dot, ...] = ()
 
     @classmethod
     def of(cls, target: Target) -> Machine:
         """One core of a target."""
         l2, l3 = target.cache(2).size, target.cache(3).size
-        return cls(target.vector_bits // 8, target.vector_registers, l2, l3, target.has_fma)
+        return cls(
+            target.vector_bits // 8,
+            target.vector_registers,
+            l2,
+            l3,
+            target.has_fma,
+            dots_of(target),
+        )
+
+    def beside(self, cores: int) -> Machine:
+        """One of so many cores that work at once, with its part of the last cache."""
+        return replace(self, l3_bytes=self.l3_bytes // cores)
 
 
 def this_machine() -> Machine:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ._problem import Dimension, Group, Operand, Segment
 from ._writer import Index, Writer
@@ -76,11 +76,36 @@ class Memory:
             f"{self.type}, {self.mask}, {self.vector}"
         )
 
+    def stream_vector(self, value: str, index: Index) -> None:
+        """Write a vector past the caches; it is aligned to its own size."""
+        size = self.lanes * int(self.element.lstrip("bfi")) // 8
+        self.writer.line(
+            f"vector.store {value}, {self._at(index)} "
+            f"{{nontemporal = true, alignment = {size} : i64}} : {self.type}, {self.vector}"
+        )
+
 
 def zero_vector(writer: Writer, element: str, lanes: int) -> str:
     """A vector of zeros."""
     zero = "0.0" if element.startswith(("f", "bf")) else "0"
     return writer.constant(f"dense<{zero}>", f"vector<{lanes}x{element}>")
+
+
+def multiply_add(w: Writer, vector: str, left: str, right: str, total: str) -> str:
+    """`total + left * right`, of vectors of a type: rounded once, or modulo a power of two."""
+    if not _is_integer(vector):
+        return w.op(f"vector.fma {left}, {right}, {total} : {vector}")
+    product = w.op(f"arith.muli {left}, {right} : {vector}")
+    return add(w, total, product, vector)
+
+
+def add(w: Writer, left: str, right: str, type_: str) -> str:
+    """The sum of two numbers or vectors of a type."""
+    return w.op(f"arith.add{'i' if _is_integer(type_) else 'f'} {left}, {right} : {type_}")
+
+
+def _is_integer(type_: str) -> bool:
+    return type_.rpartition("x")[2].startswith("i")
 
 
 class Strided:
@@ -112,6 +137,11 @@ class Strided:
         self._strides = strides
         self._writer = memory.writer
 
+    def with_lanes(self, lanes: int) -> Strided:
+        """The operand read in vectors of another length."""
+        memory = replace(self.memory, lanes=lanes)
+        return Strided(memory, self.operand, self.base, self._sizes, self._strides)
+
     def moved(self, dimension: str, index: Index) -> Strided:
         """The operand with the base moved along a dimension."""
         base = self._writer.add(self.base, self._writer.mul(index, self._strides[dimension]))
@@ -132,7 +162,7 @@ class Strided:
         return w.add(*terms)
 
     def offsets(self, group: Group, first: Index, count: int) -> list[Index]:
-        """How far from the base consecutive indices are, the first of them a multiple of `count`."""
+        """The offsets of consecutive indices, the first of them a multiple of `count`."""
         w, segments = self._writer, group.segments(self.operand)
         last = segments[-1].size if segments else 1
         if len(segments) > 1 and (last is None or last % count):
@@ -182,8 +212,11 @@ class Strided:
             start = w.add(first, w.mul(length, piece - 1))
             end = self.below(w.add(start, length))
             lanes = self.both(self._without(end, self.below(start)), whole)
-            # The address of lane 0, which is not itself in the piece.
-            found.append((w.sub(self.offset(group, w.add(index, start)), start), lanes))
+            # The address of lane 0, which is not itself in the piece. A piece without lanes would
+            # still have its line fetched: it is looked for where the first one is.
+            where = w.sub(self.offset(group, w.add(index, start)), start)
+            is_there = w.compare("slt", start, self.memory.lanes)
+            found.append((w.select(is_there, where, found[0][0]), lanes))
         return found
 
     def tile_pieces(

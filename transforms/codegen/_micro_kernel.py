@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ._blocking import Plan
-from ._memory import Memory, Strided, zero_vector
+from ._memory import Memory, Strided, add, multiply_add, zero_vector
 from ._writer import Index, Writer
 
 Finish = Callable[[str, Index, int], str]
@@ -18,6 +18,7 @@ def multiply(
     extent: Index,
     elements_of_a: Callable[[str], Sequence[str]],
     vectors_of_b: Callable[[str], Sequence[str]],
+    first_sums: Sequence[str] = (),
 ) -> list[str]:
     """The tile of A * B over a block of the depth: its vectors, row by row.
 
@@ -27,18 +28,28 @@ def multiply(
         extent: how deep the block is.
         elements_of_a: loads an element for each row, at a step of the depth.
         vectors_of_b: loads the vectors of the columns, at a step of the depth.
+        first_sums: where the sums begin; at 0 where that is not said.
     """
-    tile, element = plan.tile, plan.problem.element
+    tile, element, packed = plan.tile, plan.problem.element, plan.problem.packed
     vector = f"vector<{tile.lanes}x{element}>"
-    zero = zero_vector(w, element, tile.lanes)
-    with w.carrying_loop(extent, 1, [zero] * (tile.rows * tile.vectors), vector) as loop:
+    start = first_sums or [zero_vector(w, element, tile.lanes)] * (tile.rows * tile.vectors)
+    with w.carrying_loop(extent, 1, start, vector) as loop:
         step, sums, next_sums, results = loop
+        dot = plan.problem.dot
         columns = vectors_of_b(step)
+        if dot is not None:
+            columns = [dot.seen_as_elements(w, column) for column in columns]
         for row, scalar in enumerate(elements_of_a(step)):
-            spread = w.op(f"vector.broadcast {scalar} : {element} to {vector}")
+            spread = w.op(f"vector.broadcast {scalar} : {packed} to vector<{tile.lanes}x{packed}>")
+            if dot is not None:
+                spread = dot.seen_as_elements(w, spread)
             for number, column in enumerate(columns):
                 old = sums[row * tile.vectors + number]
-                next_sums.append(w.op(f"vector.fma {spread}, {column}, {old} : {vector}"))
+                next_sums.append(
+                    multiply_add(w, vector, spread, column, old)
+                    if dot is None
+                    else dot.multiply_add(w, spread, column, old)
+                )
     return results
 
 
@@ -89,7 +100,7 @@ def store_tile(
             value = values[number * tile.vectors + vector]
             if adds:
                 old = c.load_pieces(read[vector], offset)
-                value = w.op(f"arith.addf {old}, {value} : {memory.vector}")
+                value = add(w, old, value, memory.vector)
             if finish is not None:
                 value = finish(value, w.add(row, number), vector)
             for where, mask in pieces:
@@ -163,7 +174,7 @@ def _scatter_piece(
             index = w.add(start, c.offset(plan.problem.rows, w.add(rows[0], row)))
             new = buffer.load(w.add(w.mul(row, tile.columns), source))
             if adds is not False:
-                total = w.op(f"arith.addf {memory.load(index)}, {new} : {memory.element}")
+                total = add(w, memory.load(index), new, memory.element)
                 if isinstance(adds, str):
                     total = w.op(f"arith.select {adds}, {total}, {new} : {memory.element}")
                 new = total

@@ -8,56 +8,93 @@ from functools import partial
 
 from ._argument import Argument
 from ._blocking import Plan
-from ._epilogue import Epilogue, Finisher
+from ._conversion import ConvertedMemory
+from ._corrections import Corrections
+from ._epilogue import Finisher
+from ._finishing import finish_tile
 from ._inner_products import write_inner_products
 from ._memory import Memory, Strided
 from ._micro_kernel import Finish, fetch_tile, multiply, scatter_tile, store_tile
 from ._packing import divides, pack_a, pack_b, within
 from ._panels import collect_tile, write_panel
 from ._problem import Group, Operand
+from ._prologue import Prologue
+from ._scalar_steps import Elementwise
+from ._word_packing import pack_words_of_a, pack_words_of_b
 from ._writer import Index, Writer
 
 Reader = Callable[[str], list[str]]
 """Loads what the micro-kernel needs at a step of the depth."""
 
 
+Pack = Callable[..., None]
+"""Packs strips of an operand."""
+
+
 def contraction_function(
-    name: str, plan: Plan, arguments: Sequence[Argument], epilogue: Epilogue | None = None
+    name: str,
+    plan: Plan,
+    arguments: Sequence[Argument],
+    epilogue: Elementwise | None = None,
+    prologues: Sequence[Elementwise | None] = (None, None),
 ) -> str:
     """A function that does a contraction, as text.
 
     Args:
         name: of the function.
         plan: how.
-        arguments: the operands of the op: its two inputs and its output.
+        arguments: the operands of the op: its two inputs and its output. After them the function
+            takes the zero points that there are.
         epilogue: what is done to the result, whose operands are the last arguments.
+        prologues: what is done to each input, whose operands come before those.
     """
     w = Writer()
     order: tuple[Operand, ...] = ("B", "A", "C") if plan.problem.swapped else ("A", "B", "C")
     given = dict(zip(order, arguments, strict=True))
     sizes: dict[str, Index] = {}
     operands = {role: _operand(w, role, role, given[role], sizes, plan) for role in order}
-    others = epilogue.arguments if epilogue is not None else ()
+    given_after = epilogue.arguments if epilogue is not None else ()
     extras = [
         _operand(w, f"E{number}", "C", argument, sizes, plan)
-        for number, argument in enumerate(others)
+        for number, argument in enumerate(given_after)
     ]
     finisher = None
     if epilogue is not None:
-        finisher = Finisher(w, plan.problem, epilogue, extras, plan.tile.lanes)
-    _Nest(w, plan, operands, sizes, finisher).write()
+        groups = plan.problem.rows, plan.problem.columns
+        finisher = Finisher(w, groups, epilogue, extras, plan.tile.lanes)
+    packers, scales = {}, []
+    for role, body in zip(order, prologues, strict=False):
+        if body is None:
+            continue
+        named = [f"{role}P{number}" for number in range(len(body.arguments))]
+        scales += [f"%{one}: {each.type}" for one, each in zip(named, body.arguments, strict=True)]
+        scales += [f"%{role}S{number}: {type_}" for number, type_ in enumerate(body.scalars)]
+        others = [
+            _operand(w, one, "C", each, sizes, plan)
+            for one, each in zip(named, body.arguments, strict=True)
+        ]
+        packers[role] = Prologue(w, plan, role, body, others)
+    _Nest(w, plan, operands, sizes, finisher, packers, given["C"].type).write()
     signature = ", ".join(
         [f"%{role}: {given[role].type}" for role in order]
-        + [f"%E{number}: {argument.type}" for number, argument in enumerate(others)]
+        + [f"%zero_point_{role}: i32" for role in order if role in plan.problem.zero_points]
+        + scales
+        + [f"%E{number}: {argument.type}" for number, argument in enumerate(given_after)]
+        + [
+            f"%S{number}: {type_}"
+            for number, type_ in enumerate(epilogue.scalars if epilogue is not None else ())
+        ]
     )
-    return f"func.func private @{name}({signature}) {{\n{w.text()}\nreturn\n}}"
+    text = f"func.func private @{name}({signature}) {{\n{w.text()}\nreturn\n}}"
+    dot = plan.problem.dot
+    return text if dot is None else f"{text}\n{dot.declaration}"
 
 
 def _operand(
     w: Writer, name: str, role: Operand, argument: Argument, sizes: dict[str, Index], plan: Plan
 ) -> Strided:
     """An argument as flat memory; what the run tells of its sizes is added to `sizes`."""
-    element, rank = plan.problem.element, len(argument.dimensions)
+    element, rank = argument.element, len(argument.dimensions)
     parts = [f"%{name}_base", f"%{name}_offset"]
     parts += [f"%{name}_sizes:{rank}", f"%{name}_strides:{rank}"] if rank else []
     w.line(
@@ -77,6 +114,10 @@ def _operand(
         f"sizes: [{w.value(1 << 62)}], strides: [1] : memref<{element}> to {flat}"
     )
     memory = Memory(w, flattened, flat, element, plan.tile.lanes)
+    if argument.cast is not None:
+        memory = ConvertedMemory(
+            w, flattened, flat, argument.read_as, plan.tile.lanes, element, argument.cast
+        )
     return Strided(memory, role, 0, sizes, strides)
 
 
@@ -90,16 +131,25 @@ class _Nest:
         operands: Mapping[Operand, Strided],
         sizes: Mapping[str, Index],
         finisher: Finisher | None,
+        prologues: Mapping[Operand, Prologue],
+        type_of_c: str,
     ) -> None:
         self._w = w
+        self._type_of_c = type_of_c
         self._plan = plan
         self._operands = operands
         self._sizes = sizes
         self._finisher = finisher
+        self._prologues = dict(prologues)
         problem = plan.problem
         self._rows, self._columns, self._depth = (
             self._size(group) for group in (problem.rows, problem.columns, problem.depth)
         )
+        self._whole_depth = self._depth
+        self._depth = w.ceil_div(self._depth, problem.word)
+        self._corrections = None
+        if problem.dot is not None:
+            self._corrections = Corrections(w, plan, problem.dot, self._whole_depth)
         self._one_depth_block = isinstance(self._depth, int) and self._depth <= plan.depth_block
 
     def _size(self, group: Group) -> Index:
@@ -117,7 +167,10 @@ class _Nest:
         if plan.by_strips or plan.panel is not None:
             count_b = 1
         self._packed_b = self._scratch(plan.pack_b != "none", w.mul(count_b, plan.strip_b))
-        self._buffer = self._scratch(plan.scratch_c > 0, plan.scratch_c)
+        self._buffer = self._scratch(plan.scratch_c > 0, plan.scratch_c, plan.problem.element)
+        if self._finisher is not None and self._finisher.is_long and self._buffer is None:
+            tile = plan.tile.rows * plan.tile.columns
+            self._buffer = self._scratch(True, tile, plan.problem.element)
         a, b, c = (self._operands[role] for role in ("A", "B", "C"))
         with ExitStack() as loops:
             for dimension in plan.problem.batch:
@@ -125,6 +178,8 @@ class _Nest:
                 a, b, c = (operand.moved(dimension.name, at) for operand in (a, b, c))
                 if self._finisher is not None:
                     self._finisher = self._finisher.moved(dimension.name, at)
+                for role, prologue in self._prologues.items():
+                    self._prologues[role] = prologue.moved(dimension.name, at)
             if plan.is_inner:
                 sizes = self._rows, self._columns, self._depth
                 write_inner_products(w, plan, a, b, c, sizes)
@@ -138,10 +193,10 @@ class _Nest:
             if scratch is not None:
                 w.line(f"memref.dealloc {scratch.name} : {scratch.type}")
 
-    def _scratch(self, needed: bool, size: Index) -> Memory | None:
+    def _scratch(self, needed: bool, size: Index, element: str = "") -> Memory | None:
         if not needed:
             return None
-        w, element = self._w, self._plan.problem.element
+        w, element = self._w, element or self._plan.problem.packed
         open_size = "" if isinstance(size, int) else size
         type_ = f"memref<{size if isinstance(size, int) else '?'}x{element}>"
         name = w.op(f"memref.alloc({open_size}) {{alignment = 64}} : {type_}")
@@ -158,12 +213,12 @@ class _Nest:
                     rows = w.min(plan.row_block, w.sub(self._rows, row))
                     strips_a = w.ceil_div(rows, plan.tile.rows)
                     self._pack_a(a, row, strips_a, depth, extent)
-                    with self._tiles(strips_a, strips_b) as strips:
+                    with w.loop(0, strips_b) as strip_b, w.loop(0, strips_a) as strip_a:
                         at = (
-                            w.add(row, w.mul(strips[0], plan.tile.rows)),
-                            w.add(column, w.mul(strips[1], plan.tile.columns)),
+                            w.add(row, w.mul(strip_a, plan.tile.rows)),
+                            w.add(column, w.mul(strip_b, plan.tile.columns)),
                         )
-                        self._write_tile((a, b, c), at, strips, depth, extent)
+                        self._write_tile((a, b, c), at, (strip_a, strip_b), depth, extent)
 
     def _write_strips(self, a: Strided, b: Strided, c: Strided) -> None:
         """The nest where one block has all rows: a strip of B is packed when its turn comes."""
@@ -182,6 +237,7 @@ class _Nest:
         w, plan, panel, collected = self._w, self._plan, self._plan.panel, self._buffer
         if panel is None or collected is None:
             raise AssertionError("a plan without panels")
+        past_caches = self._is_aligned(c) if panel.past_caches else None
         strips_a = w.ceil_div(self._rows, plan.tile.rows)
         if self._one_depth_block:
             self._pack_a(a, 0, strips_a, 0, self._depth)
@@ -203,26 +259,55 @@ class _Nest:
                         read_b = self._reader_of_b(b, 0, w.add(column, at), depth)
                         if plan.fetches_b:
                             read_b = self._fetching(read_b, b, w.add(column, at), depth, strip_a)
-                        values = multiply(w, plan, extent, read_a, read_b)
+                        first_sums = self._first_sums((strip_a, 0))
+                        values = multiply(w, plan, extent, read_a, read_b, first_sums)
                         collect_tile(w, plan, collected, values, (row, at), adds)
-            write_panel(w, plan, collected, c, self._rows, column, runs)
+            write_panel(w, plan, collected, c, self._rows, column, runs, past_caches)
+        if past_caches is not None:
+            # Stores past the caches lack an order among themselves, and with those that follow.
+            w.line("llvm.fence seq_cst")
 
-    def _fetching(self, read: Reader, b: Strided, column: Index, depth: Index, strip: Index) -> Reader:
-        """A reader that also asks for the strip of B that comes next, a part of it for each of A."""
-        w, plan = self._w, self._plan
-        tile, columns = plan.tile, plan.problem.columns
-        passes = -(-(plan.problem.rows.size or 1) // tile.rows)
-        each = -(-tile.vectors // passes)
-        first = w.mul(w.rem(strip, -(-tile.vectors // each)), each * tile.lanes)
-        starts = [
-            w.add(b.base, b.offset(columns, w.add(column, tile.columns, first, at * tile.lanes)))
-            for at in range(each)
-        ]
+    def _is_aligned(self, c: Strided) -> str:
+        """Whether C begins at a multiple of a vector's size."""
+        w, memory = self._w, c.memory
+        start = w.op(f"memref.extract_aligned_pointer_as_index %C : {self._type_of_c} -> index")
+        size = self._plan.problem.element_bytes
+        address = w.add(start, w.mul("%C_offset", size))
+        return w.compare("eq", w.rem(address, memory.lanes * size), 0)
+
+    def _fetching(
+        self, read: Reader, b: Strided, column: Index, depth: Index, strip: Index
+    ) -> Reader:
+        """A reader that asks for the next strip of B, too: a part of it for each strip of A."""
+        w, tile, lanes = self._w, self._plan.tile, self._plan.tile.lanes
+        columns, steps = self._plan.problem.columns, self._plan.problem.depth
+        passes = -(-(self._plan.problem.rows.size or 1) // tile.rows)
+        if self._plan.pack_b == "transpose":
+            # Its lines lie along the depth: each step asks for one of another column.
+            each = -(-tile.columns // passes)
+            first = w.mul(w.rem(strip, -(-tile.columns // each)), each)
+            start = w.add(b.base, b.offset(columns, w.add(column, tile.columns, first)))
+            apart = b.stride(columns.segments("B")[-1])
+
+            def fetch(k: str) -> None:
+                line = w.mul(w.div(k, each), lanes)
+                offset = b.offset(steps, w.add(depth, line))
+                b.memory.prefetch(w.add(start, w.mul(w.rem(k, each), apart), offset))
+        else:
+            each = -(-tile.vectors // passes)
+            first = w.mul(w.rem(strip, -(-tile.vectors // each)), each * lanes)
+            starts = [
+                w.add(b.base, b.offset(columns, w.add(column, tile.columns, first, at * lanes)))
+                for at in range(each)
+            ]
+
+            def fetch(k: str) -> None:
+                offset = b.offset(steps, w.add(depth, k))
+                for start in starts:
+                    b.memory.prefetch(w.add(start, offset))
 
         def read_and_fetch(k: str) -> list[str]:
-            offset = b.offset(plan.problem.depth, w.add(depth, k))
-            for start in starts:
-                b.memory.prefetch(w.add(start, offset))
+            fetch(k)
             return read(k)
 
         return read_and_fetch
@@ -236,38 +321,23 @@ class _Nest:
             is_whole = divides(block, self._depth)
             yield depth, block if is_whole else w.min(block, w.sub(self._depth, depth))
 
-    def _pack_a(
-        self, a: Strided, row: Index, strips: Index, depth: Index, extent: Index
-    ) -> None:
+    def _pack_a(self, a: Strided, row: Index, strips: Index, depth: Index, extent: Index) -> None:
+        pack: Pack = self._prologues.get("A", pack_a)
+        if self._corrections is not None:
+            pack = partial(pack_words_of_a, self._corrections)
         if self._packed_a is not None:
-            pack_a(self._w, self._plan, a, self._packed_a, row, depth, extent, strips,
-                   self._rows, self._depth)  # fmt: skip
+            pack(self._w, self._plan, a, self._packed_a, row, depth, extent, strips,
+                 self._rows, self._whole_depth)  # fmt: skip
 
     def _pack_b(
         self, b: Strided, column: Index, strips: Index, depth: Index, extent: Index
     ) -> None:
+        pack: Pack = self._prologues.get("B", pack_b)
+        if self._corrections is not None:
+            pack = partial(pack_words_of_b, self._corrections)
         if self._packed_b is not None:
-            pack_b(self._w, self._plan, b, self._packed_b, column, depth, extent, strips,
-                   self._columns, self._depth)  # fmt: skip
-
-    @contextmanager
-    def _tiles(self, strips_a: Index, strips_b: Index) -> Iterator[tuple[Index, Index]]:
-        """The loops over the tiles of a block."""
-        w, chunk = self._w, self._plan.chunk
-        if chunk is None:
-            with w.loop(0, strips_b) as strip_b, w.loop(0, strips_a) as strip_a:
-                yield strip_a, strip_b
-            return
-        with ExitStack() as loops:
-            starts: list[Index] = [0, 0]
-            for which in (0, 1) if chunk.columns_first else (1, 0):
-                step = (chunk.rows, chunk.columns)[which]
-                starts[which] = loops.enter_context(w.loop(0, (strips_a, strips_b)[which], step))
-            end_a = w.min(strips_a, w.add(starts[0], chunk.rows))
-            end_b = w.min(strips_b, w.add(starts[1], chunk.columns))
-            strip_b = loops.enter_context(w.loop(starts[1], end_b))
-            strip_a = loops.enter_context(w.loop(starts[0], end_a))
-            yield strip_a, strip_b
+            pack(self._w, self._plan, b, self._packed_b, column, depth, extent, strips,
+                 self._columns, self._whole_depth)  # fmt: skip
 
     def _write_tile(
         self,
@@ -286,11 +356,11 @@ class _Nest:
         read_b = self._reader_of_b(b, strips[1], column, depth)
         if plan.fetches_b:
             read_b = self._fetching(read_b, b, column, depth, strips[0])
-        values = multiply(w, plan, extent, read_a, read_b)
+        values = multiply(w, plan, extent, read_a, read_b, self._first_sums(strips))
         adds: str | bool = not plan.problem.overwrites
         if not adds and not self._one_depth_block:
             adds = w.compare("ne", depth, 0)
-        if self._buffer is not None:
+        if self._buffer is not None and not plan.pieces_c:
             limits = self._rows, self._columns
             scatter_tile(w, plan, c, self._buffer, values, (row, column), limits, adds)
             return
@@ -303,6 +373,13 @@ class _Nest:
             store(finishes=True)
         with w.otherwise():
             store(finishes=False)
+
+    def _first_sums(self, strips: tuple[Index, Index]) -> list[str]:
+        w, plan = self._w, self._plan
+        if self._corrections is None or self._packed_a is None or self._packed_b is None:
+            return []
+        strip_a, strip_b = w.mul(strips[0], plan.strip_a), w.mul(strips[1], plan.strip_b)
+        return self._corrections.first_sums(self._packed_a, self._packed_b, strip_a, strip_b)
 
     def _store(
         self,
@@ -322,6 +399,10 @@ class _Nest:
 
         def store(rows: Index | None, columns: Index | None) -> None:
             finisher = self._finisher if finishes else None
+            if finisher is not None and finisher.is_long and self._buffer is not None:
+                at, limits = (row, column), (rows, columns)
+                finish_tile(w, plan, c, self._buffer, values, at, limits, adds, finisher)
+                return
             finish: Finish | None = None
             if finisher is not None:
                 finish = lambda value, at, vector: finisher(  # noqa: E731

@@ -27,7 +27,8 @@ class NestEmitter:
         self._block = nests[-1].op.block
         self._shrunk: dict[Any, Any] = {}
         """For an allocation, the smaller one that takes its place."""
-        self._streams = False
+        self.streams = False
+        """Whether something was written past the caches."""
 
     def emit(self) -> None:
         """Emit the loops and erase the nests."""
@@ -37,7 +38,7 @@ class NestEmitter:
             self._anchor = _index(0).owner.operation
             self._collapser = Collapser(self._anchor)
             self._emit(self._nests, 0, ())
-            if self._streams:
+            if self.streams:
                 fence()
         for nest in reversed(self._nests):
             nest.op.erase()
@@ -83,7 +84,7 @@ class NestEmitter:
             members, depth, unused=self._unused(group, depth), vector_bits=self._vector_bits
         )
         loop.emit()
-        self._streams |= loop.streams
+        self.streams |= loop.streams
 
     def _adds_rows(self, group: Group, depth: int) -> bool:
         """Whether each round adds a row to the same row: several rounds in one save its way."""

@@ -20,8 +20,7 @@ from .vector_math.expand_vector_math import EXPANSIONS
 SHORTEST = 4
 """A loop that is known to be shorter is not worth vectors."""
 
-_ELEMENTS = frozenset(["f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8"])
-_IN_REGISTERS = _ELEMENTS | {"i1"}
+_ELEMENTS = frozenset(["f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "i1"])
 _NARROW_FLOATS = ("f16", "bf16")
 _NATIVE_MATH = frozenset(
     f"math.{name}"
@@ -83,6 +82,7 @@ class Nest:
         is_parallel: for each loop whether it is parallel; else it is a reduction.
         is_read: for each operand whether the body uses its element.
         reduction: how its innermost loop reduces; None where that is parallel.
+        is_crossed: whether an input lies across the rows of the innermost loop.
     """
 
     op: Any
@@ -91,6 +91,7 @@ class Nest:
     is_parallel: tuple[bool, ...]
     is_read: tuple[bool, ...]
     reduction: Reduction | None
+    is_crossed: bool = False
 
     @property
     def rank(self) -> int:
@@ -158,9 +159,9 @@ def read_nest(op: Any) -> Nest | Left:
             return access
         operands.append(access)
     body = op.regions[0].blocks[0]
-    unfit = next((why for each in body.operations if (why := _unfit(each.operation))), None)
-    if unfit is not None:
-        return Left(unfit)
+    reason = next((why for each in body.operations if (why := unfit(each.operation))), None)
+    if reason is not None:
+        return Left(reason)
     inputs = int(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0])
     iterators = [str(each) for each in ir.ArrayAttr(op.attributes["iterator_types"])]
     yielded = body.operations[len(body.operations) - 1].operation
@@ -177,9 +178,39 @@ def read_nest(op: Any) -> Nest | Left:
         tuple(any(True for _ in argument.uses) for argument in body.arguments),
         reduction,
     )
-    obstacle = _innermost_obstacle(nest)
+    nest = replace(nest, is_crossed=_lies_across(nest))
+    obstacle = None if nest.is_crossed else _innermost_obstacle(nest)
     obstacle = _overlap(nest) if obstacle is None else obstacle
     return nest if obstacle is None else obstacle
+
+
+def _lies_across(nest: Nest) -> bool:
+    """Whether all that is in the way of vectors is an input that lies across their rows."""
+    inner = nest.rank - 1
+    if inner < 1 or not all(nest.is_parallel):
+        return False
+    extents = [nest.static_extent(inner)]
+    across: set[int | None] = set()
+    for number, access in enumerate(nest.operands):
+        if not isinstance(access, Access):
+            continue
+        if inner in access.dims and access.dims[-1] != inner and number < nest.inputs:
+            across.add(access.dims[-1])
+        elif inner not in access.dims and number < nest.inputs:
+            continue
+        elif access.dims[-1:] != (inner,):
+            return False
+        if not _ends_in_unit_steps(access):
+            return False
+    if len(across) != 1 or None in across:
+        return False
+    (other,) = across
+    extents.append(None if other is None else nest.static_extent(other))
+    return all(extent is None or extent >= SHORTEST for extent in extents)
+
+
+def _ends_in_unit_steps(access: Access) -> bool:
+    return bool(access.memref.type.get_strides_and_offset()[0][-1] == 1)
 
 
 def _access(value: Any, map_: Any) -> Access | Left:
@@ -204,12 +235,12 @@ def _access(value: Any, map_: Any) -> Access | Left:
     return Access(value, tuple(dims), root_of(value))
 
 
-def _unfit(op: Any) -> str | None:
+def unfit(op: Any) -> str | None:
     """Why an operation of a body cannot be on vectors; None where it can."""
     if op.name in ("linalg.yield", "linalg.index"):
         return None
     for value in (*op.operands, *op.results):
-        if not isinstance(value.type, ir.IndexType) and str(value.type) not in _IN_REGISTERS:
+        if not isinstance(value.type, ir.IndexType) and str(value.type) not in _ELEMENTS:
             return f"{op.name} on {value.type}"
     if op.name.startswith("arith.") and op.name not in _SCALAR_ARITH:
         return None
@@ -235,8 +266,7 @@ def _innermost_obstacle(nest: Nest) -> Left | None:
     for access in nest.accesses:
         if inner not in access.dims:
             continue
-        type_ = access.memref.type
-        if access.dims[-1] != inner or type_.get_strides_and_offset()[0][-1] != 1:
+        if access.dims[-1] != inner or not _ends_in_unit_steps(access):
             return Left("the innermost loop does not run along memory")
     if not nest.is_parallel[inner]:
         return Left("a reduction that vectors cannot do") if nest.reduction is None else None
@@ -257,10 +287,12 @@ def _overlap(nest: Nest) -> Left | None:
 
 
 def widest_bits(nests: Sequence[Nest]) -> int:
-    """The bits of the widest number that the nests compute with."""
+    """The bits of the widest number that the nests compute with: narrow floats become f32."""
     widths = [8]
     for nest in nests:
         values = [value for op in nest.body.operations for value in op.operation.results]
+        computed = {str(value.type) for value in values}
+        widths += [32] if not computed.isdisjoint(_NARROW_FLOATS) else []
         types = [value.type for value in (*values, *nest.body.arguments)]
         widths += [t.width for t in types if isinstance(t, ir.IntegerType | ir.FloatType)]
     return min(64, max(widths))

@@ -187,7 +187,7 @@ def _steps(
 def _runs(
     w: Writer, operand: Strided, group: Group, first: Index, extent: Index
 ) -> Iterator[tuple[Index, Index, Index]]:
-    """A loop over evenly spaced stretches of some indices, so that divisions are done once for each.
+    """A loop over evenly spaced stretches of some indices: divisions are done once for each.
 
     Yields:
         The number of the first of them, its offset, and how many there are.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ._blocking import Panel, Plan
-from ._memory import Memory, Strided
+from ._memory import Memory, Strided, add
 from ._transposition import transpose
 from ._writer import Index, Writer
 
@@ -37,7 +37,7 @@ def collect_tile(
             index = w.add(start, row * panel.stride + vector * tile.lanes)
             if adds:
                 old = collected.load_vector(index)
-                total = w.op(f"arith.addf {old}, {value} : {collected.vector}")
+                total = add(w, old, value, collected.vector)
                 if isinstance(adds, str):
                     total = w.op(f"arith.select {adds}, {total}, {value} : {collected.vector}")
                 value = total
@@ -45,8 +45,9 @@ def collect_tile(
 
 
 def write_panel(
-    w: Writer, plan: Plan, collected: Memory, c: Strided, rows: Index, column: Index, runs: Index
-) -> None:
+    w: Writer, plan: Plan, collected: Memory, c: Strided, rows: Index, column: Index, runs: Index,
+    past_caches: str | None,
+) -> None:  # fmt: skip
     """Write a panel to C.
 
     Args:
@@ -57,6 +58,7 @@ def write_panel(
         rows: how many rows there are.
         column: the first column.
         runs: how many values of the dimension that is contiguous in C.
+        past_caches: the condition for stores of whole lines past the caches; None for none.
     """
     problem, lanes, panel = plan.problem, plan.tile.lanes, _panel(plan)
     step = c.stride_of(problem.columns.dimensions[-1])
@@ -72,23 +74,30 @@ def write_panel(
             mask = None if panel.size % lanes == 0 else c.below(w.sub(runs, run))
             place = w.add(target, run, w.mul(along, step))
             for lane, vector in enumerate(transpose(w, square, collected.vector)):
-                _write_vector(w, plan, c, vector, w.add(place, w.mul(step, lane)), mask,
-                              None if panel.length % lanes == 0 else w.add(along, lane))  # fmt: skip
+                position = None if panel.length % lanes == 0 else w.add(along, lane)
+                index = w.add(place, w.mul(step, lane))
+                _write_vector(w, plan, c, vector, index, mask, position, past_caches)
 
 
 def _write_vector(
     w: Writer, plan: Plan, c: Strided, value: str, index: Index, mask: str | None,
-    position: Index | None,
+    position: Index | None, past_caches: str | None,
 ) -> None:  # fmt: skip
     """Write a vector of C, if its position in the panel is one that is there."""
     if position is not None:
         with w.when(w.compare("slt", position, _panel(plan).length)):
-            _write_vector(w, plan, c, value, index, mask, None)
+            _write_vector(w, plan, c, value, index, mask, None, past_caches)
         return
     if not plan.problem.overwrites:
         old = c.memory.load_vector(index, mask)
-        value = w.op(f"arith.addf {old}, {value} : {c.memory.vector}")
-    c.memory.store_vector(value, index, mask)
+        value = add(w, old, value, c.memory.vector)
+    if past_caches is None:
+        c.memory.store_vector(value, index, mask)
+        return
+    with w.when(past_caches):
+        c.memory.stream_vector(value, index)
+    with w.otherwise():
+        c.memory.store_vector(value, index, mask)
 
 
 def _panel(plan: Plan) -> Panel:

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ._dot_products import Dot
+
 Operand = Literal["A", "B", "C"]
 
 
@@ -102,13 +104,21 @@ class Problem:
     """A contraction, ready to be planned.
 
     Attributes:
-        element: the element type of the operands, as MLIR spells it.
+        element: the type of the sums, as MLIR spells it, and of the operands but for `converted`
+            ones and those of a dot product.
         batch: what all three operands have.
         rows: what A and C have.
         columns: what B and C have.
         depth: what A and B have: it is summed over.
         swapped: whether A is the second input of the op, and B the first.
         overwrites: whether C is written without being read.
+        dot: the instruction that multiplies words of narrow elements, if there is one.
+        converted: the operands whose elements are of another type in memory.
+        zero_points: the operands from whose elements a number is subtracted; with a dot product
+            alone.
+        is_undivided: whether the whole depth is one block: what is written is not of the type of
+            the sums.
+        computed: the operands whose elements are computed while they are packed.
     """
 
     element: str
@@ -118,6 +128,31 @@ class Problem:
     depth: Group
     swapped: bool
     overwrites: bool
+    dot: Dot | None = None
+    converted: frozenset[Operand] = frozenset()
+    zero_points: frozenset[Operand] = frozenset()
+    is_undivided: bool = False
+    computed: frozenset[Operand] = frozenset()
+
+    @property
+    def packed(self) -> str:
+        """The type of what is packed."""
+        return self.element if self.dot is None else "i32"
+
+    @property
+    def word(self) -> int:
+        """How many elements along the depth are packed as one."""
+        return 1 if self.dot is None else self.dot.count
+
+    @property
+    def words(self) -> int | None:
+        """How many words the depth has; None where only the run tells."""
+        return None if self.depth.size is None else -(-self.depth.size // self.word)
+
+    @property
+    def corrects_columns(self) -> bool:
+        """Whether each column adds something to the dot products."""
+        return self.dot is not None and (self.dot.shift != 0 or "A" in self.zero_points)
 
     @property
     def is_static(self) -> bool:
@@ -128,7 +163,7 @@ class Problem:
     @property
     def element_bytes(self) -> int:
         """The bytes of an element."""
-        return int(self.element[1:]) // 8
+        return int(self.element.lstrip("bfi")) // 8
 
 
 def classify(

@@ -14,6 +14,7 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, memref
 from linalg_ext.transforms.lowering._elementwise import constant
 
+from ._choosing import choices
 from ._machine import this_machine
 from ._nests import Access
 
@@ -33,7 +34,16 @@ def is_streamed(access: Access, lanes: int, vector_bits: int) -> bool:
     element = type_.element_type.width // 8
     if lanes * element * 8 != vector_bits:
         return False
+    asked = choices().streams
+    if asked is not None:
+        return asked
     return bool(math.prod(whole.shape) * element > this_machine().l3_bytes)
+
+
+def rows_are_aligned_alike(access: Access, lanes: int) -> bool:
+    """Whether all rows of a memref with known strides are as far from a whole vector."""
+    strides, _ = access.memref.type.get_strides_and_offset()
+    return all(stride % lanes == 0 for stride in strides[:-1])
 
 
 def first_aligned(target: Any, where: Sequence[Any], size: Any, vector_bits: int) -> Any:

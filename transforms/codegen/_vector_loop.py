@@ -20,7 +20,9 @@ from linalg_ext.transforms.lowering._elementwise import constant
 
 from ._nests import Access, Nest, widest_bits
 from ._reductions import Reduction
-from ._streaming import first_aligned, is_streamed
+from ._squares import transposed
+from ._streaming import first_aligned, is_streamed, rows_are_aligned_alike
+from ._truth import as_bytes, is_truth
 
 Key = tuple[Any, tuple[Any, ...]]
 """A memref and the positions along its axes: values, but None for 0 and for the vector's own."""
@@ -66,6 +68,8 @@ class VectorLoop:
             before it. One nest may stand here several times, at several positions.
         unused: memory that nobody reads but from a register of the same round.
         vector_bits: of a register.
+        most_lanes: of a vector, where inputs lie across; then all members are one nest, at
+            positions that are neighbours along these inputs.
     """
 
     def __init__(
@@ -75,8 +79,10 @@ class VectorLoop:
         *,
         unused: frozenset[Any],
         vector_bits: int,
+        most_lanes: int | None = None,
     ) -> None:
         self._vector_bits = vector_bits
+        self._most_lanes = most_lanes
         self._members = members
         self._depth = depth
         self._unused = unused
@@ -122,6 +128,10 @@ class VectorLoop:
         lanes = max(1, self._vector_bits // widest_bits(self._loops))
         functions = any(nest.has_functions for nest in self._loops)
         unroll = _UNROLL_FUNCTIONS if functions else _UNROLL
+        if any(is_truth(each.memref.type) for nest in self._loops for each in nest.accesses):
+            unroll = max(1, min(unroll, self._vector_bits // 8 // lanes))
+        if self._most_lanes is not None:
+            return self._most_lanes, 1
         if static is None:
             return lanes, unroll
         lanes = min(lanes, 1 << max(0, static - 1).bit_length())
@@ -142,6 +152,8 @@ class VectorLoop:
 
     def _is_streamed(self, access: Access, lanes: int) -> bool:
         """Whether an access is the one that is written past the caches: one a loop."""
+        if self._most_lanes is not None and not rows_are_aligned_alike(access, lanes):
+            return False
         if not self._is_row(access) or not is_streamed(access, lanes, self._vector_bits):
             return False
         if any(each.memref == access.memref for nest in self._loops for each in nest.reads):
@@ -260,10 +272,36 @@ class VectorLoop:
         if not self._is_row(operand):
             return self._scalars[number, at]
         key = self._key(member, operand)
+        if key not in pass_.rows and operand.dims[-1] != self._depth:
+            self._load_across(operand, pass_)
         if key not in pass_.rows:
             where = self._indices(member, operand, pass_.at)
             pass_.rows[key] = _load(operand.memref, where, pass_)
         return pass_.rows[key]
+
+    def _load_across(self, access: Access, pass_: _Pass) -> None:
+        """Load the rows of all members, of an input whose neighbours are the members."""
+        last: Any = None
+        if pass_.mask is not None:
+            # A lane beyond the row reads its last element once more.
+            last = arith.subi(size_of(self._loops[0], self._depth), _index(1))
+        source = as_bytes(access.memref) if is_truth(access.memref.type) else access.memref
+        element = source.type.element_type
+        type_ = _row(len(self._members), element)
+        bits = ir.IntegerType.get_signless(element.width)
+        columns = []
+        for lane in range(pass_.lanes):
+            at = arith.addi(pass_.at, _index(lane))
+            at = at if last is None else arith.minui(at, last)
+            where = self._indices(self._members[0], access, at)
+            loaded = vector.load(type_, source, where)
+            # Some machines know a float only by converting it; what moves here is its bits.
+            columns.append(arith.bitcast(_row(len(self._members), bits), loaded))
+        rows = [arith.bitcast(_row(pass_.lanes, element), row) for row in transposed(columns)]
+        if is_truth(access.memref.type):
+            rows = [_as_truth(row) for row in rows]
+        for member, row in zip(self._members, rows, strict=True):
+            pass_.rows[self._key(member, access)] = row
 
     def _keep(self, member: Member, access: Access, value: Any, pass_: _Pass) -> None:
         """Note a result: later members read it from here, and the round ends with its store."""
@@ -274,6 +312,9 @@ class VectorLoop:
             pass_.stores[key] = pass_.rows[key], where
 
     def _store(self, target: Any, where: Sequence[Any], value: Any, pass_: _Pass) -> None:
+        if is_truth(target.type):
+            target = as_bytes(target)
+            value = arith.extui(_row(pass_.lanes, target.type.element_type), value)
         if pass_.mask is not None:
             vector.maskedstore(target, where, pass_.mask, value)
         elif pass_.streams:
@@ -338,10 +379,16 @@ def size_of(nest: Nest, dim: int) -> Any:
 
 
 def _load(source: Any, where: Sequence[Any], pass_: _Pass) -> Any:
+    if is_truth(source.type):
+        return _as_truth(_load(as_bytes(source), where, pass_))
     type_ = _row(pass_.lanes, source.type.element_type)
     if pass_.mask is None:
         return vector.load(type_, source, where)
     return vector.maskedload(type_, source, where, pass_.mask, constant(type_, 0))
+
+
+def _as_truth(bytes_: Any) -> Any:
+    return arith.cmpi(arith.CmpIPredicate.ne, bytes_, constant(bytes_.type, 0))
 
 
 def _cloned(op: Any, known: Mapping[Any, Any]) -> list[Any]:

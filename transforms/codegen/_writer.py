@@ -119,6 +119,11 @@ class Writer:
         """A comparison, an i1."""
         return self.op(f"arith.cmpi {predicate}, {self.value(left)}, {self.value(right)} : index")
 
+    def select(self, condition: str, left: Index, right: Index) -> Index:
+        """One of two indices: `left` where a condition holds."""
+        values = f"{self.value(left)}, {self.value(right)}"
+        return self.op(f"arith.select {condition}, {values} : index")
+
     def _binary(self, op: str, left: Index, right: Index) -> str:
         return self.op(f"arith.{op} {self.value(left)}, {self.value(right)} : index")
 

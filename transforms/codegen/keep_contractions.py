@@ -36,7 +36,9 @@ after:
 
 Upstream fuses element-wise producers into whatever is a `linalg.generic`. In a contraction they
 would be computed anew for every row or column of the result, and it would be a contraction no
-more. A producer that only moves its operand, a transpose, is still fused: it goes into the maps.
+more. A producer that only moves its operand, a transpose, is still fused: it goes into the maps. So
+is one that makes wider elements of narrow ones by a few steps, a cast or a dequantization, where
+contractions are packed: it is done while packing, and the wide operand is never in memory.
 """
 
 from __future__ import annotations
@@ -50,19 +52,24 @@ from linalg_ext.structured.contractions import contraction_of
 from linalg_ext.structured.recognition import recognize
 
 from ._fills import comes_of, producer
+from ._machine import this_machine
+from ._products import SUMS
+from ._scalar_steps import read_steps, scalars_of
 
 NAME = "linalg-ext-keep-contractions"
-
-_ELEMENTS = ("f32", "f64")
 
 
 @module_pass(NAME, on="linalg.generic")
 def keep_contractions(module: ir.Operation) -> Report:
     """Name the contractions of floats that an element-wise producer would be fused into."""
     report = Report(NAME)
+    packs = this_machine().has_fma
     for op in _contraction_shaped(module):
         report.matched[op.name] += 1
-        if any(map(_is_computed, op.operands)) and _is_contraction(op):
+        computed = [value for value in op.operands if _is_computed(value)]
+        if packs and all(map(_is_widened, computed)):
+            continue
+        if computed and _is_contraction(op):
             report.changed[op.name] += 1
             _name(op)
     return report
@@ -91,11 +98,33 @@ def _is_computed(value: Any) -> bool:
     return len(body) > 1 and all("parallel" in str(kind) for kind in iterators)
 
 
+def _is_widened(value: Any) -> bool:
+    """Whether packing can compute a value, and reads less than that for it."""
+    op = producer(value)
+    inside = list(op.regions[0].blocks[0].arguments)[:-1]
+    maps = [ir.AffineMapAttr(one).value for one in ir.ArrayAttr(op.attributes["indexing_maps"])]
+    if len(op.results) != 1 or not all(map_.is_projected_permutation for map_ in maps):
+        return False
+    largest = max(maps[:-1], key=lambda map_: len(map_.results), default=None)
+    if largest is None or len(largest.results) < maps[-1].n_dims:
+        return False
+    read = op.operands[maps.index(largest)].type
+    if not isinstance(read, ir.ShapedType) or _bits(read) >= _bits(op.results[0].type):
+        return False
+    known = {value: number for number, value in enumerate([*inside, *scalars_of(op)])}
+    steps = read_steps(op, known, len(known))
+    return steps is not None and not steps.is_long
+
+
+def _bits(type_: Any) -> int:
+    element = str(type_.element_type).lstrip("bfi")
+    return int(element) if element.isdigit() else 64
+
+
 def _is_contraction(op: Any) -> bool:
     if not all(isinstance(value.type, ir.ShapedType) for value in op.operands):
         return False  # a scalar is no operand of a matrix product
-    elements = {str(value.type.element_type) for value in op.operands}
-    if len(elements) > 1 or not elements <= set(_ELEMENTS):
+    if str(op.operands[2].type.element_type) not in SUMS:
         return False
     try:
         contraction = contraction_of(recognize(op))

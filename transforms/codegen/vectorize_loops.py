@@ -17,7 +17,8 @@ after:
       vector.store %y, %bv[%j] : memref<256xf32>, vector<64xf32>
     }
 
-Element-wise ops and reductions whose innermost loop runs along memory in unit steps. Consecutive
+Element-wise ops and reductions whose innermost loop runs along memory in unit steps; of
+element-wise ops, inputs may lie across, as in a transpose. Consecutive
 ops over the same rows share the loop over these rows (a softmax reads its input from memory once,
 and once more from the cache), and a buffer between them shrinks to one row. A reduction along the
 innermost loop adds up in as many accumulators as the vectors have elements, in an order that
@@ -28,6 +29,7 @@ sums in f16 and bf16, which round too much for another.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from linalg_ext.bindings import ir
@@ -36,6 +38,9 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.lowering._walk import operations
 from linalg_ext.transforms.lowering.lower_strided_copies import replace_copy
 
+from ._choosing import choices
+from ._crossing import emit_crossed
+from ._explaining import summary_of
 from ._machine import this_machine
 from ._nest_emitter import NestEmitter
 from ._nests import Nest, read_nest
@@ -85,7 +90,15 @@ def vectorize_loops(module: ir.Operation, *, vector_bits: int = 0) -> Report:
     blocks = list(dict.fromkeys(op.block for op in generics))
     for block in blocks:
         for run in list(_runs(block, report)):
-            NestEmitter(run, vector_bits or 8 * this_machine().vector_bytes).emit()
+            bits = vector_bits or choices().vector_bits or 8 * this_machine().vector_bytes
+            summary = summary_of(run, bits)
+            if run[0].is_crossed:
+                emit_crossed(run[0], bits)
+            else:
+                emitter = NestEmitter(run, bits)
+                emitter.emit()
+                summary = replace(summary, streams=emitter.streams)
+            report.decisions.append(summary)
             report.changed["linalg.generic"] += len(run)
     return report
 
@@ -112,8 +125,14 @@ def _runs(block: Any, report: Report) -> Iterator[list[Nest]]:
         if operation.name == "linalg.generic":
             report.matched[operation.name] += 1
             nest = read_nest(operation)
-            if isinstance(nest, Nest):
+            if isinstance(nest, Nest) and not nest.is_crossed:
                 run.append(nest)
+                continue
+            if isinstance(nest, Nest):
+                if run:
+                    yield run
+                run = []
+                yield [nest]
                 continue
             report.leave(operation.name, nest.reason)
         elif operation.name.startswith(_BETWEEN) or operation.name in _VIEWS_AND_SIZES:

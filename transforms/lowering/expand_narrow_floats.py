@@ -15,6 +15,9 @@ after:
     %s = arith.shli %e, %c16 : i32
     %w = arith.bitcast %s : i32 to f32        // and likewise, with more steps, for the others
 
+Between f16 and f32 the casts stay where the processor has instructions for them (F16C on x86), but
+for their NaNs.
+
 Two operations on floats remain in it, an addition and a subtraction of powers of two that are
 exact or round exactly as wanted; they treat the subnormals of formats other than bf16.
 """
@@ -23,10 +26,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from linalg_ext.bindings import arith, ir
+from linalg_ext.bindings import arith, ir, math
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.target import current
 
-from ._elementwise import Integers, like
+from ._elementwise import Integers, like, literal
 from ._float_formats import EXPONENT_ONLY, F32, F64, NARROW, FloatFormat
 from ._walk import element_type, operations, replace_op
 
@@ -64,15 +68,30 @@ def _is_narrow_cast(op: Any) -> bool:
 def _convert(value: Any, to: Any) -> Any:
     """`value` in format `to`: through f32 (which holds every narrow number) unless one is f64."""
     source, target = str(element_type(value.type)), str(to)
-    if source in NARROW:
+    if source == "f16" and _has_f16_casts():
+        value = _plain(arith.extf(like(value.type, ir.F32Type.get()), value))
+    elif source in NARROW:
         value = _widen(value, NARROW[source])
     elif source == EXPONENT_ONLY:
         value = _widen_exponent(value)
+    if target == "f16" and element_type(value.type) == ir.F32Type.get() and _has_f16_casts():
+        return arith.truncf(like(value.type, to), _plain(value))
     if target in NARROW:
         return _narrow(value, NARROW[target])
     if target == EXPONENT_ONLY:
         return _narrow_exponent(value)
     return value if element_type(value.type) == to else arith.extf(like(value.type, to), value)
+
+
+def _has_f16_casts() -> bool:
+    return "f16c" in current().features
+
+
+def _plain(value: Any) -> Any:
+    """`value`, with the payload of NaNs dropped."""
+    quiet = literal(value.type, hex(F32.nan))
+    is_number = arith.cmpf(arith.CmpFPredicate.ORD, value, value)
+    return arith.select(is_number, value, math.copysign(quiet, value))
 
 
 def _bits(value: Any, width: int) -> tuple[Any, Integers]:

@@ -14,7 +14,7 @@ before:
     }
 after:
     func.func @entry(%a: memref<8x4xf32>, %b: memref<8x4xf32>, %status: memref<1xi64>)
-        attributes {linalg_ext.status} {
+        attributes {linalg_ext.slices = 2 : i64, linalg_ext.status} {
       %c0 = arith.constant 0 : index
       %given = memref.load %status[%c0] : memref<1xi64>
       %none = arith.constant 0 : i64
@@ -50,32 +50,48 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, memref, scf
 from linalg_ext.rewriting import Report, module_pass
 
-from ._slices import Access, Cut, Work, find_work
+from ._slices import Cut, Work, find_work
 from ._status import entry_with_status
+from ._steps import Access
 
 NAME = "linalg-ext-share-work"
+
+SLICES = "linalg_ext.slices"
+"""The attribute of the entry that says how many slices there are."""
 
 
 @module_pass(NAME)
 def share_work(module: ir.Operation, *, slices: int = 2) -> Report:
-    """Have the entry do one slice of its work, of so many in all, or one or two fewer.
+    """Have the entry do one slice of its work, of so many in all, or of fewer if as good.
 
-    Leaves the entry as it is where its loops cannot be cut into that many.
+    Leaves the entry as it is where its loops cannot be cut.
     """
     report = Report(NAME)
     entry = entry_with_status(module)
     if entry is None or slices < 2:
         return report
     report.matched[entry.name] += 1
-    work = find_work(entry)
+    work = find_work(entry, slices)
     if isinstance(work, str):
         report.leave(entry.name, work)
-    elif work.extent < slices:
-        report.leave(entry.name, f"its loops cannot be cut into {slices}")
-    else:
-        report.changed[entry.name] += 1
-        _cut(entry, work, work.cuts.into(slices))
+        return report
+    cut = work.cuts.into(slices)
+    if cut.slices < 2:
+        report.leave(entry.name, "its loops are too short")
+        return report
+    report.changed[entry.name] += 1
+    _cut(entry, work, cut)
+    count = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, entry.context), cut.slices)
+    entry.attributes[SLICES] = count
     return report
+
+
+def slices_of(module: ir.Operation) -> int:
+    """How many slices the work of the entry was cut into; 1 where it was not."""
+    entry = entry_with_status(module)
+    if entry is None or SLICES not in entry.attributes:
+        return 1
+    return ir.IntegerAttr(entry.attributes[SLICES]).value
 
 
 def _cut(entry: ir.Operation, work: Work, cut: Cut) -> None:
@@ -113,10 +129,12 @@ class _Copier:
         self._work = work
         self._operations = [op.operation for op in operations]
         self._first = first
+        self._slices: list[tuple[Any, int, int, Any]] = []
 
     def copy(self, size: int) -> None:
         """Write every step, with `size` steps of the loop that is cut."""
         local: dict[int, Any] = {}
+        self._slices.clear()
         for step, loop in zip(self._work.steps, self._work.loops, strict=True):
             for access in step.accesses:
                 value = self._work.buffers[access.buffer]
@@ -134,12 +152,34 @@ class _Copier:
                 if access.buffer in local:
                     new.append(local[access.buffer])
                 else:
-                    new.append(_slice(operand, access, loop, self._work.extent, size, self._first))
+                    new.append(self._slice(operand, access, loop, size))
             clone = step.op.clone()
             for position, value in enumerate(new):
                 clone.operands[position] = value
         for value in local.values():
             memref.DeallocOp(value)
+
+    def _slice(self, operand: Any, access: Access, loop: int, size: int) -> Any:
+        """The part of an operand that a slice reaches: all of it where the loop does not step."""
+        found = [
+            (axis, index[loop])
+            for axis, index in enumerate(access.indices)
+            if index is not None and loop in index
+        ]
+        if not found:
+            return operand
+        ((axis, factor),) = found
+        # One view for all ops: what one fills and another adds to is seen to be the same.
+        for whole, known_axis, known_factor, part in self._slices:
+            if whole == operand and (known_axis, known_factor) == (axis, factor):
+                return part
+        first = self._first
+        if factor != 1:
+            first = arith.muli(first, arith.constant(ir.IndexType.get(), factor))
+        # What a window reaches beyond its first step stays.
+        part = _part(operand, axis, first, factor * (self._work.extent - size))
+        self._slices.append((operand, axis, factor, part))
+        return part
 
     def erase_originals(self) -> None:
         """Erase what was copied."""
@@ -164,27 +204,17 @@ def _allocate(original: Any, axis: int, size: int) -> Any:
     return memref.AllocOp(type_, [], [], alignment=alignment).result
 
 
-def _slice(operand: Any, access: Access, loop: int, extent: int, size: int, first: Any) -> Any:
-    """The part of an operand that a slice reaches: all of it where the loop does not step."""
-    found = [
-        (axis, index[loop])
-        for axis, index in enumerate(access.indices)
-        if index is not None and loop in index
-    ]
-    if not found:
-        return operand
-    ((axis, factor),) = found
+def _part(operand: Any, axis: int, first: Any, left_out: int) -> Any:
+    """An operand from `first` on along an axis, shorter by so many."""
     type_ = operand.type
     strides, _ = type_.get_strides_and_offset()
     shape = list(type_.shape)
-    # What a window reaches beyond its first step stays.
-    shape[axis] -= factor * (extent - size)
+    shape[axis] -= left_out
     dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
     layout = ir.StridedLayoutAttr.get(dynamic, strides)
     result = ir.MemRefType.get(shape, type_.element_type, layout)
-    start = first if factor == 1 else arith.muli(first, arith.constant(ir.IndexType.get(), factor))
     offsets = [0] * len(shape)
     offsets[axis] = ir.ShapedType.get_dynamic_size()
     return memref.SubViewOp(
-        result, operand, [start], [], [], offsets, shape, [1] * len(shape)
+        result, operand, [first], [], [], offsets, shape, [1] * len(shape)
     ).result

@@ -37,5 +37,6 @@ def _einsum(name: str, text: str, sizes: Mapping[str, int]) -> Case:
             "jax": lambda *a: jax().einsum(text, *a),
         },
         flops=2 * math.prod(sizes.values()),
+        traced=lambda *a: lx.einsum(text, *a),
         reused={"numpy": lambda *a: np.einsum(text, *a[:-1], out=a[-1], optimize=True)},
     )

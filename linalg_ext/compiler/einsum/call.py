@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from linalg_ext import dispatch
 from linalg_ext.compiler.einsum.algebra import Algebra, Array
 from linalg_ext.compiler.einsum.dtypes import as_dtype, check_casting, resolve
 from linalg_ext.compiler.einsum.evaluation import evaluate
 from linalg_ext.compiler.einsum.known import remember, repeat
-from linalg_ext.compiler.einsum.layout import arranged, check_order
-from linalg_ext.compiler.einsum.record import Request, on_traced, on_values
+from linalg_ext.compiler.einsum.layout import arranged, as_it_shall_lie, check_order
+from linalg_ext.compiler.einsum.narrow import narrow_kernel
+from linalg_ext.compiler.einsum.record import Request, on_values
 from linalg_ext.compiler.overlap import overlaps_itself, share_memory
 from linalg_ext.errors import (
     ArgumentError,
@@ -34,6 +37,8 @@ from linalg_ext.notations.einsum import (
 from linalg_ext.notations.einsum.path import Path, find_path
 from linalg_ext.opdsl.calls import kind_of_call
 from linalg_ext.runtime.dlpack import from_dlpack, is_exported
+from linalg_ext.runtime.threads import checked, using
+from linalg_ext.tuning import Tuning
 
 
 def einsum(
@@ -46,6 +51,8 @@ def einsum(
     compute_type: Any = None,
     kind: str | Semiring = "+*",
     outs: Any = None,
+    threads: int | None = None,
+    tune: Any = False,
 ) -> Any:
     """Sums of products of arrays, by NumPy's subscripts.
 
@@ -80,6 +87,10 @@ def einsum(
         kind: the semiring: `"+*"`, `"max+"`, `"min+"`, `"max*"` or `"or and"`. A reduction over
             nothing gives the neutral element: 0, the lowest or the greatest number, False.
         outs: on MLIR values, the destination; a tensor of neutral elements by default.
+        threads: how many may work on it where it is large; by default `lx.threads.current()`.
+        tune: measure several plans when these shapes come first, for so many seconds (True: 10),
+            and use the fastest, now and later: see `linalg_ext.tuning`. `out` must then have memory
+            of its own.
 
     Raises:
         NotationError: the subscripts cannot be read; with the column.
@@ -93,15 +104,20 @@ def einsum(
     which all shapes share. Until an einsum has cost about as much as compiling them would, NumPy's
     multiply and add do the same sum; the order of a sum of floats differs between the two.
     """
+    if threads is not None:
+        checked(threads)
     is_usual = (
         len(operands) == 3
         and dtype is None
         and compute_type is None
         and outs is None
+        and tune is False
         and (casting, order, optimize, kind) == ("safe", "K", "auto", "+*")
     )
-    if is_usual and (known := repeat(operands[0], operands[1], operands[2], out)) is not None:
-        return known
+    if is_usual:
+        known = repeat(operands[0], operands[1], operands[2], out, threads)
+        if known is not None:
+            return known
     ring = semiring(kind)
     check_casting(casting)
     if operands and isinstance(operands[0], str | bytes):
@@ -117,16 +133,22 @@ def einsum(
                 "einsum: out= where nothing runs",
                 cure="give out= to the compiled function; on MLIR values, outs=[...]",
             )
-        asked = Request(
-            subscripts,
-            ring,
-            as_dtype("dtype", dtype),
-            as_dtype("compute_type", compute_type),
-            casting,
-            optimize,
-        )
-        return on_traced(asked, arrays) if called_on == "traced" else on_values(asked, arrays, outs)
-    with np.errstate(all="ignore"):  # kernels do not warn of overflows; np.einsum neither
+        if threads is not None:
+            raise ArgumentError(
+                "einsum: threads= where nothing runs",
+                cure="give threads= to the compiled function",
+            )
+        asked = _request(subscripts, ring, dtype, compute_type, casting, optimize)
+        if called_on == "traced":
+            return dispatch.handler("einsum on traced")(asked, arrays)
+        return on_values(asked, arrays, outs)
+    in_force = nullcontext() if threads is None else using(threads)
+    tuning = Tuning.of(tune)
+    if tuning is not None:
+        asked = _request(subscripts, ring, dtype, compute_type, casting, optimize)
+        with in_force:
+            return dispatch.handler("tuned einsum")(asked, arrays, out, tuning)
+    with in_force, np.errstate(all="ignore"):  # kernels do not warn of overflows; np.einsum neither
         return _on_arrays(
             subscripts,
             [_array(number, value) for number, value in enumerate(arrays)],
@@ -139,6 +161,24 @@ def einsum(
             order=check_order(order),
             optimize=optimize,
         )
+
+
+def _request(
+    subscripts: Subscripts,
+    kind: Semiring,
+    dtype: Any,
+    compute_type: Any,
+    casting: str,
+    optimize: Any,
+) -> Request:
+    return Request(
+        subscripts,
+        kind,
+        as_dtype("dtype", dtype),
+        as_dtype("compute_type", compute_type),
+        casting,
+        optimize,
+    )
 
 
 def _on_arrays(
@@ -167,17 +207,27 @@ def _on_arrays(
         out=None if out is None else out.dtype,
         out_is_cast=out_is_cast,
     )
+    if out is None:
+        asked = Request(subscripts, kind, dtype, compute_type, casting, optimize)
+        if (kernel := narrow_kernel(asked, contraction, arrays, dtypes)) is not None:
+            result = arranged(kernel(*arrays), order, contraction, arrays)
+            return result if result.ndim else result[()]
     algebra = Algebra(kind, dtypes.compute)
     computed = [dtypes.converted(array) for array in arrays]
     target = out if out is not None and _is_writable_in_place(out, algebra, arrays) else None
-    result = evaluate(contraction, path, computed, algebra, target)
+    if out is None and len(arrays) > 1:
+        computing, back = as_it_shall_lie(contraction, order, arrays)
+        made = evaluate(computing, path, computed, algebra)
+        if is_usual:
+            remember(subscripts.text, computing, arrays, None, made, back)
+        result = made.transpose(back)
+    else:
+        result = evaluate(contraction, path, computed, algebra, target)
     if out is None:
         is_view = len(arrays) == 1 and np.may_share_memory(result, arrays[0])
         if is_view and result.dtype == dtypes.result and order in "KA":
             return result if result.ndim else result[()]
         result = arranged(result.astype(dtypes.result, copy=False), order, contraction, arrays)
-        if is_usual:
-            remember(subscripts.text, contraction, arrays, None, result)
         return result if result.ndim else result[()]
     if is_usual and target is not None:
         remember(subscripts.text, contraction, arrays, target, result)

@@ -20,6 +20,7 @@ from linalg_ext.compiler.kernel import Kernel
 from linalg_ext.compiler.overlap import share_memory
 from linalg_ext.notations.einsum import Contraction
 from linalg_ext.runtime.dtypes import DType
+from linalg_ext.runtime.pool import memory
 from linalg_ext.target import override
 
 _MOST_CALLS = 2048
@@ -31,39 +32,44 @@ class _Known:
 
     Attributes:
         kernel: what computes it.
-        shape: of the result.
+        shape: of the array that the kernel writes.
         dtype: of the result.
-        makes_results: whether a result that the call makes lies in memory as the kernel writes it.
+        back: the axes by which a result that the call makes is transposed; empty for none.
     """
 
     kernel: Kernel
     shape: tuple[int, ...]
     dtype: DType
-    makes_results: bool
+    back: tuple[int, ...]
 
 
 _calls: OrderedDict[tuple[object, ...], _Known] = OrderedDict()
 
 
-def repeat(text: object, a: object, b: object, out: Any) -> Any:
+def repeat(text: object, a: object, b: object, out: Any, threads: int | None = None) -> Any:
     """The result of a call that is known, else None."""
     if type(a) is not np.ndarray or type(b) is not np.ndarray or type(text) is not str:
         return None
-    known = _calls.get(_key(text, a, b))
+    known = _calls.get(_key(text, a, b, makes_result=out is None))
     if known is None or not (a.flags.aligned and b.flags.aligned):
         return None
     if out is None:
-        if not known.makes_results:
-            return None
-        out = np.empty(known.shape, known.dtype)
-    elif not _is_written_as_it_is(out, known, (a, b)):
+        made = memory.empty(known.shape, known.dtype)
+        known.kernel(a, b, made, threads=threads)
+        return made.transpose(known.back) if known.back else made
+    if not _is_written_as_it_is(out, known, (a, b)):
         return None
-    known.kernel(a, b, out)
+    known.kernel(a, b, out, threads=threads)
     return out
 
 
 def remember(
-    text: str, contraction: Contraction, operands: Sequence[Array], out: Array | None, result: Array
+    text: str,
+    contraction: Contraction,
+    operands: Sequence[Array],
+    out: Array | None,
+    result: Array,
+    back: tuple[int, ...] = (),
 ) -> None:
     """Keep what a call came to, where one kernel did all of it.
 
@@ -72,7 +78,8 @@ def remember(
         contraction: what they mean for the operands.
         operands: two arrays.
         out: where the result was wanted, if that was said.
-        result: what was computed, in the order in which it was wanted.
+        result: what was computed.
+        back: the axes by which it is transposed for the caller.
     """
     a, b = operands
     if not contraction.shape or any(size == 1 for size in contraction.sizes.values()):
@@ -83,17 +90,19 @@ def remember(
     kernel = compiled_for((a, inputs[0]), (b, inputs[1]), tuple(contraction.output))
     if kernel is None:
         return
-    key = _key(text, a, b)
-    makes_results = out is None and result.flags.c_contiguous
-    if key in _calls and (_calls[key].makes_results or not makes_results):
+    key = _key(text, a, b, makes_result=out is None)
+    if key in _calls or not result.flags.c_contiguous:
         return
-    _calls[key] = _Known(kernel, contraction.shape, a.dtype, makes_results)
+    is_turned = back != tuple(range(len(back)))
+    _calls[key] = _Known(kernel, contraction.shape, a.dtype, back if is_turned else ())
     if len(_calls) > _MOST_CALLS:
         _calls.popitem(last=False)
 
 
-def _key(text: str, a: Array, b: Array) -> tuple[object, ...]:
-    return (text, a.shape, a.strides, a.dtype, b.shape, b.strides, b.dtype, override())
+def _key(text: str, a: Array, b: Array, *, makes_result: bool) -> tuple[object, ...]:
+    return (
+        text, a.shape, a.strides, a.dtype, b.shape, b.strides, b.dtype, override(), makes_result
+    )  # fmt: skip
 
 
 def _is_written_as_it_is(out: Any, known: _Known, operands: Sequence[Array]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,24 +23,36 @@ def check_order(order: object) -> str:
     return order.upper()
 
 
+def as_it_shall_lie(
+    contraction: Contraction, order: str, operands: Sequence[Array]
+) -> tuple[Contraction, tuple[int, ...]]:
+    """The contraction whose result, contiguous, lies in the order that was asked for.
+
+    Returns:
+        It, and the axes by which its result is transposed into that of the given one.
+    """
+    axes = _axes(len(contraction.output), order, contraction, operands)
+    output = tuple(contraction.output[axis] for axis in axes)
+    back = tuple(axes.index(axis) for axis in range(len(axes)))
+    return replace(contraction, output=output), back
+
+
 def arranged(
     result: Array, order: str, contraction: Contraction, operands: Sequence[Array]
 ) -> Array:
     """The result in the order that was asked for: itself where it lies so."""
     if result.ndim < 2:
         return result if result.flags.c_contiguous else np.ascontiguousarray(result)
-    axes = _axes(result, order, contraction, operands)
+    axes = _axes(result.ndim, order, contraction, operands)
     if result.transpose(axes).flags.c_contiguous:
         return result
     ordered = np.ascontiguousarray(result.transpose(axes))
     return ordered.transpose(np.argsort(axes))
 
 
-def _axes(
-    result: Array, order: str, contraction: Contraction, operands: Sequence[Array]
-) -> list[int]:
+def _axes(rank: int, order: str, contraction: Contraction, operands: Sequence[Array]) -> list[int]:
     """The axes of the result from the slowest to the fastest."""
-    axes = list(range(result.ndim))
+    axes = list(range(rank))
     if order == "A":
         fortran = all(operand.flags.f_contiguous for operand in operands)
         contiguous = all(operand.flags.c_contiguous for operand in operands)

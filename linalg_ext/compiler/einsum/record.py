@@ -1,4 +1,4 @@
-"""`einsum` where nothing runs: recorded under `jit`, built on MLIR values.
+"""`einsum` on MLIR values, and the steps of a path, which it has in common with traced values.
 
 Each step of the path is an op of its own, made by `definition_of`: operands that nothing else
 reads are summed first, then two are contracted at a time.
@@ -12,15 +12,12 @@ from typing import Any
 
 from linalg_ext import opdsl_defs as ops
 from linalg_ext.bindings import ir
-from linalg_ext.compiler.einsum.dtypes import resolve
-from linalg_ext.compiler.op_dtypes import unsigned_type_vars
-from linalg_ext.compiler.traced import as_traced, call_on_traced, element_type
+from linalg_ext.compiler.op_dtypes import element_type, unsigned_type_vars
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError
 from linalg_ext.notations.einsum import BROADCAST, Semiring, Subscripts, definition_of
 from linalg_ext.notations.einsum.path import Path, find_path
-from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.structured.atomic import all_or_nothing
 from linalg_ext.structured.calls import as_value, build, require_insertion_point
@@ -41,41 +38,8 @@ class Request:
 
 
 Labels = tuple[str, ...]
-_Apply = Callable[[list[Any], list[Labels], Labels, bool], Any]
+Apply = Callable[[list[Any], list[Labels], Labels, bool], Any]
 """Contracts values with these labels into one with those; True for the last of all."""
-
-
-def on_traced(request: Request, operands: Sequence[Any]) -> Any:
-    """Record an einsum of traced values, arrays and numbers."""
-    values = [as_traced(value) for value in operands]
-    contraction = request.subscripts.bind([value.shape for value in values])
-    path = find_path(contraction, request.optimize)
-    dtypes = resolve(
-        tuple(value.dtype for value in values),
-        request.kind,
-        dtype=request.dtype,
-        compute_type=request.compute_type,
-        casting=request.casting,
-        out=None,
-        out_is_cast=True,
-    )
-    labels = [
-        tuple(
-            BROADCAST if size == 1 != contraction.sizes[label] else label
-            for label, size in zip(own, value.shape, strict=True)
-        )
-        for own, value in zip(contraction.inputs, values, strict=True)
-    ]
-
-    def apply(group: list[Any], inputs: list[Labels], output: Labels, _: bool) -> Any:
-        op = StructuredOp(_definition(inputs, output, request.kind))
-        return call_on_traced(op, tuple(group), {"dtype": dtypes.compute})
-
-    distributes = not request.kind.needs_non_negative or dtypes.compute.kind in "bu"
-    result = _follow(path, values, labels, contraction.output, apply, distributes)
-    if dtypes.result == dtypes.compute:
-        return result
-    return call_on_traced(ops.copy, (result,), {"dtype": dtypes.result})
 
 
 def on_values(request: Request, operands: Sequence[Any], outs: Any) -> Any:
@@ -115,7 +79,7 @@ def on_values(request: Request, operands: Sequence[Any], outs: Any) -> Any:
         path = (tuple(range(len(values))),)
 
     def apply(group: list[Any], inputs: list[Labels], output: Labels, is_last: bool) -> Any:
-        definition = _definition(inputs, output, kind)
+        definition = definition_for(inputs, output, kind)
         attributes = resolve_attributes(definition, {})
         if is_last and target is not None:
             outputs = [target]
@@ -125,7 +89,7 @@ def on_values(request: Request, operands: Sequence[Any], outs: Any) -> Any:
 
     distributes = not on_memrefs and not kind.needs_non_negative
     with all_or_nothing():
-        result = _follow(path, values, labels, contraction.output, apply, distributes, on_memrefs)
+        result = follow(path, values, labels, contraction.output, apply, distributes, on_memrefs)
         if wanted != element:
             copy = ops.copy.definition
             attributes = resolve_attributes(copy, {})
@@ -134,12 +98,12 @@ def on_values(request: Request, operands: Sequence[Any], outs: Any) -> Any:
     return result
 
 
-def _follow(
+def follow(
     path: Path,
     values: Sequence[Any],
     labels: Sequence[Labels],
     output: Labels,
-    apply: _Apply,
+    apply: Apply,
     distributes: bool,
     whole: bool = False,
 ) -> Any:
@@ -181,7 +145,7 @@ def _follow(
 
 
 def _summed(
-    operand: tuple[Any, Labels], other: tuple[Any, Labels], kept: Labels, apply: _Apply
+    operand: tuple[Any, Labels], other: tuple[Any, Labels], kept: Labels, apply: Apply
 ) -> tuple[Any, Labels]:
     """An operand summed over the labels that nobody else has."""
     value, labels = operand
@@ -192,7 +156,7 @@ def _summed(
     return apply([value], [labels], left, False), left
 
 
-def _definition(inputs: list[Labels], output: Labels, kind: Semiring) -> OpDefinition:
+def definition_for(inputs: list[Labels], output: Labels, kind: Semiring) -> OpDefinition:
     """The op for labels that need not be names: those of an ellipsis are numbered."""
     names = {label: label.replace(".", "e") for own in (*inputs, output) for label in own}
     renamed = [[names[label] for label in labels] for labels in inputs]

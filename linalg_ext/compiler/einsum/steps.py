@@ -18,6 +18,7 @@ from linalg_ext.compiler.einsum.kernels import (
     kernel_for,
 )
 from linalg_ext.compiler.einsum.specialized import is_packed, specialized_kernel
+from linalg_ext.runtime.pool import memory
 
 LANES = 64
 """Partial sums that an inner product or a row sum is cut into: several vectors of any machine."""
@@ -147,8 +148,8 @@ def combine(
         (a.array, a.labels), (b.array, b.labels), roles.kept, algebra, math.prod(sizes.values())
     )
     if special is not None:
-        shape = [sizes[label] for label in roles.kept]
-        result = np.empty(shape, algebra.dtype) if out is None else out.reshape(shape)
+        shape = tuple(sizes[label] for label in roles.kept)
+        result = memory.empty(shape, algebra.dtype) if out is None else out.reshape(shape)
         special(a.array, b.array, result)
         return Labelled(result, roles.kept)
     if roles.is_swapped:
@@ -265,7 +266,7 @@ def _run(
     if kernel is None:
         return algebra.contract(a, b)
     shape = a.shape[0], a.shape[1], b.shape[2]
-    result = np.empty(shape, algebra.dtype) if out is None else out.reshape(shape)
+    result = memory.empty(shape, algebra.dtype) if out is None else out.reshape(shape)
     kernel(a, b, result)
     return result
 

@@ -101,6 +101,30 @@ def test_results_lie_as_those_of_the_first_call(text: str) -> None:
             np.testing.assert_array_equal(ours, expected)
 
 
+@pytest.mark.parametrize("order", ["K", "C", "F", "A"])
+@pytest.mark.parametrize(
+    ("text", "shapes"),
+    [
+        ("adb,cd->cba", [(9, 8, 7), (20, 8)]),
+        ("acd,db->cba", [(9, 8, 7), (7, 20)]),
+        ("cged,bafg->fedcba", [(2, 5, 3, 4), (6, 7, 3, 5)]),
+        ("mk,kn->nm", [(30, 40), (40, 50)]),
+    ],
+)
+def test_what_lies_in_another_order_is_not_copied_into_it(
+    text: str, shapes: list[Any], order: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operands = [integers(*shape) for shape in shapes]
+    expected = np.einsum(text, *operands, order=order)  # type: ignore[call-overload]
+    monkeypatch.setattr("linalg_ext.compiler.einsum.layout.np.ascontiguousarray", None)
+    for _ in range(3):
+        result = lx.einsum(text, *operands, order=order)
+        np.testing.assert_array_equal(result, expected)
+        assert result.strides == lx.einsum(text, *operands, order=order).strides
+        if order != "K":
+            assert result.strides == expected.strides
+
+
 def test_kernels_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(specialized, "_MOST_KERNELS", 2)
     for size in (16, 17, 18):

@@ -10,22 +10,18 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import linalg_ext as lx
 from linalg_ext import errors
-from linalg_ext.compiler.isolated import IsolatedKernel, Limits, isolate
+from linalg_ext.compiler.isolated import IsolatedKernel, Limits
 
 Array = np.ndarray[Any, Any]
 
 
-def _isolated(text: str | bytes, entry: str | None = None, **options: Any) -> IsolatedKernel:
-    given: dict[str, Any] = {
-        "limits": Limits(seconds=60),
-        "libraries": (),
-        "result_dtypes": None,
-        "trusted": False,
-        "checked": True,
-        "opt_level": None,
-    }
-    return isolate(text, entry, **{**given, **options})
+def _isolated(
+    text: str | bytes, entry: str | None = None, *, limits: Limits | None = None, **options: Any
+) -> IsolatedKernel:
+    kernel: IsolatedKernel = lx.compile(text, entry, isolated=limits or True, **options)
+    return kernel
 
 
 ADD = """
@@ -329,3 +325,10 @@ def test_close_ends_the_process() -> None:
 def test_wrong_limits(limits: dict[str, Any]) -> None:
     with pytest.raises(errors.ArgumentError, match=next(iter(limits))):
         Limits(**limits)
+
+
+def test_what_isolated_may_be() -> None:
+    with pytest.raises(errors.ArgumentError, match="isolated is 3"):
+        lx.compile(ADD, isolated=3)  # type: ignore[call-overload]
+    with pytest.raises(errors.ArgumentError, match="tune= and isolated= at once"):
+        lx.compile(ADD, isolated=True, tune=True)  # type: ignore[call-overload]

@@ -123,6 +123,55 @@ def test_how_large_operands_are_packed(spec: str, a: str, b: str) -> None:
     assert (made.pack_a, made.pack_b) == (a, b)
 
 
+def test_c_is_written_once_where_the_depth_allows_it() -> None:
+    assert plan(MATMUL, m=1000, n=1000, k=2000).depth_block >= 2000
+    deep = plan(MATMUL, m=1000, n=1000, k=5000)
+    assert deep.depth_block < 2000
+    assert deep.fetches_c
+
+
+def test_one_block_of_rows_meets_strips_of_b_one_by_one() -> None:
+    one = plan(MATMUL, m=60, n=5000, k=300)
+    assert one.by_strips
+    assert one.fetches_b
+    assert one.scratch_b == one.strip_b
+    assert not plan(MATMUL, m=6000, n=5000, k=300).by_strips
+
+
+def test_rows_lie_as_c_does_where_c_is_the_larger() -> None:
+    sizes = {"a": 24, "b": 12, "c": 12, "d": 24, "e": 12, "f": 12}
+    flat = problem("bged,cafg->fedcba", sizes | {"g": 24})
+    assert "".join(d.name for d in flat.rows.dimensions) == "edb"
+    deep = problem("bged,cafg->fedcba", sizes | {"g": 24_000})
+    assert deep.rows.dimensions[-1].name == "d"
+
+
+def test_the_depth_lies_as_the_much_larger_operand_has_it() -> None:
+    found = problem("ceda,dbe->cba", {"a": 72, "b": 68, "c": 68, "d": 68, "e": 72})
+    assert "".join(d.name for d in found.depth.dimensions) == "ed"
+    found = problem("ceda,dbe->cba", {"a": 72, "b": 680, "c": 68, "d": 68, "e": 72})
+    assert "".join(d.name for d in found.depth.dimensions) == "de"
+
+
+def test_little_depth_has_small_tiles() -> None:
+    flat, deep = (plan(MATMUL, m=3456, n=3456, k=k).tile for k in (24, 2400))
+    assert flat.rows * flat.vectors < deep.rows * deep.vectors
+
+
+def test_rows_that_are_read_side_by_side_are_few() -> None:
+    assert plan(MATMUL, m=4096, n=8, k=4096).tile.rows <= 10
+    assert plan(MATMUL, m=4096, n=4096, k=4096).tile.rows * 4 >= 24
+
+
+def test_panels_are_bounded() -> None:
+    sizes = {"a": 64, "b": 68, "c": 24, "d": 64, "e": 64}
+    made = make_plan(problem("aebd,ce->dcba", sizes), AVX512)
+    assert made.panel is not None
+    assert made.scratch_c * 4 <= AVX512.l2_bytes // 2 + 4 * made.panel.rows * 128
+    large = problem("aebd,ce->dcba", sizes | {"d": 100_000})
+    assert make_plan(large, AVX512).panel is None
+
+
 def test_few_rows_read_b_where_it_lies() -> None:
     assert plan(MATMUL, m=16, n=4096, k=4096).pack_b == "none"
     assert plan(MATMUL, m=1, n=4096, k=4096).pack_b == "none"

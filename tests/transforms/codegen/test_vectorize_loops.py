@@ -19,11 +19,13 @@ from linalg_ext.compiler import shared_work
 from linalg_ext.errors import ArgumentError
 from linalg_ext.module import Module
 from linalg_ext.rewriting import Report, Transformation
+from linalg_ext.target import Target
 from linalg_ext.transforms.codegen import _streaming
 from linalg_ext.transforms.codegen import vectorize_loops as file
 from linalg_ext.transforms.codegen._machine import Machine, this_machine
 from linalg_ext.transforms.pipelines import lower_to_llvm
 from loop_texts import function, generic
+from targets import runnable_targets
 
 BITS = 512
 REMAINDERS = [0, 1, 2, 3, 15, 16, 17, 63, 64, 65, 79, 80, 81, 127, 128, 129, 200]
@@ -250,7 +252,7 @@ def test_broadcasts_scalars_and_positions() -> None:
 NEGATE = "%r = arith.negf %in0 : f32"
 V, W = ("%v", "memref<?xf32>"), ("%w", "memref<?xf32>")
 A, B = ("%a", "memref<?x?xf32>"), ("%b", "memref<?x?xf32>")
-BOOLS = ("%bools", "memref<?xi1>")
+WIDE = ("%wide", "memref<?xf80>")
 SPREAD = ("%spread", "memref<?xf32, affine_map<(d) -> (d floordiv 2)>>")
 LEFT = {
     "an index is neither a loop nor 0": generic(
@@ -260,7 +262,7 @@ LEFT = {
         ["i, i", "i"], ["parallel"], [A, V], NEGATE
     ),
     "the innermost loop does not run along memory": generic(
-        ["j, i", "i, j"], ["parallel"] * 2, [A, B], NEGATE
+        ["i, j", "j, i"], ["parallel"] * 2, [A, B], NEGATE
     ),
     "several rounds write one element": generic(
         ["i, j", "i"], ["parallel"] * 2, [A, V], NEGATE
@@ -271,16 +273,16 @@ LEFT = {
         [A, V],
         "%r = arith.subf %in0, %out0 : f32",
     ),
-    "elements of i1 in memory": generic(
+    "elements of f80 in memory": generic(
         ["i", "i"],
         ["parallel"],
-        [V, BOOLS],
-        "%r = arith.cmpf olt, %in0, %in0 : f32",
+        [V, WIDE],
+        "%r = arith.extf %in0 : f32 to f80",
     ),
     "a layout without strides": generic(["i", "i"], ["parallel"], [SPREAD, V], NEGATE),
-    "math.atan has no form on vectors": generic(
+    "math.round has no form on vectors": generic(
         ["i", "i"], ["parallel"], [V, W],
-        "%r = math.atan %in0 : f32",
+        "%r = math.round %in0 : f32",
     ),
     "an input may overlap the output": """
       %c1 = arith.constant 1 : index
@@ -296,7 +298,7 @@ LEFT = {
         linalg.yield %in : f32
       }""",
 }  # fmt: skip
-ARGUMENTS = [A, B, V, W, BOOLS, SPREAD]
+ARGUMENTS = [A, B, V, W, WIDE, SPREAD]
 
 
 @pytest.mark.parametrize("reason", LEFT)
@@ -379,3 +381,41 @@ def test_nothing_is_touched_beyond_the_end(element: str) -> None:
         run(a, out)
         np.testing.assert_array_equal(out, 2 * a)
     LIBC.mprotect(ctypes.c_void_p(start), 4 * page, mmap.PROT_READ | mmap.PROT_WRITE)
+
+
+@pytest.mark.parametrize("one", runnable_targets())
+@pytest.mark.parametrize("size", [0, 3, 65, 300])
+def test_truth_values_in_memory(one: Target, size: int) -> None:
+    random = np.random.default_rng(size)
+    bits, others = random.random((2, 5, size)) < 0.5
+    numbers = random.integers(0, 3, (2, 5, size))
+    with lx.target.using(one):
+        for dtype in (np.float32, np.int8):
+            x, y = numbers.astype(dtype)
+            np.testing.assert_array_equal(lx.ops.greater(x, y), x > y)
+        np.testing.assert_array_equal(lx.ops.logical_xor(bits, others), bits ^ others)
+        for rows in (bits, bits | True, bits & False):
+            np.testing.assert_array_equal(lx.ops.row_any(rows), rows.any(1))
+            np.testing.assert_array_equal(lx.ops.row_all(rows), rows.all(1))
+            np.testing.assert_array_equal(lx.ops.column_any(rows), rows.any(0))
+
+
+@pytest.mark.parametrize("size", [1, 15, 16, 33, 200])
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64])
+def test_where_the_best_integer_is(dtype: Any, size: int) -> None:
+    random = np.random.default_rng(size)
+    for least, most in ((0, 5), (np.iinfo(dtype).min, np.iinfo(dtype).max)):
+        x = random.integers(least, most, (7, size), dtype, endpoint=True)
+        np.testing.assert_array_equal(lx.ops.row_argmax(x)[1], x.argmax(1))
+        np.testing.assert_array_equal(lx.ops.row_argmin(x)[1], x.argmin(1))
+
+
+@pytest.mark.parametrize("size", [1, 15, 16, 33, 200])
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_extrema_in_narrow_formats(dtype: Any, size: int) -> None:
+    x = np.random.default_rng(size).normal(size=(7, size)).astype(dtype)
+    x[2, size // 2] = np.nan
+    x[3] = -np.inf
+    for op, numpy in ((lx.ops.row_max, np.max), (lx.ops.row_min, np.min)):
+        exact = numpy(x.astype(np.float32), axis=1)
+        np.testing.assert_array_equal(op(x).astype(np.float32), exact)

@@ -14,6 +14,7 @@ from linalg_ext.compiler import shared_work as sharing
 from linalg_ext.module import Module
 from linalg_ext.transforms.lowering import share_work as file
 from linalg_ext.transforms.lowering._slices import Cut, Cuts
+from linalg_ext.transforms.pipelines import lower_to_llvm
 
 Array = np.ndarray[Any, Any]
 ops: Any = lx.ops
@@ -81,6 +82,88 @@ def test_slices_make_up_the_whole(name: str, threads: int) -> None:
     assert kernel.direct._shared.for_threads(threads) is not None
     np.testing.assert_allclose(shared, alone, rtol=1e-5, atol=1e-5)
     np.testing.assert_array_equal(kernel(*arguments, threads=threads), shared)
+
+
+@pytest.mark.parametrize("threads", [2, 3, 7])
+def test_results_that_share_nothing(threads: int) -> None:
+    x = array(37, 20)
+    kernel = lx.jit(lambda x: (x + x, ops.row_sum(x))).lower(x).compile()
+    assert kernel._shared is not None
+    assert kernel._shared.for_threads(threads) is not None
+    doubled, sums = kernel(x, threads=threads)
+    np.testing.assert_array_equal(doubled, x + x)
+    np.testing.assert_allclose(sums, x.sum(1), rtol=1e-5)
+
+
+def test_a_slice_knows_that_it_starts_from_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else it would write zeros first, and read them again."""
+    texts: list[str] = []
+
+    def lower(module: Any, **keywords: Any) -> Any:
+        return lower_to_llvm(module, on_stage=lambda _, stage: texts.append(str(stage)), **keywords)
+
+    kernel = lx.jit(lambda x, y: x @ y).lower(array(64, 64), array(64, 64)).compile()
+    monkeypatch.setattr(sharing, "lower_to_llvm", lower)
+    assert kernel.direct is not None
+    assert kernel.direct._shared is not None
+    assert kernel.direct._shared.for_threads(2) is not None
+    assert "overwritten" in texts[0]
+    assert "added to" not in texts[0]
+
+
+def test_slices_have_a_part_each_of_the_last_cache() -> None:
+    """All of them pack at once: their panels together are as large as the one of a single core."""
+    text = """
+    func.func @entry(%a: memref<16000x512xf32>, %b: memref<512x4000xf32>,
+                     %c: memref<16000x4000xf32>, %status: memref<1xi64>)
+        attributes {linalg_ext.status} {
+      linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
+                                       affine_map<(m, n, k) -> (k, n)>,
+                                       affine_map<(m, n, k) -> (m, n)>],
+                      iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%a, %b : memref<16000x512xf32>, memref<512x4000xf32>)
+        outs(%c : memref<16000x4000xf32>) {
+      ^bb0(%x: f32, %y: f32, %z: f32):
+        %p = arith.mulf %x, %y : f32
+        %s = arith.addf %z, %p : f32
+        linalg.yield %s : f32
+      }
+      return
+    }"""
+    limit = lx.target.current().cache(3).size // 4
+    for slices in (1, 2, 8):
+        module = Module.parse(text, trusted=True)
+        lx.transforms.share_work(module, slices=slices)
+        lx.transforms.pack_contractions(module)
+        panels = [
+            int(size) for size in re.findall(r"memref.alloc\(\).*memref<(\d+)xf32>", str(module))
+        ]
+        assert slices * 4 * max(panels) <= limit * 1.1
+
+
+STRIDED = """
+func.func @product(%a: memref<24x40xf32, strided<[1, 50], offset: 0>>, %b: memref<40x33xf32>,
+                   %c: memref<24x33xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%c : memref<24x33xf32>)
+  linalg.matmul ins(%a, %b : memref<24x40xf32, strided<[1, 50], offset: 0>>, memref<40x33xf32>)
+                outs(%c : memref<24x33xf32>)
+  return
+}
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 7])
+def test_arguments_that_go_the_long_way(threads: int) -> None:
+    kernel = lx.compile(STRIDED)
+    assert kernel.direct is None
+    assert kernel._shared is not None
+    a, b = array(40, 50)[:, :24].T, array(40, 33)
+    assert (kernel._shared.for_threads(threads) is None) == (threads == 1)
+    c = np.full((24, 33), np.nan, np.float32)
+    for _ in range(3):
+        kernel(a, b, c, threads=threads)
+        np.testing.assert_allclose(c, a @ b, rtol=1e-5, atol=1e-5)
 
 
 def test_what_depends_on_other_slices_is_done_alone() -> None:
@@ -171,11 +254,10 @@ def test_a_loop_whose_position_is_asked_is_not_cut() -> None:
     assert "memref<8x4xf32" in str(module)
 
 
-def test_too_few_steps_are_left() -> None:
+def test_never_more_slices_than_steps() -> None:
     module = _entry(LEFT["a view of what is written"][0].split("8>>", 1)[1])
-    report = lx.transforms.share_work(module, slices=9)
-    assert not report
-    assert "cut into 9" in repr(report)
+    assert lx.transforms.share_work(module, slices=9)
+    assert "linalg_ext.slices = 8" in str(module)
 
 
 @pytest.mark.parametrize("granule", [1, 4])

@@ -108,6 +108,17 @@ def decompose(
         tail: R(z) / z, where not that of the format.
         subnormal: whether x may be.
     """
+    whole, fraction = split(floats, x, subnormal=subnormal)
+    ratio = floats.div(fraction, floats.add(fraction, 2))
+    square = floats.mul(ratio, ratio)
+    remainder = floats.mul(square, floats.polynomial(tail or TAIL[floats.format.name], square))
+    half_square = floats.mul(floats.mul(fraction, fraction), 0.5)
+    product = floats.mul(ratio, floats.add(half_square, remainder))
+    return Decomposed(whole, fraction, half_square, product)
+
+
+def split(floats: Floats, x: Any, *, subnormal: bool = True) -> tuple[Any, Any]:
+    """e, as a float, and f of a positive finite x."""
     form, integers = floats.format, floats.integers
     if subnormal:
         # A subnormal number is made normal first.
@@ -122,12 +133,7 @@ def decompose(
     whole = floats.from_integer(exponent)
     if subnormal:
         whole = floats.select(small, floats.sub(whole, float(shift)), whole)
-    ratio = floats.div(fraction, floats.add(fraction, 2))
-    square = floats.mul(ratio, ratio)
-    remainder = floats.mul(square, floats.polynomial(tail or TAIL[form.name], square))
-    half_square = floats.mul(floats.mul(fraction, fraction), 0.5)
-    product = floats.mul(ratio, floats.add(half_square, remainder))
-    return Decomposed(whole, fraction, half_square, product)
+    return whole, fraction
 
 
 def _natural(floats: Floats, parts: Decomposed, addend: Any | None) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
@@ -147,6 +149,39 @@ def test_one_kernel_for_each_set_of_shapes() -> None:
     assert repr(function) == "<jit function, 2 kernel(s)>"
 
 
+def test_many_threads_compile_once() -> None:
+    traces = []
+
+    @lx.jit
+    def function(a: Any) -> Any:
+        traces.append(a.shape)
+        return a * 2 + 1
+
+    x = random(7)
+    with ThreadPoolExecutor(16) as pool:
+        results = list(pool.map(function, [x] * 64))
+    assert len(traces) == 1
+    for result in results:
+        np.testing.assert_array_equal(result, x * 2 + 1)
+
+
+def test_a_method_gets_its_instance() -> None:
+    @dataclass
+    class Scale:
+        by: Any
+
+        @lx.jit
+        def __call__(self, x: Any) -> Any:
+            return x * self.by
+
+        @lx.jit
+        def twice(self, x: Any) -> Any:
+            return self(self(x))
+
+    x = random(4)
+    np.testing.assert_allclose(Scale(x).twice(x), x**3, rtol=1e-6)
+
+
 def test_the_ir_points_at_the_function() -> None:
     def somewhere(a: Any) -> Any:
         return a + a
@@ -163,11 +198,11 @@ def _branch(a: Any) -> Any:
 @pytest.mark.parametrize(
     ("function", "kind", "message"),
     [
-        (_branch, ArgumentError, r"truth of a traced value(.|\n)*select"),
-        (lambda a: np.asarray(a), ArgumentError, r"cannot become a NumPy array(.|\n)*lx\.ops"),
+        (_branch, ArgumentError, r"truth of a traced value(.|\n)*np\.where(.|\n)*lx\.cond"),
+        (lambda a: np.asarray(a), ArgumentError, r"cannot become a NumPy array(.|\n)*np\.stack"),
         (lambda a: a + random(7), ShapeError, r"shapes \(2, 3\) and \(7,\)"),
-        (lambda a: a @ a, ShapeError, "dimension k is 3"),
-        (lambda a: a @ random(3, 2, 2), ShapeError, r"ranks 2 and 3(.|\n)*batch_matmul"),
+        (lambda a: a @ a, ShapeError, r"matmul of shapes \(2, 3\) and \(2, 3\)(.|\n)*3 is not 2"),
+        (lambda a: a @ np.float32(2), ShapeError, r"rank 0(.|\n)*x \* y"),
         (lambda a: lx.ops.exp(a, out=random(2, 3)), ArgumentError, "out= inside a traced"),
         (lambda a: "text", ArgumentError, "returns 'text' under jit"),
         (lambda a: None, ArgumentError, "returns None under jit"),
@@ -190,7 +225,7 @@ def test_an_argument_must_be_an_array_that_mlir_knows() -> None:
 
 def test_only_a_function_can_be_traced() -> None:
     with pytest.raises(ArgumentError, match="jit got 3"):
-        lx.jit(3)  # type: ignore[arg-type]
+        lx.jit(3)  # type: ignore[call-overload]
 
 
 def test_an_exception_of_the_function_passes_through() -> None:

@@ -20,29 +20,26 @@ X = np.arange(6, dtype=np.float32).reshape(2, 3)
 @pytest.mark.parametrize(
     "function",
     [
-        lambda x: x == x,
-        lambda x: x != 1,
-        lambda x: x > 0,
-        lambda x: x >= 0,
         lambda x: x if x else -x,
-        lambda x: x[0],
-        lambda x: x.T,
-        lambda x: x.sum(),
-        lambda x: x**2,
-        lambda x: 2**x,
-        lambda x: x // 2,
-        lambda x: x % 2,
+        lambda x: x if (x > 0).any() else -x,
+        lambda x: [v + 1 for v in x],
         lambda x: 1 in x,
-        abs,
+        lambda x: range(x[0, 0].astype(int)),
+        lambda x: x[x > 0],
+        lambda x: x.sort(),
+        lambda x: x.item(),
         float,
         int,
         math.sqrt,
         operator.index,
         list,
-        np.tanh,
-        np.sum,
+        np.sort,
+        np.linalg.svd,
         np.asarray,
-        np.add.reduce,
+        np.float32,
+        np.hypot.reduce,
+        lambda x: np.exp(x, where=x > 0),
+        lambda x: np.gcd(x.astype(int), 2),
     ],
 )
 def test_what_is_not_recorded_says_so(function: Callable[[Any], Any]) -> None:
@@ -52,13 +49,22 @@ def test_what_is_not_recorded_says_so(function: Callable[[Any], Any]) -> None:
     assert caught.value.cure
 
 
-def test_the_cure_names_the_op_of_the_same_name() -> None:
-    with pytest.raises(TraceError, match=r"use lx\.ops\.tanh"):
-        lx.jit(lambda x: np.tanh(x))(X)
+def test_the_cure_names_the_nearest_function() -> None:
+    with pytest.raises(TraceError, match=r"numpy\.nancumsum.*(.|\n)*np\.cumsum"):
+        lx.jit(lambda x: np.nancumsum(x))(X)
 
 
 def test_optional_attributes_are_absent() -> None:
-    assert lx.jit(lambda x: x + 1 if hasattr(x, "T") else x)(X)[0, 0] == 0
+    assert lx.jit(lambda x: x + 1 if hasattr(x, "strides") else x)(X)[0, 0] == 0
+
+
+def test_an_array_is_not_written_to() -> None:
+    def write(x: Any) -> Any:
+        x[0] = 1
+        return x
+
+    with pytest.raises(TraceError, match=r"x\.at\[\.\.\.\]\.set"):
+        lx.jit(write)(X)
 
 
 def test_a_value_of_another_trace_is_refused() -> None:
@@ -110,7 +116,7 @@ def test_masked_arrays_are_refused() -> None:
             misuse()
 
 
-@pytest.mark.parametrize("value", [None, "x", {"a": 1}, np.array([None])])
+@pytest.mark.parametrize("value", ["x", {1, 2}, np.array([None])])
 def test_an_argument_that_is_no_array_is_named(value: Any) -> None:
     with pytest.raises(DTypeError, match="argument 1 of total"):
         lx.jit(total)(X, value)
@@ -120,10 +126,16 @@ def total(x: Any, y: Any) -> Any:
     return x + y
 
 
+def test_a_container_is_no_array() -> None:
+    with pytest.raises(DTypeError, match="a dict cannot be traced"):
+        lx.jit(total)(X, {"a": 1})
+
+
 def test_arguments_are_bound_as_pythons_are() -> None:
     jitted = lx.jit(total)
     np.testing.assert_array_equal(jitted(y=X, x=2 * X), 3 * X)
-    for args, named in (((X,), {}), ((X, X, X), {}), ((X, X), {"z": X}), ((X,), {"x": X})):
+    wrong: Any = (((X,), {}), ((X, X, X), {}), ((X, X), {"z": X}), ((X,), {"x": X}))
+    for args, named in wrong:
         with pytest.raises(ArityError, match="total"):
             jitted(*args, **named)
 

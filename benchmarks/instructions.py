@@ -1,0 +1,240 @@
+"""What the hot loops of some kernels are made of: counts that no noise of a machine disturbs.
+
+    python -m benchmarks instructions             # as they are now, beside those on record
+    python -m benchmarks.instructions --record    # put them on record: benchmarks/instructions.json
+    valgrind --tool=callgrind python -m benchmarks.instructions --run "matmul f32"   # executed ones
+
+The code is made for AVX2 and for AVX-512, whatever this machine is, and taken apart; of each kernel
+the innermost loop with the most arithmetic on vectors counts. The record holds, for each, the
+instructions of one round, the multiply-adds among them, what is loaded and stored, and what is
+there by mistake: registers spilled to the stack, gathers, calls. Valgrind knows no AVX-512: kernels
+that it runs are made for AVX2.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import linalg_ext as lx
+
+RECORD = Path(__file__).with_name("instructions.json")
+TARGETS = ("avx2", "avx512")
+
+_LINE = re.compile(r"^\s*([0-9a-f]+)  (\S+)\s*(.*?)(?:\s+;.*)?$")
+_FUSED = re.compile(r"vfn?m(add|sub)|vdpbf16|vpdpbus|vpdpwss")
+_VECTOR = re.compile(r"\b[xyz]mm\d+")
+_MEMORY = re.compile(r"\[(.*?)\]")
+
+
+@dataclass(frozen=True)
+class Loop:
+    """One round of a loop.
+
+    Attributes:
+        instructions: in all.
+        vectors: those on vector registers.
+        fused: multiply-adds, dot products among them.
+        loads: vector instructions that read memory, stack aside.
+        stores: those that write it.
+        spills: vector instructions that read or write the stack.
+        gathers: loads of scattered elements.
+        calls: of functions.
+    """
+
+    instructions: int
+    vectors: int
+    fused: int
+    loads: int
+    stores: int
+    spills: int
+    gathers: int
+    calls: int
+
+    @property
+    def overhead(self) -> float:
+        """Instructions for each that computes: multiply-adds where there are, else vector ones."""
+        return self.instructions / max(1, self.fused or self.vectors)
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One line of a disassembly."""
+
+    address: int
+    name: str
+    operands: str
+
+    @property
+    def is_on_vectors(self) -> bool:
+        """Whether it names a vector register."""
+        return _VECTOR.search(self.operands) is not None
+
+    @property
+    def memory(self) -> str | None:
+        """Its memory operand, if it has one."""
+        found = _MEMORY.search(self.operands)
+        return found[1] if found else None
+
+    @property
+    def is_store(self) -> bool:
+        """Whether that is its destination."""
+        first = self.operands.partition(",")[0]
+        return "[" in first and self.name.startswith(("vmov", "mov", "vextract", "vcvt"))
+
+
+def instructions_of(assembly: str) -> list[Instruction]:
+    """The instructions of a function, as `kernel.asm()` shows it."""
+    matches = (_LINE.match(line) for line in assembly.splitlines())
+    return [Instruction(int(m[1], 16), m[2], m[3]) for m in matches if m]
+
+
+def innermost_loops(code: Sequence[Instruction]) -> Iterator[Sequence[Instruction]]:
+    """The stretches from the target of a backward branch to the branch, without others inside."""
+    at = {one.address: number for number, one in enumerate(code)}
+    stretches = []
+    for number, one in enumerate(code):
+        if one.name.startswith("j") and one.operands.startswith("0x"):
+            start = at.get(int(one.operands, 16), number + 1)
+            if start <= number:
+                stretches.append((start, number))
+    for start, end in stretches:
+        if not any((start, end) != (s, e) and start <= s and e <= end for s, e in stretches):
+            yield code[start : end + 1]
+
+
+def count(loop: Sequence[Instruction]) -> Loop:
+    """What a stretch of code is made of."""
+    vectors = [one for one in loop if one.is_on_vectors]
+    touching = [one for one in vectors if one.memory is not None]
+    on_stack = [one for one in touching if re.match(r"r[sb]p\b", one.memory or "")]
+    outside = [one for one in touching if one not in on_stack]
+    return Loop(
+        instructions=len(loop),
+        vectors=len(vectors),
+        fused=sum(_FUSED.match(one.name) is not None for one in loop),
+        loads=sum(not one.is_store for one in outside),
+        stores=sum(one.is_store for one in outside),
+        spills=len(on_stack),
+        gathers=sum("gather" in one.name for one in loop),
+        calls=sum(one.name == "call" for one in loop),
+    )
+
+
+def hottest(assembly: str) -> Loop:
+    """The innermost loop with the most multiply-adds, or vector instructions where none has any.
+
+    Raises:
+        ValueError: there is no loop.
+    """
+    loops = [count(loop) for loop in innermost_loops(instructions_of(assembly))]
+    if not loops:
+        raise ValueError("the code has no loop")
+    return max(loops, key=lambda one: (one.fused, one.vectors, -one.instructions))
+
+
+Kernel = tuple[Callable[..., Any], tuple[tuple[int, ...], ...], str]
+
+
+def _gelu(x: Any) -> Any:
+    return 0.5 * x * (1.0 + lx.ops.tanh(0.7978845608 * (x + 0.044715 * x * x * x)))
+
+
+def _biased(a: Any, b: Any, c: Any) -> Any:
+    return lx.ops.relu(lx.ops.add(lx.ops.matmul(a, b), c, broadcast_rhs=[0]))
+
+
+KERNELS: Mapping[str, Kernel] = {
+    "matmul f32": (lambda a, b: a @ b, ((512, 512), (512, 512)), "f4"),
+    "matmul f64": (lambda a, b: a @ b, ((512, 512), (512, 512)), "f8"),
+    "matmul f32, odd sizes": (lambda a, b: a @ b, ((301, 211), (211, 157)), "f4"),
+    "matmul + bias + relu": (_biased, ((512, 512), (512, 512), (512,)), "f4"),
+    "batched 16^3": (lx.ops.batch_matmul, ((64, 16, 16), (64, 16, 16)), "f4"),
+    "a * b + c": (lambda a, b, c: a * b + c, ((1 << 16,),) * 3, "f4"),
+    "gelu (tanh)": (_gelu, ((1 << 16,),), "f4"),
+    "exp": (lambda x: lx.ops.exp(x), ((1 << 16,),), "f4"),
+    "sum of rows": (lambda x: lx.ops.row_sum(x), ((256, 1024),), "f4"),
+}
+
+
+def compiled(name: str, target: str) -> Any:
+    """A kernel of `KERNELS`, for a target."""
+    function, shapes, dtype = KERNELS[name]
+    arrays = [np.ones(shape, dtype) for shape in shapes]
+    with lx.target.using(target):
+        return lx.jit(function).lower(*arrays).compile()
+
+
+def counted(words: Sequence[str] = ()) -> dict[str, Loop]:
+    """The hot loops of the kernels whose name has one of the words, for every target."""
+    return {
+        f"{name}, {target}": hottest(compiled(name, target).asm())
+        for name in KERNELS
+        for target in TARGETS
+        if not words or any(word in name for word in words)
+    }
+
+
+def recorded() -> dict[str, Loop]:
+    """The record."""
+    return {name: Loop(**loop) for name, loop in json.loads(RECORD.read_text()).items()}
+
+
+def run(words: Sequence[str] = ()) -> int:
+    """Print the loops beside those on record; 1 where one has become worse."""
+    known, worse = recorded(), 0
+    table = Table("kernel", "instructions", "fused", "loads", "stores", "spills", "each", box=None)
+    for name, loop in counted(words).items():
+        before = known.get(name)
+        is_worse = before is not None and is_regression(loop, before)
+        worse |= is_worse
+        table.add_row(
+            name,
+            *(str(each) for each in (loop.instructions, loop.fused, loop.loads, loop.stores)),
+            str(loop.spills),
+            f"{loop.overhead:.3f}"
+            + (f" (was {before.overhead:.3f})" if is_worse and before else ""),
+        )
+    Console().print(table)
+    return int(worse)
+
+
+def is_regression(now: Loop, before: Loop) -> bool:
+    """Whether a loop does the same work with more instructions, or with some that should not be."""
+    wrong, known = ((loop.spills, loop.gathers, loop.calls) for loop in (now, before))
+    more = any(one > other for one, other in zip(wrong, known, strict=True))
+    return more or now.overhead > _TOLERANCE * before.overhead
+
+
+_TOLERANCE = 1.02
+"""A reload of an address more or less is nothing to speak of."""
+
+
+def _main(arguments: Sequence[str]) -> int:
+    if arguments[:1] == ["--record"]:
+        loops = {name: asdict(loop) for name, loop in counted().items()}
+        RECORD.write_text(json.dumps(loops, indent=1) + "\n")
+        return 0
+    if arguments[:1] == ["--run"] and len(arguments) == 2 and arguments[1] in KERNELS:
+        _, shapes, dtype = KERNELS[arguments[1]]
+        kernel = compiled(arguments[1], "avx2")
+        for _ in range(10):
+            kernel(*(np.ones(shape, dtype) for shape in shapes))
+        return 0
+    if arguments[:1] == ["--run"]:
+        print(f"--run takes one of {', '.join(KERNELS)}", file=sys.stderr)
+        return 2
+    return run(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(_main(sys.argv[1:]))

@@ -1,0 +1,95 @@
+"""Dtypes and casts of traced values, as NumPy decides them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.errors import DTypeError, caller_location
+from linalg_ext.runtime.dtypes import DType, by_dtype, dtype_named
+from linalg_ext.tracing.constants import as_constant, as_traced
+from linalg_ext.tracing.emission import pointwise
+from linalg_ext.tracing.sizes import Size
+from linalg_ext.tracing.traced import Number, Traced
+
+
+def is_weak(value: Any) -> bool:
+    """Whether a value is a Python number, which takes the dtype of what it meets."""
+    return (
+        isinstance(value, Size)
+        or type(value) in (int, float, complex)
+        or (isinstance(value, Traced) and value.weak is not None)
+    )
+
+
+def kind_for_numpy(value: Any) -> Any:
+    """What stands for a value where NumPy decides dtypes: a dtype, or a Python type."""
+    if isinstance(value, Traced):
+        return value.weak or value.dtype
+    if isinstance(value, Size):
+        return int
+    if type(value) in (int, float, complex):
+        return type(value)
+    return as_constant(value).dtype
+
+
+def common_dtype(name: str, values: Sequence[Any]) -> DType:
+    """The dtype in which values meet, Python numbers weak.
+
+    Raises:
+        DTypeError: they have none.
+    """
+    kinds = [kind_for_numpy(value) for value in values]
+    try:
+        return np.result_type(*(kind(0) if isinstance(kind, type) else kind for kind in kinds))
+    except TypeError as error:
+        raise DTypeError(
+            f"{name}: {' and '.join(getattr(k, '__name__', str(k)) for k in kinds)} have no common "
+            "dtype",
+            where=caller_location(),
+            cure="convert them with .astype(...)",
+            notes=[str(error)],
+        ) from None
+
+
+def as_dtype(value: Any) -> DType:
+    """A dtype that MLIR knows.
+
+    Raises:
+        DTypeError: it is none.
+    """
+    try:
+        dtype = dtype_named(value)
+        by_dtype(dtype)
+    except TypeError as error:
+        raise DTypeError(
+            f"{value!r} is no dtype that can be traced",
+            where=caller_location(),
+            cure=getattr(error, "cure", None) or "give np.float32, np.int64, bool, ...",
+        ) from None
+    return dtype
+
+
+def cast_to(value: Any, dtype: Any) -> Traced:
+    """A value cast as by `astype`; itself where it has the dtype."""
+    traced = as_traced(value)
+    wanted = as_dtype(dtype)
+    if wanted == traced.dtype and traced.weak is None:
+        return traced
+    return pointwise("astype", lambda x: x.to(wanted), [traced], wanted)
+
+
+def operand(value: Any, dtype: DType) -> Traced | Number:
+    """A value as the operand of an element-wise op; numbers are put into its body.
+
+    Raises:
+        DTypeError: a Python number does not fit the dtype.
+    """
+    if isinstance(value, Traced | Size):
+        return as_traced(value)
+    array = as_constant(value, dtype)
+    if array.ndim == 0:
+        return Number(array.item(), array.dtype)
+    return as_traced(array)

@@ -1,0 +1,146 @@
+"""Containers of arrays: tuples, lists, dicts, named tuples and dataclasses, nested as one likes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linalg_ext.errors import ArgumentError, caller_location
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """How a container is built, without its leaves.
+
+    Attributes:
+        kind: its class; None for a leaf.
+        keys: of a dict its keys, of a dataclass its fields; else one number after another.
+        children: for each key.
+    """
+
+    kind: type | None
+    keys: tuple[Any, ...] = ()
+    children: tuple[Structure, ...] = ()
+
+    @property
+    def leaves(self) -> int:
+        """How many arrays it has."""
+        return 1 if self.kind is None else sum(child.leaves for child in self.children)
+
+    def __str__(self) -> str:
+        if self.kind is None:
+            return "*"
+        pairs = zip(self.keys, self.children, strict=True)
+        if self.kind in (tuple, list):
+            inner = ", ".join(str(child) for _, child in pairs)
+            return f"[{inner}]" if self.kind is list else f"({inner})"
+        if self.kind is type(None):
+            return "None"
+        if self.kind is dict:
+            return "{" + ", ".join(f"{key!r}: {child}" for key, child in pairs) + "}"
+        return f"{self.kind.__name__}({', '.join(f'{key}={child}' for key, child in pairs)})"
+
+
+LEAF = Structure(None)
+
+
+def flatten(value: Any) -> tuple[list[Any], Structure]:
+    """The leaves of a value, in order, and how it is built: anything but a container is a leaf."""
+    entries = _entries(value)
+    if entries is None:
+        return [value], LEAF
+    leaves: list[Any] = []
+    children = []
+    for child in entries[1]:
+        own, structure = flatten(child)
+        leaves += own
+        children.append(structure)
+    return leaves, Structure(type(value), entries[0], tuple(children))
+
+
+def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
+    """The container with these leaves."""
+    given = iter(leaves)
+    return _build(structure, given)
+
+
+def _build(structure: Structure, leaves: Iterator[Any]) -> Any:
+    kind = structure.kind
+    if kind is None:
+        return next(leaves)
+    children = [_build(child, leaves) for child in structure.children]
+    if kind is type(None):
+        return None
+    if kind in (tuple, list):
+        return kind(children)
+    if issubclass(kind, dict):
+        return kind(zip(structure.keys, children, strict=True))
+    if issubclass(kind, tuple):
+        return kind(*children)
+    return kind(**dict(zip(structure.keys, children, strict=True)))
+
+
+def _entries(value: Any) -> tuple[tuple[Any, ...], list[Any]] | None:
+    """The keys and the children of a container; None for a leaf."""
+    if value is None:
+        return (), []
+    if type(value) in (tuple, list):
+        return tuple(range(len(value))), list(value)
+    if type(value) is dict:
+        return tuple(value), list(value.values())
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return tuple(value._fields), list(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type) and not _is_array(value):
+        fields = [field.name for field in dataclasses.fields(value) if field.init]
+        return tuple(fields), [getattr(value, name) for name in fields]
+    return None
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "dtype") or hasattr(value, "__dlpack__")
+
+
+def paths(structure: Structure, prefix: str) -> list[str]:
+    """The name of each leaf: `"params['w']"`, `"x[0]"`."""
+    if structure.kind is None:
+        return [prefix]
+    found = []
+    for key, child in zip(structure.keys, structure.children, strict=True):
+        plain = structure.kind in (tuple, list, dict)
+        found += paths(child, f"{prefix}[{key!r}]" if plain else f"{prefix}.{key}")
+    return found
+
+
+def matched(value: Any, structure: Structure, what: str) -> list[Any]:
+    """The leaves of a value that is built as another, for `out=`: None stands for any part.
+
+    Raises:
+        ArgumentError: it is built otherwise.
+    """
+    if value is None:
+        return [None] * structure.leaves
+    if structure.kind is None:
+        return [value]
+    entries = _entries(value)
+    is_like = entries is not None and (
+        (set(entries[0]) == set(structure.keys) and isinstance(value, dict | tuple | list))
+        or type(value) is structure.kind
+    )
+    if entries is None or not is_like or len(entries[0]) != len(structure.keys):
+        raise ArgumentError(
+            f"{what} is a {type(value).__name__}", where=caller_location(), expected=str(structure)
+        )
+    by_key = dict(zip(*entries, strict=True))
+    return [
+        leaf
+        for key, child in zip(structure.keys, structure.children, strict=True)
+        for leaf in matched(by_key[key], child, f"{what}[{key!r}]")
+    ]
+
+
+def mapped(function: Callable[[Any], Any], value: Any) -> Any:
+    """A container with a function of each leaf in its place."""
+    leaves, structure = flatten(value)
+    return unflatten(structure, [function(leaf) for leaf in leaves])

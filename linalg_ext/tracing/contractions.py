@@ -1,0 +1,300 @@
+"""Sums of products: matmul and its like at any rank, tensordot, einsum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.bindings import ir
+from linalg_ext.compiler.einsum.dtypes import resolve
+from linalg_ext.compiler.einsum.record import Labels, Request, definition_for, follow
+from linalg_ext.compiler.op_dtypes import unsigned_type_vars
+from linalg_ext.definition.attributes import CallAttributes
+from linalg_ext.definition.model import OpDefinition
+from linalg_ext.errors import ShapeError, caller_location
+from linalg_ext.notations.einsum import BROADCAST, Semiring, semiring
+from linalg_ext.runtime.dtypes import DType
+from linalg_ext.structured.calls import build, results_of
+from linalg_ext.structured.operands import bind
+from linalg_ext.structured.outputs import RuntimeSize, initial_tensor
+from linalg_ext.tracing.axes import normal_axes
+from linalg_ext.tracing.casting import as_dtype, cast_to, common_dtype
+from linalg_ext.tracing.constants import as_traced
+from linalg_ext.tracing.elements import element_type
+from linalg_ext.tracing.emission import broadcast_shapes, materialized, shape_text
+from linalg_ext.tracing.shaping import expand_dims, reshape
+from linalg_ext.tracing.sizes import AnySize, Size, same
+from linalg_ext.tracing.trace import at_users_line
+from linalg_ext.tracing.traced import Traced, current_trace, xp
+
+_NO_ATTRIBUTES = CallAttributes()
+_SUM_OF_PRODUCTS = semiring("+*")
+
+
+def contracted(
+    values: Sequence[Traced],
+    labels: Sequence[Labels],
+    output: Labels,
+    dtype: DType,
+    kind: Semiring = _SUM_OF_PRODUCTS,
+) -> Traced:
+    """One op that sums products of values.
+
+    Args:
+        values: the factors.
+        labels: for each the labels of its axes; `BROADCAST` for one of size 1 that others stretch.
+        output: the labels of the result.
+        dtype: what is computed in, and the result is of.
+        kind: the semiring.
+    """
+    trace = current_trace(values)
+    sizes: dict[str, AnySize] = {}
+    read: list[tuple[ir.Value, Labels, DType]] = []
+    for value, own in zip(values, labels, strict=True):
+        pairs = zip(own, value.shape, strict=True)
+        sizes.update((label, size) for label, size in pairs if label != BROADCAST)
+    for value, own in zip(values, labels, strict=True):
+        # An axis that no tensor has must be one of somebody's, or nobody says how long it is.
+        lone = [
+            label
+            for label, dim in zip(own, value.axes, strict=True)
+            if dim is None and label != BROADCAST
+        ]
+        if lone or not value.axes:
+            value = materialized(value)
+        rank = ir.ShapedType(value.tensor.type).rank
+        by_dim = [BROADCAST] * rank
+        for label, dim in zip(own, value.axes, strict=True):
+            if dim is not None:
+                by_dim[dim] = label
+        read.append((value.tensor, tuple(by_dim), value.dtype))
+    definition = _definition(tuple(own for _, own, _ in read), tuple(output), kind)
+    shape = tuple(trace.resolved(sizes[label]) for label in output)
+    dtypes = {f"T{number + 1}": own for number, (_, _, own) in enumerate(read)} | {"U": dtype}
+    with at_users_line():
+        runtime = [
+            RuntimeSize(trace.value(size)) if isinstance(size, Size) else size for size in shape
+        ]
+        (assignment,) = definition.assignments
+        target = initial_tensor(assignment, runtime, element_type(dtype), _NO_ATTRIBUTES, dtype)
+        inputs = [tensor for tensor, _, _ in read]
+        bound = bind(definition, inputs, [target], _NO_ATTRIBUTES, unsigned_type_vars(dtypes))
+        (result,) = results_of(build(bound))
+    return Traced(result, dtype, shape)
+
+
+@lru_cache(maxsize=1024)
+def _definition(inputs: tuple[Labels, ...], output: Labels, kind: Semiring) -> OpDefinition:
+    return definition_for(list(inputs), output, kind)
+
+
+def _compute_dtype(dtype: DType) -> DType:
+    """Products of narrow floats are added up in float32."""
+    narrow = dtype.kind not in "iubc" and dtype.itemsize < 4
+    return np.dtype(np.float32) if narrow else dtype
+
+
+def product(
+    name: str, left: Any, right: Any, labels: tuple[Labels, Labels, Labels], dtype: Any = None
+) -> Traced:
+    """A product of two values: their last axes by labels, those before them broadcast."""
+    one, other = as_traced(left), as_traced(right)
+    wanted = as_dtype(dtype) if dtype is not None else common_dtype(name, [left, right])
+    own = labels[:2]
+    what = f"{name} of shapes {shape_text(one.shape)} and {shape_text(other.shape)}"
+    for value, inner in zip((one, other), own, strict=True):
+        if value.ndim < len(inner):
+            raise ShapeError(what, where=caller_location(), expected="more dimensions")
+    trace = current_trace([one, other])
+    batches = [v.shape[: v.ndim - len(inner)] for v, inner in zip((one, other), own, strict=True)]
+    batch = broadcast_shapes(name, batches)
+    known: dict[str, AnySize] = {}
+    every: list[Labels] = []
+    for value, inner, own_batch in zip((one, other), own, batches, strict=True):
+        offset = len(batch) - len(own_batch)
+        names = [
+            BROADCAST if same(size, 1) and not same(batch[offset + n], 1) else f"b{offset + n}"
+            for n, size in enumerate(own_batch)
+        ]
+        every.append((*names, *inner))
+        for label, size in zip(inner, value.shape[value.ndim - len(inner) :], strict=True):
+            if not trace.agree(known.setdefault(label, size), size, what):
+                raise ShapeError(
+                    what,
+                    where=caller_location(),
+                    expected=f"one size of what is summed over: {known[label]} is not {size}",
+                )
+    output = (*(f"b{n}" for n in range(len(batch))), *labels[2])
+    compute = _compute_dtype(wanted)
+    return cast_to(contracted([one, other], every, output, compute), wanted)
+
+
+def matmul(left: Any, right: Any, dtype: Any = None) -> Traced:
+    """`numpy.matmul`, at any rank."""
+    one, other = as_traced(left), as_traced(right)
+    if not one.ndim or not other.ndim:
+        raise ShapeError(
+            f"matmul of shapes {shape_text(one.shape)} and {shape_text(other.shape)}",
+            where=caller_location(),
+            expected="no array of rank 0",
+            cure="write x * y",
+        )
+    rows = ("m",) if one.ndim > 1 else ()
+    columns = ("n",) if other.ndim > 1 else ()
+    return product("matmul", one, other, ((*rows, "k"), ("k", *columns), rows + columns), dtype)
+
+
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Traced:
+    """`numpy.vecdot`: along an axis, the first conjugated."""
+    left, right = (xp.moveaxis(as_traced(x), axis, -1) for x in (x1, x2))
+    return product("vecdot", np.conjugate(left), right, (("k",), ("k",), ()))
+
+
+def record_product(ufunc: Any, inputs: Sequence[Any], dtype: Any) -> Traced:
+    """The ufuncs of matrices and vectors."""
+    name = ufunc.__name__
+    if name == "vecdot":
+        return vecdot(*inputs)
+    if name == "matvec":
+        left, right = inputs
+        return product(name, left, right, (("m", "k"), ("k",), ("m",)), dtype)
+    if name == "vecmat":
+        left = xp.conjugate(as_traced(inputs[0]))
+        return product(name, left, inputs[1], (("k",), ("k", "n"), ("n",)), dtype)
+    left, right = inputs
+    return matmul(left, right, dtype)
+
+
+def dot(a: Any, b: Any, out: Any = None) -> Traced:
+    """`numpy.dot`."""
+    one, other = as_traced(a), as_traced(b)
+    if not one.ndim or not other.ndim:
+        return xp.multiply(a, b)
+    if other.ndim == 1:
+        return tensordot(one, other, ([-1], [0]))
+    return tensordot(one, other, ([-1], [-2]))
+
+
+def inner(a: Any, b: Any, /) -> Traced:
+    """`numpy.inner`."""
+    one, other = as_traced(a), as_traced(b)
+    if not one.ndim or not other.ndim:
+        return xp.multiply(a, b)
+    return tensordot(one, other, ([-1], [-1]))
+
+
+def vdot(a: Any, b: Any, /) -> Traced:
+    """`numpy.vdot`."""
+    return vecdot(xp.ravel(as_traced(a)), xp.ravel(as_traced(b)))
+
+
+def outer(a: Any, b: Any, out: Any = None) -> Traced:
+    """`numpy.outer`."""
+    return xp.multiply(expand_dims(xp.ravel(as_traced(a)), 1), xp.ravel(as_traced(b)))
+
+
+def kron(a: Any, b: Any) -> Traced:
+    """`numpy.kron`."""
+    one, other = as_traced(a), as_traced(b)
+    rank = max(one.ndim, other.ndim)
+    left, right = ((1,) * (rank - v.ndim) + v.shape for v in (one, other))
+    one = expand_dims(reshape(one, left), tuple(range(1, 2 * rank, 2)))
+    other = expand_dims(reshape(other, right), tuple(range(0, 2 * rank, 2)))
+    return reshape(one * other, tuple(x * y for x, y in zip(left, right, strict=True)))
+
+
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Traced:
+    """`numpy.tensordot`."""
+    one, other = as_traced(a), as_traced(b)
+    if hasattr(axes, "__index__"):
+        count = axes.__index__()
+        axes = (list(range(one.ndim - count, one.ndim)), list(range(count)))
+    left, right = (
+        normal_axes(tuple(own) if isinstance(own, list | tuple) else own, value.ndim, "tensordot")
+        for own, value in zip(axes, (one, other), strict=True)
+    )
+    if len(left) != len(right):
+        raise ShapeError(f"tensordot over axes {axes}", where=caller_location())
+    names = [f"a{n}" for n in range(one.ndim)]
+    others = [f"b{n}" for n in range(other.ndim)]
+    trace = current_trace([one, other])
+    for x, y in zip(left, right, strict=True):
+        what = f"tensordot of shapes {shape_text(one.shape)} and {shape_text(other.shape)}"
+        if not trace.agree(one.shape[x], other.shape[y], what):
+            raise ShapeError(what, where=caller_location(), expected="one size of what is summed")
+        others[y] = names[x]
+    output = [n for n in names if n not in others] + [n for n in others if n not in names]
+    wanted = common_dtype("tensordot", [a, b])
+    compute = _compute_dtype(wanted)
+    found = contracted([one, other], [tuple(names), tuple(others)], tuple(output), compute)
+    return cast_to(found, wanted)
+
+
+def einsum_on_traced(request: Request, operands: Sequence[Any]) -> Any:
+    """Record an einsum of traced values, arrays and numbers."""
+    from linalg_ext.notations.einsum.path import find_path
+
+    values = [as_traced(value) for value in operands]
+    stand_ins = _stand_ins(values)
+    contraction = request.subscripts.bind(
+        [tuple(stand_ins[size] for size in value.shape) for value in values]
+    )
+    path = find_path(contraction, request.optimize)
+    dtypes = resolve(
+        tuple(value.dtype for value in values),
+        request.kind,
+        dtype=request.dtype,
+        compute_type=request.compute_type,
+        casting=request.casting,
+        out=None,
+        out_is_cast=True,
+    )
+    labels = [
+        tuple(
+            BROADCAST if same(size, 1) and contraction.sizes[label] != 1 else label
+            for label, size in zip(own, value.shape, strict=True)
+        )
+        for own, value in zip(contraction.inputs, values, strict=True)
+    ]
+
+    def apply(group: list[Any], inputs: list[Labels], output: Labels, _: bool) -> Any:
+        return contracted(group, inputs, output, dtypes.compute, request.kind)
+
+    distributes = not request.kind.needs_non_negative or dtypes.compute.kind in "bu"
+    result = follow(path, values, labels, contraction.output, apply, distributes)
+    return cast_to(result, dtypes.result)
+
+
+def _stand_ins(values: Sequence[Traced]) -> dict[AnySize, int]:
+    """Numbers in the place of open sizes, a different one for each: paths are found by them."""
+    found: dict[AnySize, int] = {}
+    for value in values:
+        for size in value.shape:
+            found.setdefault(size, (1 << 10) + len(found) if isinstance(size, Size) else size)
+    return found
+
+
+def einsum(*operands: Any, out: Any = None, optimize: Any = "auto", **keywords: Any) -> Any:
+    """`numpy.einsum`."""
+    from linalg_ext.compiler.einsum import einsum as ours
+
+    return ours(*operands, out=out, optimize=optimize or False, **keywords)
+
+
+def trace_of(
+    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+) -> Traced:
+    """`numpy.trace`."""
+    return xp.sum(diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
+
+
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Traced:
+    """`numpy.diagonal`."""
+    value = xp.moveaxis(as_traced(a), (axis1, axis2), (-2, -1))
+    rows, columns = (size.__index__() for size in value.shape[-2:])
+    count = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
+    places = np.arange(count)
+    return value[..., places - min(offset, 0), places + max(offset, 0)]

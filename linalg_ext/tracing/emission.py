@@ -1,0 +1,314 @@
+"""What is recorded: structured ops over traced values, each one `linalg.generic`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from linalg_ext.bindings import arith, ir, linalg, tensor
+from linalg_ext.errors import ShapeError, caller_location
+from linalg_ext.runtime.dtypes import DType
+from linalg_ext.structured.constants import number_constant
+from linalg_ext.tracing.elements import INT64, Element, constant, element_type, position
+from linalg_ext.tracing.sizes import AnySize, Size
+from linalg_ext.tracing.trace import Trace, at_users_line, running, static_sizes
+from linalg_ext.tracing.traced import Number, Shape, Traced, current_trace
+
+Body = Callable[..., Element]
+
+
+def pointwise(name: str, body: Body, operands: Sequence[Traced | Number], dtype: DType) -> Traced:
+    """Record an element-wise op: operands broadcast, as NumPy's do.
+
+    Args:
+        name: for errors.
+        body: the element of the result, by those of the operands.
+        operands: traced values, and numbers with the dtype that they are to be of.
+        dtype: of the result; what the body gives is cast to it.
+    """
+    tensors = [operand for operand in operands if isinstance(operand, Traced)]
+    shape = broadcast_shapes(name, [operand.shape for operand in tensors])
+
+    def whole(*elements: Element) -> Element:
+        given = iter(elements)
+        return body(
+            *(
+                next(given)
+                if isinstance(operand, Traced)
+                else constant(operand.value, operand.dtype)
+                for operand in operands
+            )
+        ).to(dtype)
+
+    return structured(whole, tensors, shape, dtype)
+
+
+def structured(
+    body: Body,
+    operands: Sequence[Traced],
+    shape: Shape,
+    dtype: DType,
+) -> Traced:
+    """Record a parallel op: the element at each place of a shape, by those of operands there."""
+    with at_users_line():
+        trace = current_trace(operands)
+        values, maps = _read(operands, shape)
+        target = empty(shape, dtype)
+        maps.append(identity_map(len(shape)))
+        (value,) = generic(
+            trace,
+            values,
+            [target],
+            maps,
+            ["parallel"] * len(shape),
+            lambda arguments: [
+                body(
+                    *(
+                        Element(argument, operand.dtype)
+                        for argument, operand in zip(arguments, operands, strict=False)
+                    )
+                )
+            ],
+        )
+    return Traced(value, dtype, shape)
+
+
+def reduction(
+    fold: Callable[[Sequence[Element], Element], Sequence[Element]],
+    operand: Traced,
+    axes: Sequence[int],
+    starts: Sequence[tuple[complex, DType]],
+) -> list[Traced]:
+    """Record a reduction over some axes of a value.
+
+    Args:
+        fold: what becomes of the values so far, by these and the next element.
+        operand: the value.
+        axes: those that the results lack.
+        starts: for each result the number that it starts from, and its dtype.
+    """
+    kept = [axis for axis in range(operand.ndim) if axis not in axes]
+    shape = tuple(operand.shape[axis] for axis in kept)
+    with at_users_line():
+        trace = current_trace([operand])
+        if any(operand.axes[axis] is None for axis in axes):
+            # No operand would say how far such an axis runs.
+            operand = materialized(operand)
+        values, maps = _read([operand], operand.shape)
+        targets = [full(shape, number, dtype).value for number, dtype in starts]
+        dims = [ir.AffineDimExpr.get(axis) for axis in kept]
+        maps += [ir.AffineMap.get(operand.ndim, 0, dims)] * len(targets)
+        kinds = ["reduction" if axis in axes else "parallel" for axis in range(operand.ndim)]
+
+        def body(arguments: Sequence[ir.Value]) -> list[Element]:
+            before = [
+                Element(value, dtype)
+                for value, (_, dtype) in zip(arguments[1:], starts, strict=True)
+            ]
+            return list(fold(before, Element(arguments[0], operand.dtype)))
+
+        results = generic(trace, values, targets, maps, kinds, body)
+    return [Traced(value, dtype, shape) for value, (_, dtype) in zip(results, starts, strict=True)]
+
+
+def generic(
+    trace: Trace,
+    inputs: Sequence[ir.Value],
+    outputs: Sequence[ir.Value],
+    maps: Sequence[ir.AffineMap],
+    kinds: Sequence[str],
+    body: Callable[[Sequence[ir.Value]], Sequence[Element]],
+) -> list[ir.Value]:
+    """`linalg.generic`, its body built by `body` of the block's arguments."""
+    op = linalg.GenericOp(
+        result_tensors=[output.type for output in outputs],
+        inputs=list(inputs),
+        outputs=list(outputs),
+        indexing_maps=ir.ArrayAttr.get([ir.AffineMapAttr.get(map) for map in maps]),
+        iterator_types=ir.ArrayAttr.get([trace.iterator(kind) for kind in kinds]),
+    )
+    elements = [ir.ShapedType(value.type).element_type for value in (*inputs, *outputs)]
+    block = op.regions[0].blocks.append(*elements)
+    try:
+        with ir.InsertionPoint(block):
+            linalg.YieldOp([element.value for element in body(list(block.arguments))])
+    except BaseException:
+        # Half an op must not stay behind: somebody may catch the error, and go on.
+        op.operation.erase()
+        raise
+    return list(op.results)
+
+
+def _read(operands: Sequence[Traced], shape: Shape) -> tuple[list[ir.Value], list[ir.AffineMap]]:
+    """The tensors of operands, and how a space of a shape reads them."""
+    values, maps = [], []
+    trace = running()
+    for operand in operands:
+        offset = len(shape) - operand.ndim
+        tensor_value = operand.tensor
+        rank = ir.ShapedType(tensor_value.type).rank
+        indices: list[ir.AffineExpr] = [ir.AffineConstantExpr.get(0)] * rank
+        for axis, dim in enumerate(operand.axes):
+            if dim is None:
+                continue
+            stretched = _is_one(operand.shape[axis], trace) and not _is_one(
+                shape[offset + axis], trace
+            )
+            if not stretched:
+                indices[dim] = ir.AffineDimExpr.get(offset + axis)
+        values.append(tensor_value)
+        maps.append(ir.AffineMap.get(len(shape), 0, indices))
+    return values, maps
+
+
+def _is_one(size: AnySize, trace: Trace | None) -> bool:
+    size = trace.resolved(size) if trace else size
+    return not isinstance(size, Size) and size == 1
+
+
+def identity_map(rank: int) -> ir.AffineMap:
+    """The map of a space to a tensor of its own shape."""
+    return ir.AffineMap.get_identity(rank)
+
+
+def materialized(value: Traced) -> Traced:
+    """A value whose tensor has its own shape: views that are only recorded so far are taken."""
+    return Traced(value.value, value.dtype, value.shape)
+
+
+def copied(value: Traced, dtype: DType | None = None) -> Traced:
+    """A tensor of its own with the value in it, cast where that is asked for."""
+    wanted = dtype or value.dtype
+    return structured(lambda x: x.to(wanted), [value], value.shape, wanted)
+
+
+def empty(shape: Shape, dtype: DType) -> ir.Value:
+    """A tensor that is to be written."""
+    trace = running()
+    sizes: list[Any] = []
+    for size in shape:
+        size = trace.resolved(size) if trace else size
+        sizes.append(trace.value(size) if trace and isinstance(size, Size) else size)
+    result: ir.Value = tensor.EmptyOp(sizes, element_type(dtype)).result
+    return result
+
+
+def full(shape: Shape, number: complex, dtype: DType) -> Traced:
+    """A value with the same number everywhere."""
+    with at_users_line():
+        value = number_constant(number, element_type(dtype))
+        filled = linalg.fill(value, outs=[empty(shape, dtype)])
+    return Traced(filled, dtype, shape)
+
+
+def tensor_type(shape: Shape, dtype: DType) -> Any:
+    """The type of a tensor."""
+    return ir.RankedTensorType.get(static_sizes(shape), element_type(dtype))
+
+
+def broadcast_shapes(name: str, shapes: Sequence[Shape]) -> Shape:
+    """The shape to which shapes broadcast, by NumPy's rule; open sizes do not stretch.
+
+    Raises:
+        ShapeError: they do not fit.
+    """
+    trace = running()
+    rank = max((len(shape) for shape in shapes), default=0)
+    result: list[AnySize] = [1] * rank
+    for shape in shapes:
+        for axis, size in enumerate(shape, start=rank - len(shape)):
+            if _is_one(size, trace):
+                continue
+            if _is_one(result[axis], trace):
+                result[axis] = size
+            elif trace is None or not trace.agree(
+                result[axis], size, f"{name} of shapes {' and '.join(map(shape_text, shapes))}"
+            ):
+                raise ShapeError(
+                    f"{name} of shapes {' and '.join(map(shape_text, shapes))}",
+                    where=caller_location(),
+                    expected="shapes that broadcast together as NumPy's do",
+                )
+    return tuple(trace.resolved(size) if trace else size for size in result)
+
+
+def shape_text(shape: Shape) -> str:
+    """A shape as NumPy prints it."""
+    return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+
+
+def remapped(value: Traced, axes: Sequence[int]) -> Traced:
+    """A value with some axes backwards."""
+    shape, dtype = value.shape, value.dtype
+    open_axes = [axis for axis in axes if isinstance(shape[axis], Size)]
+    if open_axes:
+        trace = current_trace([value])
+        with at_users_line():
+            sizes = [Element(_as_int64(trace.value(size)), INT64) for size in shape]
+        return gathered(
+            value,
+            [],
+            shape,
+            lambda places, _: [
+                sizes[axis] - 1 - place if axis in axes else place
+                for axis, place in enumerate(places)
+            ],
+        )
+    with at_users_line():
+        trace = current_trace([value])
+        source = value.value
+        indices = []
+        for axis, size in enumerate(shape):
+            place: ir.AffineExpr = ir.AffineDimExpr.get(axis)
+            if axis in axes and isinstance(size, int):
+                last = ir.AffineConstantExpr.get(size - 1)
+                place = ir.AffineAddExpr.get(
+                    ir.AffineMulExpr.get(place, ir.AffineConstantExpr.get(-1)), last
+                )
+            indices.append(place)
+        maps = [ir.AffineMap.get(len(shape), 0, indices), identity_map(len(shape))]
+        (result,) = generic(
+            trace,
+            [source],
+            [empty(shape, dtype)],
+            maps,
+            ["parallel"] * len(shape),
+            lambda arguments: [Element(arguments[0], dtype)],
+        )
+    return Traced(result, dtype, shape)
+
+
+def _as_int64(index: ir.Value) -> ir.Value:
+    result: ir.Value = arith.IndexCastOp(element_type(INT64), index).result
+    return result
+
+
+def gathered(
+    value: Traced,
+    operands: Sequence[Traced],
+    shape: Shape,
+    places: Callable[[list[Element], list[Element]], Sequence[Element]],
+) -> Traced:
+    """Elements of a value at computed places, which must be in bounds.
+
+    Args:
+        value: what is read.
+        operands: traced integers that broadcast to the shape.
+        shape: of the result.
+        places: the place along each axis of the value, by the position in the result and by the
+            elements of the operands.
+    """
+    source, axes = value.tensor, value.axes
+    rank = ir.ShapedType(source.type).rank
+
+    def body(*elements: Element) -> Element:
+        found = places([position(axis) for axis in range(len(shape))], list(elements))
+        indices = [constant(0, INT64)] * rank
+        for place, dim in zip(found, axes, strict=True):
+            if dim is not None:
+                indices[dim] = place
+        index = ir.IndexType.get()
+        values = [arith.IndexCastOp(index, place.to(INT64).value).result for place in indices]
+        return Element(tensor.ExtractOp(source, values).result, value.dtype)
+
+    return structured(body, operands, shape, value.dtype)

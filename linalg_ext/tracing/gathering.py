@@ -1,0 +1,50 @@
+"""Elements at the places that integer arrays name: take, take_along_axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.tracing.axes import normal_axis
+from linalg_ext.tracing.casting import cast_to
+from linalg_ext.tracing.constants import as_traced
+from linalg_ext.tracing.misuse import refuse
+from linalg_ext.tracing.shaping import ravel, reshape
+from linalg_ext.tracing.traced import Traced, xp
+
+
+def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Traced:
+    """`numpy.take`; where a traced index is out of bounds, the call raises an ExecutionError."""
+    if out is not None:
+        refuse("numpy.take with out=", "take the result that the function gives")
+    value = ravel(a) if axis is None else as_traced(a)
+    place = 0 if axis is None else normal_axis(axis, value.ndim, "take")
+    size = value.shape[place]
+    found: Any = indices if isinstance(indices, Traced) else np.asarray(indices)
+    if mode == "clip":
+        found = xp.clip(found, 0, size - 1)
+    elif mode == "wrap":
+        found = xp.remainder(found, size)
+    elif mode != "raise":
+        refuse(f"numpy.take with mode={mode!r}", "use raise, clip or wrap")
+    if isinstance(found, np.ndarray) and not found.ndim:
+        found = int(found)
+    return value[(*(slice(None),) * place, found)]
+
+
+def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Traced:
+    """`numpy.take_along_axis`."""
+    if axis is None:
+        return ravel(arr)[indices]
+    value, places = as_traced(arr), cast_to(indices, np.int64)
+    along = normal_axis(axis, value.ndim, "take_along_axis")
+    index: list[Any] = []
+    for number, size in enumerate(value.shape):
+        if number == along:
+            index.append(places)
+            continue
+        ones: list[Any] = [1] * value.ndim
+        ones[number] = size
+        index.append(reshape(np.arange(size.__index__()), tuple(ones)))
+    return value[tuple(index)]

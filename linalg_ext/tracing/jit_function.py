@@ -1,0 +1,208 @@
+"""`jit`: a Python function of arrays, traced into one function of linalg on tensors."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, overload
+
+import numpy as np
+
+from linalg_ext.compiler.explanation import Explanation
+from linalg_ext.errors import ArgumentError, caller_location, refuse_pickling
+from linalg_ext.target import Target, override
+from linalg_ext.tracing.calling import Call, Parameters
+from linalg_ext.tracing.lowered import Compiled, Lowered
+from linalg_ext.tracing.misuse import refuse
+from linalg_ext.tracing.recording import compiled, lower
+from linalg_ext.tracing.trace import running
+from linalg_ext.tuning import Tuning
+
+Key = tuple[Target | None, Any]
+
+_MOST_KNOWN = 4096
+"""Sets of shapes whose kernels are found at once; where sizes are open there may be any number."""
+
+
+class JitFunction:
+    """A function that is traced, fused and compiled at the first call with each set of shapes.
+
+    Call it as the function itself, on arrays and on containers of arrays; `out=` says where the
+    result goes, in containers like its own, `threads=` how many may work on it. `lower` gives the
+    traced module, `lower(...).compile()` the kernel.
+    """
+
+    __name__: str
+    __wrapped__: Callable[..., Any]
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        static_argnames: str | Sequence[str] = (),
+        dynamic: bool = False,
+        signature: Sequence[Any] | None = None,
+        tuning: Tuning | None = None,
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self.__name__ = getattr(function, "__name__", type(function).__name__)
+        self._function = function
+        self._parameters = Parameters(function, static_argnames, dynamic, signature)
+        self._tuning = tuning
+        self._known: dict[Any, Any] = {}
+        self._compiled: dict[Key, Compiled] = {}
+        self._lock = threading.RLock()
+
+    def __call__(
+        self, *arguments: Any, out: Any = None, threads: int | None = None, **named: Any
+    ) -> Any:
+        """Run the function, compiling it first where these dtypes and shapes are new.
+
+        Inside another traced function it is traced along, as a plain function would be.
+
+        Raises:
+            ArgumentError: an argument is no array, or the function does what cannot be traced.
+            ShapeError: open sizes of the arguments do not agree; names the arguments and axes.
+        """
+        if not named and all(type(array) is np.ndarray for array in arguments):
+            known = self._known.get(
+                (override(), tuple((array.shape, array.dtype) for array in arguments))
+            )
+            if known is not None:
+                return known(*arguments, out=out, threads=threads)
+        if running() is not None and self._parameters.has_traced(arguments, named):
+            if out is not None or threads is not None:
+                keyword = "out" if threads is None else "threads"
+                refuse(f"{self.__name__}: {keyword}= inside a traced function", "leave it out")
+            return self._function(*arguments, **named)
+        call = self._parameters.call(arguments, named)
+        found = self._compiled_for(call)
+        result = found.on_arrays(call.arrays, out, threads)
+        if found.is_plain and not named and all(type(x) is np.ndarray for x in arguments):
+            # Whether sizes agree depends on the shapes alone: these do.
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            kinds = tuple((array.shape, array.dtype) for array in call.arrays)
+            self._known[override(), kinds] = found.kernel
+        return result
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """As a method: called with the instance, which a dataclass of arrays can be."""
+        return self if instance is None else functools.partial(self, instance)
+
+    def lower(self, *arguments: Any, **named: Any) -> Lowered:
+        """Trace the function for arguments of these dtypes and shapes; nothing is run.
+
+        Args:
+            arguments, named: as of a call; a `ShapeDtype` may stand for any array. None at all
+                where `jit` was given a signature.
+
+        Raises:
+            ArgumentError: as for a call.
+        """
+        return lower(self._function, self._parameters.call(arguments, named, specs=True))
+
+    def explain(self, *arguments: Any, **named: Any) -> Explanation:
+        """Which plans the kernel for these arguments has, and why; compiled first where it is new.
+
+            print(layer.explain(x, w, b))
+
+        Raises:
+            ArgumentError: as for a call.
+        """
+        call = self._parameters.call(arguments, named, specs=True)
+        return self._compiled_for(call).kernel.explain()
+
+    def _compiled_for(self, call: Call) -> Compiled:
+        key = (override(), call.key)
+        found = self._compiled.get(key)
+        if found is None:
+            with self._lock:
+                found = self._compiled.get(key)
+                if found is None:
+                    found = self._compiled[key] = compiled(self._function, call, self._tuning)
+        return found
+
+    def __reduce__(self) -> NoReturn:
+        refuse_pickling("a jitted function", "pickle the plain function, and jit it there")
+
+    def __repr__(self) -> str:
+        return f"<jit {self.__name__}, {len(self._compiled)} kernel(s)>"
+
+
+@overload
+def jit(function: Callable[..., Any]) -> JitFunction: ...
+
+
+@overload
+def jit(
+    *,
+    static_argnames: str | Sequence[str] = ...,
+    dynamic: bool = ...,
+    signature: Sequence[Any] | None = ...,
+    tune: bool | float | Tuning = ...,
+) -> Callable[[Callable[..., Any]], JitFunction]: ...
+
+
+@overload
+def jit(
+    function: Callable[..., Any],
+    *,
+    static_argnames: str | Sequence[str] = ...,
+    dynamic: bool = ...,
+    signature: Sequence[Any] | None = ...,
+    tune: bool | float | Tuning = ...,
+) -> JitFunction: ...
+
+
+def jit(
+    function: Any = None,
+    *,
+    static_argnames: str | Sequence[str] = (),
+    dynamic: bool = False,
+    signature: Sequence[Any] | None = None,
+    tune: bool | float | Tuning = False,
+) -> Any:
+    """Trace a function of arrays and compile it as one kernel, in which element-wise chains fuse.
+
+        @lx.jit
+        def layer(x, w, b):
+            return np.tanh(x @ w + b)
+
+        @lx.jit(tune=True)
+        def measured(x, w): ...
+
+    Inside, arrays are traced values: NumPy's functions, operators, methods and indexing record what
+    they do, and so do ops of `lx.ops` and of your own; arrays from outside become constants. What
+    is not covered raises, and never runs in NumPy unseen.
+
+    Args:
+        function: takes arrays, Python numbers, and tuples, lists, dicts, named tuples and
+            dataclasses of these, and gives such; left out, `jit` is a decorator with options.
+        static_argnames: parameters that are no arrays: values with a hash, for each of which the
+            function is traced anew.
+        dynamic: one kernel for all sizes of 2 or more. Sizes that must agree are checked at each
+            call, before native code.
+        signature: what the arguments are, each a `ShapeDtype` (or a container of them), whose open
+            sizes are made of `lx.Dim`: one kernel, and other arguments raise.
+        tune: at the first call with each set of shapes measure several plans, for so many seconds
+            (True: 10), and take the fastest; what is found is remembered: see `linalg_ext.tuning`.
+    """
+
+    tuning = Tuning.of(tune)
+
+    def wrapped(given: Callable[..., Any]) -> JitFunction:
+        if not callable(given):
+            raise ArgumentError(
+                f"jit got {given!r}", where=caller_location(), expected="a function of arrays"
+            )
+        return JitFunction(
+            given,
+            static_argnames=static_argnames,
+            dynamic=dynamic,
+            signature=signature,
+            tuning=tuning,
+        )
+
+    return wrapped if function is None else wrapped(function)

@@ -1,0 +1,170 @@
+"""A traced function before and after it is compiled: `lower(...)`, and `.compile()` of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.compiler.compilation import compile
+from linalg_ext.compiler.kernel import Kernel
+from linalg_ext.errors import ArityError, ShapeError, caller_location
+from linalg_ext.module import Module
+from linalg_ext.runtime.dtypes import DType
+from linalg_ext.tracing.calling import Call, sizes_of
+from linalg_ext.tracing.containers import LEAF, Structure, flatten, matched, unflatten
+from linalg_ext.tracing.sizes import AnySize, Size, value_of
+from linalg_ext.tracing.trace import Demand
+from linalg_ext.tuning import Tuning
+
+
+class Lowered:
+    """A traced function, before it is compiled.
+
+    Attributes:
+        module: the function, in linalg on tensors.
+        name: its name in the module.
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        name: str,
+        call: Call,
+        demands: tuple[Demand, ...],
+        results: Structure,
+        dtypes: Sequence[DType],
+    ) -> None:
+        self.module = module
+        self.name = name
+        self._call = call
+        self._demands = demands
+        self._results = results
+        self._dtypes = tuple(dtypes)
+
+    def as_text(self) -> str:
+        """The module as MLIR text."""
+        return str(self.module)
+
+    def compile(self, *, tune: bool | float | Tuning = False) -> Compiled:
+        """The kernel for the target in force.
+
+        Args:
+            tune: as for `linalg_ext.compile`.
+        """
+        kernel = compile(
+            self.module,
+            self.name,
+            trusted=True,
+            checked=False,
+            result_dtypes=self._dtypes,
+            tune=tune,
+        )
+        return Compiled(kernel, self._call, self._demands, self._results)
+
+    def __repr__(self) -> str:
+        return f"<Lowered {self.name}>\n{self.as_text()}"
+
+
+class Compiled:
+    """A compiled function: call it as the function, on arguments of the shapes it was traced for.
+
+    All else is asked of its kernel: `as_text(stage)`, `asm()`, `times`, `stages`, ...
+
+    Attributes:
+        kernel: takes the arrays of the arguments in order.
+        is_plain: whether a call of the kernel is a call of the function, once sizes are checked:
+            there are no containers.
+    """
+
+    def __init__(
+        self, kernel: Kernel, call: Call, demands: Sequence[Demand], results: Structure
+    ) -> None:
+        self.kernel = kernel
+        self._kinds = call.kinds
+        self._names = call.names
+        self._arguments = call.structure
+        self._demands = tuple(demands)
+        self._results = results
+        self._is_open = any(isinstance(size, Size) for kind in call.kinds for size in kind.shape)
+        is_tuple = results.kind is tuple and results.leaves > 1
+        flat = results is LEAF or results == LEAF or (is_tuple and set(results.children) == {LEAF})
+        self._is_flat = flat
+        self.is_plain = flat and not call.static and set(call.structure.children) <= {LEAF}
+
+    def with_kernel(self, kernel: Kernel) -> Compiled:
+        """The same with another kernel that does the same."""
+        other = object.__new__(Compiled)
+        other.__dict__.update(self.__dict__, kernel=kernel)
+        return other
+
+    def __call__(self, *arguments: Any, out: Any = None, threads: int | None = None) -> Any:
+        """Run it, on the arguments that are no static ones; `threads` as of `Kernel`.
+
+        Raises:
+            ArgumentError: of the kind that tells how an argument differs from what was traced.
+        """
+        leaves, _ = flatten(arguments)
+        if len(leaves) != len(self._kinds):
+            raise ArityError(
+                f"`{self.kernel.signature.name}` got {len(leaves)} arrays",
+                where=caller_location(),
+                expected=f"{len(self._kinds)}: {', '.join(self._names)}",
+            )
+        return self.on_arrays(leaves, out, threads)
+
+    def on_arrays(self, arrays: Sequence[Any], out: Any = None, threads: int | None = None) -> Any:
+        """Run it on the arrays of the arguments, in order."""
+        if self._is_open:
+            self._check_sizes(arrays)
+        if self._is_flat:
+            return self.kernel(*arrays, out=out, threads=threads)
+        if out is not None:
+            outs = matched(out, self._results, "out")
+            out = outs[0] if len(outs) == 1 else tuple(outs)
+        found = self.kernel(*arrays, out=out, threads=threads)
+        leaves = [found] if self._results.leaves == 1 else list(found)
+        return unflatten(self._results, leaves)
+
+    def _check_sizes(self, arrays: Sequence[Any]) -> None:
+        """Raise where sizes do not agree that the function needs to."""
+        shaped = [a if hasattr(a, "shape") else np.asarray(a) for a in arrays]
+        if any(len(a.shape) != len(k.shape) for a, k in zip(shaped, self._kinds, strict=True)):
+            return  # the kernel names the argument
+        sizes = sizes_of(self._kinds, shaped, self._names)
+        for demand in self._demands:
+            left, right = value_of(demand.left, sizes), value_of(demand.right, sizes)
+            if left == right if demand.sign == "==" else left >= right:
+                continue
+            raise ShapeError(
+                f"{demand.what}: {demand.left} is {left}, {demand.right} is {right}",
+                where=demand.where,
+                expected="equal sizes; an open one is never stretched"
+                if demand.sign == "=="
+                else f"{demand.left} of {right} or more",
+                notes=[self._origin(demand.left), self._origin(demand.right)],
+            )
+
+    def _origin(self, size: AnySize) -> str:
+        """Which arguments a size is made of."""
+        names = size.names if isinstance(size, Size) else ()
+        places = [
+            f"{name} is axis {axis} of {argument}"
+            for name in sorted(names)
+            for argument, kind in zip(self._names, self._kinds, strict=True)
+            for axis, own in enumerate(kind.shape)
+            if isinstance(own, Size) and own.name == name and name != f"{argument}.shape[{axis}]"
+        ]
+        return "; ".join(places)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "kernel":
+            raise AttributeError(name)
+        return getattr(self.kernel, name)
+
+    def __reduce__(self) -> Any:
+        return self.kernel.__reduce__()
+
+    def __repr__(self) -> str:
+        return repr(self.kernel)

@@ -1,0 +1,78 @@
+"""What a traced value cannot do, each refused at the user's line with what to do instead."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from linalg_ext.errors import TraceError, UnrecordedAttributeError, caller_location
+
+_NUMBERLESS = "compute with the value itself, or outside the function and pass it in"
+_BRANCH = (
+    "use np.where(condition, x, y) for a choice of elements, lx.cond(condition, then, otherwise) "
+    "for a branch, lx.loop(condition, body, state) for a while"
+)
+
+
+class Unrecorded:
+    """The base of traced values: what Python asks of an array, and no trace records."""
+
+    def __bool__(self) -> NoReturn:
+        refuse("the truth of a traced value is not known while the function is traced", _BRANCH)
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        refuse(
+            "a traced value has no numbers: it cannot become a NumPy array",
+            "use the value as it is: np.stack([...]) for np.array([...]), x.astype(float) for "
+            "np.float64(x)",
+        )
+
+    def __float__(self) -> NoReturn:
+        refuse(
+            "a traced value has no number yet: it cannot become a float",
+            f"{_NUMBERLESS}; np.exp and its like for those of math, x.astype(float) for float(x)",
+        )
+
+    def __int__(self) -> NoReturn:
+        refuse(
+            "a traced value has no number yet: it cannot become an int",
+            f"{_NUMBERLESS}; x.astype(int) for int(x)",
+        )
+
+    def __index__(self) -> NoReturn:
+        refuse(
+            "a traced value has no number yet: it cannot be an index or a count of Python's",
+            "index a traced array with it, use lx.loop(count, body, state) for range(count), or "
+            "make it an argument of static_argnames",
+        )
+
+    def __complex__(self) -> NoReturn:
+        refuse("a traced value has no number yet: it cannot become a complex", _NUMBERLESS)
+
+    def __iter__(self) -> NoReturn:
+        refuse(
+            "a traced value cannot be iterated over",
+            "compute on the whole array, use lx.loop(count, body, state), or index it: "
+            "for i in range(x.shape[0]): x[i]",
+        )
+
+    def __contains__(self, _: Any) -> NoReturn:
+        refuse("a traced value cannot be searched", "use np.any(x == value)")
+
+    def __reduce__(self) -> NoReturn:
+        refuse("a traced value cannot be pickled or copied", "use the value itself, or x.copy()")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):  # Python's own questions, such as whether it can be copied
+            raise AttributeError(name)
+        raise UnrecordedAttributeError(
+            f"a traced value has no {name!r}",
+            where=caller_location(),
+            cure="use NumPy's function of that meaning, or lx.ops",
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # equality is an element-wise question
+
+
+def refuse(what: str, cure: str) -> NoReturn:
+    """Raise a TraceError at the user's line."""
+    raise TraceError(what, where=caller_location(), cure=cure)

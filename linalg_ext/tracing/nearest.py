@@ -1,0 +1,65 @@
+"""What to say of NumPy's functions that are not recorded: the nearest that is."""
+
+from __future__ import annotations
+
+import difflib
+from typing import NoReturn
+
+from linalg_ext.tracing.misuse import refuse
+
+_INSTEAD = {
+    "sort": "np.max, np.min and np.argmax are recorded; sort outside the function",
+    "argsort": "np.argmax and np.argmin are recorded; sort outside the function",
+    "partition": "np.max and np.min are recorded; sort outside the function",
+    "argpartition": "np.argmax and np.argmin are recorded; sort outside the function",
+    "unique": "its shape depends on the values: call it outside the function",
+    "nonzero": "its shape depends on the values: use np.where(mask, x, y)",
+    "flatnonzero": "its shape depends on the values: use np.where(mask, x, y)",
+    "argwhere": "its shape depends on the values: use np.where(mask, x, y)",
+    "compress": "its shape depends on the values: use np.where(mask, x, 0)",
+    "extract": "its shape depends on the values: use np.where(mask, x, 0)",
+    "place": "write np.where(mask, values, x)",
+    "putmask": "write np.where(mask, values, x)",
+    "copyto": "write np.where(mask, values, x)",
+    "put": "write x.at[index].set(values)",
+    "fill_diagonal": "write np.where(np.eye(n, dtype=bool), value, x)",
+    "median": "np.mean is recorded; sort outside the function",
+    "percentile": "np.mean, np.min and np.max are recorded",
+    "quantile": "np.mean, np.min and np.max are recorded",
+    "nanmean": "write np.where(np.isnan(x), 0, x).sum() / (~np.isnan(x)).sum()",
+    "solve": "decompositions are not recorded: call it outside the function",
+    "inv": "decompositions are not recorded: call it outside the function",
+    "det": "decompositions are not recorded: call it outside the function",
+    "svd": "decompositions are not recorded: call it outside the function",
+    "eigh": "decompositions are not recorded: call it outside the function",
+    "qr": "decompositions are not recorded: call it outside the function",
+    "cholesky": "decompositions are not recorded: call it outside the function",
+    "vectorize": "write the function on whole arrays",
+    "apply_along_axis": "write the function on whole arrays, with axis=",
+    "array2string": "print the result outside the function, or x.shape and x.dtype inside",
+    "array_repr": "print the result outside the function, or x.shape and x.dtype inside",
+    "array_str": "print the result outside the function, or x.shape and x.dtype inside",
+    "interp": "np.take and comparisons are recorded",
+    "searchsorted": "write (sorted < x[..., None]).sum(-1)",
+    "histogram": "write (labels == np.arange(n)[:, None]).sum(1)",
+    "bincount": "write (labels == np.arange(n)[:, None]).sum(1)",
+    "add.at": "write x.at[index].add(values)",
+    "save": "save the result outside the function",
+}
+
+
+def refuse_function(name: str, module: str = "numpy") -> NoReturn:
+    """Raise the TraceError for one of NumPy's functions."""
+    from linalg_ext.tracing.functions import recorded_names
+
+    known = recorded_names()
+    short = name.rpartition(".")[2]
+    instead = _INSTEAD.get(name) or _INSTEAD.get(short)
+    if instead is None:
+        near = difflib.get_close_matches(short, known, 1, 0.6)
+        instead = (
+            f"the nearest that is recorded is {near[0]}"
+            if near
+            else ("compute it outside the function, or write it in terms of operators and lx.ops")
+        )
+    refuse(f"{module}.{name} cannot be recorded while a function is traced", instead)

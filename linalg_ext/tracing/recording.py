@@ -1,0 +1,141 @@
+"""One trace of a function: its arguments made, its body recorded, its results returned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.bindings import func, ir
+from linalg_ext.compiler.compilation import compile_in_place
+from linalg_ext.compiler.tuned import tuned
+from linalg_ext.context import borrowed_context, new_context
+from linalg_ext.errors import ArgumentError, SourceLocation, caller_location
+from linalg_ext.module import Module
+from linalg_ext.runtime.dtypes import DType
+from linalg_ext.tracing.calling import Call
+from linalg_ext.tracing.constants import as_traced
+from linalg_ext.tracing.containers import Structure, flatten
+from linalg_ext.tracing.elements import element_type
+from linalg_ext.tracing.emission import materialized
+from linalg_ext.tracing.lowered import Compiled, Lowered
+from linalg_ext.tracing.sizes import Size
+from linalg_ext.tracing.trace import Demand, Trace, new_trace, static_sizes
+from linalg_ext.tracing.traced import Traced
+from linalg_ext.tuning import Tuning
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What a trace leaves.
+
+    Attributes:
+        module: the function, in linalg on tensors.
+        name: its name in the module.
+        demands: what the sizes of a call must satisfy.
+        results: how the results are contained.
+        dtypes: theirs.
+    """
+
+    module: ir.Module
+    name: str
+    demands: tuple[Demand, ...]
+    results: Structure
+    dtypes: tuple[DType, ...]
+
+
+def lower(function: Callable[..., Any], call: Call) -> Lowered:
+    """Trace a function for the arguments of a call."""
+    found = _record(function, call, new_context())
+    module = Module.of(found.module)
+    return Lowered(module, found.name, call, found.demands, found.results, found.dtypes)
+
+
+def compiled(function: Callable[..., Any], call: Call, tuning: Tuning | None = None) -> Compiled:
+    """Trace and compile a function; with several plans, of which the fastest is taken."""
+    if tuning is None:
+        return _compiled(function, call)
+    # Each plan is a trace of its own: a module is used up by its compilation.
+    traced = _compiled(function, call)
+    kernel = tuned(lambda: _compiled(function, call).kernel, tuning)
+    return traced.with_kernel(kernel)
+
+
+def _compiled(function: Callable[..., Any], call: Call) -> Compiled:
+    """Trace and compile in one context, which is lent again afterwards."""
+    with borrowed_context() as loan:
+        found = _record(function, call, loan.context)
+        kernel = compile_in_place(
+            Module(found.module), found.name, loan=loan, result_dtypes=found.dtypes
+        )
+    return Compiled(kernel, call, found.demands, found.results)
+
+
+def _record(function: Callable[..., Any], call: Call, context: ir.Context) -> Recording:
+    name = getattr(function, "__name__", "function")
+    name = name if name.isidentifier() else "function"
+    with context, _location(function, context), new_trace() as trace:
+        module = ir.Module.create()
+        types = [
+            ir.RankedTensorType.get(static_sizes(kind.shape), element_type(kind.dtype))
+            for kind in call.kinds
+        ]
+        with ir.InsertionPoint(module.body):
+            made = func.FuncOp(name, (types, []))
+        with ir.InsertionPoint(made.add_entry_block()):
+            values = list(made.arguments)
+            _place_sizes(trace, call, values)
+            arguments = [
+                Traced(value, kind.dtype, kind.shape, weak=kind.weak)
+                for value, kind in zip(values, call.kinds, strict=True)
+            ]
+            positional, named = call.bind(arguments)
+            results, structure = _results(name, function(*positional, **named))
+            func.ReturnOp([result.value for result in results])
+        signature = ir.FunctionType.get(types, [result.value.type for result in results])
+        made.attributes["function_type"] = ir.TypeAttr.get(signature)
+        dtypes = tuple(result.dtype for result in results)
+        return Recording(module, name, tuple(trace.demands), structure, dtypes)
+
+
+def _place_sizes(trace: Trace, call: Call, values: list[ir.Value]) -> None:
+    """Where each open dimension can be read off an argument.
+
+    Raises:
+        ArgumentError: one occurs in larger expressions alone.
+    """
+    for kind, value in zip(call.kinds, values, strict=True):
+        for axis, size in enumerate(kind.shape):
+            if isinstance(size, Size) and size.name is not None:
+                trace.places.setdefault(size.name, (value, axis))
+    for kind, name in zip(call.kinds, call.names, strict=True):
+        missing = kind.names - trace.places.keys()
+        if missing:
+            raise ArgumentError(
+                f"{name} has shape {kind.shape}, but no argument has the size {min(missing)} alone",
+                where=caller_location(),
+                cure=f"give some axis the size Dim({min(missing)!r}) by itself",
+            )
+
+
+def _results(name: str, returned: Any) -> tuple[list[Traced], Structure]:
+    leaves, structure = flatten(returned)
+    if not leaves:
+        raise ArgumentError(f"{name} returns {returned!r} under jit", expected="a traced array")
+    for leaf in leaves:
+        if not isinstance(leaf, Traced | np.ndarray | np.generic | float | int | complex | Size):
+            raise ArgumentError(
+                f"{name} returns {leaf!r} under jit",
+                expected="a traced array, or a tuple, list, dict, ... of them",
+            )
+    return [materialized(as_traced(leaf)) for leaf in leaves], structure
+
+
+def _location(function: Callable[..., Any], context: ir.Context) -> ir.Location:
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return ir.Location.unknown(context)
+    place = SourceLocation(code.co_filename, code.co_firstlineno)
+    return ir.Location.file(place.file, place.line, 0, context)

@@ -1,0 +1,98 @@
+"""Tensors in another shape: `tensor.collapse_shape`, `tensor.expand_shape`, or the two in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from linalg_ext.bindings import ir, tensor
+from linalg_ext.tracing.sizes import AnySize, Size, same
+from linalg_ext.tracing.trace import at_users_line, running, static_sizes
+
+Shape = tuple[AnySize, ...]
+Groups = list[tuple[list[int], list[int]]]
+
+
+def reshaped_tensor(value: ir.Value, shape: Shape, wanted: Shape) -> ir.Value:
+    """A tensor of `shape` as one of `wanted`, which has as many elements, in row-major order."""
+    groups = matched(shape, wanted)
+    middle = tuple(_product(shape, own) for own, _ in groups)
+    with at_users_line():
+        if len(middle) < len(shape):
+            collapsed = [own for own, _ in groups]
+            value = tensor.CollapseShapeOp(_type(value, middle), value, collapsed).result
+        if len(middle) < len(wanted):
+            expanded = [new for _, new in groups]
+            value = _expand(value, expanded, wanted)
+        return value
+
+
+def _expand(value: ir.Value, groups: Sequence[Sequence[int]], wanted: Shape) -> ir.Value:
+    sizes = static_sizes(wanted)
+    trace = running()
+    open_sizes = [
+        trace.value(size)
+        for size in wanted
+        if trace is not None and isinstance(trace.resolved(size), Size)
+    ]
+    result: ir.Value = tensor.ExpandShapeOp(
+        _type(value, wanted), value, groups, open_sizes, sizes
+    ).result
+    return result
+
+
+def _type(value: ir.Value, shape: Shape) -> ir.Type:
+    return ir.RankedTensorType.get(static_sizes(shape), ir.ShapedType(value.type).element_type)
+
+
+def matched(shape: Shape, wanted: Shape) -> Groups:
+    """The finest pairs of groups of axes, one of each shape, that have as many elements.
+
+    Axes of size 1 belong to a group beside them; where there is none other, all go to no group.
+    """
+    if not shape or not wanted:
+        return []
+    if any(same(size, 0) for size in (*shape, *wanted)):
+        return [(list(range(len(shape))), list(range(len(wanted))))]
+    groups: Groups = []
+    left = right = 0
+    while left < len(shape) or right < len(wanted):
+        own, new = [left], [right]
+        if left == len(shape) or right == len(wanted):
+            # Only ones are left on one side: they go with the last group.
+            groups[-1][0].extend(range(left, len(shape)))
+            groups[-1][1].extend(range(right, len(wanted)))
+            break
+        x, y = shape[left], wanted[right]
+        left, right = left + 1, right + 1
+        while same(x, y) is not True:
+            step = _next(x, y, left < len(shape), right < len(wanted))
+            if step == "left":
+                own.append(left)
+                x, left = x * shape[left], left + 1
+            elif step == "right":
+                new.append(right)
+                y, right = y * wanted[right], right + 1
+            else:
+                return [(list(range(len(shape))), list(range(len(wanted))))]
+        groups.append((own, new))
+    return groups
+
+
+def _next(x: AnySize, y: AnySize, more_left: bool, more_right: bool) -> str:
+    """Which side lacks a factor; nothing where that cannot be told."""
+    if isinstance(x, int) and isinstance(y, int):
+        is_left = x < y
+    elif isinstance(x, int) or (not isinstance(y, int) and same(y % x, 0)):
+        is_left = True
+    elif isinstance(y, int) or same(x % y, 0):
+        is_left = False
+    else:
+        return ""
+    return ("left" if more_left else "") if is_left else ("right" if more_right else "")
+
+
+def _product(shape: Shape, axes: Sequence[int]) -> AnySize:
+    product: AnySize = 1
+    for axis in axes:
+        product = product * shape[axis]
+    return product

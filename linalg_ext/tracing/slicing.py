@@ -1,0 +1,203 @@
+"""Parts of tensors by offsets, sizes and steps: `tensor.extract_slice` and `insert_slice`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linalg_ext.bindings import arith, cf, ir, tensor
+from linalg_ext.errors import ShapeError, caller_location
+from linalg_ext.structured.constants import integer_constant
+from linalg_ext.tracing.casting import cast_to
+from linalg_ext.tracing.elements import INT64
+from linalg_ext.tracing.emission import empty
+from linalg_ext.tracing.misuse import refuse
+from linalg_ext.tracing.sizes import AnySize, Size
+from linalg_ext.tracing.trace import Trace, at_users_line, running, static_sizes
+from linalg_ext.tracing.traced import Shape, Traced, current_trace
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What an index takes of one axis.
+
+    Attributes:
+        offset: where it begins; a value of type index where only the run tells.
+        size: how many places it takes.
+        step: how far these are apart.
+        is_dropped: whether the axis goes, as one with an integer index does.
+        is_backwards: whether the places are taken from the last to the first.
+    """
+
+    offset: AnySize | ir.Value
+    size: AnySize
+    step: int = 1
+    is_dropped: bool = False
+    is_backwards: bool = False
+
+    def is_all_of(self, size: AnySize) -> bool:
+        """Whether it takes an axis of a size as it is."""
+        return (
+            self.step == 1 and not self.is_dropped and _is(self.offset, 0) and _is(self.size, size)
+        )
+
+
+def part_of(index: Any, size: AnySize, axis: int) -> Part:
+    """What an integer or a slice takes of an axis of a size.
+
+    Raises:
+        ShapeError: an integer is out of bounds.
+    """
+    trace = current_trace()
+    if isinstance(index, Traced):
+        return Part(_checked_place(trace, index, size), 1, is_dropped=True)
+    if isinstance(index, slice):
+        return _slice(trace, index, size)
+    place = index if isinstance(index, Size) else index.__index__()
+    if isinstance(place, int) and place < 0:
+        place = size + place
+    what = f"index {index} of axis {axis}, of size {size}"
+    if (isinstance(place, int) and place < 0) or not trace.at_least(size, place + 1, what):
+        raise ShapeError(f"{what}, is out of bounds", where=caller_location())
+    return Part(place, 1, is_dropped=True)
+
+
+def _checked_place(trace: Trace, index: Traced, size: AnySize) -> ir.Value:
+    """A traced integer as an index, counted from the end where negative; checked by the run."""
+    if index.ndim or index.dtype.kind not in "iu":
+        refuse(f"{index!r} as the index of an axis", "index by an integer or by an integer array")
+    with at_users_line():
+        given = tensor.ExtractOp(cast_to(index, INT64).value, []).result
+        place = arith.IndexCastOp(ir.IndexType.get(), given).result
+        limit, zero = trace.value(size), integer_constant(ir.IndexType.get(), 0)
+        less = arith.CmpIPredicate.slt
+        is_negative = arith.CmpIOp(less, place, zero).result
+        wrapped = arith.AddIOp(place, limit).result
+        found: ir.Value = arith.SelectOp(is_negative, wrapped, place).result
+        # As unsigned, a negative one is large.
+        is_inside = arith.CmpIOp(arith.CmpIPredicate.ult, found, limit).result
+        where = caller_location()
+        cf.AssertOp(is_inside, f"an index is out of bounds{f': {where}' if where else ''}")
+    return found
+
+
+def _slice(trace: Trace, index: slice, size: AnySize) -> Part:
+    for bound in (index.start, index.stop, index.step):
+        if isinstance(bound, Traced):
+            refuse(
+                "a slice with traced bounds: its size is not known",
+                "use np.where on positions, or lx.loop with x[i] and x.at[i]",
+            )
+    step = 1 if index.step is None else index.step.__index__()
+    if not isinstance(size, Size) and not any(
+        isinstance(bound, Size) for bound in (index.start, index.stop)
+    ):
+        places = range(*slice(index.start, index.stop, step).indices(size))
+        if step > 0 or not places:
+            return Part(places.start if places else 0, len(places), step if places else 1)
+        return Part(places[-1], len(places), -step, is_backwards=True)
+    if step < 0 and (index.start is not None or index.stop is not None):
+        refuse(f"the slice {index} of an axis of size {size}", "slice first, and then [::-1]")
+    what = f"slice {index.start}:{index.stop} of an axis of size {size}"
+    start = _bound(index.start, size, 0)
+    stop = _bound(index.stop, size, size)
+    for larger, smaller in ((start, 0), (stop, start), (size, stop)):
+        if not trace.at_least(larger, smaller, what):
+            raise ShapeError(f"{what}, is out of bounds", where=caller_location())
+    count = (stop - start + abs(step) - 1) // abs(step)
+    if step > 0:
+        return Part(start, count, step)
+    return Part((size - 1) % -step, count, -step, is_backwards=True)
+
+
+def _bound(bound: Any, size: AnySize, otherwise: AnySize) -> AnySize:
+    if bound is None:
+        return otherwise
+    if isinstance(bound, Size):
+        return bound
+    number: int = bound.__index__()
+    return size + number if number < 0 else number
+
+
+def extracted(value: Traced, parts: Sequence[Part]) -> Traced:
+    """The parts of a value, one for each axis; backwards ones are still forwards."""
+    shape = value.shape
+    kept = [axis for axis, part in enumerate(parts) if not part.is_dropped]
+    sizes = tuple(parts[axis].size for axis in kept)
+    narrowed = [
+        axis
+        for axis, part in enumerate(parts)
+        if value.axes[axis] is not None and not part.is_all_of(shape[axis])
+    ]
+    if not narrowed:
+        return Traced(
+            value.tensor, value.dtype, sizes, [value.axes[axis] for axis in kept], base=value
+        )
+    if any(_is(size, 0) for size in sizes):
+        with at_users_line():
+            return Traced(empty(sizes, value.dtype), value.dtype, sizes)
+    rank = ir.ShapedType(value.tensor.type).rank
+    by_dim: list[Part] = [Part(0, 1)] * rank
+    for axis, part in enumerate(parts):
+        dim = value.axes[axis]
+        if dim is not None:
+            by_dim[dim] = part
+    left = [dim for dim, part in enumerate(by_dim) if not part.is_dropped]
+    with at_users_line():
+        own = static_sizes([by_dim[dim].size for dim in left])
+        element = ir.ShapedType(value.tensor.type).element_type
+        tensor_part = tensor.ExtractSliceOp(
+            ir.RankedTensorType.get(own, element), value.tensor, *_geometry(by_dim)
+        ).result
+    axes = [value.axes[axis] for axis in kept]
+    return Traced(
+        tensor_part,
+        value.dtype,
+        sizes,
+        [None if dim is None else left.index(dim) for dim in axes],
+        base=value,
+    )
+
+
+def inserted(new: Traced, target: Traced, parts: Sequence[Part]) -> Traced:
+    """The target with a part of it replaced, of the same dtype and of the parts' shape."""
+    if any(_is(part.size, 0) for part in parts):
+        return target
+    with at_users_line():
+        result = tensor.InsertSliceOp(new.value, target.value, *_geometry(parts)).result
+    return Traced(result, target.dtype, target.shape)
+
+
+def _geometry(parts: Sequence[Part]) -> tuple[Any, ...]:
+    offsets: list[ir.Value] = []
+    sizes: list[ir.Value] = []
+    steps: list[ir.Value] = []
+    static: tuple[list[int], list[int], list[int]] = ([], [], [])
+    trace = running()
+    mark = ir.ShapedType.get_dynamic_stride_or_offset()
+    for part in parts:
+        _place(trace, part.offset, offsets, static[0], mark)
+        _place(trace, part.size, sizes, static[1], ir.ShapedType.get_dynamic_size())
+        static[2].append(part.step)
+    return offsets, sizes, steps, *static
+
+
+def _place(trace: Any, number: Any, values: list[Any], static: list[int], mark: int) -> None:
+    number = trace.resolved(number) if isinstance(number, Size) else number
+    if isinstance(number, int):
+        static.append(number)
+        return
+    static.append(mark)
+    values.append(trace.value(number) if isinstance(number, Size) else number)
+
+
+def _is(left: Any, right: AnySize) -> bool:
+    if not isinstance(left, int | Size):
+        return False
+    return (left - right) == 0 if isinstance(left - right, int) else False
+
+
+def whole(shape: Shape) -> list[Part]:
+    """The parts that take everything."""
+    return [Part(0, size) for size in shape]

@@ -1,0 +1,244 @@
+"""NumPy's ufuncs, recorded: dtypes as NumPy itself resolves them, one element-wise op each."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.errors import ArgumentError, DTypeError, caller_location
+from linalg_ext.runtime.dtypes import DType, by_dtype, integer_range
+from linalg_ext.tracing import arithmetic as own
+from linalg_ext.tracing.casting import as_dtype, kind_for_numpy, operand
+from linalg_ext.tracing.elements import BOOL, Element, apply, constant
+from linalg_ext.tracing.emission import Body, pointwise
+from linalg_ext.tracing.misuse import refuse
+from linalg_ext.tracing.nearest import refuse_function
+from linalg_ext.tracing.traced import Number, Traced, current_trace, xp
+
+
+def _function(name: str) -> Body:
+    return lambda *args: apply(name, *args)
+
+
+_SAME_NAME = (
+    "exp log sqrt sin cos tan sinh cosh tanh exp2 expm1 log2 log10 log1p cbrt copysign square"
+)
+_OTHER_NAME = {
+    "add": "add",
+    "subtract": "sub",
+    "multiply": "mul",
+    "arcsin": "asin",
+    "arccos": "acos",
+    "arctan": "atan",
+    "arcsinh": "asinh",
+    "arccosh": "acosh",
+    "arctanh": "atanh",
+    "arctan2": "atan2",
+    "maximum": "max_signed",
+    "minimum": "min_signed",
+    "rint": "roundeven",
+    "bitwise_and": "and",
+    "bitwise_or": "or",
+    "bitwise_xor": "xor",
+    "invert": "not",
+}
+_COMPARISONS = {
+    "equal": ("eq", operator.eq),
+    "not_equal": ("ne", operator.ne),
+    "less": ("lt", operator.lt),
+    "less_equal": ("le", operator.le),
+    "greater": ("gt", operator.gt),
+    "greater_equal": ("ge", operator.ge),
+}
+BODIES: Mapping[str, Body] = {
+    **{name: _function(name) for name in _SAME_NAME.split()},
+    **{name: _function(ours) for name, ours in _OTHER_NAME.items()},
+    **{name: own.compare(ours) for name, (ours, _) in _COMPARISONS.items()},
+    **{name: own.unless_integer(name) for name in ("floor", "ceil", "trunc")},
+    "divide": own.divide,
+    "floor_divide": own.floor_divide,
+    "remainder": own.remainder,
+    "fmod": own.fmod,
+    "power": own.power,
+    "float_power": own.power,
+    "negative": own.negative,
+    "positive": lambda x: x,
+    "absolute": own.absolute,
+    "fabs": own.absolute,
+    "sign": own.sign,
+    "signbit": own.sign_bit,
+    "heaviside": own.heaviside,
+    "conjugate": own.conjugate,
+    "reciprocal": lambda x: own.floor_divide(x.like(1), x) if own.is_integer(x) else x.like(1) / x,
+    "hypot": own.hypotenuse,
+    "logaddexp": own.log_add("exp", "log1p"),
+    "logaddexp2": own.log_add("exp2", "log2"),
+    "fmax": own.maximum_of_numbers,
+    "fmin": own.minimum_of_numbers,
+    "isnan": own.is_nan,
+    "isinf": own.is_infinite,
+    "isfinite": own.is_finite,
+    "logical_and": own.truth("and"),
+    "logical_or": own.truth("or"),
+    "logical_xor": own.truth("xor"),
+    "logical_not": own.truth("not"),
+    "left_shift": own.left_shift,
+    "right_shift": own.right_shift,
+    "bitwise_count": own.bit_count,
+    "degrees": lambda x: x * (180 / math.pi),
+    "rad2deg": lambda x: x * (180 / math.pi),
+    "radians": lambda x: x * (math.pi / 180),
+    "deg2rad": lambda x: x * (math.pi / 180),
+}
+"""For each ufunc the element of its result, by elements of the dtypes of its loop."""
+
+
+def record_ufunc(
+    ufunc: Any, method: str, inputs: Sequence[Any], keywords: Mapping[str, Any]
+) -> Any:
+    """Record a call of a ufunc or of one of its methods.
+
+    Raises:
+        TraceError: it cannot be recorded; the message names what is nearest.
+        DTypeError, ShapeError: the operands do not fit, as for NumPy.
+    """
+    current_trace(inputs)
+    keywords = {k: v for k, v in keywords.items() if v is not None}
+    if method in ("reduce", "accumulate"):
+        from linalg_ext.tracing.reductions import accumulate, reduce_by
+
+        return (reduce_by if method == "reduce" else accumulate)(ufunc, *inputs, **keywords)
+    if method == "outer":
+        left, right = (
+            value if isinstance(value, Traced) else np.asarray(value) for value in inputs
+        )
+        return ufunc(left[(..., *[None] * right.ndim)], right, **keywords)
+    if method != "__call__":
+        refuse_function(f"{ufunc.__name__}.{method}")
+    if "out" in keywords:
+        out = keywords.pop("out")
+        if isinstance(out, tuple) and len(out) == 1 and isinstance(out[0], Traced):
+            result = record_ufunc(ufunc, method, inputs, keywords)
+            return out[0].become(xp.broadcast_to(result.astype(out[0].dtype), out[0].shape))
+        refuse("out= inside a traced function", "take the result that the function gives")
+    if keywords.get("where") is True:
+        keywords.pop("where")
+    if "where" in keywords:
+        refuse(
+            f"numpy.{ufunc.__name__} with where= cannot be recorded while a function is traced",
+            "write np.where(mask, f(x), otherwise)",
+        )
+    dtype = keywords.pop("dtype", None)
+    for name in keywords:
+        if name not in ("casting", "order", "subok"):
+            refuse(f"numpy.{ufunc.__name__} with {name}=", f"leave {name}= out")
+    if ufunc.signature is not None:
+        from linalg_ext.tracing.contractions import record_product
+
+        return record_product(ufunc, inputs, dtype)
+    if ufunc is np.divmod:
+        return xp.floor_divide(*inputs), xp.remainder(*inputs)
+    name = ufunc.__name__
+    body = BODIES.get(name)
+    if body is None:
+        refuse_function(name)
+    return _elementwise(ufunc, body, list(inputs), dtype)
+
+
+def _elementwise(ufunc: Any, body: Body, inputs: list[Any], dtype: Any) -> Any:
+    name = ufunc.__name__
+    exponent = inputs[1] if ufunc is np.power and type(inputs[1]) in (int, float) else None
+    *loop, result = resolve(ufunc, inputs, dtype)
+    if exponent is not None and (known := _known_power(exponent, loop[0])) is not None:
+        # The result is of the dtype that the exponent leads to, though it is no operand.
+        return pointwise(name, _cast_first(known, loop), [operand(inputs[0], loop[0])], result)
+    if name in _COMPARISONS and (decided := _decided(name, inputs, loop)) is not None:
+        holds, other = decided
+        return pointwise(name, lambda _: constant(holds, BOOL), [other], result)
+    operands = [operand(value, own_dtype) for value, own_dtype in zip(inputs, loop, strict=True)]
+    weak = _weak_result(ufunc, inputs)
+    if all(isinstance(x, Number) for x in operands):
+        raise ArgumentError(f"numpy.{name} of numbers alone is not traced")
+    recorded = pointwise(name, _cast_first(body, loop), operands, result)
+    recorded.weak = weak
+    return recorded
+
+
+def _cast_first(body: Body, loop: Sequence[DType]) -> Body:
+    return lambda *args: body(*(x.to(d) for x, d in zip(args, loop, strict=False)))
+
+
+def resolve(ufunc: Any, inputs: Sequence[Any], dtype: Any = None) -> tuple[DType, ...]:
+    """The dtypes of the loop that NumPy would run: inputs, then results.
+
+    Raises:
+        DTypeError: it has none, or one of a dtype that MLIR lacks.
+    """
+    kinds = tuple(kind_for_numpy(value) for value in inputs)
+    fixed: dict[str, Any] = {}
+    if dtype is not None:
+        fixed["signature"] = (None,) * ufunc.nin + (as_dtype(dtype),) * ufunc.nout
+    try:
+        if all(isinstance(kind, type) for kind in kinds):
+            kinds = tuple(np.dtype(kind) for kind in kinds)
+        found = ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout), **fixed)
+        for each in found:
+            by_dtype(each)
+    except TypeError as error:
+        shown = " and ".join(getattr(kind, "__name__", str(kind)) for kind in kinds)
+        raise DTypeError(
+            f"numpy.{ufunc.__name__} of {shown}",
+            where=caller_location(),
+            cure="convert them with .astype(...) first",
+            notes=[str(error).splitlines()[0]],
+        ) from None
+    return tuple(found)
+
+
+def _weak_result(ufunc: Any, inputs: Sequence[Any]) -> type | None:
+    """The type of the number that Python would compute, where all are numbers of Python."""
+    kinds = [kind_for_numpy(value) for value in inputs]
+    if not all(isinstance(kind, type) for kind in kinds) or ufunc.__name__ not in (
+        *("add", "subtract", "multiply", "negative", "positive"),
+        *("divide", "floor_divide", "remainder", "power"),
+    ):
+        return None
+    if ufunc is np.divide:
+        return complex if complex in kinds else float
+    order: tuple[type, ...] = (int, float, complex)
+    return order[max(order.index(kind) for kind in kinds)]
+
+
+def _known_power(exponent: float, base: DType) -> Callable[[Element], Element] | None:
+    """The power to an exponent that is known, where products or a root give it."""
+    if exponent == 0.5 and base.kind in "fc":
+        return lambda x: apply("sqrt", x)
+    if exponent != int(exponent) if math.isfinite(exponent) else True:
+        return None
+    count = int(exponent)
+    if base.kind in "iu" and count < 0:
+        raise ArgumentError(
+            "integers to negative integer powers are not allowed",
+            where=caller_location(),
+            cure="convert the base with .astype(float)",
+        )
+    if abs(count) <= 64:
+        return lambda x: own.power_of(x, count)
+    return None
+
+
+def _decided(name: str, inputs: Sequence[Any], loop: Sequence[DType]) -> tuple[bool, Traced] | None:
+    """A comparison with a number of Python beyond the dtype: it has one answer for all."""
+    for place, value in enumerate(inputs):
+        other = inputs[1 - place]
+        if type(value) is not int or loop[place].kind not in "iu" or not isinstance(other, Traced):
+            continue
+        low, high = integer_range(loop[place])
+        if not low <= value <= high:
+            compare = _COMPARISONS[name][1]
+            return (compare(value, 0) if place == 0 else compare(0, value)), other
+    return None

@@ -1,0 +1,62 @@
+"""A bar for work that takes longer than a second, in a terminal alone."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich import progress as rich_progress
+
+PATIENCE = 1.0
+"""Seconds before it is shown."""
+
+
+class Progress:
+    """Counts steps; shows them on the standard error where somebody looks and waits."""
+
+    def __init__(self, steps: int, clock: Callable[[], float]) -> None:
+        self._steps = steps
+        self._clock = clock
+        self._start = clock()
+        self._done = 0
+        self._bar: rich_progress.Progress | None = None
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def advance(self, text: str) -> None:
+        """One more step begins."""
+        if self._bar is None and sys.stderr.isatty() and self._clock() - self._start > PATIENCE:
+            self._bar = self._shown()
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], completed=self._done, plan=text)
+        self._done += 1
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def _shown(self) -> rich_progress.Progress:
+        from rich import progress
+        from rich.console import Console
+
+        bar = progress.Progress(
+            progress.TextColumn("tuning"),
+            progress.BarColumn(),
+            progress.MofNCompleteColumn(),
+            progress.TimeRemainingColumn(),
+            progress.TextColumn("{task.fields[plan]}"),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        bar.add_task("tuning", total=self._steps, plan="")
+        bar.start()
+        return bar

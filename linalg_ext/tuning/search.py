@@ -1,0 +1,250 @@
+"""The search: the model's plan against its neighbours, measured in turn."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.errors import ArgumentError, LinalgExtError, caller_location
+from linalg_ext.transforms.codegen._choosing import Choices, Variation
+from linalg_ext.transforms.codegen._explaining import (
+    PlannedContraction,
+    PlannedLoops,
+    seconds_text,
+)
+from linalg_ext.tuning.progress import Progress
+
+Call = Callable[[], object]
+Measure = Callable[[Sequence[Call], float], Sequence[float]]
+"""Takes calls and the seconds that they may take in all; gives the seconds of one of each."""
+
+WORTHWHILE = 1.02
+"""A plan must be so many times as fast as the one before, or noise has chosen it."""
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """How plans are measured.
+
+    Attributes:
+        seconds: that measuring may take for one kernel, compilation included.
+        candidates: how many plans of one contraction are tried at most.
+        measure: what times calls; by default in turn, medians.
+        clock: what tells the time.
+
+    Raises:
+        ArgumentError: no such time or number.
+    """
+
+    seconds: float = 10.0
+    candidates: int = 10
+    measure: Measure | None = None
+    clock: Callable[[], float] = time.perf_counter
+
+    def __post_init__(self) -> None:
+        is_number = isinstance(self.seconds, int | float) and not isinstance(self.seconds, bool)
+        if not is_number or not 0 < self.seconds < math.inf:
+            raise ArgumentError(
+                f"tuning for {self.seconds!r} seconds",
+                where=caller_location(),
+                expected="a number above 0",
+            )
+        if type(self.candidates) is not int or self.candidates < 1:
+            raise ArgumentError(
+                f"tuning over {self.candidates!r} candidates",
+                where=caller_location(),
+                expected="a whole number of at least 1",
+            )
+
+    @classmethod
+    def of(cls, value: object) -> Tuning | None:
+        """What `tune=` says: a `Tuning`, True, or a number of seconds; None where it is False.
+
+        Raises:
+            ArgumentError: it is none of these.
+        """
+        if value is None or value is False:
+            return None
+        if value is True:
+            return cls()
+        if isinstance(value, Tuning):
+            return value
+        if isinstance(value, int | float):
+            return cls(seconds=value)
+        raise ArgumentError(
+            f"tune is {value!r}",
+            where=caller_location(),
+            expected="True, False, a number of seconds, or a linalg_ext.tuning.Tuning",
+        )
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What tuning found for a kernel.
+
+    Attributes:
+        choices: what to choose in the place of what the model says; nothing where that is best.
+        speed_up: how many times as fast it is as with the model's plans.
+        before, after: seconds of a call with the model's plans, and with these.
+        tried: how many other plans were measured.
+        why: why nothing was measured; empty where something was.
+        is_remembered: whether this is of the file, and nothing was measured now.
+    """
+
+    choices: Choices
+    speed_up: float = 1.0
+    before: float = 0.0
+    after: float = 0.0
+    tried: int = 0
+    why: str = ""
+    is_remembered: bool = False
+
+    def rows(self) -> tuple[tuple[str, str], ...]:
+        """For the table of `kernel.explain()`."""
+        if self.why:
+            return (("measured", f"nothing: {self.why}"),)
+        source = "remembered" if self.is_remembered else "measured"
+        times = f"{seconds_text(self.before)} -> {seconds_text(self.after)}"
+        chosen = [*map(str, self.choices.plans.values())]
+        if self.choices.vector_bits:
+            chosen.append(f"vectors of {self.choices.vector_bits} bits")
+        if self.choices.streams is not None:
+            chosen.append(f"stores {'past' if self.choices.streams else 'into'} the caches")
+        if not chosen:
+            return ((source, f"the model's plan is the fastest of {self.tried + 1}"),)
+        return (
+            (source, f"{self.speed_up:.2f} times as fast as the model's plan: {times}"),
+            ("chosen", f"{'; '.join(chosen)}; the best of {self.tried + 1}"),
+        )
+
+
+Tunable = Callable[..., Any]
+"""A kernel."""
+
+
+def trials_of(decisions: Sequence[object], most: int) -> list[Callable[[Choices], Choices]]:
+    """What may be changed, one by one, on top of what was chosen before."""
+    trials: list[Callable[[Choices], Choices]] = []
+    for decision in decisions:
+        if isinstance(decision, PlannedContraction):
+            for candidate in decision.candidates(most + 1)[1:]:
+                trials.append(_with_plan(decision.key, candidate.variation))
+    loops = [one for one in decisions if isinstance(one, PlannedLoops)]
+    if loops:
+        bits = max(one.vector_bits for one in loops)
+        streams = any(one.streams for one in loops)
+        if bits > 128:
+            trials.append(lambda chosen: replace(chosen, vector_bits=bits // 2))
+        trials.append(lambda chosen: replace(chosen, streams=not streams))
+    return trials
+
+
+def _with_plan(key: str, variation: Variation) -> Callable[[Choices], Choices]:
+    return lambda chosen: replace(chosen, plans={**chosen.plans, key: variation})
+
+
+def search(
+    first: Tunable,
+    decisions: Sequence[object],
+    make: Callable[[Choices], Tunable],
+    arguments: Callable[[], Sequence[Any]],
+    results: Callable[[Sequence[Any], Any], Sequence[Any]],
+    tuning: Tuning,
+) -> Finding:
+    """Measure plans one after the other, each against the best so far.
+
+    Args:
+        first: the kernel with the model's plans.
+        decisions: what was chosen in it.
+        make: a kernel with other choices.
+        arguments: makes arguments, the same at every call.
+        results: of the arguments and what a call gave, the arrays that it computed.
+        tuning: how long, how many, and by what measure.
+    """
+    trials = trials_of(decisions, tuning.candidates)
+    if not trials:
+        return Finding(Choices(), why="nothing in it has more than one plan")
+    measure = tuning.measure or in_turn
+    end = tuning.clock() + tuning.seconds
+    each = tuning.seconds / (len(trials) + 1) / 2
+    best, best_kernel, tried = Choices(), first, 0
+    given = arguments()
+    try:
+        expected = _copies(results(given, first(*given)))
+        with Progress(len(trials), tuning.clock) as progress:
+            for trial in trials:
+                if tuning.clock() >= end:
+                    break
+                choices = trial(best)
+                kernel = make(choices)
+                progress.advance(_shown(choices))
+                again = arguments()
+                if not _agree(results(again, kernel(*again)), expected):
+                    continue
+                tried += 1
+                old, new = measure([_bound(best_kernel, given), _bound(kernel, again)], each)
+                if old >= WORTHWHILE * new:
+                    best, best_kernel = choices, kernel
+    except LinalgExtError as error:
+        return Finding(Choices(), why=f"it cannot be run on made-up arguments: {error.what}")
+    if best_kernel is first:
+        return Finding(Choices(), tried=tried)
+    before, after = measure([_bound(first, given), _bound(best_kernel, arguments())], each)
+    if before < WORTHWHILE * after:
+        return Finding(Choices(), tried=tried)
+    return Finding(best, before / after, before, after, tried)
+
+
+def in_turn(calls: Sequence[Call], seconds: float) -> list[float]:
+    """The median of each call's seconds, over rounds in which each runs for a millisecond or so."""
+    counts = []
+    for call in calls:
+        call()
+        start = time.perf_counter()
+        call()
+        counts.append(max(1, int(1e-3 / max(time.perf_counter() - start, 1e-7))))
+    times: list[list[float]] = [[] for _ in calls]
+    end = time.perf_counter() + min(seconds, 0.5)
+    while len(times[0]) < 5 or (time.perf_counter() < end and len(times[0]) < 200):
+        for found, call, count in zip(times, calls, counts, strict=True):
+            start = time.perf_counter()
+            for _ in range(count):
+                call()
+            found.append((time.perf_counter() - start) / count)
+    return [statistics.median(found) for found in times]
+
+
+def _bound(kernel: Tunable, arguments: Sequence[Any]) -> Call:
+    return lambda: kernel(*arguments)
+
+
+def _copies(arrays: Sequence[Any]) -> list[Any]:
+    return [np.array(array) for array in arrays]
+
+
+def _agree(results: Sequence[Any], expected: Sequence[Any]) -> bool:
+    """Whether results differ by no more than another order of sums explains."""
+    return all(map(_is_close, results, expected))
+
+
+def _is_close(one: Any, other: Any) -> bool:
+    one, other = np.asarray(one), np.asarray(other)
+    if one.dtype.kind in "biu":
+        return bool(np.array_equal(one, other))
+    kind: Any = np.complex128 if one.dtype.kind == "c" else np.float64
+    wide, known = one.astype(kind), other.astype(kind)
+    tolerance = 1e-9 if one.dtype.itemsize >= 8 * (1 + (kind is np.complex128)) else 1e-3
+    if one.dtype.itemsize <= 2:
+        tolerance = 3e-2
+    largest = float(np.max(np.abs(known), initial=0.0, where=np.isfinite(known)))
+    return bool(np.allclose(wide, known, rtol=tolerance, atol=tolerance * largest, equal_nan=True))
+
+
+def _shown(choices: Choices) -> str:
+    return str(next(reversed(list(choices.plans.values())), "loops"))

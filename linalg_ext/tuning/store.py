@@ -1,0 +1,107 @@
+"""What tuning found, in a file of the user's: JSON, beside a lock that processes share."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import warnings
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+from platformdirs import user_cache_path
+
+from linalg_ext.target import Target, to_data
+
+_ENVIRONMENT = "LINALG_EXT_TUNING"
+"""Names another file."""
+
+_PATIENCE = 10.0
+"""Seconds to wait for another process that writes."""
+
+FORMAT = 1
+"""What the file says of itself; another one is not read."""
+
+
+def path() -> Path:
+    """The file; it need not exist. `LINALG_EXT_TUNING` in the environment names another one."""
+    named = os.environ.get(_ENVIRONMENT)
+    return Path(named) if named else user_cache_path("linalg_ext", appauthor=False) / "tuning.json"
+
+
+def clear() -> None:
+    """Forget all that was found."""
+    path().unlink(missing_ok=True)
+
+
+def entries() -> Mapping[str, Any]:
+    """Everything that is remembered, by key. A file that cannot be read is none, with a warning."""
+    try:
+        text = path().read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        _ignored(str(error))
+        return {}
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        _ignored(str(error))
+        return {}
+    is_ours = isinstance(data, dict) and isinstance(data.get("entries"), dict)
+    if not is_ours:
+        _ignored("it holds something else")
+        return {}
+    found: Mapping[str, Any] = data["entries"] if data.get("format") == FORMAT else {}
+    return found
+
+
+def remember(key: str, entry: Mapping[str, Any]) -> None:
+    """Put an entry into the file, beside those that other processes put there meanwhile."""
+    file = path()
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{file}.lock", timeout=_PATIENCE):
+            known = {**entries(), key: dict(entry)}
+            text = json.dumps({"format": FORMAT, "entries": known}, indent=1, sort_keys=True)
+            _replace(file, text + "\n")
+    except (OSError, Timeout) as error:
+        warnings.warn(f"what tuning found is not remembered: {error}", RuntimeWarning, stacklevel=2)
+
+
+def key_of(target: Target, problem: str, threads: int) -> str:
+    """What an entry goes by: the machine, this library's version, the work, and the threads."""
+    machine = json.dumps(to_data(target), sort_keys=True)
+    named = "\n".join([machine, _version(), problem, str(threads)])
+    return hashlib.sha256(named.encode()).hexdigest()[:32]
+
+
+def _version() -> str:
+    try:
+        return metadata.version("linalg-ext")
+    except metadata.PackageNotFoundError:  # run from a checkout that was never installed
+        return ""
+
+
+def _replace(file: Path, text: str) -> None:
+    """All of the new text or all of the old one, whenever somebody reads."""
+    handle, name = tempfile.mkstemp(dir=file.parent, prefix=file.name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        os.replace(name, file)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _ignored(why: str) -> None:
+    warnings.warn(
+        f"{path()} is ignored, for it cannot be read: {why}; lx.tuning.clear() removes it",
+        RuntimeWarning,
+        stacklevel=4,
+    )

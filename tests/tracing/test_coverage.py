@@ -1,0 +1,65 @@
+"""Every function of NumPy's either records or says that it cannot: none runs unseen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linalg_ext as lx
+from linalg_ext.errors import LinalgExtError, TraceError
+from linalg_ext.tracing.functions import FUNCTIONS
+from linalg_ext.tracing.traced import Traced
+
+X = np.arange(1, 10, dtype=np.float64).reshape(3, 3) / 9
+
+
+def dispatched(module: Any) -> list[Any]:
+    """Functions that ask their arguments what to do, as NumPy's protocol has it."""
+    found = [getattr(module, name) for name in sorted(dir(module)) if name[0] != "_"]
+    return [f for f in found if hasattr(f, "_implementation")]
+
+
+def with_names(functions: list[Any]) -> list[Any]:
+    return [pytest.param(f, id=f.__name__) for f in functions if callable(f)]
+
+
+def tried(call: Callable[[Any], Any]) -> Any:
+    """What a call gives on a traced value; None where it refuses."""
+    given: list[Any] = []
+
+    def function(x: Any) -> Any:
+        try:
+            given.append(call(x))
+        except (LinalgExtError, TypeError, ValueError, IndexError) as error:
+            given.append(error)
+        return x
+
+    lx.jit(function).lower(X)
+    (result,) = given
+    return result
+
+
+@pytest.mark.parametrize(
+    "ufunc", with_names([f for f in vars(np).values() if isinstance(f, np.ufunc)])
+)
+def test_ufuncs(ufunc: np.ufunc) -> None:
+    result = tried(lambda x: ufunc(*[x] * ufunc.nin))
+    if isinstance(result, Exception):
+        assert isinstance(result, TraceError) or "float64" in str(result)
+    else:
+        for each in result if isinstance(result, tuple) else (result,):
+            assert isinstance(each, Traced)
+            assert each.shape == (3, 3) or ufunc.signature
+
+
+@pytest.mark.parametrize("function", with_names([f for f in dispatched(np) if f not in FUNCTIONS]))
+def test_what_is_not_recorded_is_refused(function: Any) -> None:
+    for arguments in (1, 2, 3):
+        result = tried(lambda x, n=arguments: function(*[x] * n))  # type: ignore[misc]
+        if isinstance(result, TraceError):
+            assert result.cure
+            return
+        assert isinstance(result, TypeError | ValueError), f"{function.__name__} gave {result!r}"

@@ -1,0 +1,176 @@
+"""One kernel for all sizes; sizes that do not agree are found before native code."""
+
+from __future__ import annotations
+
+import doctest
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linalg_ext as lx
+from letters import said
+from linalg_ext.errors import ArgumentError, DTypeError, ShapeError, TraceError
+from linalg_ext.tracing import sizes
+from linalg_ext.tracing.sizes import Size
+from traced_functions import agree, random
+
+N, M = lx.Dim("n"), lx.Dim("m")
+
+
+def block(x: Any, w: Any, b: Any) -> Any:
+    h = x @ w + b
+    e = np.exp(h - h.max(-1, keepdims=True))
+    p = e / e.sum(-1, keepdims=True)
+    return (
+        p,
+        p.reshape(-1),
+        p.mean(0),
+        p.var(1),
+        p.T,
+        x[1:] - x[:-1],
+        x[::-1, 1::2],
+        np.concatenate([p, h], axis=1),
+        np.cumsum(h, axis=1),
+        h.argmax(1),
+        p.shape[0] * np.arange(3),
+        x / x.shape[1],
+        np.einsum("ij,jk->ki", x, w),
+        np.tril(x),
+        lx.loop(x.shape[0], lambda i, s: s + x[i], x[0]),
+        np.stack([x, x * 2]).sum((0, 1)),
+        lx.ops.exp(h),
+    )
+
+
+def test_one_kernel_for_all_sizes() -> None:
+    function = lx.jit(block, dynamic=True)
+    for rows, inner, columns in ((4, 5, 3), (7, 2, 9), (3, 3, 3), (33, 65, 40)):
+        arrays = random(rows, inner), random(inner, columns), random(columns)
+        agree(function(*arrays), block(*arrays), 1e-4)
+    assert repr(function) == "<jit block, 1 kernel(s)>"
+
+
+def test_sizes_of_one_stretch_and_so_are_traced_apart() -> None:
+    function = lx.jit(lambda x, y: x * y, dynamic=True)
+    for left, right in (((4, 3), (4, 3)), ((4, 1), (4, 3)), ((1,), (6,)), ((5, 1), (5, 7))):
+        x, y = random(*left), random(*right)
+        agree(function(x, y), x * y)
+    assert "3 kernel(s)" in repr(function)
+
+
+def test_sizes_that_do_not_agree_are_named() -> None:
+    function = lx.jit(block, dynamic=True)
+    function(random(4, 5), random(5, 3), random(3))
+    with pytest.raises(ShapeError) as caught:
+        function(random(3, 4), random(5, 6), random(6))
+    message = said(caught.value)
+    assert "x.shape[1] is 4, w.shape[0] is 5" in message
+    assert "test_open_sizes.py" in message
+
+
+def test_dimensions_of_a_signature() -> None:
+    @lx.jit(signature=[lx.ShapeDtype((N, 4), "f32"), lx.ShapeDtype((4, N), np.float32)])
+    def gram(x: Any, y: Any) -> Any:
+        return x @ y
+
+    for size in (3, 8, 1):
+        x, y = random(size, 4), random(4, size)
+        agree(gram(x, y), x @ y)
+    for arrays, kind, message in (
+        ((random(3, 4), random(4, 5)), ShapeError, "axis 1 of y is 5, but axis 0 of x is 3"),
+        ((random(3, 5), random(4, 3)), ShapeError, r"ShapeDtype\(\(n, 4\), float32\)"),
+        ((random(3, 4), random(4, 3, dtype=np.float64)), ShapeError, "y is float64"),
+    ):
+        with pytest.raises(kind, match=message):
+            gram(*arrays)
+    assert "1 kernel" in repr(gram)
+
+
+def test_specs_in_lower() -> None:
+    lowered = lx.jit(lambda x: x.reshape(-1, 2).sum(1)).lower(lx.ShapeDtype((N,), np.float64))
+    assert "tensor<?xf64>" in lowered.as_text()
+    kernel = lowered.compile()
+    x = random(6, dtype=np.float64)
+    agree(kernel(x), x.reshape(-1, 2).sum(1))
+    with pytest.raises(ShapeError, match="n is 5"):
+        kernel(random(5, dtype=np.float64))
+
+
+def test_slices_of_open_axes_are_in_bounds() -> None:
+    kernel = lx.jit(lambda x: (x[2:], x[:3], x[-2:])).lower(lx.ShapeDtype((N,), "f32")).compile()
+    x = random(5)
+    agree(kernel(x), (x[2:], x[:3], x[-2:]))
+    with pytest.raises(ShapeError, match="3 or more"):
+        kernel(random(2))
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda x: x if x.shape[0] > 3 else -x, "whether n > 3"),
+        (lambda x: x if x.shape[0] == 3 else -x, "whether n == 3"),
+        (lambda x: [x[i] for i in range(x.shape[0])], "the number n"),
+        (lambda x: x + np.zeros(x.shape), "the number n"),
+    ],
+)
+def test_what_depends_on_an_open_size_is_refused(function: Any, message: str) -> None:
+    with pytest.raises(TraceError, match=message) as caught:
+        lx.jit(function).lower(lx.ShapeDtype((N,), "f32"))
+    assert "the size is open" in said(caught.value)
+
+
+def test_a_size_must_stand_alone_somewhere() -> None:
+    with pytest.raises(ArgumentError, match=r"no argument has the size n alone"):
+        lx.jit(lambda x: x).lower(lx.ShapeDtype((2 * N,), "f32"))
+    kernel = lx.jit(lambda x, y: x + y[: x.shape[0]]).lower(
+        lx.ShapeDtype((N,), "f32"), lx.ShapeDtype((2 * N,), "f32")
+    )
+    x, y = random(3), random(6)
+    agree(kernel.compile()(x, y), x + y[:3])
+    with pytest.raises(ShapeError, match="axis 0 of y is 5"):
+        kernel.compile()(x, random(5))
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [
+        (lambda: lx.ShapeDtype((-1,), "f32"), ArgumentError),
+        (lambda: lx.ShapeDtype(("n",), "f32"), ArgumentError),
+        (lambda: lx.ShapeDtype((3,), "nothing"), DTypeError),
+        (lambda: lx.ShapeDtype((3,), object), DTypeError),
+        (lambda: lx.Dim(""), ArgumentError),
+        (lambda: lx.jit(lambda x: x)(lx.ShapeDtype((3,), "f32")), ArgumentError),
+    ],
+)
+def test_wrong_specs_are_refused(make: Any, kind: Any) -> None:
+    with pytest.raises(kind):
+        make()
+
+
+def test_a_known_set_of_shapes_is_checked_no_more_and_others_are() -> None:
+    function = lx.jit(lambda x, y: x + y, dynamic=True)
+    for _ in range(2):
+        agree(function(random(4), random(4)), random(4) * 2)
+        with pytest.raises(ShapeError, match="is 4"):
+            function(random(4), random(5))
+
+
+def test_the_examples() -> None:
+    failed, ran = doctest.testmod(sizes, extraglobs={"lx": lx})
+    assert ran
+    assert not failed
+
+
+def test_sizes_have_one_normal_form() -> None:
+    assert N + N == 2 * N
+    assert (N + 1) * (N - 1) == N * N - 1
+    assert (6 * N) // 3 == 2 * N
+    assert (N * M) // M == N
+    assert N - N == 0
+    assert (N + 3) - N == 3
+    assert N != N + 1
+    assert isinstance(N // 2, Size)
+    assert (N // 2).substitute({"n": 7}) == 3
+    assert (N % 4).substitute({"n": 7}) == 3
+    assert str(2 * N - 1) == "2*n - 1"

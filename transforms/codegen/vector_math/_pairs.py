@@ -1,0 +1,41 @@
+"""Numbers as unevaluated sums of two floats, the second below the last place of the first.
+
+Source: T. Dekker, A floating-point technique for extending the available precision, Numerische
+Mathematik 18 (1971), with the product by a fused multiply-add.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ._floats import Floats
+
+
+@dataclass(frozen=True)
+class Pair:
+    """`high + low`."""
+
+    high: Any
+    low: Any
+
+
+def sum_of(floats: Floats, large: Any, small: Any) -> Pair:
+    """`large + small`, exactly, where |large| >= |small| or large is 0."""
+    high = floats.add(large, small)
+    return Pair(high, floats.sub(small, floats.sub(high, large)))
+
+
+def product_of(floats: Floats, a: Pair, b: Pair) -> Pair:
+    """`a b`, to about twice the digits of the format."""
+    high = floats.mul(a.high, b.high)
+    low = floats.fma(a.high, b.high, floats.sub(0, high))
+    low = floats.fma(a.high, b.low, floats.fma(a.low, b.high, low))
+    return Pair(high, low)
+
+
+def square_of(floats: Floats, a: Pair) -> Pair:
+    """`a^2`."""
+    high = floats.mul(a.high, a.high)
+    low = floats.fma(a.high, a.high, floats.sub(0, high))
+    return Pair(high, floats.fma(floats.add(a.high, a.high), a.low, low))

@@ -1,0 +1,269 @@
+"""The structured ops of an entry on buffers: their loops, what they reach, and what they cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from linalg_ext.bindings import ir
+from linalg_ext.errors import TargetError
+from linalg_ext.target import Target, current
+from linalg_ext.target.model import element_bits
+
+_CYCLES = 3.0
+"""Cycles of a core in a nanosecond, about."""
+
+_FUNCTION_CYCLES = 20.0
+"""Cycles that a vector of values of exp, tanh and the like takes."""
+
+_LINE = 64
+"""Bytes of a line of a cache."""
+
+_PANEL_PRICE = 1.5
+"""What a byte of a contraction's panel of columns costs, one of its rows being 1."""
+
+_IN_PIECES = 1.1
+"""What a slice costs that is many pieces of memory, one in one piece being 1."""
+
+_FAR, _NEAR = 20.0, 100.0
+"""Bytes that a core moves in a nanosecond, from memory and from its second cache."""
+
+_PACKED = 10.0
+"""Bytes that a core packs in a nanosecond."""
+
+Linear = Mapping[int, int]
+"""The coefficient of each loop in an index."""
+
+
+@dataclass
+class Access:
+    """An operand of an op.
+
+    Attributes:
+        buffer: what it belongs to, by its number.
+        indices: along each axis a sum of loops; None where it is something else.
+        element_bytes: of its buffer.
+    """
+
+    buffer: int
+    indices: tuple[Linear | None, ...]
+    is_written: bool
+    element_bytes: int
+
+    @property
+    def unit_stride_loop(self) -> int | None:
+        """The loop along which neighbours in memory lie, in a buffer in row-major order."""
+        last = self.indices[-1] if self.indices else None
+        return next((loop for loop, factor in (last or {}).items() if factor == 1), None)
+
+    def has(self, loop: int) -> bool:
+        """Whether a loop moves along the buffer."""
+        return any(index is None or loop in index for index in self.indices)
+
+
+@dataclass
+class Step:
+    """A structured op: its loops and what it reaches.
+
+    Attributes:
+        extents: of each loop.
+        parallel: which loops are.
+        fixed: loops that the body asks the position of.
+        functions: how often the body calls a function such as exp.
+        operations: how many other operations it has.
+    """
+
+    op: Any
+    extents: tuple[int, ...]
+    parallel: frozenset[int]
+    fixed: frozenset[int]
+    accesses: tuple[Access, ...]
+    functions: int
+    operations: int
+
+    @property
+    def is_contraction(self) -> bool:
+        """Whether it sums over operands none of which has all of its parallel loops."""
+        inputs = [access for access in self.accesses if not access.is_written]
+        return (
+            len(self.parallel) < len(self.extents)
+            and len(inputs) > 1
+            and not any(all(map(access.has, self.parallel)) for access in inputs)
+        )
+
+    def nanoseconds(self, target: Target) -> float:
+        """About what it takes one core."""
+        moved = sum(
+            access.element_bytes * _reached(access, self.extents) for access in self.accesses
+        )
+        rate = _NEAR if moved <= target.cache(2).size else _FAR
+        lanes = target.vector_bits // 8 // min(a.element_bytes for a in self.accesses)
+        cycles = _FUNCTION_CYCLES * self.functions + self.operations / target.fma_units / 2
+        return max(moved / rate, math.prod(self.extents) / lanes * cycles / _CYCLES)
+
+    def nanoseconds_of_slice(self, loop: int, slices: int) -> float:
+        """About what the longest of so many slices along a loop takes one core."""
+        extent = max(1, self.extents[loop])
+        alone = self.nanoseconds(current()) * -(-extent // slices) / extent
+        if self.is_contraction:
+            return alone + self._repeated(loop) / _PACKED
+        is_whole = len(self.extents) == 1 or all(
+            access.unit_stride_loop != loop for access in self.accesses
+        )
+        return alone if is_whole else alone * _IN_PIECES
+
+    def _repeated(self, loop: int) -> float:
+        """The price, in bytes, of what every slice along a loop reaches again.
+
+        What a contraction packs along its columns is the panel that lives in the last cache: two
+        threads that both have it cost more than two that pack the same rows.
+        """
+        (columns,) = [a.unit_stride_loop for a in self.accesses if a.is_written][:1] or [None]
+        price = 0.0
+        for access in self.accesses:
+            if not access.is_written and not access.has(loop):
+                weight = _PANEL_PRICE if columns is not None and access.has(columns) else 1.0
+                price += weight * access.element_bytes * _reached(access, self.extents)
+        return price
+
+    def granule(self, loop: int) -> int:
+        """Steps of a loop that fill a line of a cache, where a line lies along the loop; else 1."""
+        return max(
+            (
+                max(1, _LINE // access.element_bytes)
+                for access in self.accesses
+                if access.unit_stride_loop == loop
+            ),
+            default=1,
+        )
+
+
+def step_of(op: ir.Operation, roots: Sequence[tuple[Any, int]]) -> Step | str:
+    operands = list(op.operands)
+    if op.name == "memref.copy":
+        if not all(isinstance(operand.type, ir.MemRefType) for operand in operands):
+            return "it copies buffers of unknown rank"
+        count, rank = 1, ir.ShapedType(operands[0].type).rank
+        maps: list[Any] = [ir.AffineMap.get_identity(rank, op.context)] * 2
+        parallel = frozenset(range(rank))
+    else:
+        segments = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])
+        count = segments[0]
+        maps = [
+            ir.AffineMapAttr(item).value for item in ir.ArrayAttr(op.attributes["indexing_maps"])
+        ]
+        kinds = [str(item) for item in ir.ArrayAttr(op.attributes["iterator_types"])]
+        parallel = frozenset(at for at, kind in enumerate(kinds) if "parallel" in kind)
+    body = _body(op)
+    if len(op.results) or body.reaches_memory:
+        return f"{op.name} reaches buffers that are not its operands"
+    accesses: list[Access] = []
+    extents: dict[int, int] = {}
+    for position, (operand, map_) in enumerate(zip(operands, maps, strict=True)):
+        type_ = operand.type
+        indices = tuple(map(_linear, map_.results))
+        if not isinstance(type_, ir.MemRefType):
+            continue  # a scalar: every slice reads it
+        root = root_of(roots, operand)
+        if root is None or not type_.has_static_shape or not _is_strided(type_):
+            return f"{op.name} reaches a buffer of unknown shape or layout"
+        element_bytes = _bytes_of(type_.element_type)
+        accesses.append(Access(root, indices, position >= count, element_bytes))
+        for axis, index in enumerate(indices):
+            if index is not None and len(index) == 1 and 1 in index.values():
+                extents[next(iter(index))] = type_.get_dim_size(axis)
+    loops = maps[0].n_dims
+    if set(extents) != set(range(loops)):
+        return f"{op.name} has a loop of unknown extent"
+    return Step(
+        op,
+        tuple(extents[loop] for loop in range(loops)),
+        parallel,
+        frozenset(body.positions),
+        tuple(accesses),
+        body.functions,
+        body.operations,
+    )
+
+
+def _bytes_of(element: Any) -> int:
+    if isinstance(element, ir.ComplexType):
+        return 2 * _bytes_of(element.element_type)
+    try:
+        return max(1, element_bits(str(element)) // 8)
+    except TargetError:  # a vector, or a type of somebody's own: only a cost hangs on it
+        return _LINE
+
+
+def _reached(access: Access, extents: Sequence[int]) -> int:
+    """How many elements of its buffer an operand reaches, where the loops have these extents."""
+    return math.prod(
+        1 + sum(abs(factor) * (extents[loop] - 1) for loop, factor in (index or {}).items())
+        for index in access.indices
+    )
+
+
+def _linear(expression: Any) -> Linear | None:
+    """An index as a sum of loops; None where it is none, or has a constant part."""
+    if isinstance(expression, ir.AffineDimExpr):
+        return {expression.position: 1}
+    if isinstance(expression, ir.AffineConstantExpr):
+        return {} if expression.value == 0 else None
+    if isinstance(expression, ir.AffineAddExpr):
+        one, other = _linear(expression.lhs), _linear(expression.rhs)
+        if one is None or other is None:
+            return None
+        return {at: one.get(at, 0) + other.get(at, 0) for at in {**one, **other}}
+    if isinstance(expression, ir.AffineMulExpr) and isinstance(
+        expression.rhs, ir.AffineConstantExpr
+    ):
+        scaled, factor = _linear(expression.lhs), expression.rhs.value
+        return None if scaled is None else {at: c * factor for at, c in scaled.items()}
+    return None
+
+
+def root_of(roots: Sequence[tuple[Any, int]], value: Any) -> int | None:
+    return next((number for known, number in roots if known == value), None)
+
+
+def _is_strided(type_: Any) -> bool:
+    try:
+        type_.get_strides_and_offset()
+    except RuntimeError:
+        return False
+    return type_.memory_space is None
+
+
+@dataclass
+class _Body:
+    """What the body of a structured op does.
+
+    Attributes:
+        positions: the loops whose position it asks.
+        functions: how many operations of `math` it has.
+        operations: how many of `arith`.
+        reaches_memory: whether it reads memory of its own accord.
+    """
+
+    positions: set[int] = field(default_factory=set)
+    functions: int = 0
+    operations: int = 0
+    reaches_memory: bool = False
+
+
+def _body(op: ir.Operation) -> _Body:
+    body = _Body()
+
+    def visit(inner: Any) -> Any:
+        if inner.name == "linalg.index":
+            body.positions.add(ir.IntegerAttr(inner.attributes["dim"]).value)
+        body.functions += inner.name.startswith("math.")
+        body.operations += inner.name.startswith("arith.")
+        if inner != op and any(isinstance(v.type, ir.MemRefType) for v in inner.operands):
+            body.reaches_memory = True
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+    return body
