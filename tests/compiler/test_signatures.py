@@ -143,7 +143,7 @@ def test_result_dtypes() -> None:
     with pytest.raises(errors.SignatureError, match="2 entries, `f` has 1 result"):
         compile(text, trusted=True, result_dtypes=[None, None])
     with pytest.raises(errors.SignatureError, match="result_dtypes"):
-        compile(text, trusted=True, result_dtypes=np.uint8)  # type: ignore[arg-type]
+        compile(text, trusted=True, result_dtypes=np.uint8)  # type: ignore[call-overload]
     with pytest.raises(errors.SignatureError, match="result 0 of `f`"):
         compile(text, trusted=True, result_dtypes=["no dtype"])
 
