@@ -12,7 +12,7 @@ from linalg_ext.compiler.einsum.algebra import Algebra, Array
 from linalg_ext.compiler.einsum.dtypes import as_dtype, check_casting, resolve
 from linalg_ext.compiler.einsum.evaluation import evaluate
 from linalg_ext.compiler.einsum.known import remember, repeat
-from linalg_ext.compiler.einsum.layout import arranged, check_order
+from linalg_ext.compiler.einsum.layout import arranged, check_order, turned
 from linalg_ext.compiler.einsum.record import Request, on_traced, on_values
 from linalg_ext.compiler.overlap import overlaps_itself, share_memory
 from linalg_ext.errors import (
@@ -168,8 +168,12 @@ def _on_arrays(
     )
     algebra = Algebra(kind, dtypes.compute)
     computed = [dtypes.converted(array) for array in arrays]
-    target = out if out is not None and _is_writable_in_place(out, algebra, arrays) else None
-    result = evaluate(contraction, path, computed, algebra, target)
+    # A result that lies otherwise than row by row is computed so, not copied afterwards.
+    wanted, axes = turned(contraction, order, arrays, out)
+    target = None if out is None else out.transpose(axes)
+    if target is not None and not _is_writable_in_place(target, algebra, arrays):
+        target = None
+    result = evaluate(wanted, path, computed, algebra, target).transpose(np.argsort(axes))
     if out is None:
         is_view = len(arrays) == 1 and np.may_share_memory(result, arrays[0])
         if is_view and result.dtype == dtypes.result and order in "KA":

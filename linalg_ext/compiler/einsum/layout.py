@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,24 +23,44 @@ def check_order(order: object) -> str:
     return order.upper()
 
 
+def turned(
+    contraction: Contraction, order: str, operands: Sequence[Array], out: Array | None
+) -> tuple[Contraction, list[int]]:
+    """A contraction whose result, row by row, lies as it is wanted; and the axes of that result.
+
+    Args:
+        contraction: what is computed.
+        order: of a new result.
+        operands: of the contraction.
+        out: where the result is wanted, if that was said.
+    """
+    axes = list(range(len(contraction.output)))
+    if len(axes) > 1:
+        if out is None:
+            axes = _axes(len(axes), order, contraction, operands)
+        elif not out.flags.c_contiguous:
+            nearest = sorted(axes, key=lambda axis: -abs(out.strides[axis]))
+            axes = nearest if out.transpose(nearest).flags.c_contiguous else axes
+    output = tuple(contraction.output[axis] for axis in axes)
+    return replace(contraction, output=output), axes
+
+
 def arranged(
     result: Array, order: str, contraction: Contraction, operands: Sequence[Array]
 ) -> Array:
     """The result in the order that was asked for: itself where it lies so."""
     if result.ndim < 2:
         return result if result.flags.c_contiguous else np.ascontiguousarray(result)
-    axes = _axes(result, order, contraction, operands)
+    axes = _axes(result.ndim, order, contraction, operands)
     if result.transpose(axes).flags.c_contiguous:
         return result
     ordered = np.ascontiguousarray(result.transpose(axes))
     return ordered.transpose(np.argsort(axes))
 
 
-def _axes(
-    result: Array, order: str, contraction: Contraction, operands: Sequence[Array]
-) -> list[int]:
+def _axes(rank: int, order: str, contraction: Contraction, operands: Sequence[Array]) -> list[int]:
     """The axes of the result from the slowest to the fastest."""
-    axes = list(range(result.ndim))
+    axes = list(range(rank))
     if order == "A":
         fortran = all(operand.flags.f_contiguous for operand in operands)
         contiguous = all(operand.flags.c_contiguous for operand in operands)
