@@ -257,6 +257,7 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
         panel=panel,
         by_strips=by_strips,
         fetches_b=is_far
+        and bool(problem.columns.dimensions)
         and problem.dot is None
         and pack_b in ("rows", "transpose")
         and (by_strips or panel is not None),

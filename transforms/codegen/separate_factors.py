@@ -56,6 +56,8 @@ NAME = "linalg-ext-separate-factors"
 
 _ELEMENTS = ("f32", "f64")
 
+_CONVERTED = "its factors are converted while they are packed"
+
 
 @module_pass(NAME)
 def separate_factors(module: ir.Operation) -> Report:
@@ -77,7 +79,7 @@ def separate_factors(module: ir.Operation) -> Report:
         reason = _separate(op, product)
         if reason is None:
             report.changed["linalg.generic"] += 1
-        else:
+        elif reason != _CONVERTED:  # which is as good
             report.leave("linalg.generic", reason)
     return report
 
@@ -133,12 +135,24 @@ def _separate(op: Any, product: Any) -> str | None:
         return "a factor depends on all dimensions"
     if any(str(factor.value.type) not in _ELEMENTS for factor in pair):
         return "its elements are no f32 or f64"
+    if all(not factor.ops or _is_converted(op, factor) for factor in pair):
+        return _CONVERTED
     with op.location, ir.InsertionPoint(op):
         inputs = [_computed(op, factor, sizes) for factor in pair]
         result = _sum(op, product, inputs)
     op.results[0].replace_all_uses_with(result)
     op.erase()
     return None
+
+
+def _is_converted(op: Any, factor: _Factor) -> bool:
+    """Whether a factor is narrower elements in another type: packing reads less of them."""
+    maps = [_maps(op)[number] for number in factor.operands]
+    largest = max(zip(factor.operands, maps, strict=True), key=lambda each: len(each[1].results))
+    type_ = op.operands[largest[0]].type
+    width = type_.element_type.width if isinstance(type_, ir.ShapedType) else 64
+    plain = all(isinstance(result, ir.AffineDimExpr) for map_ in maps for result in map_.results)
+    return plain and width < factor.value.type.width
 
 
 def _maps(op: Any) -> list[Any]:

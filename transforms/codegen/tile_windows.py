@@ -147,6 +147,9 @@ def _finished(
     destination = argument_of(found.destination, arguments[problem.output].dimensions)
     if isinstance(destination, str):
         return None
+    element = arguments[problem.output].element
+    if {each.element for each in (destination, *found.epilogue.arguments)} != {element}:
+        return None  # the tile is of one type
     arguments[problem.output] = destination
     extras = iter(found.epilogue.arguments)
     places: list[int | None] = []

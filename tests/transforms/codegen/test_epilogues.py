@@ -82,8 +82,11 @@ def test_the_result_is_nan_where_its_sum_is() -> None:
 @pytest.mark.parametrize(
     ("why", "changed"),
     [
-        ("an op that has no form on vectors", text(32, 32, 32).replace(
-            "%s = arith.addf %x, %y : f32", "%i = arith.addf %x, %y : f32\n%s = math.atan %i : f32"
+        ("it asks for its position", text(32, 32, 32).replace(
+            "%s = arith.addf %x, %y : f32",
+            "%at = linalg.index 0 : index\n%row = arith.index_cast %at : index to i32\n"
+            "%at_f = arith.sitofp %row : i32 to f32\n%xy = arith.addf %x, %y : f32\n"
+            "%s = arith.addf %xy, %at_f : f32",
         )),
         ("the product is wanted too", text(32, 32, 32, after="%c")),
         ("it is read transposed", text(32, 32, 32).replace(
@@ -107,10 +110,11 @@ def test_left_to_loops(why: str, changed: str) -> None:
     if isinstance(got, tuple):
         np.testing.assert_array_equal(got[0], product)
         got = got[1]
-    if "math.atan" not in changed:
-        seen = product.T if "(j, i)" in changed else product
-        expected = np.maximum(seen + bias, 0) + residual - rows[:, None]
-        np.testing.assert_array_equal(got, expected)
+    seen = product.T if "(j, i)" in changed else product
+    if "linalg.index" in changed:
+        seen = seen + np.arange(32, dtype=np.float32)[:, None]
+    expected = np.maximum(seen + bias, 0) + residual - rows[:, None]
+    np.testing.assert_array_equal(got, expected)
 
 
 def test_two_layers() -> None:
