@@ -148,10 +148,15 @@ def _is_converted(op: Any, factor: _Factor) -> bool:
     """Whether a factor is narrower elements in another type: packing reads less of them."""
     maps = [_maps(op)[number] for number in factor.operands]
     largest = max(zip(factor.operands, maps, strict=True), key=lambda each: len(each[1].results))
-    type_: Any = op.operands[largest[0]].type
-    width = type_.element_type.width if isinstance(type_, ir.ShapedType) else 64
+    operand = op.operands[largest[0]]
+    element: Any = ir.ShapedType(operand.type).element_type if _is_tensor(operand) else None
+    width = 64 if element is None else element.width
     plain = all(isinstance(result, ir.AffineDimExpr) for map_ in maps for result in map_.results)
     return plain and bool(width < factor.value.type.width)
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value.type, ir.ShapedType)
 
 
 def _maps(op: Any) -> list[Any]:
