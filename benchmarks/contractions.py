@@ -2,7 +2,8 @@
 
 Products of matrices and of tensors, each timed in turn with NumPy in one process, with reused
 results: the time of the kernel, not that of fresh pages. NumPy runs `matmul` where that is the
-contraction, and else `einsum` with `optimize=True`, as a user would.
+contraction, and else `einsum` with `optimize=True`, as a user would. The limit is the roofline's:
+the peak of the units, or the bandwidth of a copy times the operations for each byte.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import statistics
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -22,6 +24,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 import linalg_ext as lx
+from benchmarks import limits
 from benchmarks.timing import compare
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -49,6 +52,16 @@ class Contraction:
     def operations(self) -> int:
         """Multiplications and additions."""
         return 2 * math.prod(self.sizes.values())
+
+    @property
+    def moved(self) -> int:
+        """Bytes of the operands and of the result, each once."""
+        inputs, output = self.text.split("->")
+        elements = sum(
+            math.prod(self.sizes[label] for label in labels)
+            for labels in (*inputs.split(","), output)
+        )
+        return elements * np.dtype(self.dtype).itemsize
 
     def operands(self) -> list[Array]:
         """Random operands."""
@@ -120,21 +133,26 @@ def _works(case: Contraction) -> tuple[Callable[[], object], Callable[[], object
 
 def main(words: list[str]) -> None:
     """Run the cases whose name has one of the words, or all, and print their ratios."""
-    ratios = []
+    ratios, fractions = [], []
     for case in (*_cases(), *_tensors()):
         if words and not any(word in case.name for word in words):
             continue
         ours, theirs = _works(case)
         measured = compare(ours, theirs, seconds=0.5)
         ratios.append(measured.ratio)
+        dtype = {"f4": "f32", "f8": "f64"}[case.dtype]
+        least = limits.measured().seconds(flops=case.operations, moved=case.moved, dtype=dtype)
+        fractions.append(least / measured.ours)
         print(
             f"{case.name:34} {case.operations / measured.ours / 1e9:8.1f} GFLOP/s   "
-            f"NumPy {case.operations / measured.theirs / 1e9:8.1f}   ratio {measured.ratio:6.2f}",
+            f"NumPy {case.operations / measured.theirs / 1e9:8.1f}   ratio {measured.ratio:6.2f}   "
+            f"{fractions[-1]:4.0%} of the limit",
             flush=True,
         )
     if ratios:
         print(
-            f"geometric mean of the ratios {math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f}"
+            f"geometric means: ratio {statistics.geometric_mean(ratios):.2f}, "
+            f"{statistics.geometric_mean(fractions):.0%} of the limit"
         )
 
 

@@ -26,7 +26,7 @@ def table(results: Sequence[Result]) -> str:
             f"| {1e3 * one.peers[one.best]:.3g} | {one.ratio:.2f} | {speed} | {share} |"
         )
     for threads in sorted({one.threads for one in results}):
-        for memory in ("fresh", "reused"):
+        for memory in ("dropped", "kept", "reused"):
             ratios = [r.ratio for r in results if (r.threads, r.memory) == (threads, memory)]
             if ratios:
                 mean = statistics.geometric_mean(ratios)
@@ -89,7 +89,7 @@ def _plot_ratios(axes: Any, results: Sequence[Result], threads: int) -> None:
 
 
 def _plot_roofline(axes: Any, results: Sequence[Result], known: limits.Limits) -> None:
-    points = [one for one in results if one.flops and one.memory == "fresh"]
+    points = [one for one in results if one.flops and one.memory == "dropped"]
     intensities = [2.0**power for power in range(-3, 11)]
     for element, style in (("f32", "-"), ("f64", "--")):
         for size in (min(known.copies), max(known.copies)):

@@ -19,7 +19,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Decision, Report
 from linalg_ext.target import Target
 from linalg_ext.target.model import bytes_text
-from linalg_ext.transforms.codegen.pack_contractions import PLAN
+from linalg_ext.transforms.codegen.contractions.pack_contractions import PLAN
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

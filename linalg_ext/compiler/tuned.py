@@ -14,8 +14,8 @@ from linalg_ext.compiler.signature import ArrayType, Parameter, Signature
 from linalg_ext.rewriting import Decision
 from linalg_ext.runtime import threads
 from linalg_ext.target import host
-from linalg_ext.transforms.codegen._choosing import Choices, Variation, choosing
 from linalg_ext.transforms.codegen._explaining import PlannedContraction
+from linalg_ext.transforms.codegen.contractions._choosing import Choices, Variation, choosing
 from linalg_ext.tuning.search import Finding, Tuning, search
 from linalg_ext.tuning.store import entries, key_of, remember
 

@@ -23,9 +23,9 @@
 // takes the address of.
 //
 // Helpers and callers wait awake for as long as going to sleep and being woken would take, for
-// calls come in rows; then they sleep. A helper that wakes up on its caller's processor, as systems
-// have it that look for an idle one only now and then, goes elsewhere. A job is taken up and left under the mutex, so that its
-// caller, who waits until nobody is at it, may forget it.
+// calls come in rows; then they sleep. A helper that wakes up on its caller's processor goes
+// elsewhere: systems look for an idle processor only now and then. A job is taken up and left under
+// the mutex, so that its caller, who waits until nobody is at it, may forget it.
 
 // Three more functions are the machine's (see crew.py): @pause, @processor and @leave.
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.errors import ArgumentError, LinalgExtError, caller_location
-from linalg_ext.transforms.codegen._choosing import Choices, Variation
 from linalg_ext.transforms.codegen._explaining import (
     PlannedContraction,
     PlannedLoops,
     seconds_text,
 )
+from linalg_ext.transforms.codegen.contractions._choosing import Choices, Variation
 from linalg_ext.tuning.progress import Progress
 
 Call = Callable[[], object]

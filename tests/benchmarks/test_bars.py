@@ -11,6 +11,7 @@ import pytest
 
 import linalg_ext as lx
 from benchmarks import peers
+from benchmarks.bars import measuring
 from benchmarks.bars.case import Case, same
 from benchmarks.bars.cases import all_cases
 from benchmarks.bars.measuring import Result, measure
@@ -38,13 +39,18 @@ def test_every_case_has_a_name_of_its_own_and_numpy_as_a_peer() -> None:
     assert all("numpy" in case.functions for case in cases)
 
 
-def test_fresh_and_reused_results_are_measured() -> None:
-    fresh, reused = measure(CASE, 1, seconds=0)
-    assert (fresh.memory, reused.memory) == ("fresh", "reused")
-    assert fresh.best == "numpy"
-    assert fresh.moved == 4 * (30 + 42 + 35)
-    assert fresh.flops == 420
-    assert min(fresh.ours, fresh.ratio, fresh.gflops) > 0
+def test_dropped_and_reused_results_are_measured() -> None:
+    dropped, reused = measure(CASE, 1, seconds=0)
+    assert (dropped.memory, reused.memory) == ("dropped", "reused")
+    assert dropped.best == "numpy"
+    assert dropped.moved == 4 * (30 + 42 + 35)
+    assert dropped.flops == 420
+    assert min(dropped.ours, dropped.ratio, dropped.gflops) > 0
+
+
+def test_large_results_are_kept_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring, "LARGE", 1)
+    assert [one.memory for one in measure(CASE, 1, seconds=0)] == ["dropped", "kept", "reused"]
 
 
 def test_a_wrong_result_is_not_timed() -> None:
@@ -84,10 +90,10 @@ def test_iree_gets_the_linalg_that_we_compile() -> None:
 
 def test_the_table_has_limits_and_means() -> None:
     known = Limits(1, {"f32": 1e9, "f64": 5e8}, {1 << 20: 1e9})
-    result = Result("x", 1, "fresh", 4e-3, {"numpy": 8e-3}, "numpy", 2.0, 0.5, 2_000_000, 1000)
+    result = Result("x", 1, "dropped", 4e-3, {"numpy": 8e-3}, "numpy", 2.0, 0.5, 2_000_000, 1000)
     limited = with_limit(result, known)
     assert limited.limit == pytest.approx(2e-3)
     assert with_limit(replace(result, element="f8"), known).limit == pytest.approx(4e-3)
     text = table([limited, replace(limited, ratio=0.5)])
-    assert "| x | 1 | fresh | 4 | numpy | 8 | 2.00 | 0 | 50% |" in text
-    assert "geometric mean of 2 | 1 | fresh | | | | 1.00" in text
+    assert "| x | 1 | dropped | 4 | numpy | 8 | 2.00 | 0 | 50% |" in text
+    assert "geometric mean of 2 | 1 | dropped | | | | 1.00" in text

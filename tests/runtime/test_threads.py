@@ -153,28 +153,28 @@ def test_the_status_is_that_of_the_first_slice_that_has_one() -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signals to threads here")
-def test_an_interrupted_caller_waits_for_what_still_writes() -> None:
-    main = threading.main_thread().ident or 0
-    met = threading.Barrier(2, timeout=60)
-    ended: Done = []
+def test_an_interrupted_call_is_done_first() -> None:
+    """Native code still writes to the caller's array: the interruption waits for all of it."""
+    x = np.random.default_rng(0).standard_normal((1536, 1536)).astype(np.float32)
+    product = lx.jit(lambda x: x @ x).lower(x).compile()
+    expected = product(x, threads=2)
+    out = np.full_like(x, np.nan)
 
-    def work(number: int) -> None:
-        met.wait()
-        if threading.get_ident() != main:
-            # The caller is at its end, or waits for this one: in native code, which goes on.
-            signal.pthread_kill(main, signal.SIGINT)
-            time.sleep(0.1)
-            ended.append(number)
-
-    calls = Calls(work, 2)
+    def interrupt() -> None:
+        while np.isnan(out[0, 0]):
+            time.sleep(0)  # until the call is under way
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     def run() -> None:
-        calls.run(2)
-        time.sleep(60)  # where the interruption comes
+        product(x, out=out, threads=2)
+        time.sleep(60)  # where the interruption comes if the call was quicker
 
+    other = threading.Thread(target=interrupt)
+    other.start()
     with pytest.raises(KeyboardInterrupt):
         run()
-    assert len(ended) == 1
+    np.testing.assert_array_equal(out, expected)
+    other.join()
 
 
 def test_without_threads_the_caller_does_it_all(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,12 +12,12 @@ from linalg_ext.target import Target
 from linalg_ext.target.clock import cycles_per_second
 from linalg_ext.target.model import bytes_text
 
-from ._blocking import Plan
-from ._choosing import Candidate, candidates, problem_key
-from ._estimates import estimate
 from ._machine import this_machine
-from ._nests import Nest, widest_bits
 from ._scalar_steps import Elementwise
+from .contractions._choosing import Candidate, candidates, problem_key
+from .contractions._estimates import estimate
+from .contractions._plan import Plan
+from .loops._nests import Nest, widest_bits
 
 _ALTERNATIVES = 3
 """How many of the plans that were not taken are shown."""

@@ -10,8 +10,8 @@ from linalg_ext.bindings import ir
 
 from ._argument import Argument
 from ._fills import comes_of, producer
-from ._nests import unfit
 from ._writer import Writer
+from .loops._nests import unfit
 from .vector_math.expand_vector_math import EXPANSIONS
 
 _FEW_STEPS = 6

@@ -14,7 +14,7 @@ from linalg_ext.compiler.einsum.algebra import Algebra, Array
 from linalg_ext.compiler.einsum.dtypes import as_dtype, check_casting, resolve
 from linalg_ext.compiler.einsum.evaluation import evaluate
 from linalg_ext.compiler.einsum.known import remember, repeat
-from linalg_ext.compiler.einsum.layout import arranged, as_it_shall_lie, check_order
+from linalg_ext.compiler.einsum.layout import arranged, check_order, turned
 from linalg_ext.compiler.einsum.narrow import narrow_kernel
 from linalg_ext.compiler.einsum.record import Request, on_values
 from linalg_ext.compiler.overlap import overlaps_itself, share_memory
@@ -214,19 +214,20 @@ def _on_arrays(
             return result if result.ndim else result[()]
     algebra = Algebra(kind, dtypes.compute)
     computed = [dtypes.converted(array) for array in arrays]
-    target = out if out is not None and _is_writable_in_place(out, algebra, arrays) else None
-    if out is None and len(arrays) > 1:
-        computing, back = as_it_shall_lie(contraction, order, arrays)
-        made = evaluate(computing, path, computed, algebra)
-        if is_usual:
-            remember(subscripts.text, computing, arrays, None, made, back)
-        result = made.transpose(back)
-    else:
-        result = evaluate(contraction, path, computed, algebra, target)
+    # A result that lies otherwise than row by row is computed so, not copied afterwards.
+    wanted, axes = turned(contraction, order, arrays, out)
+    back = tuple(axes.index(axis) for axis in range(len(axes)))
+    target = None if out is None else out.transpose(axes)
+    if target is not None and not _is_writable_in_place(target, algebra, arrays):
+        target = None
+    made = evaluate(wanted, path, computed, algebra, target)
+    result = made.transpose(back)
     if out is None:
         is_view = len(arrays) == 1 and np.may_share_memory(result, arrays[0])
         if is_view and result.dtype == dtypes.result and order in "KA":
             return result if result.ndim else result[()]
+        if is_usual:
+            remember(subscripts.text, wanted, arrays, None, made, back)
         result = arranged(result.astype(dtypes.result, copy=False), order, contraction, arrays)
         return result if result.ndim else result[()]
     if is_usual and target is not None:

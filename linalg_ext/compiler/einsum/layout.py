@@ -23,18 +23,26 @@ def check_order(order: object) -> str:
     return order.upper()
 
 
-def as_it_shall_lie(
-    contraction: Contraction, order: str, operands: Sequence[Array]
-) -> tuple[Contraction, tuple[int, ...]]:
-    """The contraction whose result, contiguous, lies in the order that was asked for.
+def turned(
+    contraction: Contraction, order: str, operands: Sequence[Array], out: Array | None
+) -> tuple[Contraction, list[int]]:
+    """A contraction whose result, row by row, lies as it is wanted; and the axes of that result.
 
-    Returns:
-        It, and the axes by which its result is transposed into that of the given one.
+    Args:
+        contraction: what is computed.
+        order: of a new result.
+        operands: of the contraction.
+        out: where the result is wanted, if that was said.
     """
-    axes = _axes(len(contraction.output), order, contraction, operands)
+    axes = list(range(len(contraction.output)))
+    if len(axes) > 1:
+        if out is None:
+            axes = _axes(len(axes), order, contraction, operands)
+        elif not out.flags.c_contiguous:
+            nearest = sorted(axes, key=lambda axis: -abs(out.strides[axis]))
+            axes = nearest if out.transpose(nearest).flags.c_contiguous else axes
     output = tuple(contraction.output[axis] for axis in axes)
-    back = tuple(axes.index(axis) for axis in range(len(axes)))
-    return replace(contraction, output=output), back
+    return replace(contraction, output=output), axes
 
 
 def arranged(

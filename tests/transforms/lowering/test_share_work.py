@@ -87,7 +87,7 @@ def test_slices_make_up_the_whole(name: str, threads: int) -> None:
 @pytest.mark.parametrize("threads", [2, 3, 7])
 def test_results_that_share_nothing(threads: int) -> None:
     x = array(37, 20)
-    kernel = lx.jit(lambda x: (x + x, ops.row_sum(x))).lower(x).compile()
+    kernel = lx.jit(lambda x: (x + x, ops.row_sum(x))).lower(x).compile().kernel
     assert kernel._shared is not None
     assert kernel._shared.for_threads(threads) is not None
     doubled, sums = kernel(x, threads=threads)

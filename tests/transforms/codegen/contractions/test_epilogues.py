@@ -1,0 +1,150 @@
+"""Element-wise work on a contraction's result, done while that is in registers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from contraction_kernels import integers
+from kernels import kernel
+
+BIAS_RESIDUAL = """
+    %s = arith.addf %x, %y : f32
+    %p = arith.cmpf ogt, %s, %z : f32
+    %t = arith.select %p, %s, %z : f32
+    %u = arith.addf %t, %q : f32
+    %v = arith.subf %u, %w : f32
+    linalg.yield %v : f32"""
+
+
+def text(m: int, n: int, k: int, body: str = BIAS_RESIDUAL, after: str = "%r") -> str:
+    """A product, then `body` of it, of a bias of the columns, a residual and a bias of the rows."""
+    c = f"tensor<{m}x{n}xf32>"
+    return f"""
+    func.func @f(%a: tensor<{m}x{k}xf32>, %b: tensor<{k}x{n}xf32>, %bias: tensor<{n}xf32>,
+                 %residual: {c}, %rows: tensor<{m}xf32>) -> {c} {{
+      %z = arith.constant 0.0 : f32
+      %e = tensor.empty() : {c}
+      %f = linalg.fill ins(%z : f32) outs(%e : {c}) -> {c}
+      %c = linalg.matmul ins(%a, %b : tensor<{m}x{k}xf32>, tensor<{k}x{n}xf32>)
+                         outs(%f : {c}) -> {c}
+      %r = linalg.generic {{
+          indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>,
+                           affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>,
+                           affine_map<(i, j) -> (i, j)>],
+          iterator_types = ["parallel", "parallel"]}}
+        ins(%c, %bias, %residual, %rows : {c}, tensor<{n}xf32>, {c}, tensor<{m}xf32>)
+        outs(%e : {c}) {{
+      ^bb0(%x: f32, %y: f32, %q: f32, %w: f32, %o: f32): {body}
+      }} -> {c}
+      return {after} : {c}
+    }}"""
+
+
+def operands(m: int, n: int, k: int) -> list[Any]:
+    shapes = [(m, k), (k, n), (n,), (m, n), (m,)]
+    return [integers(*shape, seed=seed) for seed, shape in enumerate(shapes)]
+
+
+def loops(compiled: Any) -> int:
+    """How many nests of loops of the entry are left beside the packed nest."""
+    stage = compiled.as_text("loops")
+    entry = stage[stage.index("func.func @lx_entry") :].partition("func.func private")[0]
+    return int(entry.count("scf.for"))
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [(64, 64, 64), (100, 80, 64), (7, 19, 30), (7, 19, 1300), (33, 130, 2000), (65, 3, 1100)],
+)
+def test_bias_activation_and_residual(sizes: tuple[int, int, int]) -> None:
+    compiled = kernel(text(*sizes))
+    a, b, bias, residual, rows = operands(*sizes)
+    expected = np.maximum(a @ b + bias, 0) + residual - rows[:, None]
+    np.testing.assert_array_equal(compiled(a, b, bias, residual, rows), expected)
+    assert "linalg_ext.plan" in compiled.as_text("loops")
+    assert loops(compiled) == 0
+    assert "memref.alloc" not in compiled.as_text("loops").partition("func.func private")[0]
+
+
+def test_the_result_is_nan_where_its_sum_is() -> None:
+    compiled = kernel(text(13, 37, 600))
+    a, b, bias, residual, rows = operands(13, 37, 600)
+    a[12, 0] = np.nan
+    got = compiled(a, b, bias, residual, rows)
+    # ogt is false of NaN: the activation gives 0.
+    expected = np.where(np.isnan(a @ b), 0, np.maximum(a @ b + bias, 0))
+    np.testing.assert_array_equal(got, expected + residual - rows[:, None])
+
+
+@pytest.mark.parametrize(
+    ("why", "changed"),
+    [
+        ("it asks for its position", text(32, 32, 32).replace(
+            "%s = arith.addf %x, %y : f32",
+            "%at = linalg.index 0 : index\n%row = arith.index_cast %at : index to i32\n"
+            "%at_f = arith.sitofp %row : i32 to f32\n%xy = arith.addf %x, %y : f32\n"
+            "%s = arith.addf %xy, %at_f : f32",
+        )),
+        ("the product is wanted too", text(32, 32, 32, after="%c")),
+        ("it is read transposed", text(32, 32, 32).replace(
+            "indexing_maps = [affine_map<(i, j) -> (i, j)>",
+            "indexing_maps = [affine_map<(i, j) -> (j, i)>",
+        )),
+    ],
+)  # fmt: skip
+def test_left_to_loops(why: str, changed: str) -> None:
+    both = changed.replace(
+        "return %c : tensor<32x32xf32>", "return %c, %r : tensor<32x32xf32>, tensor<32x32xf32>"
+    )
+    if both != changed:
+        both = both.replace("-> tensor<32x32xf32> {\n      %z", "-> (tensor<32x32xf32>, "
+                            "tensor<32x32xf32>) {\n      %z")  # fmt: skip
+    compiled = kernel(both)
+    assert loops(compiled) > 0, why
+    a, b, bias, residual, rows = operands(32, 32, 32)
+    product = a @ b
+    got = compiled(a, b, bias, residual, rows)
+    if isinstance(got, tuple):
+        np.testing.assert_array_equal(got[0], product)
+        got = got[1]
+    seen = product.T if "(j, i)" in changed else product
+    if "linalg.index" in changed:
+        seen = seen + np.arange(32, dtype=np.float32)[:, None]
+    expected = np.maximum(seen + bias, 0) + residual - rows[:, None]
+    np.testing.assert_array_equal(got, expected)
+
+
+def test_two_layers() -> None:
+    """The result of one is an operand of the next: each has an epilogue of its own."""
+
+    def layer(number: int, source: str, weights: str, sizes: tuple[int, int, int]) -> str:
+        m, n, k = sizes
+        c = f"tensor<{m}x{n}xf32>"
+        return f"""
+      %e{number} = tensor.empty() : {c}
+      %f{number} = linalg.fill ins(%z : f32) outs(%e{number} : {c}) -> {c}
+      %m{number} = linalg.matmul ins({source}, {weights} : tensor<{m}x{k}xf32>, tensor<{k}x{n}xf32>)
+                                 outs(%f{number} : {c}) -> {c}
+      %r{number} = linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i, j)>,
+                                                     affine_map<(i, j) -> (i, j)>],
+                                    iterator_types = ["parallel", "parallel"]}}
+        ins(%m{number} : {c}) outs(%e{number} : {c}) {{
+      ^bb0(%in: f32, %o: f32):
+        %q = arith.maximumf %in, %z : f32
+        linalg.yield %q : f32
+      }} -> {c}"""
+
+    compiled = kernel(f"""
+    func.func @f(%x: tensor<40x50xf32>, %v: tensor<50x60xf32>, %w: tensor<60x30xf32>)
+        -> tensor<40x30xf32> {{
+      %z = arith.constant 0.0 : f32
+      {layer(0, "%x", "%v", (40, 60, 50))}
+      {layer(1, "%r0", "%w", (40, 30, 60))}
+      return %r1 : tensor<40x30xf32>
+    }}""")
+    assert loops(compiled) == 0
+    x, v, w = integers(40, 50), integers(50, 60), integers(60, 30)
+    np.testing.assert_array_equal(compiled(x, v, w), np.maximum(np.maximum(x @ v, 0) @ w, 0))

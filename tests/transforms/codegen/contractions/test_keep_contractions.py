@@ -1,0 +1,60 @@
+"""Contractions that nothing is fused into."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from contraction_kernels import integers
+from examples import check_example, examples
+from kernels import kernel
+from linalg_ext.transforms.codegen.contractions import keep_contractions as file
+from linalg_ext.transforms.codegen.contractions.keep_contractions import keep_contractions
+
+AROUND = """
+func.func @f(%a: tensor<8x9xf32>, %b: tensor<9x7xf32>, %c: tensor<8x7xf32>, %e: tensor<8x9xf32>)
+    -> tensor<8x7xf32> {
+  {}
+  return %s : tensor<8x7xf32>
+}"""
+
+
+def test_the_example() -> None:
+    check_example(keep_contractions, examples(file)[0], around=AROUND, given="zero 0.0 : f32")
+
+
+def test_a_transpose_is_still_fused() -> None:
+    """It goes into the maps of the contraction, and nothing is moved."""
+    text = """
+    func.func @f(%a: tensor<40x30xf32>, %b: tensor<40x50xf32>, %c: tensor<30x50xf32>)
+        -> tensor<30x50xf32> {
+      %e = tensor.empty() : tensor<30x40xf32>
+      %t = linalg.transpose ins(%a : tensor<40x30xf32>) outs(%e : tensor<30x40xf32>)
+             permutation = [1, 0]
+      %r = linalg.matmul ins(%t, %b : tensor<30x40xf32>, tensor<40x50xf32>)
+                         outs(%c : tensor<30x50xf32>) -> tensor<30x50xf32>
+      return %r : tensor<30x50xf32>
+    }"""
+    compiled = kernel(text)
+    assert "30x40" not in compiled.as_text("buffers")
+    a, b, c = integers(40, 30), integers(40, 50), integers(30, 50)
+    np.testing.assert_array_equal(compiled(a, b, c), a.T @ b + c)
+
+
+def test_a_product_with_a_scalar_is_none() -> None:
+    text = """
+    func.func @f(%a: tensor<4x5xf32>, %x: f32, %c: tensor<4xf32>) -> tensor<4xf32> {
+      %e = tensor.empty() : tensor<4x5xf32>
+      %n = linalg.exp ins(%a : tensor<4x5xf32>) outs(%e : tensor<4x5xf32>) -> tensor<4x5xf32>
+      %r = linalg.generic {indexing_maps = [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> ()>,
+             affine_map<(m, k) -> (m)>], iterator_types = ["parallel", "reduction"]}
+             ins(%n, %x : tensor<4x5xf32>, f32) outs(%c : tensor<4xf32>) {
+        ^bb0(%i: f32, %s: f32, %o: f32):
+          %p = arith.mulf %i, %s : f32
+          %q = arith.addf %o, %p : f32
+          linalg.yield %q : f32
+      } -> tensor<4xf32>
+      return %r : tensor<4xf32>
+    }"""
+    a = integers(4, 5)
+    result = kernel(text)(a, np.float32(3), np.zeros(4, np.float32))
+    np.testing.assert_allclose(result, 3 * np.exp(a).sum(1), rtol=1e-5)

@@ -1,0 +1,1 @@
+"""Attention in one nest, without its scores in memory."""

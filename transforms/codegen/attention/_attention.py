@@ -1,0 +1,382 @@
+"""Attention in plain ops: which ops they are, and what they compute.
+
+    scores[b, q, k]   = sum over d of query[b, q, d] * key[b, k, d]
+    changed[b, q, k]  = a scale, masks, biases: any expression of the score, its place, and others
+    weights[b, q, k]  = exp(changed - max over k of changed) / sum over k of the same
+    result[b, q, d]   = sum over k of weights[b, q, k] * value[b, k, d]
+
+b and q are any number of dimensions, in any order: what neither keys nor values have, as the heads
+of a group that shares them, are rows as the queries are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from linalg_ext.bindings import ir
+from linalg_ext.transforms.codegen._fills import preceding_zeros
+
+from ._elements import ElementReader, Reduced, is_structured, output_of, writer
+from ._expressions import (
+    Applied,
+    At,
+    Element,
+    Expression,
+    Number,
+    Position,
+    is_constant,
+    number,
+    product,
+    replaced,
+    walk,
+)
+
+ELEMENTS = ("f32", "f64")
+
+_MAXIMA = ("arith.maximumf", "arith.maxnumf")
+
+_LOWEST = {"f32": -3.4e38, "f64": -1.79e308}
+"""What a maximum starts from is no more than this, or NaN where NaN is passed over."""
+
+_ON_VECTORS = {f"math.{name}" for name in ("absf", "fma", "sqrt", "exp", "exp2", "log", "tanh")}
+
+_LEAST_ROWS = 4
+"""With fewer queries for a head, putting its keys in order is not repaid."""
+
+
+@dataclass(frozen=True)
+class Attention:
+    """Attention, found in ops.
+
+    Attributes:
+        op: the one that writes the result.
+        ops: all that belong to it, in order; of what is read by others too, some may not.
+        query: an element of the queries; likewise `key` and `value`.
+        result: the loop along each axis of the result.
+        score: how `changed` names the sum of products of queries and keys.
+        changed: what the softmax is of.
+        masked_is_zero: whether a row of which every score is -inf gives zeros, and not NaN.
+        batch: loops over what has keys or values of its own.
+        rows: loops over queries that share them.
+        keys: the loop over keys.
+        depth: loops over what queries and keys are multiplied along.
+        columns: loops over what a value consists of.
+        sizes: of all loops.
+    """
+
+    op: Any
+    ops: tuple[Any, ...]
+    query: Element
+    key: Element
+    value: Element
+    result: At
+    score: Element
+    changed: Expression
+    masked_is_zero: bool
+    batch: tuple[int, ...]
+    rows: tuple[int, ...]
+    keys: int
+    depth: tuple[int, ...]
+    columns: tuple[int, ...]
+    sizes: Mapping[int, int]
+
+
+class _Left(Exception):
+    """Why something that resembles attention is left; caught where it was asked."""
+
+
+def find_attention(op: Any) -> Attention | str | None:
+    """The attention that an op is the end of.
+
+    Returns:
+        The attention; why it is left where it is nearly one; None where it is none.
+    """
+    if not is_structured(op) or len(op.operands) < 3:
+        return None
+    reader = ElementReader()
+    at = reader.at_output(op)
+    try:
+        return _Finder(reader, op, at).found()
+    except _Left as reason:
+        return str(reason)
+
+
+class _Finder:
+    """Reads an op as the end of attention."""
+
+    def __init__(self, reader: ElementReader, op: Any, at: At) -> None:
+        self._reader = reader
+        self._op = op
+        self._at = at
+
+    def found(self) -> Attention | str | None:
+        reader, op = self._reader, self._op
+        outer = reader.reduction(op, self._at, Number(""))
+        if outer is None or outer.function != "arith.addf" or len(outer.loops) != 1:
+            return None
+        split = self._split(outer)
+        if split is None:
+            return None
+        weights, value = split
+        if not self._starts_from_zeros():
+            raise _Left("its result is added to something")
+        (keys,) = outer.loops
+        is_zero, changed = self._softmax(weights, keys)
+        score, products = self._scores(changed, keys)
+        query, key, scales = self._factors(products)
+        scaled: Expression = score
+        for scale in scales:
+            scaled = Applied("arith.mulf", "", (scaled, scale), self._element_type())
+        if scales:
+            changed = replaced(changed, score, scaled)
+        return self._classified(
+            query, key, value, score, changed, keys, products.loops, is_zero=is_zero
+        )
+
+    def _element_type(self) -> str:
+        return str(ir.ShapedType(output_of(self._op).type).element_type)
+
+    def _starts_from_zeros(self) -> bool:
+        if not len(self._op.results):
+            return preceding_zeros(self._op) is not None
+        reader = ElementReader()  # the destination stays where it is: it is none of the ops
+        start = reader.full(Element(output_of(self._op), reader.at_output(self._op)))
+        return number(start) == 0
+
+    def _split(self, outer: Reduced) -> tuple[Expression, Element] | None:
+        """The weights, looked through, and the values; None where there are no such weights."""
+        factors = product(outer.operand)
+        weights: list[Expression] = []
+        others: list[Expression] = []
+        for factor in factors:
+            before = len(self._reader.seen)
+            full = self._reader.full(factor)
+            if any(isinstance(e, Applied) and e.name == "math.exp" for e in walk(full)):
+                weights.append(full)
+            else:
+                del self._reader.seen[before:]
+                others.append(factor)
+        if len(weights) != 1 or len(others) != 1 or not isinstance(others[0], Element):
+            return None
+        return weights[0], others[0]
+
+    def _softmax(self, weights: Expression, keys: int) -> tuple[bool, Expression]:
+        """Whether masked rows give zeros, and what the softmax is of."""
+        condition: Expression | None = None
+        if isinstance(weights, Applied) and weights.name == "arith.select":
+            condition, zero, weights = weights.operands
+            if number(zero) != 0:
+                raise _Left("its weights are chosen among")
+        if not isinstance(weights, Applied) or weights.name != "arith.divf":
+            raise _Left("its weights are not divided by their sum")
+        exponential, total = weights.operands
+        if not isinstance(exponential, Applied) or exponential.name != "math.exp":
+            raise _Left("what is divided is no exponential")
+        (difference,) = exponential.operands
+        if not isinstance(difference, Applied) or difference.name != "arith.subf":
+            raise _Left("no maximum is subtracted before the exponential")
+        changed, maximum = difference.operands
+        self._require(total, keys, ("arith.addf",), exponential, "the divisor is not their sum")
+        found = self._require(maximum, keys, _MAXIMA, changed, "what is subtracted is no maximum")
+        self._check_lowest(found)
+        if condition is not None:
+            self._require_masked(condition, keys, changed)
+        return condition is not None, changed
+
+    def _require(
+        self,
+        element: Expression,
+        keys: int,
+        functions: tuple[str, ...],
+        expected: Expression,
+        otherwise: str,
+    ) -> Reduced:
+        found = self._reader.reduced(element, [keys])
+        if found is None or found.function not in functions:
+            raise _Left(otherwise)
+        if self._reader.full(found.operand) != expected:
+            raise _Left(otherwise)
+        if found.function == "arith.addf" and number(found.initial) != 0:
+            raise _Left(otherwise)
+        return found
+
+    def _check_lowest(self, maximum: Reduced) -> None:
+        start = number(maximum.initial)
+        is_nan = start is not None and start != start
+        if start is None or (is_nan and maximum.function != "arith.maxnumf"):
+            raise _Left("its maximum starts from something")
+        if not is_nan and start > _LOWEST[self._element_type()]:
+            raise _Left("its maximum starts from something")
+
+    def _require_masked(self, condition: Expression, keys: int, changed: Expression) -> None:
+        """Check that a condition says that all scores of a row are -inf."""
+        found = self._reader.reduced(condition, [keys])
+        otherwise = "its weights are chosen among"
+        if found is None or found.function != "arith.andi" or number(found.initial) != 1:
+            raise _Left(otherwise)
+        compared = self._reader.full(found.operand)
+        if not isinstance(compared, Applied) or compared.name != "arith.cmpf":
+            raise _Left(otherwise)
+        score, limit = compared.operands
+        if isinstance(score, Applied) and score.name == "arith.extf":
+            (score,) = score.operands
+        equal = ("predicate = 1 : i64",)  # oeq
+        if score != changed or number(limit) != float("-inf") or compared.attributes not in equal:
+            raise _Left(otherwise)
+
+    def _scores(self, changed: Expression, keys: int) -> tuple[Element, Reduced]:
+        """The sum of products of queries and keys among what the softmax is of."""
+        found: list[tuple[Element, Reduced]] = []
+        for each in dict.fromkeys(map(_Hashed, walk(changed))):
+            element = each.expression
+            if not isinstance(element, Element) or keys not in element.at:
+                continue
+            before = len(self._reader.seen)
+            products = self._reader.reduced(element)
+            if products is not None and _is_sum_of_products(products):
+                found.append((element, products))
+            else:
+                del self._reader.seen[before:]
+        if len(found) != 1:
+            raise _Left("its scores are no product of two operands")
+        return found[0]
+
+    def _factors(self, products: Reduced) -> tuple[Element, Element, list[Expression]]:
+        """Queries, keys, and constants that they are multiplied by."""
+        scales: list[Expression] = []
+        elements: list[Element] = []
+        for factor in product(products.operand):
+            if isinstance(factor, Element):
+                elements.append(self._unscaled(factor, scales))
+            else:
+                scales.append(factor)
+        one, other = elements
+        return one, other, scales
+
+    def _unscaled(self, element: Element, scales: list[Expression]) -> Element:
+        """An operand before it was multiplied by constants, which join the others."""
+        while True:
+            before = len(self._reader.seen)
+            factors = product(self._reader.behind(element) or element)
+            inner = [factor for factor in factors if isinstance(factor, Element)]
+            others = [factor for factor in factors if not isinstance(factor, Element)]
+            if len(inner) != 1 or not others or not all(map(is_constant, others)):
+                del self._reader.seen[before:]
+                return element
+            (element,) = inner
+            scales += others
+
+    def _classified(
+        self,
+        query: Element,
+        key: Element,
+        value: Element,
+        score: Element,
+        changed: Expression,
+        keys: int,
+        depth: tuple[int, ...],
+        *,
+        is_zero: bool,
+    ) -> Attention:
+        if keys in query.at:
+            query, key = key, query
+        if keys in query.at or keys not in key.at or keys not in value.at:
+            raise _Left("queries and keys are not told apart")
+        scored = [loop for loop in self._at if loop is not None and loop in score.at]
+        columns = [loop for loop in self._at if loop is not None and loop not in score.at]
+        batch = tuple(loop for loop in scored if loop in key.at or loop in value.at)
+        rows = tuple(loop for loop in scored if loop not in batch)
+        known = {*batch, *rows, keys, *depth}
+        reached = {loop for each in (query, key, score) for loop in each.at if loop is not None}
+        if not reached <= known or not all(loop in query.at for loop in rows):
+            raise _Left("its operands have a dimension of their own")
+        if not {loop for loop in value.at if loop is not None} <= {*batch, keys, *columns}:
+            raise _Left("its values have a dimension of their own")
+        if not columns or not all(loop in value.at for loop in columns) or not depth:
+            raise _Left("its vectors have one element")
+        if not all(loop in query.at and loop in key.at for loop in depth):
+            raise _Left("its operands have a dimension of their own")
+        sizes = {loop: size for loop, size in self._reader.sizes.items() if size is not None}
+        if not {*known, *columns} <= sizes.keys() or not all(sizes.values()):
+            raise _Left("its sizes are not known")
+        count = 1
+        for loop in rows:
+            count *= sizes[loop]
+        if count < _LEAST_ROWS:
+            raise _Left("it has few queries")
+        for each in (query, key, value, score):
+            if str(ir.ShapedType(each.value.type).element_type) not in ELEMENTS:
+                raise _Left("its elements are no f32 or f64")
+            if ir.ShapedType(each.value.type).element_type != output_of(self._op).type.element_type:
+                raise _Left("its element types are mixed")
+        _check_on_vectors(changed, {*batch, *rows, keys})
+        ops = _in_order(self._reader.seen)
+        _check_alone(ops, writer(score.value), self._op)
+        return Attention(
+            self._op, ops, query, key, value, self._at, score, changed, is_zero,
+            batch, rows, keys, depth, tuple(columns), sizes,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Hashed:
+    """An expression that is found again by being equal, as values have no order to go by."""
+
+    expression: Expression
+
+    def __hash__(self) -> int:
+        return 0
+
+
+def _is_sum_of_products(found: Reduced) -> bool:
+    factors = product(found.operand)
+    elements = [factor for factor in factors if isinstance(factor, Element)]
+    others = [factor for factor in factors if not isinstance(factor, Element)]
+    constants = all(map(is_constant, others))
+    is_sum = found.function == "arith.addf" and number(found.initial) == 0
+    return is_sum and len(elements) == 2 and constants
+
+
+def _check_on_vectors(changed: Expression, loops: set[int]) -> None:
+    for each in walk(changed):
+        if isinstance(each, Applied):
+            if each.name.startswith("math.") and each.name not in _ON_VECTORS:
+                raise _Left(f"its scores go through {each.name}")
+        elif isinstance(each, Element):
+            if not {loop for loop in each.at if loop is not None} <= loops:
+                raise _Left("its mask has a dimension of its own")
+        elif isinstance(each, Position) and each.loop is not None and each.loop not in loops:
+            raise _Left("its mask asks for another position")
+
+
+def _in_order(ops: list[Any]) -> tuple[Any, ...]:
+    """The ops in the order of their block, in which all must be."""
+    if any(op.block != ops[0].block for op in ops):
+        raise _Left("its ops are in several blocks")
+    order = [other.operation for other in ops[0].block.operations]
+    return tuple(sorted(ops, key=order.index))
+
+
+def _check_alone(ops: tuple[Any, ...], scores: Any, last: Any) -> None:
+    """Check that nobody else reads the scores, or what is computed of them."""
+    of_scores = [scores]
+    for op in ops:
+        if op == last or op.name == "arith.constant":
+            continue
+        inputs = list(op.operands)[: 1 if "shape" in op.name else len(op.operands) - 1]
+        if op != scores and not any(_comes_of(value, of_scores) for value in inputs):
+            continue
+        of_scores.append(op)
+        result = op.results[0] if len(op.results) else output_of(op)
+        for use in result.uses:
+            user = use.owner.operation
+            fills = len(user.operands) == 1 and is_structured(user)
+            if user not in ops and user.name != "memref.dealloc" and not fills:
+                raise _Left("its scores or weights are read by others")
+
+
+def _comes_of(value: Any, ops: list[Any]) -> bool:
+    op = writer(value)
+    return op is not None and op in ops

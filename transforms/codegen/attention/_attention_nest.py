@@ -1,0 +1,392 @@
+"""The nest of attention: packing, scores, their softmax, and sums of values, as a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import TypeAlias
+
+from linalg_ext.transforms.codegen._argument import Argument
+from linalg_ext.transforms.codegen._memory import Memory, Strided, zero_vector
+from linalg_ext.transforms.codegen._problem import Dimension, Group, Operand
+from linalg_ext.transforms.codegen._writer import Index, Writer
+from linalg_ext.transforms.codegen.contractions._micro_kernel import multiply
+from linalg_ext.transforms.codegen.contractions._packing import divides, pack_a, pack_b, within
+from linalg_ext.transforms.codegen.contractions._plan import Plan
+
+from ._attention_call import AttentionCall
+from ._attention_plan import AttentionPlan
+from ._expressions import Element
+from ._positions import first_seen, last_seen
+from ._score_changes import BooleanMemory, Other, ScoreChanges
+from ._softmax_rows import SoftmaxRows
+
+_Reader: TypeAlias = "Callable[[str], list[str]]"
+"""Loads what the micro-kernel needs at a step of the depth."""
+
+
+def attention_function(name: str, plan: AttentionPlan, call: AttentionCall) -> str:
+    """A function that computes attention, as text.
+
+    Args:
+        name: of the function.
+        plan: how.
+        call: what.
+    """
+    w = Writer()
+    _Nest(w, plan, call).write()
+    signature = ", ".join(
+        f"%X{number}: {argument.type}" for number, argument in enumerate(call.arguments)
+    )
+    return f"func.func private @{name}({signature}) {{\n{w.text()}\nreturn\n}}"
+
+
+class _Nest:
+    """Writes the nest of one plan."""
+
+    def __init__(self, w: Writer, plan: AttentionPlan, call: AttentionCall) -> None:
+        self._w = w
+        self._plan = plan
+        self._call = call
+        self._lanes = plan.scores.tile.lanes
+        self._element = plan.scores.problem.element
+        loops = plan.loops
+        self._rows, self._keys = loops.count(loops.rows), loops.sizes[loops.keys]
+        self._depth, self._columns = loops.count(loops.depth), loops.count(loops.columns)
+        roles: tuple[Operand, ...] = ("A", "B", "B", "C")
+        self._query, self._key, self._value, self._result = (
+            self._operand(number, role, call.arguments[number]) for number, role in enumerate(roles)
+        )
+        others = [
+            (element, self._other(number + len(roles), element, argument))
+            for number, (element, argument) in enumerate(call.others)
+        ]
+        self._changes = ScoreChanges(
+            w, call.changed, call.score, others,
+            plan.scores.problem.rows.dimensions, loops.keys, self._lanes,
+        )  # fmt: skip
+
+    def _operand(self, number: int, role: Operand, argument: Argument) -> Strided:
+        """An argument as flat memory."""
+        w, rank, element = self._w, len(argument.dimensions), argument.element
+        parts = [f"%X{number}_base", f"%X{number}_offset"]
+        parts += [f"%X{number}_sizes:{rank}", f"%X{number}_strides:{rank}"] if rank else []
+        w.line(
+            f"{', '.join(parts)} = memref.extract_strided_metadata %X{number} : {argument.type} "
+            f"-> {', '.join([f'memref<{element}>', *['index'] * (1 + 2 * rank)])}"
+        )
+        strides: dict[str, Index] = {
+            dimension: f"%X{number}_strides#{axis}" if stride is None else stride
+            for axis, (dimension, stride) in enumerate(
+                zip(argument.dimensions, argument.strides, strict=True)
+            )
+        }
+        # More than any memory holds: nothing asks for the size, and nothing is folded by it.
+        flat = f"memref<?x{element}, strided<[1], offset: ?>>"
+        flattened = w.op(
+            f"memref.reinterpret_cast %X{number}_base to offset: [%X{number}_offset], "
+            f"sizes: [{w.value(1 << 62)}], strides: [1] : memref<{element}> to {flat}"
+        )
+        sizes: dict[str, Index] = {
+            f"d{loop}": size for loop, size in self._plan.loops.sizes.items()
+        }
+        if element == "i1":
+            memory: Memory = self._booleans(number, flattened, flat, argument.type)
+        else:
+            memory = Memory(w, flattened, flat, element, self._lanes)
+        return Strided(memory, role, 0, sizes, strides)
+
+    def _booleans(self, number: int, name: str, flat: str, type_: str) -> BooleanMemory:
+        w = self._w
+        start = w.op(f"memref.extract_aligned_pointer_as_index %X{number} : {type_} -> index")
+        first = w.op(f"arith.addi {start}, %X{number}_offset : index")
+        address = w.op(f"arith.index_cast {first} : index to i64")
+        return BooleanMemory(w, name, flat, "i1", self._lanes, address)
+
+    def _other(self, number: int, element: Element, argument: Argument) -> Other:
+        loops = self._plan.loops
+        strides = dict(zip(argument.dimensions, argument.strides, strict=True))
+        rows, keys = (
+            Group(
+                tuple(
+                    Dimension(f"d{loop}", loops.sizes[loop], {"C": strides.get(f"d{loop}", 0)})
+                    for loop in members
+                )
+            )
+            for members in (loops.rows, (loops.keys,))
+        )
+        return Other(element.at, self._operand(number, "C", argument), rows, keys)
+
+    def _scratch(self, size: int) -> Memory:
+        type_ = f"memref<{size}x{self._element}>"
+        name = self._w.op(f"memref.alloc() {{alignment = 64}} : {type_}")
+        return Memory(self._w, name, type_, self._element, self._lanes)
+
+    def write(self) -> None:
+        """Write the nest."""
+        w, plan = self._w, self._plan
+        packing = {
+            "query": plan.scores.scratch_a, "key": plan.scores.scratch_b,
+            "value": plan.sums.scratch_b,
+        }  # fmt: skip
+        self._packed = {
+            name: self._scratch(size) if size else None for name, size in packing.items()
+        }
+        self._scored = self._scratch(plan.row_block * plan.score_stride)
+        self._sums = self._scratch(plan.span * plan.sum_stride)
+        maxima, totals, growth = (self._scratch(plan.span) for _ in range(3))
+        with ExitStack() as batches:
+            for loop in plan.loops.batch:
+                at = batches.enter_context(w.loop(0, plan.loops.sizes[loop]))
+                self._move(loop, at)
+            self._softmax = SoftmaxRows(
+                w, plan, self._scored, maxima, totals, growth, self._changes
+            )
+            with w.loop(0, self._rows, plan.span) as first:
+                self._write_span(first, self._part(plan.span, self._rows, first))
+        scratch = [*self._packed.values(), self._scored, self._sums, maxima, totals, growth]
+        for memory in scratch:
+            if memory is not None:
+                w.line(f"memref.dealloc {memory.name} : {memory.type}")
+
+    def _move(self, loop: int, at: Index) -> None:
+        operands = (self._query, self._key, self._value, self._result)
+        self._query, self._key, self._value, self._result = (
+            operand.moved(f"d{loop}", at) if f"d{loop}" in argument.dimensions else operand
+            for operand, argument in zip(operands, self._call.operands, strict=True)
+        )
+        self._changes = self._changes.moved(loop, at)
+
+    def _part(self, block: int, whole: Index, first: Index) -> Index:
+        """How many of a block there are from one on."""
+        if divides(block, whole):
+            return block
+        return self._w.min(block, self._w.sub(whole, first))
+
+    def _write_span(self, first: Index, count: Index) -> None:
+        w, plan = self._w, self._plan
+        self._softmax.begin(count)
+        if not plan.is_one_block:
+            zero = zero_vector(w, self._element, self._lanes)
+            with w.loop(0, w.mul(count, plan.sum_stride), self._lanes) as at:
+                self._sums.store_vector(zero, at)
+        with w.loop(0, self._keys, plan.key_block) as key:
+            extent = self._part(plan.key_block, self._keys, key)
+            self._pack(key, extent)
+            with w.loop(0, count, plan.row_block) as row:
+                here = self._part(plan.row_block, count, row)
+                self._write_block(first, row, here, key, extent)
+        self._write_result(first, count)
+
+    def _write_block(
+        self, first: Index, row: Index, here: Index, key: Index, extent: Index
+    ) -> None:
+        """Do a block of rows and keys: from the first to the last key that one of the rows sees."""
+        w, plan, width = self._w, self._plan, self._plan.scores.tile.columns
+        loops, changed = plan.loops, self._call.changed
+        is_even, lowest, highest = divides(width, extent), None, None
+        if len(loops.rows) == 1:
+            lowest = first_seen(changed, loops.rows[0], loops.keys)
+            highest = last_seen(changed, loops.rows[0], loops.keys)
+        if lowest is None and highest is None:
+            self._write_keys(first, row, here, key, extent, 0, is_even)
+            return
+        begin: Index = 0
+        end = w.ceil_div(extent, width)
+        top = w.sub(w.add(first, row), key)
+        if lowest is not None:
+            begin = w.div(w.max(w.add(top, lowest), 0), width)
+        if highest is not None:
+            last = w.max(w.add(top, here, highest), 0)
+            end = w.min(end, w.ceil_div(last, width))
+        if plan.is_one_block:
+            # Where a row sees no key, its sums are to be written all the same.
+            begin = w.min(begin, w.sub(w.ceil_div(extent, width), 1))
+            end = w.max(end, w.add(begin, 1))
+        skipped = w.mul(begin, width)
+        some = w.sub(w.min(w.mul(end, width), extent), skipped)
+        with w.when(w.compare("sgt", some, 0)):
+            self._write_keys(first, row, here, w.add(key, skipped), some, skipped, is_even)
+
+    def _write_keys(
+        self, first: Index, row: Index, here: Index, key: Index, extent: Index, skipped: Index,
+        is_even: bool,
+    ) -> None:  # fmt: skip
+        """Do a block of rows with some keys, so many after the first of those that are packed."""
+        self._write_scores(self._w.add(first, row), here, key, extent, skipped)
+        self._softmax.write(first, row, here, key, extent, is_even=is_even)
+        self._write_sums(row, here, key, extent, skipped)
+
+    def _pack(self, key: Index, extent: Index) -> None:
+        w, plan = self._w, self._plan
+        if (packed := self._packed["key"]) is not None:
+            strips = w.ceil_div(extent, plan.scores.tile.columns)
+            pack_b(w, plan.scores, self._key, packed, key, 0, self._depth, strips, self._keys,
+                   self._depth)  # fmt: skip
+        if (packed := self._packed["value"]) is not None:
+            strips = w.ceil_div(self._columns, plan.sums.tile.columns)
+            pack_b(w, plan.sums, self._value, packed, 0, key, extent, strips, self._columns,
+                   self._keys)  # fmt: skip
+
+    def _write_scores(
+        self, row: Index, here: Index, key: Index, extent: Index, skipped: Index
+    ) -> None:
+        """Products of a block of queries and one of keys."""
+        w, plan = self._w, self._plan.scores
+        tile, stride = plan.tile, self._plan.score_stride
+        strips_a, strips_b = w.ceil_div(here, tile.rows), w.ceil_div(extent, tile.columns)
+        packed = self._packed["query"]
+        if packed is not None:
+            pack_a(w, plan, self._query, packed, row, 0, self._depth, strips_a, self._rows,
+                   self._depth)  # fmt: skip
+        with w.loop(0, strips_b) as strip_b, w.loop(0, strips_a) as strip_a:
+            at = w.mul(strip_a, tile.rows)
+            values = multiply(
+                w,
+                plan,
+                self._depth,
+                self._queries(packed, strip_a, w.add(row, at)),
+                _vectors(
+                    w, plan, self._key, self._packed["key"],
+                    w.mul(w.add(strip_b, w.div(skipped, tile.columns)), plan.strip_b),
+                    w.add(key, w.mul(strip_b, tile.columns)), self._keys, 0,
+                ),
+            )  # fmt: skip
+            start = w.add(w.mul(at, stride), w.mul(strip_b, tile.columns))
+            for number, value in enumerate(values):
+                line, vector = divmod(number, tile.vectors)
+                self._scored.store_vector(value, w.add(start, line * stride + vector * tile.lanes))
+
+    def _queries(self, packed: Memory | None, strip: Index, row: Index) -> _Reader:
+        w, plan = self._w, self._plan.scores
+        numbers = range(plan.tile.rows)
+        if packed is not None:
+            start = w.mul(strip, plan.strip_a)
+            if plan.pack_a == "rows":
+                starts = [w.add(start, number * plan.stride_a) for number in numbers]
+                return lambda k: [packed.load(w.add(at, k)) for at in starts]
+            return lambda k: [
+                packed.load(w.add(start, w.mul(k, plan.tile.rows), number)) for number in numbers
+            ]
+        query, rows = self._query, plan.problem.rows
+        lines = [
+            w.add(
+                query.base,
+                query.offset(rows, within(w, w.add(row, number), self._rows, plan.tile.rows)),
+            )
+            for number in numbers
+        ]
+
+        def read(k: str) -> list[str]:
+            offset = query.offset(plan.problem.depth, k)
+            return [query.memory.load(w.add(line, offset)) for line in lines]
+
+        return read
+
+    def _write_sums(
+        self, row: Index, here: Index, key: Index, extent: Index, skipped: Index
+    ) -> None:
+        """Add the products of a block of exponentials and their values to the sums."""
+        w, plan = self._w, self._plan.sums
+        tile = plan.tile
+        strips_a = w.ceil_div(here, tile.rows)
+        strips_b = w.ceil_div(self._columns, tile.columns)
+        with w.loop(0, strips_b) as strip_b, w.loop(0, strips_a) as strip_a:
+            at = w.mul(strip_a, tile.rows)
+            lines = [
+                w.mul(within(w, w.add(at, number), here, tile.rows), self._plan.score_stride)
+                for number in range(tile.rows)
+            ]
+            values = multiply(
+                w,
+                plan,
+                extent,
+                lambda k, lines=lines: [  # type: ignore[misc]
+                    self._scored.load(w.add(line, k)) for line in lines
+                ],
+                _vectors(
+                    w, plan, self._value, self._packed["value"],
+                    w.add(w.mul(strip_b, plan.strip_b), w.mul(skipped, tile.columns)),
+                    w.mul(strip_b, tile.columns), self._columns, key,
+                ),
+            )  # fmt: skip
+            column = w.mul(strip_b, tile.columns)
+            for number in range(tile.rows):
+                line = w.add(at, number)
+                part = values[number * tile.vectors : (number + 1) * tile.vectors]
+                if divides(tile.rows, here):
+                    self._add_row(part, w.add(row, line), column)
+                    continue
+                with w.when(w.compare("slt", line, here)):
+                    self._add_row(part, w.add(row, line), column)
+
+    def _add_row(self, values: Sequence[str], row: Index, column: Index) -> None:
+        w, plan, sums = self._w, self._plan, self._sums
+        start = w.add(w.mul(row, plan.sum_stride), column)
+        growth = None if plan.is_one_block else self._softmax.growth_of(row)
+        for number, value in enumerate(values):
+            at = w.add(start, number * self._lanes)
+            if growth is not None:
+                old = sums.load_vector(at)
+                value = w.op(f"vector.fma {old}, {growth}, {value} : {sums.vector}")
+            sums.store_vector(value, at)
+
+    def _write_result(self, first: Index, count: Index) -> None:
+        """Divide the sums of a span by the totals."""
+        w, plan, result = self._w, self._plan, self._result
+        problem = plan.sums.problem
+        in_vectors = problem.columns.pieces("C", self._lanes) == 1
+        with w.loop(0, count) as row:
+            total = self._softmax.total_of(row, masked_is_zero=self._call.masked_is_zero)
+            start = w.mul(row, plan.sum_stride)
+            offset = result.offset(problem.rows, w.add(first, row))
+            with w.loop(0, self._columns, self._lanes) as column:
+                at = w.add(start, column)
+                value = self._sums.load_vector(at)
+                value = w.op(f"arith.divf {value}, {total} : {self._sums.vector}")
+                if in_vectors:
+                    limit = None if divides(self._lanes, self._columns) else self._columns
+                    for where, mask in result.pieces(problem.columns, column, 1, limit):
+                        index = w.add(result.base, offset, where)
+                        result.memory.store_vector(value, index, mask)
+                else:
+                    self._sums.store_vector(value, at)
+            if not in_vectors:
+                with w.loop(0, self._columns) as column:
+                    index = w.add(result.base, offset, result.offset(problem.columns, column))
+                    result.memory.store(self._sums.load(w.add(start, column)), index)
+
+
+def _vectors(
+    w: Writer, plan: Plan, operand: Strided, packed: Memory | None, start: Index, column: Index,
+    columns: Index, depth: Index,
+) -> _Reader:  # fmt: skip
+    """Loads the vectors of the columns of a tile at a step of the depth.
+
+    Args:
+        w: where the code is written.
+        plan: of the product.
+        operand: its B.
+        packed: where that is packed; None where it is read in place.
+        start: where the tile's first step is there.
+        column: its first column.
+        columns: how many there are.
+        depth: where the block begins along the depth.
+    """
+    tile = plan.tile
+    if packed is not None:
+        return lambda k: [
+            packed.load_vector(w.add(start, w.mul(k, tile.columns), at))
+            for at in range(0, tile.columns, tile.lanes)
+        ]
+    limit = None if divides(tile.columns, columns) else columns
+    vectors = [
+        operand.pieces(plan.problem.columns, w.add(column, at), 1, limit)
+        for at in range(0, tile.columns, tile.lanes)
+    ]
+
+    def read(k: str) -> list[str]:
+        offset = operand.offset(plan.problem.depth, w.add(depth, k))
+        return [operand.load_pieces(pieces, offset) for pieces in vectors]
+
+    return read

@@ -1,0 +1,248 @@
+"""How attention is cut into blocks, and the tiles of its two products.
+
+After T. Dao and others, "FlashAttention", NeurIPS 2022, with M. Milakov and N. Gimelshein, "Online
+normalizer calculation for softmax", 2018, for the keys that come in blocks:
+
+    for batch
+      for rows by `span`               the sums of a span stay in L2
+        for keys by `key_block`        packs a block of keys: it stays in L2 with its values
+          for rows by `row_block`      the scores of a block stay near
+            scores = queries * keys
+            their maximum and exponentials, row by row
+            sums = sums * (what the maximum grew by) + exponentials * values
+        result = sums / totals
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from linalg_ext.transforms.codegen._machine import Machine
+from linalg_ext.transforms.codegen._problem import Dimension, Group, Operand, Problem
+from linalg_ext.transforms.codegen.contractions._blocking import make_plan
+from linalg_ext.transforms.codegen.contractions._plan import Packing, Plan
+
+Strides = Mapping[int, int | None]
+"""The elements from one step of each loop to the next; None where only the run tells."""
+
+_ROW_BLOCK = 24
+"""Rows of scores that are done at once, about: those of a block of 512 keys take 48 KiB."""
+
+_PADDING = 16
+"""Rows of scores a power of two apart would share the sets of the cache."""
+
+
+@dataclass(frozen=True)
+class Loops:
+    """The loops of attention: see `Attention`, whose words these are."""
+
+    batch: tuple[int, ...]
+    rows: tuple[int, ...]
+    keys: int
+    depth: tuple[int, ...]
+    columns: tuple[int, ...]
+    sizes: Mapping[int, int]
+
+    def count(self, loops: Sequence[int]) -> int:
+        """How many steps some loops have together."""
+        return math.prod(self.sizes[loop] for loop in loops)
+
+
+@dataclass(frozen=True)
+class AttentionPlan:
+    """How attention is computed. Its `repr` is a table.
+
+    Attributes:
+        loops: what is computed.
+        scores: the product of queries and keys: its C is a block of scores.
+        sums: the product of exponentials and values: its C is the sums.
+        span: rows whose sums are kept at once.
+        row_block: rows of scores that are done at once.
+        key_block: keys that are done at once.
+    """
+
+    loops: Loops
+    scores: Plan
+    sums: Plan
+    span: int
+    row_block: int
+    key_block: int
+
+    @property
+    def is_one_block(self) -> bool:
+        """Whether all keys are done at once."""
+        return self.key_block >= self.loops.sizes[self.loops.keys]
+
+    @property
+    def score_stride(self) -> int:
+        """Elements from one row of scores to the next."""
+        return _up(self.key_block, self.scores.tile.columns) + _PADDING
+
+    @property
+    def sum_stride(self) -> int:
+        """Elements from one row of sums to the next."""
+        return _up(self.loops.count(self.loops.columns), self.sums.tile.columns)
+
+    def __repr__(self) -> str:
+        loops, element = self.loops, self.scores.problem.element
+        scratch = self.row_block * self.score_stride + self.span * self.sum_stride
+        scratch += self.scores.scratch_b + self.sums.scratch_b
+        size = scratch * self.scores.problem.element_bytes / 1024
+        tiles = (
+            f"{plan.tile.rows} x {plan.tile.vectors} vectors" for plan in (self.scores, self.sums)
+        )
+        packed = [
+            f"{name} {plan.pack_b if operand == 'B' else plan.pack_a}"
+            for name, plan, operand in (
+                ("queries", self.scores, "A"),
+                ("keys", self.scores, "B"),
+                ("values", self.sums, "B"),
+            )
+        ]
+        rows = [
+            ("attention", element),
+            ("batch", str(loops.count(loops.batch))),
+            ("queries", f"{loops.count(loops.rows)}, by {self.span} and {self.row_block}"),
+            ("keys", f"{loops.sizes[loops.keys]}, by {self.key_block}"),
+            ("elements", f"{loops.count(loops.depth)} of a key, "
+                         f"{loops.count(loops.columns)} of a value"),
+            ("tiles", f"{' and '.join(tiles)} of {self.scores.tile.lanes}"),
+            ("packing", f"{', '.join(packed)}, {size:.0f} KiB"),
+        ]  # fmt: skip
+        width = max(len(name) for name, _ in rows)
+        return "\n".join(f"{name:{width}}  {text}" for name, text in rows)
+
+
+def plan_attention(
+    loops: Loops,
+    element: str,
+    query: Strides,
+    key: Strides,
+    value: Strides,
+    result: Strides,
+    machine: Machine,
+) -> AttentionPlan | str:
+    """The plan of attention on a machine, or why there is none."""
+    bytes_ = int(element[1:]) // 8
+    depth, columns = loops.count(loops.depth), loops.count(loops.columns)
+    if depth > _MOST_DEPTH:
+        return "its keys are long"
+    keys, rows = loops.sizes[loops.keys], loops.count(loops.rows)
+    fitting = machine.l2_bytes // 4 // bytes_ // (depth + columns)
+    most = max(_LEAST_KEYS, min(_MOST_KEYS, fitting))
+
+    def problems(stride: int) -> tuple[Problem, Problem]:
+        scored = _row_strides(loops, stride)
+        return (
+            _problem(
+                element,
+                _group(loops, loops.rows, A=query, C=scored),
+                _group(loops, [loops.keys], B=key, C={loops.keys: 1}),
+                _group(loops, loops.depth, A=query, B=key),
+            ),
+            _problem(
+                element,
+                _group(loops, loops.rows, A=scored, C=result),
+                _group(loops, loops.columns, B=value, C=result),
+                _group(loops, [loops.keys], A={loops.keys: 1}, B=value),
+            ),
+        )
+
+    tiles = [make_plan(problem, machine) for problem in problems(_even(keys, most, 1))]
+    if any(plan.is_inner for plan in tiles):
+        return "its operands are thin"
+    width = tiles[0].tile.columns
+    key_block = _even(keys, most, width)
+    height = math.lcm(*(plan.tile.rows for plan in tiles))
+    if height > 2 * _ROW_BLOCK:
+        height = tiles[0].tile.rows
+    row_block = _up(min(rows, _ROW_BLOCK), height)
+    span = _up(max(row_block, machine.l2_bytes // 8 // bytes_ // columns), row_block)
+    stride = _up(key_block, width) + _PADDING
+    scores, sums = problems(stride)
+    lanes = tiles[1].tile.lanes
+    # Nothing else of these plans fits: blocks here are walked over in another order.
+    scores_plan = Plan(
+        scores,
+        tiles[0].tile,
+        row_block,
+        column_block=_up(key_block, width),
+        depth_block=_up(depth, lanes),
+        pack_a="none" if _is_plain(scores, "A") else tiles[0].pack_a,
+        pack_b=tiles[0].pack_b,
+        pieces_c=1,
+    )
+    in_place = _is_plain(sums, "B") and sums.columns.pieces("B", lanes) == 1
+    # Rows far apart would share the sets of the cache.
+    if in_place and 0 < (value.get(loops.keys) or 0) <= 2 * columns:
+        pack_values: Packing = "none"
+    else:
+        pack_values = "rows" if tiles[1].pack_b == "none" else tiles[1].pack_b
+    sums_plan = Plan(
+        sums,
+        tiles[1].tile,
+        row_block,
+        column_block=_up(columns, tiles[1].tile.columns),
+        depth_block=_up(key_block, lanes),
+        pack_a="none",
+        pack_b=pack_values,
+        pieces_c=1,
+    )
+    return AttentionPlan(
+        loops, scores_plan, sums_plan, min(span, _up(rows, row_block)), row_block, key_block
+    )
+
+
+_MOST_DEPTH = 512
+"""A key longer than this would want blocks of its own."""
+
+_MOST_KEYS, _LEAST_KEYS = 512, 64
+
+
+def _problem(element: str, rows: Group, columns: Group, depth: Group) -> Problem:
+    return Problem(element, (), rows, columns, depth, swapped=False, overwrites=True)
+
+
+def _is_plain(problem: Problem, operand: Operand) -> bool:
+    """Whether the places of an operand's elements are cheap to know."""
+    groups = (problem.rows if operand == "A" else problem.columns, problem.depth)
+    return all(len(group.segments(operand)) <= 1 for group in groups)
+
+
+def _up(size: int, multiple: int) -> int:
+    return -(-size // multiple) * multiple
+
+
+def _even(size: int, most: int, multiple: int) -> int:
+    """Blocks of about the same size, none larger than `most` and a quarter of it."""
+    count = -(-size // (most + most // 4))
+    return _up(-(-size // count), multiple)
+
+
+def _row_strides(loops: Loops, stride: int) -> dict[int, int | None]:
+    """The strides of a buffer whose rows are walked as one."""
+    found: dict[int, int | None] = {}
+    for loop in reversed(loops.rows):
+        found[loop] = stride
+        stride *= loops.sizes[loop]
+    return found
+
+
+def _group(loops: Loops, members: Sequence[int], **strides: Strides) -> Group:
+    return Group(
+        tuple(
+            Dimension(
+                name(loop),
+                loops.sizes[loop],
+                {role: given.get(loop, 0) for role, given in strides.items()},  # type: ignore[misc]
+            )
+            for loop in members
+        )
+    )
+
+
+def name(loop: int) -> str:
+    """What the dimension of a loop is called."""
+    return f"d{loop}"

@@ -1,0 +1,379 @@
+"""What an element of a tensor or a buffer is, as an expression of elements of others.
+
+    %d = linalg.generic (b, q, k) -> ... ins(%p, %m) { exp(p - m) }
+
+says that the element of %d at (b, q, k) is `exp(%p[b, q, k] - %m[b, q])`. Element-wise ops, and
+reshapes that add or drop axes of one element, are looked through: how a chain is cut into ops does
+not matter to who reads it. Loops are numbers; along an axis of one element there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linalg_ext.bindings import ir
+from linalg_ext.transforms.codegen._fills import producer
+
+from ._expressions import Applied, At, Element, Expression, Number, Position
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """An element of what a reduction computes.
+
+    Attributes:
+        op: the reduction.
+        function: the op that combines, as `arith.addf`.
+        operand: what is combined.
+        initial: what it starts from.
+        loops: those of the reduction, outermost first.
+    """
+
+    op: Any
+    function: str
+    operand: Expression
+    initial: Expression
+    loops: tuple[int, ...]
+
+
+class ElementReader:
+    """Reads elements, of tensors or of buffers that are written once.
+
+    Attributes:
+        seen: the ops that were looked through.
+        sizes: how many steps each loop has; None where only the run tells.
+    """
+
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+        self.sizes: dict[int, int | None] = {}
+
+    def loop(self, size: int | None) -> int | None:
+        """A new loop; none where it has one step."""
+        if size == 1:
+            return None
+        number = len(self.sizes)
+        self.sizes[number] = size
+        return number
+
+    def at_output(self, op: Any) -> At:
+        """New loops along the axes of what an op writes."""
+        shape = ir.ShapedType(output_of(op).type)
+        return tuple(
+            self.loop(None if shape.is_dynamic_dim(axis) else shape.get_dim_size(axis))
+            for axis in range(shape.rank)
+        )
+
+    def full(self, expression: Expression) -> Expression:
+        """An expression with everything looked through that can be."""
+        if isinstance(expression, Applied):
+            operands = tuple(self.full(each) for each in expression.operands)
+            return Applied(expression.name, expression.attributes, operands, expression.type)
+        if isinstance(expression, Element):
+            inner = self.behind(expression)
+            if inner is not None:
+                return self.full(inner)
+        return expression
+
+    def reduced(self, element: Expression, loops: Sequence[int] | None = None) -> Reduced | None:
+        """What a reduction computes, or None where an element is not of one.
+
+        Args:
+            element: the element.
+            loops: what the loops of the reduction are known as; new ones if not given.
+        """
+        while isinstance(element, Element):
+            op = writer(element.value)
+            if op is None or op.name not in _RESHAPES:
+                break
+            reshaped = _before_reshape(op, element)
+            if reshaped is None:
+                return None
+            self._note(op)
+            element = reshaped
+        if not isinstance(element, Element):
+            return None
+        op = writer(element.value)
+        if op is None or not is_structured(op):
+            return None
+        initial = self._initial(op, element)
+        return None if initial is None else self.reduction(op, element.at, initial, loops)
+
+    def reduction(
+        self, op: Any, at: At, initial: Expression, loops: Sequence[int] | None = None
+    ) -> Reduced | None:
+        """What an op reduces; None where it does not, or in another way than one by one.
+
+        Args:
+            op: the op.
+            at: the loops along the axes of its result.
+            initial: what its destination holds before.
+            loops: what the loops of the reduction are known as; new ones if not given.
+        """
+        kinds = _kinds(op)
+        bound = self._bound(op, at)
+        if all(kinds) or _number_of_outputs(op) != 1 or bound is None:
+            return None
+        if not self._bind_reduced(op, bound, loops):
+            return None
+        body = op.regions[0].blocks[0]
+        before = list(body.arguments)[-1]
+        combiner = producer(body.operations[len(body.operations) - 1].operation.operands[0])
+        if combiner is None or combiner.block != body or len(combiner.operands) != 2:
+            return None
+        sides = list(combiner.operands)
+        if sides.count(before) != 1 or sum(1 for _ in before.uses) != 1:
+            return None
+        read = self._scalar(op, sides[1 - sides.index(before)], bound)
+        if read is None:
+            return None
+        self._note(op)
+        inner = [bound[loop] for loop, is_parallel in enumerate(kinds) if not is_parallel]
+        found = tuple(loop for loop in inner if loop is not None)
+        return Reduced(op, combiner.name, read, initial, found)
+
+    def _bind_reduced(
+        self, op: Any, bound: dict[int, int | None], loops: Sequence[int] | None
+    ) -> bool:
+        """Give the loops that an op reduces over their numbers; False where they are others."""
+        sizes, given = _extents(op), list(loops or ())
+        for loop, is_parallel in enumerate(_kinds(op)):
+            if is_parallel:
+                continue
+            if loops is None or sizes[loop] == 1:
+                bound[loop] = self.loop(sizes[loop])
+            elif given and self.sizes[given[0]] == sizes[loop]:
+                bound[loop] = given.pop(0)
+            else:
+                return False
+        return not given
+
+    def _initial(self, op: Any, element: Element) -> Expression | None:
+        """What the output of a reduction held before."""
+        output = output_of(op)
+        if len(op.results):
+            return self.full(Element(output, element.at))
+        first = _writers(output)
+        if len(first) != 2:
+            return None
+        inner = self._body(first[0], element.at)
+        return None if inner is None else self.full(inner)
+
+    def behind(self, element: Element) -> Expression | None:
+        """What an element is computed from; None where it is computed by no element-wise op."""
+        op = writer(element.value)
+        if op is None:
+            return None
+        if op.name in _RESHAPES:
+            found = _before_reshape(op, element)
+            if found is not None:
+                self._note(op)
+            return found
+        if op.name == "arith.constant":
+            return _splat(op)
+        if not is_structured(op) or not all(_kinds(op)) or _number_of_outputs(op) != 1:
+            return None
+        return self._body(op, element.at)
+
+    def _body(self, op: Any, at: At) -> Expression | None:
+        """What an element-wise op writes to an element."""
+        bound = self._bound(op, at)
+        if bound is None:
+            return None
+        body = op.regions[0].blocks[0]
+        yielded = body.operations[len(body.operations) - 1].operation.operands[0]
+        found = self._scalar(op, yielded, bound)
+        if found is not None:
+            self._note(op)
+        return found
+
+    def _bound(self, op: Any, at: At) -> dict[int, int | None] | None:
+        """The loops of an op, by the element that it writes."""
+        map_ = _maps(op)[-1]
+        bound: dict[int, int | None] = {}
+        sizes = _extents(op)
+        for result, loop in zip(map_.results, at, strict=True):
+            if isinstance(result, ir.AffineDimExpr):
+                if result.position in bound:
+                    return None
+                bound[result.position] = loop
+            elif not _is_zero(result):
+                return None
+        for loop, is_parallel in enumerate(_kinds(op)):
+            if is_parallel and loop not in bound:
+                if sizes[loop] != 1:
+                    return None
+                bound[loop] = None
+        return bound
+
+    def _scalar(self, op: Any, value: Any, bound: dict[int, int | None]) -> Expression | None:
+        """A scalar of the body of an op."""
+        body = op.regions[0].blocks[0]
+        for number, argument in enumerate(body.arguments):
+            if value == argument:
+                if number == len(body.arguments) - 1:
+                    return None  # what was there before
+                return self._operand(op, number, bound)
+        inner = producer(value)
+        if inner is None:
+            return None
+        if inner.name == "arith.constant":
+            return Number(str(inner.attributes["value"]))
+        if inner.name == "linalg.index":
+            loop = ir.IntegerAttr(inner.attributes["dim"]).value
+            return Position(bound[loop]) if loop in bound else None
+        if not inner.name.startswith(("arith.", "math.")) or len(inner.results) != 1:
+            return None
+        operands = [self._scalar(op, each, bound) for each in inner.operands]
+        if any(each is None for each in operands):
+            return None
+        attributes = ", ".join(
+            f"{name} = {inner.attributes[name]}"
+            for name in sorted(inner.attributes)
+            # What holds of one way to compute it need not hold of another.
+            if name not in ("fastmath", "overflowFlags")
+        )
+        known = tuple(each for each in operands if each is not None)
+        return Applied(inner.name, attributes, known, str(inner.results[0].type))
+
+    def _operand(self, op: Any, number: int, bound: dict[int, int | None]) -> Expression | None:
+        value = op.operands[number]
+        if not isinstance(value.type, ir.ShapedType):
+            constant = producer(value)
+            if constant is None or constant.name != "arith.constant":
+                return None
+            return Number(str(constant.attributes["value"]))
+        shape = ir.ShapedType(value.type)
+        at: list[int | None] = []
+        for axis, result in enumerate(_maps(op)[number].results):
+            if not shape.is_dynamic_dim(axis) and shape.get_dim_size(axis) == 1:
+                at.append(None)
+            elif isinstance(result, ir.AffineDimExpr) and result.position in bound:
+                at.append(bound[result.position])
+            else:
+                return None
+        return Element(value, tuple(at))
+
+    def _note(self, op: Any) -> None:
+        if op not in self.seen:
+            self.seen.append(op)
+
+
+_RESHAPES = frozenset(
+    f"{dialect}.{name}_shape" for dialect in ("tensor", "memref") for name in ("expand", "collapse")
+)
+
+
+def is_structured(op: Any) -> bool:
+    """Whether an op is a `linalg.generic` or a `linalg.contract`: it has maps and a body."""
+    return op.name in ("linalg.generic", "linalg.contract")
+
+
+def output_of(op: Any) -> Any:
+    """The destination of a structured op that has one."""
+    return op.operands[len(op.operands) - 1]
+
+
+def writer(value: Any) -> Any:
+    """The op that computes a tensor, or a buffer that is written once; None where there is none.
+
+    What fills a buffer before something is added to it does not count.
+    """
+    owner = producer(value)
+    if not isinstance(value.type, ir.MemRefType):
+        return owner
+    if owner is None:
+        return None
+    if owner.name in _RESHAPES:
+        return owner
+    if owner.name != "memref.alloc":
+        return None
+    found = _writers(value)
+    if len(found) == 2 and len(found[0].operands) == 1 and not all(_kinds(found[1])):
+        return found[1]
+    return found[0] if len(found) == 1 else None
+
+
+def _writers(buffer: Any) -> list[Any]:
+    """The structured ops that write a buffer, in order; none where something else may."""
+    found: list[Any] = []
+    for use in buffer.uses:
+        user = use.owner.operation
+        if user.name in ("memref.dealloc", *_RESHAPES):
+            continue
+        if not is_structured(user) or user.block != producer(buffer).block:
+            return []
+        if use.operand_number == len(user.operands) - 1:
+            found.append(user)
+    found.sort(key=_place)
+    return found
+
+
+def _place(op: Any) -> int:
+    return next(at for at, other in enumerate(op.block.operations) if other.operation == op)
+
+
+def _number_of_outputs(op: Any) -> int:
+    return int(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[1])
+
+
+def _kinds(op: Any) -> list[bool]:
+    """Which loops of an op are parallel."""
+    if op.name == "linalg.contract":
+        written = {
+            result.position
+            for result in _maps(op)[-1].results
+            if isinstance(result, ir.AffineDimExpr)
+        }
+        return [loop in written for loop in range(_maps(op)[-1].n_dims)]
+    return ["parallel" in str(kind) for kind in ir.ArrayAttr(op.attributes["iterator_types"])]
+
+
+def _maps(op: Any) -> list[Any]:
+    return [ir.AffineMapAttr(one).value for one in ir.ArrayAttr(op.attributes["indexing_maps"])]
+
+
+def _extents(op: Any) -> dict[int, int | None]:
+    """How many steps each loop of an op has; None where only the run tells."""
+    found: dict[int, int | None] = {}
+    for value, map_ in zip(op.operands, _maps(op), strict=True):
+        if not isinstance(value.type, ir.ShapedType):
+            continue
+        shape = ir.ShapedType(value.type)
+        for axis, result in enumerate(map_.results):
+            if isinstance(result, ir.AffineDimExpr):
+                size = None if shape.is_dynamic_dim(axis) else shape.get_dim_size(axis)
+                if found.get(result.position) is None:
+                    found[result.position] = size
+    return found
+
+
+def _is_zero(result: Any) -> bool:
+    return isinstance(result, ir.AffineConstantExpr) and result.value == 0
+
+
+def _splat(op: Any) -> Number | None:
+    attribute = op.attributes["value"]
+    if not isinstance(attribute, ir.DenseElementsAttr) or not attribute.is_splat:
+        return None
+    return Number(str(attribute.get_splat_value()))
+
+
+def _before_reshape(op: Any, element: Element) -> Element | None:
+    """The element of what was reshaped, where axes of one element alone came or went."""
+    source, result = ir.ShapedType(op.operands[0].type), ir.ShapedType(op.results[0].type)
+    expands = "expand" in op.name
+    long = result if expands else source
+    at: list[int | None] = []
+    for axis, group in enumerate(ir.ArrayAttr(op.attributes["reassociation"])):
+        axes = [ir.IntegerAttr(each).value for each in ir.ArrayAttr(group)]
+        wide = [each for each in axes if long.is_dynamic_dim(each) or long.get_dim_size(each) != 1]
+        if len(wide) > 1:
+            return None
+        if expands:
+            at.append(element.at[wide[0]] if wide else None)
+        else:
+            at.extend(element.at[axis] if each in wide else None for each in axes)
+    return Element(op.operands[0], tuple(at))

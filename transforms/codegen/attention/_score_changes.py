@@ -1,0 +1,252 @@
+"""What becomes of scores before the softmax, on vectors of them: a scale, masks, biases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from linalg_ext.transforms.codegen._memory import Memory, Strided
+from linalg_ext.transforms.codegen._problem import Dimension, Group
+from linalg_ext.transforms.codegen._writer import Index, Writer
+
+from ._expressions import Applied, At, Element, Expression, Number, Position
+from ._positions import Comparison, comparison_of
+
+
+@dataclass(frozen=True)
+class Other:
+    """An operand that scores are changed by.
+
+    Attributes:
+        at: the loops along its axes.
+        memory: where it lies.
+        rows: the rows of the scores as it walks over them; likewise `keys`.
+    """
+
+    at: At
+    memory: Strided
+    rows: Group
+    keys: Group
+
+
+@dataclass(frozen=True)
+class _Vector:
+    """An SSA value, and the element type of the vector that it is."""
+
+    name: str
+    element: str
+
+
+@dataclass(frozen=True)
+class BooleanMemory(Memory):
+    """Memory of booleans, each a byte, which vectors of MLIR take to be bits.
+
+    Attributes:
+        address: of the first of them, an i64.
+    """
+
+    address: str = ""
+
+    def load_vector(self, index: Index, mask: str | None = None, rest: str | None = None) -> str:
+        """A vector; where the mask is off, nothing is read and the lane is false."""
+        w, bytes_ = self.writer, f"vector<{self.lanes}xi8>"
+        offset = w.op(f"arith.index_cast {w.value(index)} : index to i64")
+        place = w.op(f"arith.addi {self.address}, {offset} : i64")
+        pointer = w.op(f"llvm.inttoptr {place} : i64 to !llvm.ptr")
+        if mask is None:
+            found = w.op(f"llvm.load {pointer} {{alignment = 1 : i64}} : !llvm.ptr -> {bytes_}")
+        else:
+            zero = w.constant("dense<0>", bytes_)
+            found = w.op(
+                f"llvm.intr.masked.load {pointer}, {mask}, {zero} {{alignment = 1 : i32}} : "
+                f"(!llvm.ptr, {self.mask}, {bytes_}) -> {bytes_}"
+            )
+        return w.op(f"arith.trunci {found} : {bytes_} to {self.mask}")
+
+
+class ScoreChanges:
+    """Writes an expression of scores."""
+
+    def __init__(
+        self,
+        w: Writer,
+        changed: Expression,
+        score: Element,
+        others: Sequence[tuple[Element, Other]],
+        rows: Sequence[Dimension],
+        keys: int,
+        lanes: int,
+    ) -> None:
+        """
+        Args:
+            w: where the code is written.
+            changed: what becomes of a score.
+            score: how `changed` names it.
+            others: what it names besides, and where that lies.
+            rows: the loops over rows, outermost first.
+            keys: the loop over keys.
+            lanes: of a vector.
+        """
+        self._w = w
+        self._changed = changed
+        self._score = score
+        self._others = list(others)
+        self._rows = tuple(rows)
+        self._keys = keys
+        self._lanes = lanes
+        self._positions: dict[int, Index] = {}
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether there is something to do."""
+        return self._changed != self._score
+
+    def moved(self, loop: int, index: Index) -> ScoreChanges:
+        """The same at an index of a loop over batches."""
+        moved = object.__new__(ScoreChanges)
+        moved.__dict__.update(self.__dict__)
+        moved._positions = {**self._positions, loop: index}
+        moved._others = [
+            (
+                element,
+                Other(other.at, other.memory.moved(f"d{loop}", index), other.rows, other.keys)
+                if loop in other.at
+                else other,
+            )
+            for element, other in self._others
+        ]
+        return moved
+
+    def in_row(self, row: Index) -> RowChanges:
+        """The changes in a row; what is the same all over it is read here."""
+        return RowChanges(self, row)
+
+
+class RowChanges:
+    """Writes the changes of one row's scores."""
+
+    def __init__(self, changes: ScoreChanges, row: Index) -> None:
+        self._changes = changes
+        self._w = changes._w
+        self._known: list[tuple[Expression, _Vector]] = []
+        self._offsets: list[tuple[Element, Index]] = []
+        for element, other in changes._others:
+            offset = other.memory.offset(other.rows, row)
+            if changes._keys in other.at:
+                self._offsets.append((element, offset))
+                continue
+            scalar = other.memory.memory.load(self._w.add(other.memory.base, offset))
+            self._known.append((element, self._spread(scalar, other.memory.memory.element)))
+        self._row = row
+
+    def __call__(self, score: str, element: str, key: Index, limit: Index | None) -> str:
+        """What becomes of a vector of scores.
+
+        Args:
+            score: the vector.
+            element: the type of a score.
+            key: which key its first lane is of.
+            limit: keys from here on are not there; None where all are.
+        """
+        known = [*self._known, (self._changes._score, _Vector(score, element))]
+        return self._write(self._changes._changed, known, key, limit).name
+
+    def _write(
+        self,
+        expression: Expression,
+        known: list[tuple[Expression, _Vector]],
+        key: Index,
+        limit: Index | None,
+    ) -> _Vector:
+        for before, vector in known:
+            if before == expression:
+                return vector
+        match expression:
+            case Number(text=text):
+                number, _, element = text.rpartition(" : ")
+                number, element = (number, element) if number else (text, "i1")
+                name = self._w.constant(f"dense<{number}>", self._vector(element))
+                return _Vector(name, element)
+            case Position(loop=loop):
+                made = self._position(loop, key)
+            case Element():
+                made = self._loaded(expression, key, limit)
+            case Applied() if (compared := self._comparison(expression)) is not None:
+                made = self._compared(compared, key)
+            case Applied():
+                operands = [self._write(each, known, key, limit) for each in expression.operands]
+                types = ", ".join(self._vector(operand.element) for operand in operands)
+                names = ", ".join(operand.name for operand in operands)
+                made = _Vector(
+                    self._w.op(
+                        f'"{expression.name}"({names}) {{{expression.attributes}}} : '
+                        f"({types}) -> {self._vector(expression.type)}"
+                    ),
+                    expression.type,
+                )
+        known.append((expression, made))
+        return made
+
+    def _vector(self, element: str) -> str:
+        return f"vector<{self._changes._lanes}x{element}>"
+
+    def _spread(self, scalar: str, element: str) -> _Vector:
+        vector = self._vector(element)
+        return _Vector(self._w.op(f"vector.broadcast {scalar} : {element} to {vector}"), element)
+
+    def _position(self, loop: int | None, key: Index) -> _Vector:
+        w, changes = self._w, self._changes
+        if loop is None:
+            return _Vector(w.constant("dense<0>", self._vector("index")), "index")
+        if loop != changes._keys:
+            return self._spread(w.value(self._position_of(loop)), "index")
+        start = self._spread(w.value(key), "index")
+        steps = ", ".join(map(str, range(changes._lanes)))
+        lanes = w.constant(f"dense<[{steps}]>", self._vector("index"))
+        return _Vector(w.op(f"arith.addi {start.name}, {lanes} : {self._vector('index')}"), "index")
+
+    def _comparison(self, expression: Expression) -> Comparison | None:
+        """A comparison of positions, the key's on its right; None where that cannot be."""
+        found = comparison_of(expression)
+        factor = 0 if found is None else found.factors.get(self._changes._keys, 0)
+        if found is None or factor not in (-1, 0, 1):
+            return None
+        return found.mirrored if factor == 1 else found
+
+    def _compared(self, comparison: Comparison, key: Index) -> _Vector:
+        """A comparison of positions, in 32 bits: only how near its limit is to a vector matters."""
+        w, keys = self._w, self._changes._keys
+        terms: list[Index] = [comparison.constant]
+        for loop, factor in comparison.factors.items():
+            terms.append(w.mul(factor, key if loop == keys else self._position_of(loop)))
+        limit = w.max(w.min(w.add(*terms), 1 << 30), -(1 << 30))
+        narrow = w.op(f"arith.index_cast {w.value(limit)} : index to i32")
+        vector = self._vector("i32")
+        spread = w.op(f"vector.broadcast {narrow} : i32 to {vector}")
+        lanes = range(self._changes._lanes) if keys in comparison.factors else [0]
+        text = ", ".join(map(str, lanes))
+        steps = w.constant(f"dense<[{text}]>" if len(lanes) > 1 else "dense<0>", vector)
+        return _Vector(
+            w.op(f"arith.cmpi {comparison.predicate}, {spread}, {steps} : {vector}"), "i1"
+        )
+
+    def _position_of(self, loop: int) -> Index:
+        """Where a loop over batches or rows is."""
+        known = self._changes._positions
+        return known[loop] if loop in known else self._row_position(loop)
+
+    def _row_position(self, loop: int) -> Index:
+        """Where a loop is in a row."""
+        w, rest = self._w, self._row
+        for dimension in reversed(self._changes._rows[1:]):
+            size = dimension.size or 1
+            if dimension.name == f"d{loop}":
+                return w.rem(rest, size)
+            rest = w.div(rest, size)
+        return rest
+
+    def _loaded(self, element: Element, key: Index, limit: Index | None) -> _Vector:
+        other = next(other for known, other in self._changes._others if known == element)
+        offset = next(offset for known, offset in self._offsets if known == element)
+        pieces = other.memory.pieces(other.keys, key, 1, limit)
+        return _Vector(other.memory.load_pieces(pieces, offset), other.memory.memory.element)

@@ -1,0 +1,207 @@
+"""The softmax of rows of scores that come block by block: running maxima, exponentials, totals.
+
+    m' = max(m, scores)     growth = exp(m - m')     scores = exp(scores - m')
+    total' = total * growth + sum of scores
+
+A maximum passes over NaN: the exponential of one is one, and so is the total of its row. Where a
+row has nothing but -inf so far, 0 is subtracted in the place of its maximum: its exponentials and
+its total are zeros, and 0 / 0 is what softmax says of it in the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from linalg_ext.transforms.codegen._memory import Memory, zero_vector
+from linalg_ext.transforms.codegen._writer import Index, Writer
+
+from ._attention_plan import AttentionPlan
+from ._score_changes import RowChanges, ScoreChanges
+
+Combine: TypeAlias = "Callable[[str, str, str], str]"
+"""Writes what two values of a type become together."""
+
+_LOWEST = {"f32": "0xFF800000", "f64": "0xFFF0000000000000"}
+"""-inf, as MLIR writes it."""
+
+
+class SoftmaxRows:
+    """Writes the softmax of a block of scores, in place."""
+
+    def __init__(
+        self,
+        w: Writer,
+        plan: AttentionPlan,
+        scores: Memory,
+        maxima: Memory,
+        totals: Memory,
+        growth: Memory,
+        changes: ScoreChanges,
+    ) -> None:
+        """
+        Args:
+            w: where the code is written.
+            plan: of the attention.
+            scores: a block of them, row by row.
+            maxima: of each row of a span; likewise `totals` and `growth`.
+            changes: what becomes of scores first.
+        """
+        self._w = w
+        self._plan = plan
+        self._scores = scores
+        self._maxima = maxima
+        self._totals = totals
+        self._growth = growth
+        self._changes = changes
+        self._element = scores.element
+        self._width = plan.scores.tile.columns
+
+    def begin(self, count: Index) -> None:
+        """Begin a span of so many rows."""
+        w = self._w
+        with w.loop(0, count) as row:
+            self._maxima.store(self._lowest(self._element), row)
+            self._totals.store(w.constant("0.0", self._element), row)
+
+    def write(
+        self, first: Index, row: Index, here: Index, key: Index, extent: Index, *, is_even: bool
+    ) -> None:
+        """Write the softmax of a block.
+
+        Args:
+            first: the first row of the span.
+            row: the first row of the block, from there.
+            here: how many rows.
+            key: the first key of the block.
+            extent: how many keys.
+            is_even: whether that is known to be a multiple of the tile's columns.
+        """
+        w, element, vector = self._w, self._element, self._scores.vector
+        with w.loop(0, here) as line:
+            at, start = w.add(row, line), w.mul(line, self._plan.score_stride)
+            changes = self._changes.in_row(w.add(first, at))
+            old = self._maxima.load(at)
+            new = self._larger(
+                old, self._write_maximum(start, key, extent, changes, is_even), element
+            )
+            self._maxima.store(new, at)
+            lowest, zero = self._lowest(element), w.constant("0.0", element)
+            is_lowest = w.op(f"arith.cmpf oeq, {new}, {lowest} : {element}")
+            base = w.op(f"arith.select {is_lowest}, {zero}, {new} : {element}")
+            spread = w.op(f"vector.broadcast {base} : {element} to {vector}")
+            total = self._write_exponentials(start, extent, spread)
+            if not self._plan.is_one_block:
+                growth = self._write_growth(old, spread, at)
+                before = w.op(f"arith.mulf {self._totals.load(at)}, {growth} : {element}")
+                total = w.op(f"arith.addf {before}, {total} : {element}")
+            self._totals.store(total, at)
+
+    def growth_of(self, row: Index) -> str:
+        """What the sums of a row of the span are multiplied by, as a vector."""
+        growth = self._growth.load(row)
+        return self._w.op(f"vector.broadcast {growth} : {self._element} to {self._growth.vector}")
+
+    def total_of(self, row: Index, *, masked_is_zero: bool) -> str:
+        """What the sums of a row of the span are divided by, as a vector."""
+        w, element = self._w, self._element
+        total = self._totals.load(row)
+        if masked_is_zero:
+            lowest, one = self._lowest(element), w.constant("1.0", element)
+            is_masked = w.op(f"arith.cmpf oeq, {self._maxima.load(row)}, {lowest} : {element}")
+            is_zero = w.op(f"arith.cmpf oeq, {total}, {w.constant('0.0', element)} : {element}")
+            is_empty = w.op(f"arith.andi {is_masked}, {is_zero} : i1")
+            total = w.op(f"arith.select {is_empty}, {one}, {total} : {element}")
+        return w.op(f"vector.broadcast {total} : {element} to {self._totals.vector}")
+
+    def _lowest(self, type_: str) -> str:
+        number = _LOWEST[self._element]
+        return self._w.constant(number if type_ == self._element else f"dense<{number}>", type_)
+
+    def _larger(self, old: str, new: str, type_: str) -> str:
+        """The larger of two; the old one where the new one is NaN: one instruction."""
+        w = self._w
+        is_larger = w.op(f"arith.cmpf ogt, {new}, {old} : {type_}")
+        types = type_ if type_ == self._element else f"{self._scores.mask}, {type_}"
+        return w.op(f"arith.select {is_larger}, {new}, {old} : {types}")
+
+    def _write_maximum(
+        self, start: Index, key: Index, extent: Index, changes: RowChanges, is_even: bool
+    ) -> str:
+        """Change the scores of a row, and find their maximum; what is past the keys is -inf."""
+        w, vector = self._w, self._scores.vector
+        lanes = self._scores.lanes
+        count = self._width // lanes
+        whole = extent if is_even else w.mul(w.div(extent, self._width), self._width)
+        lowest = self._lowest(vector)
+
+        def step(at: Index, maxima: Sequence[str], *, is_whole: bool) -> list[str]:
+            found = []
+            for number, old in enumerate(maxima):
+                column = w.add(at, number * lanes)
+                value = self._scores.load_vector(w.add(start, column))
+                limit = None if is_whole else w.add(key, extent)
+                if self._changes.is_needed:
+                    value = changes(value, self._element, w.add(key, column), limit)
+                if not is_whole:
+                    left = w.max(0, w.min(lanes, w.sub(extent, column)))
+                    mask = w.op(f"vector.create_mask {w.value(left)} : {self._scores.mask}")
+                    value = w.op(
+                        f"arith.select {mask}, {value}, {lowest} : {self._scores.mask}, {vector}"
+                    )
+                if self._changes.is_needed or not is_whole:
+                    self._scores.store_vector(value, w.add(start, column))
+                found.append(self._larger(old, value, vector))
+            return found
+
+        with w.carrying_loop(whole, self._width, [lowest] * count, vector) as loop:
+            at, maxima, handed_on, results = loop
+            handed_on += step(at, maxima, is_whole=True)
+        if not is_even:
+            if isinstance(extent, int):
+                results = step(whole, results, is_whole=False)
+            else:
+                rest = w.sub(extent, whole)
+                with w.carrying_loop(rest, self._width, results, vector) as loop:
+                    at, maxima, handed_on, results = loop
+                    handed_on += step(w.add(whole, at), maxima, is_whole=False)
+        return self._reduced("maxnumf", self._paired(results, self._larger, vector))
+
+    def _write_exponentials(self, start: Index, extent: Index, base: str) -> str:
+        """Make scores of a row exponentials; their sum."""
+        w, vector, lanes = self._w, self._scores.vector, self._scores.lanes
+        zero = zero_vector(w, self._element, lanes)
+        count = self._width // lanes
+        padded = w.mul(w.ceil_div(extent, self._width), self._width)
+        with w.carrying_loop(padded, self._width, [zero] * count, vector) as loop:
+            at, sums, handed_on, results = loop
+            for number, old in enumerate(sums):
+                place = w.add(start, at, number * lanes)
+                value = w.op(f"arith.subf {self._scores.load_vector(place)}, {base} : {vector}")
+                value = w.op(f"math.exp {value} : {vector}")
+                self._scores.store_vector(value, place)
+                handed_on.append(w.op(f"arith.addf {old}, {value} : {vector}"))
+        add = lambda old, new, type_: w.op(f"arith.addf {old}, {new} : {type_}")  # noqa: E731
+        return self._reduced("add", self._paired(results, add, vector))
+
+    def _paired(self, values: Sequence[str], combine: Combine, type_: str) -> str:
+        """Vectors combined to one."""
+        while len(values) > 1:
+            pairs = [values[at : at + 2] for at in range(0, len(values), 2)]
+            values = [combine(p[0], p[1], type_) if len(p) == 2 else p[0] for p in pairs]
+        return values[0]
+
+    def _reduced(self, kind: str, value: str) -> str:
+        vector = self._scores.vector
+        return self._w.op(f"vector.reduction <{kind}>, {value} : {vector} into {self._element}")
+
+    def _write_growth(self, old: str, base: str, row: Index) -> str:
+        """Write what the sums of a row are multiplied by; the same as a scalar."""
+        w, element, vector = self._w, self._element, self._scores.vector
+        spread = w.op(f"vector.broadcast {old} : {element} to {vector}")
+        difference = w.op(f"arith.subf {spread}, {base} : {vector}")
+        # On a vector: of a scalar it would be a call.
+        growth = w.op(f"math.exp {difference} : {vector}")
+        scalar = w.op(f"vector.extract {growth}[0] : {element} from {vector}")
+        self._growth.store(scalar, row)
+        return scalar

@@ -1,0 +1,287 @@
+"""Attention on buffers becomes one nest, in which scores live for a block of them alone.
+
+before:
+    linalg.generic {indexing_maps = [#all], iterator_types = #pair} outs(%s : memref<8x9xf32>) {
+    ^bb0(%o: f32):
+      linalg.yield %zero : f32
+    }
+    linalg.generic {indexing_maps = [#query, #key, #score], iterator_types = #sum}
+        ins(%q, %k : memref<8x4xf32>, memref<9x4xf32>) outs(%s : memref<8x9xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %a = arith.mulf %x, %y : f32
+      %b = arith.addf %o, %a : f32
+      linalg.yield %b : f32
+    }
+    linalg.generic {indexing_maps = [#one], iterator_types = #single} outs(%m : memref<8xf32>) {
+    ^bb0(%o: f32):
+      linalg.yield %lowest : f32
+    }
+    linalg.generic {indexing_maps = [#all, #row], iterator_types = #reduced}
+        ins(%s : memref<8x9xf32>) outs(%m : memref<8xf32>) {
+    ^bb0(%x: f32, %o: f32):
+      %a = arith.maximumf %x, %o : f32
+      linalg.yield %a : f32
+    }
+    linalg.generic {indexing_maps = [#all, #row, #all], iterator_types = #pair}
+        ins(%s, %m : memref<8x9xf32>, memref<8xf32>) outs(%e : memref<8x9xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %a = arith.subf %x, %y : f32
+      %b = math.exp %a : f32
+      linalg.yield %b : f32
+    }
+    linalg.generic {indexing_maps = [#one], iterator_types = #single} outs(%t : memref<8xf32>) {
+    ^bb0(%o: f32):
+      linalg.yield %zero : f32
+    }
+    linalg.generic {indexing_maps = [#all, #row], iterator_types = #reduced}
+        ins(%e : memref<8x9xf32>) outs(%t : memref<8xf32>) {
+    ^bb0(%x: f32, %o: f32):
+      %a = arith.addf %x, %o : f32
+      linalg.yield %a : f32
+    }
+    linalg.generic {indexing_maps = [#all, #row, #all], iterator_types = #pair}
+        ins(%e, %t : memref<8x9xf32>, memref<8xf32>) outs(%w : memref<8x9xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %a = arith.divf %x, %y : f32
+      linalg.yield %a : f32
+    }
+    linalg.generic {indexing_maps = [#all], iterator_types = #pair} outs(%r : memref<8x4xf32>) {
+    ^bb0(%o: f32):
+      linalg.yield %zero : f32
+    }
+    linalg.generic {indexing_maps = [#score, #value, #query], iterator_types = #mixed}
+        ins(%w, %v : memref<8x9xf32>, memref<9x4xf32>) outs(%r : memref<8x4xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %a = arith.mulf %x, %y : f32
+      %b = arith.addf %o, %a : f32
+      linalg.yield %b : f32
+    }
+after:
+    func.call @linalg_ext_attention_0(%q, %k, %v, %r)
+      : (memref<8x4xf32>, memref<9x4xf32>, memref<9x4xf32>, memref<8x4xf32>) -> ()
+
+What the ops compute is read from them, however it is cut into ops: see `_attention.py`, and
+`_attention_plan.py` for the blocks. Scales, masks and biases are done on the scores of a block.
+Exponentials are summed with the values as they are, and divided by their total at the end: sums of
+products are in another order than that of the ops.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linalg_ext.bindings import func, ir
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.codegen._argument import Argument, argument_of
+from linalg_ext.transforms.codegen._fills import preceding_zeros, producer, root
+from linalg_ext.transforms.codegen._machine import this_machine
+from linalg_ext.transforms.codegen.contractions.pack_contractions import PLAN
+
+from ._attention import Attention, find_attention
+from ._attention_call import AttentionCall
+from ._attention_nest import attention_function
+from ._attention_plan import AttentionPlan, Loops, Strides, plan_attention
+from ._elements import output_of
+from ._expressions import Applied, At, Element, Expression
+from .gather_attention import contractions
+
+NAME = "linalg-ext-fuse-attention"
+
+_BETWEEN = frozenset({"arith.constant", "memref.alloc", "memref.get_global", "memref.subview"})
+"""Ops that may stand among those of attention: nothing that is read changes by them."""
+
+_VECTORS = frozenset({"f32", "f64", "i1", "i8", "i16", "i32", "i64"})
+"""Element types of masks that are read in vectors."""
+
+
+@module_pass(NAME)
+def fuse_attention(module: ir.Operation) -> Report:
+    """Turn attention on buffers into calls of nests."""
+    report = Report(NAME)
+    functions = _Functions(module)
+    for op in contractions(module, ir.MemRefType):
+        report.matched[op.name] += 1
+        found = find_attention(op)
+        if found is None:
+            continue
+        reason = found if isinstance(found, str) else _rewrite(found, functions)
+        if reason is None:
+            report.changed["attention"] += 1
+        else:
+            report.leave("attention", reason)
+    return report
+
+
+def _rewrite(attention: Attention, functions: _Functions) -> str | None:
+    """Replace the ops of attention; None, or the reason why they stay."""
+    machine = this_machine()
+    if not machine.has_fma:
+        return "this machine has no FMA"
+    last, output = attention.op, output_of(attention.op)
+    zeros = preceding_zeros(last)
+    if not _is_together(attention, zeros):
+        return "its ops are among others"
+    others = _others(attention)
+    operands = [
+        attention.query, attention.key, attention.value, Element(output, attention.result), *others
+    ]  # fmt: skip
+    if any(root(each.value) == root(output) for each in operands if each.value != output):
+        return "the result is an operand"
+    arguments: list[Argument] = []
+    for each in operands:
+        argument = argument_of(each.value, _dimensions(each.at))
+        if isinstance(argument, str):
+            return argument
+        arguments.append(argument)
+    for argument in arguments[4:]:
+        reason = _obstacle(argument, attention.keys)
+        if reason is not None:
+            return reason
+    loops = Loops(
+        attention.batch, attention.rows, attention.keys, attention.depth, attention.columns,
+        attention.sizes,
+    )  # fmt: skip
+    query, key, value, result = (
+        _strides(argument, each.at) for argument, each in zip(arguments[:4], operands, strict=False)
+    )
+    plan = plan_attention(loops, arguments[3].element, query, key, value, result, machine)
+    if isinstance(plan, str):
+        return plan
+    named = {-1: attention.score, **dict(enumerate(others))}
+    call = AttentionCall(
+        tuple(arguments[:4]),
+        tuple(
+            (Element(number, each.at), argument)
+            for (number, each), argument in zip(enumerate(others), arguments[4:], strict=True)
+        ),
+        _numbered(attention.changed, named),
+        Element(-1, attention.score.at),
+        attention.masked_is_zero,
+    )
+    name = functions.named(plan, call)
+    with last.location, ir.InsertionPoint(last):
+        func.CallOp([], ir.FlatSymbolRefAttr.get(name), [each.value for each in operands])
+    _erase(attention, zeros)
+    return None
+
+
+def _is_together(attention: Attention, zeros: Any) -> bool:
+    """Whether nothing is written between the first and the last of the ops but by them."""
+    ops = [op.operation for op in attention.op.block.operations]
+    first = min(ops.index(op) for op in attention.ops)
+    between = ops[first : ops.index(attention.op)]
+    return all(
+        op in attention.ops or op == zeros or op.name in _BETWEEN or "_shape" in op.name
+        for op in between
+    )
+
+
+def _others(attention: Attention) -> list[Element]:
+    """The elements besides the score that a score is changed by."""
+    found: list[Element] = []
+
+    def visit(expression: Expression) -> None:
+        if isinstance(expression, Element) and expression not in (attention.score, *found):
+            found.append(expression)
+        elif isinstance(expression, Applied):
+            for operand in expression.operands:
+                visit(operand)
+
+    visit(attention.changed)
+    return found
+
+
+def _numbered(expression: Expression, named: dict[int, Element]) -> Expression:
+    """An expression with numbers in the place of values, which say nothing of what they are."""
+    if isinstance(expression, Element):
+        number = next(number for number, element in named.items() if element == expression)
+        return Element(number, expression.at)
+    if isinstance(expression, Applied):
+        operands = tuple(_numbered(each, named) for each in expression.operands)
+        return Applied(expression.name, expression.attributes, operands, expression.type)
+    return expression
+
+
+def _dimensions(at: At) -> tuple[str, ...]:
+    return tuple(f"one{axis}" if loop is None else f"d{loop}" for axis, loop in enumerate(at))
+
+
+def _strides(argument: Argument, at: At) -> Strides:
+    return {
+        loop: stride for loop, stride in zip(at, argument.strides, strict=True) if loop is not None
+    }
+
+
+def _obstacle(argument: Argument, keys: int) -> str | None:
+    """Why scores cannot be changed by an operand, vector by vector."""
+    strides = dict(zip(argument.dimensions, argument.strides, strict=True))
+    if f"d{keys}" not in strides:
+        return None
+    if strides[f"d{keys}"] != 1:
+        return "its mask does not lie along the keys"
+    if argument.element not in _VECTORS:
+        return f"its mask is of {argument.element}"
+    return None
+
+
+def _erase(attention: Attention, zeros: Any) -> None:
+    """Erase what the nest does now, and the buffers that nobody has any more."""
+    buffers: list[Any] = []
+    ops = [op for op in attention.ops if op != attention.op]
+    attention.op.erase()
+    if zeros is not None and zeros not in ops:
+        zeros.erase()
+    for op in reversed(ops):
+        if len(op.results):
+            if not any(True for _ in op.results[0].uses):
+                op.erase()
+            continue
+        buffer = output_of(op)
+        if all(_only_writes(use, ops) for use in buffer.uses):
+            if buffer not in buffers:
+                buffers.append(buffer)
+            ops.remove(op)
+            op.erase()
+    for buffer in buffers:
+        users = [use.owner.operation for use in buffer.uses]
+        if all(user.name == "memref.dealloc" for user in users):
+            for user in users:
+                user.erase()
+            producer(buffer).erase()
+
+
+def _only_writes(use: Any, ops: list[Any]) -> bool:
+    """Whether a use of a buffer is the end of it, or one of some ops that writes to it."""
+    user = use.owner.operation
+    if user.name == "memref.dealloc":
+        return True
+    return user in ops and use.operand_number == len(user.operands) - 1
+
+
+class _Functions:
+    """The functions of a module's nests: one for each plan."""
+
+    def __init__(self, module: ir.Operation) -> None:
+        self._module = module
+        self._names: list[tuple[AttentionCall, str]] = []
+
+    def named(self, plan: AttentionPlan, call: AttentionCall) -> str:
+        """The name of the function for attention."""
+        for known, name in self._names:
+            if known == call:
+                return name
+        block = self._module.regions[0].blocks[0]
+        taken = {
+            ir.StringAttr(op.operation.attributes["sym_name"]).value
+            for op in block.operations
+            if "sym_name" in op.operation.attributes
+        }
+        number = len(self._names)
+        while (name := f"linalg_ext_attention_{number}") in taken:
+            number += 1
+        parsed = ir.Module.parse(attention_function(name, plan, call))
+        function = parsed.body.operations[0]
+        function.attributes[PLAN] = ir.StringAttr.get(repr(plan))
+        function.operation.clone(ir.InsertionPoint(block))
+        self._names.append((call, name))
+        return name

@@ -1,0 +1,115 @@
+"""Have the ops of attention side by side, with results of their own, before they become buffers.
+
+    %t = linalg.generic {...} ins(%s) outs(%e) ...          // %e is what many ops begin from
+    ...                                                     // ops that have nothing to do with it
+    %p = linalg.generic {...} ins(%t, %max) outs(%e) ...
+
+becomes
+
+    ...
+    %e0 = tensor.empty() : tensor<8x512x512xf32>
+    %t = linalg.generic {...} ins(%s) outs(%e0) ...
+    %e1 = tensor.empty() : tensor<8x512x512xf32>
+    %p = linalg.generic {...} ins(%t, %max) outs(%e1) ...
+
+What the ops compute stays the same. As buffers, each of which one op writes and nobody else reads,
+they can be read as one by `linalg-ext-fuse-attention`. They cannot once tensors have become
+buffers, for these are used again and again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linalg_ext.bindings import ir, tensor
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.codegen._fills import producer
+from linalg_ext.transforms.codegen._machine import this_machine
+
+from ._attention import Attention, find_attention
+
+NAME = "linalg-ext-gather-attention"
+
+
+@module_pass(NAME)
+def gather_attention(module: ir.Operation) -> Report:
+    """Put the ops of attention on tensors side by side, each with a destination of its own."""
+    report = Report(NAME)
+    for op in contractions(module, ir.RankedTensorType):
+        report.matched[op.name] += 1
+        found = find_attention(op)
+        if isinstance(found, str):
+            report.leave("attention", found)
+        elif found is not None and not this_machine().has_fma:
+            report.leave("attention", "this machine has no FMA")
+        elif found is not None:
+            report.changed["attention"] += 1
+            _gather(found)
+    return report
+
+
+def contractions(module: ir.Operation, kind: Any) -> list[Any]:
+    """The ops that may end attention, on operands of a kind.
+
+    Args:
+        module: where to look.
+        kind: the class of the type of their operands.
+    """
+    found: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        if op.name in ("linalg.generic", "linalg.contract") and len(op.operands) >= 3:
+            maps = ir.ArrayAttr(op.attributes["indexing_maps"])
+            last = ir.AffineMapAttr(maps[len(maps) - 1]).value
+            if len(last.results) < last.n_dims and isinstance(op.operands[0].type, kind):
+                found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def _gather(attention: Attention) -> None:
+    last = attention.op
+    old = [op for op in attention.ops if op != last and op.name != "arith.constant"]
+    new: list[tuple[Any, Any]] = []
+    with last.location, ir.InsertionPoint(last):
+        for op in old:
+            destination = op.operands[len(op.operands) - 1]
+            is_cloned = any(destination == before for before, _ in new)
+            made = op.clone()
+            for position, value in enumerate(op.operands):
+                made.operands[position] = _new_value(value, new)
+            if "shape" not in op.name and not is_cloned and _is_empty(destination):
+                with ir.InsertionPoint(made):
+                    made.operands[len(op.operands) - 1] = tensor.EmptyOp(
+                        list(destination.type.shape), destination.type.element_type
+                    ).result
+            new.append((op.results[0], made.results[0]))
+        for position, value in enumerate(list(last.operands)[:-1]):
+            last.operands[position] = _new_value(value, new)
+    _bring_destination(last)
+    for op in reversed(old):
+        if not any(True for _ in op.results[0].uses):
+            op.erase()
+
+
+def _new_value(value: Any, new: list[tuple[Any, Any]]) -> Any:
+    return next((made for before, made in new if before == value), value)
+
+
+def _is_empty(value: Any) -> bool:
+    owner = producer(value)
+    return owner is not None and owner.name == "tensor.empty"
+
+
+def _bring_destination(op: Any) -> None:
+    """Fill the destination of an op right before it."""
+    place = len(op.operands) - 1
+    fill = producer(op.operands[place])
+    if fill is None or fill.name not in ("linalg.generic", "linalg.fill"):
+        return
+    with ir.InsertionPoint(op):
+        op.operands[place] = fill.clone().results[0]
+    if not any(True for _ in fill.results[0].uses):
+        fill.erase()

@@ -1,0 +1,1 @@
+"""Sums of products: packed nests around a micro-kernel."""

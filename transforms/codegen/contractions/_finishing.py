@@ -1,0 +1,58 @@
+"""Tiles of C finished in a loop: a long epilogue stands there once, not for each of their vectors.
+
+The tile goes through a buffer of its own, which stays in L1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from linalg_ext.transforms.codegen._epilogue import Finisher
+from linalg_ext.transforms.codegen._memory import Memory, Strided, add
+from linalg_ext.transforms.codegen._writer import Index, Writer
+
+from ._plan import Plan
+
+
+def finish_tile(
+    w: Writer,
+    plan: Plan,
+    c: Strided,
+    buffer: Memory,
+    values: Sequence[str],
+    at: tuple[Index, Index],
+    limits: tuple[Index | None, Index | None],
+    adds: str | bool,
+    finisher: Finisher,
+) -> None:
+    """Write a tile of C; the arguments are as those of `store_tile`.
+
+    Args:
+        w: where the code is written.
+        plan: the tile, and the number of pieces.
+        c: the operand.
+        buffer: memory for a tile.
+        values: the vectors, row by row.
+        at: the first row and column.
+        limits: how many rows and columns C has; None where the tile is within them.
+        adds: whether the values are added to what is there, or a condition for it.
+        finisher: what becomes of a value before it is written.
+    """
+    tile, problem, memory = plan.tile, plan.problem, c.memory
+    for number, value in enumerate(values):
+        buffer.store_vector(value, number * tile.lanes)
+    rows: Index = tile.rows if limits[0] is None else w.min(tile.rows, w.sub(limits[0], at[0]))
+    with w.loop(0, rows) as row, w.loop(0, tile.columns, tile.lanes) as first:
+        column, line = w.add(at[1], first), w.add(at[0], row)
+        offset = c.offset(problem.rows, line)
+        value = buffer.load_vector(w.add(w.mul(row, tile.columns), first))
+        pieces = c.pieces(problem.columns, column, plan.pieces_c, limits[1])
+        if adds is not False:
+            read = pieces
+            if isinstance(adds, str):
+                wanted = w.op(f"vector.broadcast {adds} : i1 to {memory.mask}")
+                read = [(where, c.both(wanted, mask)) for where, mask in pieces]
+            value = add(w, c.load_pieces(read, offset), value, memory.vector)
+        value = finisher(value, line, column, limits[1])
+        for where, mask in pieces:
+            memory.store_vector(value, w.add(c.base, offset, where), mask)

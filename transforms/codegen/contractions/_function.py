@@ -1,0 +1,107 @@
+"""A contraction as a function on memrefs: its arguments as flat memory, and the nest on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from linalg_ext.transforms.codegen._argument import Argument
+from linalg_ext.transforms.codegen._epilogue import Finisher
+from linalg_ext.transforms.codegen._memory import Memory, Strided
+from linalg_ext.transforms.codegen._problem import Operand
+from linalg_ext.transforms.codegen._scalar_steps import Elementwise
+from linalg_ext.transforms.codegen._writer import Index, Writer
+
+from ._conversion import ConvertedMemory
+from ._nest import Nest
+from ._plan import Plan
+from ._prologue import Prologue
+
+
+def contraction_function(
+    name: str,
+    plan: Plan,
+    arguments: Sequence[Argument],
+    epilogue: Elementwise | None = None,
+    prologues: Sequence[Elementwise | None] = (None, None),
+) -> str:
+    """A function that does a contraction, as text.
+
+    Args:
+        name: of the function.
+        plan: how.
+        arguments: the operands of the op: its two inputs and its output. After them the function
+            takes the zero points that there are.
+        epilogue: what is done to the result, whose operands are the last arguments.
+        prologues: what is done to each input, whose operands come before those.
+    """
+    w = Writer()
+    order: tuple[Operand, ...] = ("B", "A", "C") if plan.problem.swapped else ("A", "B", "C")
+    given = dict(zip(order, arguments, strict=True))
+    sizes: dict[str, Index] = {}
+    operands = {role: _operand(w, role, role, given[role], sizes, plan) for role in order}
+    given_after = epilogue.arguments if epilogue is not None else ()
+    extras = [
+        _operand(w, f"E{number}", "C", argument, sizes, plan)
+        for number, argument in enumerate(given_after)
+    ]
+    finisher = None
+    if epilogue is not None:
+        groups = plan.problem.rows, plan.problem.columns
+        finisher = Finisher(w, groups, epilogue, extras, plan.tile.lanes)
+    packers, scales = {}, []
+    for role, body in zip(order, prologues, strict=False):
+        if body is None:
+            continue
+        named = [f"{role}P{number}" for number in range(len(body.arguments))]
+        scales += [f"%{one}: {each.type}" for one, each in zip(named, body.arguments, strict=True)]
+        scales += [f"%{role}S{number}: {type_}" for number, type_ in enumerate(body.scalars)]
+        others = [
+            _operand(w, one, "C", each, sizes, plan)
+            for one, each in zip(named, body.arguments, strict=True)
+        ]
+        packers[role] = Prologue(w, plan, role, body, others)
+    Nest(w, plan, operands, sizes, finisher, packers, given["C"].type).write()
+    signature = ", ".join(
+        [f"%{role}: {given[role].type}" for role in order]
+        + [f"%zero_point_{role}: i32" for role in order if role in plan.problem.zero_points]
+        + scales
+        + [f"%E{number}: {argument.type}" for number, argument in enumerate(given_after)]
+        + [
+            f"%S{number}: {type_}"
+            for number, type_ in enumerate(epilogue.scalars if epilogue is not None else ())
+        ]
+    )
+    text = f"func.func private @{name}({signature}) {{\n{w.text()}\nreturn\n}}"
+    dot = plan.problem.dot
+    return text if dot is None else f"{text}\n{dot.declaration}"
+
+
+def _operand(
+    w: Writer, name: str, role: Operand, argument: Argument, sizes: dict[str, Index], plan: Plan
+) -> Strided:
+    """An argument as flat memory; what the run tells of its sizes is added to `sizes`."""
+    element, rank = argument.element, len(argument.dimensions)
+    parts = [f"%{name}_base", f"%{name}_offset"]
+    parts += [f"%{name}_sizes:{rank}", f"%{name}_strides:{rank}"] if rank else []
+    w.line(
+        f"{', '.join(parts)} = memref.extract_strided_metadata %{name} : {argument.type} -> "
+        + ", ".join([f"memref<{element}>", *["index"] * (1 + 2 * rank)])
+    )
+    strides: dict[str, Index] = {}
+    for axis, dimension in enumerate(argument.dimensions):
+        size, stride = argument.sizes[axis], argument.strides[axis]
+        if size is not None or dimension not in sizes:
+            sizes[dimension] = f"%{name}_sizes#{axis}" if size is None else size
+        strides[dimension] = f"%{name}_strides#{axis}" if stride is None else stride
+    # More than any memory holds: nothing asks for the size, and nothing is folded by it.
+    flat = f"memref<?x{element}, strided<[1], offset: ?>>"
+    flattened = w.op(
+        f"memref.reinterpret_cast %{name}_base to offset: [%{name}_offset], "
+        f"sizes: [{w.value(1 << 62)}], strides: [1] : memref<{element}> to {flat}"
+    )
+    memory = Memory(w, flattened, flat, element, plan.tile.lanes)
+    if argument.cast is not None:
+        memory = ConvertedMemory(
+            w, flattened, flat, argument.read_as, plan.tile.lanes, element, argument.cast
+        )
+    return Strided(memory, role, 0, sizes, strides)

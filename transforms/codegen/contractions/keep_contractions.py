@@ -1,0 +1,144 @@
+"""Contractions whose operands are computed are named, so that nothing is fused into them.
+
+before:
+    %r = linalg.generic {indexing_maps = [affine_map<(m, k) -> (m, k)>,
+                                          affine_map<(m, k) -> (m, k)>],
+                         iterator_types = ["parallel", "parallel"]}
+        ins(%a : tensor<8x9xf32>) outs(%e : tensor<8x9xf32>) {
+    ^bb0(%x: f32, %o: f32):
+      %y = arith.maximumf %x, %zero : f32
+      linalg.yield %y : f32
+    } -> tensor<8x9xf32>
+    %s = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
+                                          affine_map<(m, n, k) -> (k, n)>,
+                                          affine_map<(m, n, k) -> (m, n)>],
+                         iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%r, %b : tensor<8x9xf32>, tensor<9x7xf32>) outs(%c : tensor<8x7xf32>) {
+    ^bb0(%x: f32, %y: f32, %z: f32):
+      %p = arith.mulf %x, %y : f32
+      %q = arith.addf %z, %p : f32
+      linalg.yield %q : f32
+    } -> tensor<8x7xf32>
+after:
+    %r = linalg.generic {indexing_maps = [affine_map<(m, k) -> (m, k)>,
+                                          affine_map<(m, k) -> (m, k)>],
+                         iterator_types = ["parallel", "parallel"]}
+        ins(%a : tensor<8x9xf32>) outs(%e : tensor<8x9xf32>) {
+    ^bb0(%x: f32, %o: f32):
+      %y = arith.maximumf %x, %zero : f32
+      linalg.yield %y : f32
+    } -> tensor<8x9xf32>
+    %s = linalg.contract indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
+                                          affine_map<(m, n, k) -> (k, n)>,
+                                          affine_map<(m, n, k) -> (m, n)>]
+        ins(%r, %b : tensor<8x9xf32>, tensor<9x7xf32>) outs(%c : tensor<8x7xf32>)
+        -> tensor<8x7xf32>
+
+Upstream fuses element-wise producers into whatever is a `linalg.generic`. In a contraction they
+would be computed anew for every row or column of the result, and it would be a contraction no
+more. A producer that only moves its operand, a transpose, is still fused: it goes into the maps. So
+is one that makes wider elements of narrow ones by a few steps, a cast or a dequantization, where
+contractions are packed: it is done while packing, and the wide operand is never in memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linalg_ext.bindings import ir, linalg
+from linalg_ext.errors import RecognitionError
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.contractions import contraction_of
+from linalg_ext.structured.recognition import recognize
+from linalg_ext.transforms.codegen._fills import comes_of, producer
+from linalg_ext.transforms.codegen._machine import this_machine
+from linalg_ext.transforms.codegen._scalar_steps import read_steps, scalars_of
+
+from ._products import SUMS
+
+NAME = "linalg-ext-keep-contractions"
+
+
+@module_pass(NAME, on="linalg.generic")
+def keep_contractions(module: ir.Operation) -> Report:
+    """Name the contractions of floats that an element-wise producer would be fused into."""
+    report = Report(NAME)
+    packs = this_machine().has_fma
+    for op in _contraction_shaped(module):
+        report.matched[op.name] += 1
+        computed = [value for value in op.operands if _is_computed(value)]
+        if packs and all(map(_is_widened, computed)):
+            continue
+        if computed and _is_contraction(op):
+            report.changed[op.name] += 1
+            _name(op)
+    return report
+
+
+def _contraction_shaped(module: ir.Operation) -> list[Any]:
+    """Generics on tensors with two inputs, one result and a sum."""
+    found: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        if op.name == "linalg.generic" and len(op.operands) == 3 and len(op.results) == 1:
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def _is_computed(value: Any) -> bool:
+    """Whether a value comes of an element-wise op that does more than move its operand."""
+    if not comes_of(value, "linalg.generic"):
+        return False
+    op = producer(value)
+    iterators = ir.ArrayAttr(op.attributes["iterator_types"])
+    body = op.regions[0].blocks[0].operations
+    return len(body) > 1 and all("parallel" in str(kind) for kind in iterators)
+
+
+def _is_widened(value: Any) -> bool:
+    """Whether packing can compute a value, and reads less than that for it."""
+    op = producer(value)
+    inside = list(op.regions[0].blocks[0].arguments)[:-1]
+    maps = [ir.AffineMapAttr(one).value for one in ir.ArrayAttr(op.attributes["indexing_maps"])]
+    if len(op.results) != 1 or not all(map_.is_projected_permutation for map_ in maps):
+        return False
+    largest = max(maps[:-1], key=lambda map_: len(map_.results), default=None)
+    if largest is None or len(largest.results) < maps[-1].n_dims:
+        return False
+    read = op.operands[maps.index(largest)].type
+    if not isinstance(read, ir.ShapedType) or _bits(read) >= _bits(op.results[0].type):
+        return False
+    known = {value: number for number, value in enumerate([*inside, *scalars_of(op)])}
+    steps = read_steps(op, known, len(known))
+    return steps is not None and not steps.is_long
+
+
+def _bits(type_: Any) -> int:
+    element = str(type_.element_type).lstrip("bfi")
+    return int(element) if element.isdigit() else 64
+
+
+def _is_contraction(op: Any) -> bool:
+    if not all(isinstance(value.type, ir.ShapedType) for value in op.operands):
+        return False  # a scalar is no operand of a matrix product
+    if str(op.operands[2].type.element_type) not in SUMS:
+        return False
+    try:
+        contraction = contraction_of(recognize(op))
+    except RecognitionError:
+        return False
+    return contraction is not None and bool(contraction.contracted) and not contraction.lone
+
+
+def _name(op: Any) -> None:
+    *inputs, output = op.operands
+    maps = [ir.AffineMapAttr(one).value for one in ir.ArrayAttr(op.attributes["indexing_maps"])]
+    with op.location, ir.InsertionPoint(op):
+        # Upstream's annotation says attributes; it takes maps.
+        named: Any = linalg.contract
+        result = named(*inputs, outs=[output], indexing_maps=maps)
+    op.results[0].replace_all_uses_with(result)
+    op.erase()

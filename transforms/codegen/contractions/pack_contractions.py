@@ -1,0 +1,280 @@
+"""Contractions on buffers become packed nests around a register-tiled micro-kernel.
+
+before:
+    linalg.matmul ins(%a, %b : memref<1000x500xf32>, memref<500x800xf32>)
+                  outs(%c : memref<1000x800xf32>)
+after:
+    func.call @linalg_ext_contraction_0(%a, %b, %c)
+      : (memref<1000x500xf32>, memref<500x800xf32>, memref<1000x800xf32>) -> ()
+
+Whatever says `C[b, m, n] += A[b, m, k] * B[b, k, n]`, by any name and in any order of its
+dimensions and strides: the function that it becomes packs strips of both operands, straight from
+where they lie, into the order in which the micro-kernel reads them. One function does for all
+contractions of one plan. Sums of floats are in another order than that of the loops, and each
+product is added without being rounded. Integers are exact.
+
+Narrow elements are multiplied by dot products where the machine has them, and else converted while
+they are packed; those of bf16 take subnormal numbers for zeros on x86. What is computed of an
+operand, a dequantization say, is done while packing, too.
+
+Where the output was just filled with zeros, it is written without being read, and the fill is gone.
+Where its only reader is an element-wise op, a bias and an activation say, that is done on the tile
+in registers, and the result goes where the op would have put it, in the type that it has there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from linalg_ext.bindings import func, ir
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.target import current
+from linalg_ext.transforms.codegen._argument import Argument, argument_of
+from linalg_ext.transforms.codegen._epilogue import FoundEpilogue, find_epilogue, fits, move_before
+from linalg_ext.transforms.codegen._explaining import PlannedContraction
+from linalg_ext.transforms.codegen._fills import preceding_zeros, root
+from linalg_ext.transforms.codegen._machine import Machine, this_machine
+from linalg_ext.transforms.codegen._problem import Dimension, Operand, Problem, classify
+from linalg_ext.transforms.codegen._scalar_steps import Elementwise
+from linalg_ext.transforms.lowering.share_work import slices_of
+
+from ._choosing import chosen
+from ._element_types import plan_of_types
+from ._function import contraction_function
+from ._plan import Plan
+from ._products import Product, read_product
+
+NAME = "linalg-ext-pack-contractions"
+
+PLAN = "linalg_ext.plan"
+"""The attribute of a function that holds its plan as a table."""
+
+_MOST_WORDS = 1 << 14
+"""A depth of more words than this is divided: a strip of A would not stay in L2."""
+
+LEAST_PRODUCTS = 512
+"""A contraction of fewer products than this is done before a nest has begun."""
+
+
+@module_pass(NAME, on=lambda name: name.startswith("linalg."))
+def pack_contractions(module: ir.Operation) -> Report:
+    """Turn contractions of floats on buffers into calls of packed nests."""
+    report = Report(NAME)
+    functions = _Functions(module)
+    pending = _structured_ops(module)
+    while pending:
+        op = pending.pop(0)
+        report.matched[op.name] += 1
+        reason = _rewrite(op, functions, pending)
+        if reason is None:
+            report.changed["linalg contraction"] += 1
+        else:
+            report.leave("linalg contraction", reason)
+    report.decisions += functions.decisions
+    return report
+
+
+def _structured_ops(module: ir.Operation) -> list[Any]:
+    """Ops with two inputs and an output on buffers, scalars aside: whatever may contract."""
+    found: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        if (
+            op.name.startswith("linalg.")
+            and not len(op.results)
+            and _may_contract(op)
+            and all(
+                isinstance(value.type, ir.MemRefType)
+                for value in op.operands
+                if isinstance(value.type, ir.ShapedType)
+            )
+        ):
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def _may_contract(op: Any) -> bool:
+    """Whether an op has the operands of a product, and of what is computed of them if it sums."""
+    count = sum(isinstance(value.type, ir.ShapedType) for value in op.operands)
+    if count > 3 and "iterator_types" in op.attributes:
+        return "reduction" in str(op.attributes["iterator_types"])
+    return count == 3
+
+
+def _rewrite(op: Any, functions: _Functions, pending: list[Any]) -> str | None:
+    """Replace an op; None, or the reason why it stays. What is erased with it pends no more."""
+    if not functions.machine.has_fma:
+        return "this machine has no FMA"
+    product = read_product(op)
+    if isinstance(product, str):
+        return product
+    factors = product.factors
+    read = [value for factor in factors for value in (factor.value, *factor.others)]
+    if any(root(value) == root(product.output) for value in read):
+        return "the output is an input"
+    zeros = preceding_zeros(op)
+    found = find_epilogue(op, product.c, zeros) if zeros is not None else None
+    made = _planned(product, zeros, found, functions.machine)
+    if found is not None and (isinstance(made, str) or not _can_finish(made[1], found)):
+        found = None
+        made = _planned(product, zeros, None, functions.machine)
+    if isinstance(made, str):
+        return made
+    arguments, plan = made
+    if _is_small(plan.problem):
+        return "it is small"
+    prologues = [factor.prologue for factor in factors]
+    name = functions.named(
+        plan, arguments, found.epilogue if found is not None else None, prologues
+    )
+    operands = [factor.value for factor in factors]
+    others = [factor.zero_point for factor in factors if factor.zero_point is not None]
+    others += [value for factor in factors for value in factor.others]
+    if found is not None:
+        move_before(found, op)
+        operands += [found.destination, *others, *found.values]
+    else:
+        operands += [product.output, *others]
+    with op.location, ir.InsertionPoint(op):
+        func.CallOp([], ir.FlatSymbolRefAttr.get(name), operands)
+    if zeros is not None:
+        zeros.erase()
+    op.erase()
+    if found is not None:
+        _erase_epilogue(found, product.output, pending)
+    return None
+
+
+def _erase_epilogue(found: FoundEpilogue, output: Any, pending: list[Any]) -> None:
+    """Erase what a nest does now, and the buffer between where nobody has it any more."""
+    buffer = None if found.destination == output else output
+    if found.op in pending:
+        pending.remove(found.op)
+    found.op.erase()
+    if buffer is not None:
+        for use in list(buffer.uses):
+            use.owner.erase()
+        buffer.owner.erase()
+
+
+def _planned(
+    product: Product, zeros: Any, found: FoundEpilogue | None, machine: Machine
+) -> tuple[list[Argument], Plan] | str:
+    """The operands with what their types tell, and the plan; or why there is none."""
+    output = product.output if found is None else found.destination
+    values = [(factor.value, factor.dims) for factor in product.factors]
+    arguments = []
+    for value, dims in (*values, (output, product.c)):
+        argument = argument_of(value, dims)
+        if isinstance(argument, str):
+            return argument
+        arguments.append(argument)
+    problem = _problem(product, arguments, overwrites=zeros is not None)
+    if isinstance(problem, str):
+        return problem
+    if arguments[2].element != problem.element:
+        problem = replace(problem, is_undivided=True)
+    return plan_of_types(product, problem, arguments, machine)
+
+
+def _can_finish(plan: Plan, found: FoundEpilogue) -> bool:
+    words = plan.problem.words
+    if plan.problem.is_undivided and (words is None or words > _MOST_WORDS):
+        return False
+    return plan.pieces_c > 0 and fits(plan.problem, found.epilogue, plan.tile.lanes)
+
+
+def _problem(product: Product, arguments: Sequence[Argument], *, overwrites: bool) -> Problem | str:
+    sizes: dict[str, int | None] = {}
+    strides: dict[str, dict[Operand, int | None]] = {dim: {} for dim in product.dims}
+    roles: tuple[Operand, ...] = ("A", "B", "C")
+    for role, argument in zip(roles, arguments, strict=True):
+        for axis, dimension in enumerate(argument.dimensions):
+            size = argument.sizes[axis]
+            if size is not None or dimension not in sizes:
+                sizes[dimension] = size
+            strides[dimension][role] = argument.strides[axis]
+    dimensions = [Dimension(dim, sizes[dim], strides[dim]) for dim in product.dims if strides[dim]]
+    return classify(product.element, dimensions, overwrites=overwrites)
+
+
+def _is_small(problem: Problem) -> bool:
+    sizes = [group.size for group in (problem.rows, problem.columns, problem.depth)]
+    if not problem.is_static:
+        return False
+    products = 1
+    for size in sizes:
+        products *= size or 0
+    return products < LEAST_PRODUCTS
+
+
+class _Functions:
+    """The functions of a module's nests: one for each plan.
+
+    Attributes:
+        machine: that they are made for.
+        decisions: what was chosen for each.
+    """
+
+    def __init__(self, module: ir.Operation) -> None:
+        self.machine = this_machine().beside(slices_of(module))
+        self.decisions: list[PlannedContraction] = []
+        self._module = module
+        self._names: dict[tuple[object, ...], str] = {}
+        self._taken = _symbols(module)
+
+    def named(
+        self,
+        plan: Plan,
+        arguments: Sequence[Argument],
+        epilogue: Elementwise | None,
+        prologues: Sequence[Elementwise | None],
+    ) -> str:
+        """The name of the function for a contraction and its epilogue."""
+        problem = plan.problem
+        key = (
+            (problem.swapped, problem.overwrites, problem.dot, problem.zero_points),
+            tuple(arguments),
+            epilogue,
+            tuple(prologues),
+        )
+        if key not in self._names:
+            self._names[key] = self._write(plan, arguments, epilogue, prologues)
+        return self._names[key]
+
+    def _write(
+        self,
+        plan: Plan,
+        arguments: Sequence[Argument],
+        epilogue: Elementwise | None,
+        prologues: Sequence[Elementwise | None],
+    ) -> str:
+        number = len(self._names)
+        while (name := f"linalg_ext_contraction_{number}") in self._taken:
+            number += 1
+        model, plan = plan, chosen(plan)
+        self.decisions.append(PlannedContraction(name, model, plan, epilogue, current()))
+        parsed = ir.Module.parse(contraction_function(name, plan, arguments, epilogue, prologues))
+        function, *declarations = parsed.body.operations
+        function.attributes[PLAN] = ir.StringAttr.get(repr(plan))
+        head = ir.InsertionPoint.at_block_begin(self._module.regions[0].blocks[0])
+        function.operation.clone(head)
+        for declaration in declarations:
+            symbol = ir.StringAttr(declaration.operation.attributes["sym_name"]).value
+            if symbol not in self._taken:
+                declaration.operation.clone(head)
+                self._taken.add(symbol)
+        self._taken.add(name)
+        return name
+
+
+def _symbols(module: ir.Operation) -> set[str]:
+    ops = (op.operation for op in module.regions[0].blocks[0].operations)
+    return {
+        ir.StringAttr(op.attributes["sym_name"]).value for op in ops if "sym_name" in op.attributes
+    }

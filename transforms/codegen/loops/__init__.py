@@ -1,0 +1,1 @@
+"""Element-wise chains and reductions as loops over vectors."""

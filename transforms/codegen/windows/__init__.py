@@ -1,0 +1,1 @@
+"""Convolutions and poolings: what is read through windows."""
