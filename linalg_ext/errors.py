@@ -190,10 +190,6 @@ class UntrustedError(LinalgExtError, PermissionError):
     """A module that nobody vouches for reaches beyond itself."""
 
 
-class CacheError(LinalgExtError, OSError):
-    """The folder that compiled code is kept in cannot be used, or not be trusted."""
-
-
 class TargetError(LinalgExtError, ValueError):
     """A description of a machine cannot be true, or code for it cannot be made or run here."""
 

@@ -20,7 +20,7 @@ TIERS: tuple[frozenset[str], ...] = tuple(
     for tier in (
         "errors dispatch samples",
         "options",
-        "definition analysis cache",
+        "definition analysis",
         "opdsl notations",
         "opdsl_defs",
         # From here on MLIR is needed.
@@ -44,7 +44,6 @@ TIERS: tuple[frozenset[str], ...] = tuple(
 NARROWER = {
     "opdsl_defs": {"errors", "opdsl"},
     "target": {"errors", "options"},
-    "cache": {"errors"},
     "dispatch": set(),
 }
 """Rooms that may import less than all that lies below them."""
