@@ -229,6 +229,8 @@ def fits(problem: Problem, epilogue: Elementwise, lanes: int) -> bool:
 
 def seen_in_vectors(group: Group, argument: Argument, lanes: int) -> bool:
     """Whether another operand can be read in vectors along a group, or is the same all along it."""
+    if argument.element == "i1":
+        return False  # a byte each in memory, where a vector of them is bits
     seen = _seen(group, argument)
     is_constant = all(segment.stride == 0 for segment in seen.segments("C"))
     return is_constant or 0 < seen.pieces("C", lanes) <= _MOST_PIECES

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import linalg_ext as lx
 from contraction_kernels import integers
 from kernels import kernel
 
@@ -148,3 +149,18 @@ def test_two_layers() -> None:
     assert loops(compiled) == 0
     x, v, w = integers(40, 50), integers(50, 60), integers(60, 30)
     np.testing.assert_array_equal(compiled(x, v, w), np.maximum(np.maximum(x @ v, 0) @ w, 0))
+
+
+@pytest.mark.parametrize("sizes", [(4, 9, 64), (8, 8, 17), (13, 37, 64), (33, 40, 8)])
+def test_a_mask_of_booleans(sizes: tuple[int, int, int]) -> None:
+    """A byte each in memory: a vector of them must not be read as bits."""
+    m, n, k = sizes
+    a, b = integers(m, k, seed=0), integers(k, n, seed=1)
+    mask = np.tril(np.ones((m, n), bool))
+
+    def masked(a: Any, b: Any, mask: Any) -> Any:
+        return np.where(mask, (a @ b) / np.float64(8), -1e30)
+
+    expected = masked(a, b, mask)
+    np.testing.assert_array_equal(lx.jit(masked)(a, b, mask), expected)
+    np.testing.assert_array_equal(lx.jit(lambda a, b: masked(a, b, mask))(a, b), expected)
