@@ -16,8 +16,8 @@ from linalg_ext.errors import ArgumentError, ExecutionError
 if TYPE_CHECKING:
     import numpy as np
 
+    from linalg_ext.calling.explanation import Explanation
     from linalg_ext.compiler import Kernel
-    from linalg_ext.compiler.explanation import Explanation
 
     Array = np.ndarray[Any, Any]
 

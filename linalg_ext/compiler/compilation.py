@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Literal, overload
 import numpy as np
 
 from linalg_ext.bindings import ir
+from linalg_ext.calling.kernel import Kernel
+from linalg_ext.calling.shared_work import SharedWork
 from linalg_ext.compiler.effects import written_arguments
 from linalg_ext.compiler.entry import find_entry, wrap_entry
-from linalg_ext.compiler.explanation import WrittenPlan, explained, written_plans
-from linalg_ext.compiler.kernel import Kernel
-from linalg_ext.compiler.shared_work import SharedWork, shared_work
+from linalg_ext.compiler.explaining import WrittenPlan, explained, written_plans
 from linalg_ext.compiler.signature import read_signature
+from linalg_ext.compiler.slicing import shared_work
 from linalg_ext.compiler.source import own_copy
 from linalg_ext.compiler.stages import LARGE_BYTES, Clock, Stage
 from linalg_ext.compiler.tuned import tuned

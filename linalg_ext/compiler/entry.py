@@ -18,11 +18,11 @@ the run can tell is copied into a fresh allocation and returned; memrefs are ret
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import arith, bufferization, func, ir, memref, tensor
-from linalg_ext.compiler.signature import ArrayType, ScalarType, Signature, ValueType
+from linalg_ext.calling.code import Entry
+from linalg_ext.calling.signature import ArrayType, ScalarType, Signature, ValueType
 from linalg_ext.errors import SignatureError
 
 PREFIX = "lx."
@@ -33,22 +33,6 @@ A function that somebody called `exp` would otherwise be what LLVM finds when it
 
 STATUS_ATTRIBUTE = "linalg_ext.status"
 """Marks the entry whose last argument, a memref<1xi64>, takes the number of a failed assertion."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """The wrapped entry.
-
-    Attributes:
-        symbol: the function to call.
-        destinations: the results that are written to memory of the caller, in order; they follow
-            the inputs in the argument list, and the status follows them.
-        returned: the results that come back as memrefs.
-    """
-
-    symbol: str
-    destinations: tuple[int, ...]
-    returned: tuple[int, ...]
 
 
 def find_entry(module: ir.Module, name: str | None) -> Any:

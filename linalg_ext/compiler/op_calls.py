@@ -11,12 +11,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from linalg_ext.bindings import func, ir
+from linalg_ext.calling.conversion import as_array, is_python_number
+from linalg_ext.calling.kernel import Kernel
+from linalg_ext.calling.known_calls import KnownCalls
+from linalg_ext.calling.overlap import share_memory
 from linalg_ext.compiler.compilation import compile_in_place
-from linalg_ext.compiler.conversion import as_array, is_python_number
-from linalg_ext.compiler.kernel import Kernel
-from linalg_ext.compiler.known_calls import KnownCalls
 from linalg_ext.compiler.op_dtypes import resolve_dtypes, unsigned_type_vars
-from linalg_ext.compiler.overlap import share_memory
 from linalg_ext.context import borrowed_context
 from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
 from linalg_ext.definition.call_inputs import split_inputs

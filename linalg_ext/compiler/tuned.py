@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.compiler.kernel import Kernel
-from linalg_ext.compiler.signature import ArrayType, Parameter, Signature
+from linalg_ext.calling.kernel import Kernel
+from linalg_ext.calling.signature import ArrayType, Parameter, Signature
 from linalg_ext.rewriting import Decision
 from linalg_ext.runtime import threads
 from linalg_ext.target import host
@@ -31,7 +31,7 @@ def tuned(make: Make, tuning: Tuning) -> Kernel:
     first = make()
     obstacle = _obstacle(first)
     if obstacle is not None:
-        return first.with_tuning(Finding(Choices(), why=obstacle))
+        return first.with_tuning(Finding(Choices(), why=obstacle).rows())
     count = threads.current()
     decisions = first.explain(count).decisions
     key = key_of(first.target, _work(first, decisions), count)
@@ -48,7 +48,7 @@ def tuned(make: Make, tuning: Tuning) -> Kernel:
         if not finding.why:
             remember(key, _data(finding))
     kernel = _with(finding.choices, make) if finding.choices != Choices() else first
-    return kernel.with_tuning(finding)
+    return kernel.with_tuning(finding.rows())
 
 
 def _obstacle(kernel: Kernel) -> str | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
+
+from linalg_ext.calling.explanation import Decision
 
 if TYPE_CHECKING:
     from linalg_ext.module import Module
@@ -23,19 +25,6 @@ class Left:
 
     def __bool__(self) -> bool:
         return False
-
-
-class Decision(Protocol):
-    """What a transformation chose for an op, and can explain. It holds nothing of the module."""
-
-    @property
-    def title(self) -> str:
-        """What it is about, in a few words."""
-        ...
-
-    def rows(self) -> Sequence[tuple[str, str]]:
-        """The explanation: names, and what is to be said of each."""
-        ...
 
 
 @dataclass

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, overload
 
 import numpy as np
 
-from linalg_ext.compiler.explanation import Explanation
+from linalg_ext.calling.explanation import Explanation
 from linalg_ext.errors import ArgumentError, caller_location, refuse_pickling
 from linalg_ext.target import Target, override
 from linalg_ext.tracing.calling import Call, Parameters

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from linalg_ext.calling.kernel import Kernel
 from linalg_ext.compiler.compilation import compile
-from linalg_ext.compiler.kernel import Kernel
 from linalg_ext.errors import ArityError, ShapeError, caller_location
 from linalg_ext.module import Module
 from linalg_ext.runtime.dtypes import DType

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from linalg_ext.bindings import ir, tensor
-from linalg_ext.compiler.conversion import is_python_number
+from linalg_ext.calling.conversion import is_python_number
 from linalg_ext.compiler.op_dtypes import resolve_dtypes, unsigned_type_vars
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.call_inputs import split_inputs

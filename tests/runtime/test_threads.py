@@ -278,7 +278,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return threads.run(slices, count)
 
     for room in ("direct_call", "kernel"):
-        monkeypatch.setattr(f"linalg_ext.compiler.{room}.run", counting)
+        monkeypatch.setattr(f"linalg_ext.calling.{room}.run", counting)
     return counts
 
 
@@ -363,7 +363,7 @@ def test_slices_that_cannot_be_compiled_leave_the_code_for_one_thread(
         raise LoweringError("a fault")
 
     kernel = lx.compile(LARGE)
-    monkeypatch.setattr("linalg_ext.compiler.shared_work.lower_to_llvm", fail)
+    monkeypatch.setattr("linalg_ext.compiler.slicing.lower_to_llvm", fail)
     argument = np.ones((2048, 1024), np.float32)
     with pytest.warns(RuntimeWarning, match="runs on one thread"):
         np.testing.assert_array_equal(kernel(argument, threads=2), 2 * argument)

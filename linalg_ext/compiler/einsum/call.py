@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from linalg_ext import dispatch
+from linalg_ext.calling.overlap import overlaps_itself, share_memory
 from linalg_ext.compiler.einsum.algebra import Algebra, Array
 from linalg_ext.compiler.einsum.dtypes import as_dtype, check_casting, resolve
 from linalg_ext.compiler.einsum.evaluation import evaluate
@@ -17,7 +18,6 @@ from linalg_ext.compiler.einsum.known import remember, repeat
 from linalg_ext.compiler.einsum.layout import arranged, check_order, turned
 from linalg_ext.compiler.einsum.narrow import narrow_kernel
 from linalg_ext.compiler.einsum.record import Request, on_values
-from linalg_ext.compiler.overlap import overlaps_itself, share_memory
 from linalg_ext.errors import (
     ArgumentError,
     ArgumentTypeError,

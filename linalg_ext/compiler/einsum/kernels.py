@@ -20,9 +20,9 @@ from functools import cache, partial
 import numpy as np
 
 from linalg_ext.bindings import func, ir, linalg
+from linalg_ext.calling.kernel import Kernel
 from linalg_ext.compiler.compilation import compile_in_place
 from linalg_ext.compiler.einsum.algebra import Algebra, Array
-from linalg_ext.compiler.kernel import Kernel
 from linalg_ext.context import borrowed_context
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.functions import BINARY

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from linalg_ext.calling.kernel import Kernel
+from linalg_ext.calling.overlap import share_memory
 from linalg_ext.compiler.einsum.algebra import Array
 from linalg_ext.compiler.einsum.specialized import compiled_for
-from linalg_ext.compiler.kernel import Kernel
-from linalg_ext.compiler.overlap import share_memory
 from linalg_ext.notations.einsum import Contraction
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.runtime.pool import memory

@@ -16,12 +16,12 @@ import ml_dtypes
 import numpy as np
 
 from linalg_ext.bindings import func, ir
+from linalg_ext.calling.kernel import Kernel
 from linalg_ext.compiler.compilation import compile
 from linalg_ext.compiler.einsum.algebra import Array
 from linalg_ext.compiler.einsum.dtypes import Dtypes
 from linalg_ext.compiler.einsum.record import Request, on_values
 from linalg_ext.compiler.einsum.specialized import CALL, SPECIALIZING_PAYS
-from linalg_ext.compiler.kernel import Kernel
 from linalg_ext.context import new_context
 from linalg_ext.module import Module
 from linalg_ext.notations.einsum import Contraction

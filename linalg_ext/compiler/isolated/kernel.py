@@ -16,10 +16,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from linalg_ext.bindings import ir
+from linalg_ext.calling.overlap import share_memory
 from linalg_ext.compiler.isolated import error_data
 from linalg_ext.compiler.isolated.limits import Limits
 from linalg_ext.compiler.isolated.shared_arrays import SharedBlock, received, share
-from linalg_ext.compiler.overlap import share_memory
 from linalg_ext.errors import (
     AliasingError,
     ArgumentError,

@@ -12,10 +12,10 @@ import socket
 import sys
 from typing import Any
 
+from linalg_ext.calling.kernel import Kernel
 from linalg_ext.compiler.compilation import compile
 from linalg_ext.compiler.isolated import error_data, limits
 from linalg_ext.compiler.isolated.shared_arrays import SharedBlock, received, share
-from linalg_ext.compiler.kernel import Kernel
 from linalg_ext.errors import LinalgExtError
 from linalg_ext.module import Module
 from linalg_ext.runtime import frames

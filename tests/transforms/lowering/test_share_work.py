@@ -10,7 +10,8 @@ import pytest
 
 import linalg_ext as lx
 from examples import check_example, examples
-from linalg_ext.compiler import shared_work as sharing
+from linalg_ext.calling import shared_work
+from linalg_ext.compiler import slicing
 from linalg_ext.module import Module
 from linalg_ext.transforms.lowering import share_work as file
 from linalg_ext.transforms.lowering._slices import Cut, Cuts
@@ -61,8 +62,8 @@ CASES: dict[str, tuple[Any, tuple[Array, ...]]] = {
 
 @pytest.fixture(autouse=True)
 def _every_work_is_worth_sharing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sharing, "WORTH_SHARING", 0)
-    monkeypatch.setattr(sharing, "LEAST_SLICE", 0)
+    monkeypatch.setattr(slicing, "WORTH_SHARING", 0)
+    monkeypatch.setattr(shared_work, "LEAST_SLICE", 0)
 
 
 def test_the_example() -> None:
@@ -103,7 +104,7 @@ def test_a_slice_knows_that_it_starts_from_zeros(monkeypatch: pytest.MonkeyPatch
         return lower_to_llvm(module, on_stage=lambda _, stage: texts.append(str(stage)), **keywords)
 
     kernel = lx.jit(lambda x, y: x @ y).lower(array(64, 64), array(64, 64)).compile()
-    monkeypatch.setattr(sharing, "lower_to_llvm", lower)
+    monkeypatch.setattr(slicing, "lower_to_llvm", lower)
     assert kernel.direct is not None
     assert kernel.direct._shared is not None
     assert kernel.direct._shared.for_threads(2) is not None

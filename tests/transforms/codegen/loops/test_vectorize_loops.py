@@ -15,7 +15,7 @@ import pytest
 import linalg_ext as lx
 from examples import check_example, examples
 from kernels import kernel
-from linalg_ext.compiler import shared_work
+from linalg_ext.compiler import slicing
 from linalg_ext.errors import ArgumentError
 from linalg_ext.module import Module
 from linalg_ext.rewriting import Report, Transformation
@@ -343,7 +343,7 @@ def test_slices_too_are_stored_past_the_caches(
     monkeypatch.setattr(_streaming, "this_machine", lambda: machine)
     texts: list[str] = []
     monkeypatch.setattr(
-        shared_work,
+        slicing,
         "lower_to_llvm",
         lambda module, **options: lower_to_llvm(
             module, on_stage=lambda _, now: texts.append(str(now)), **options

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.compiler.argument import Argument, Array, shape_text
-from linalg_ext.compiler.overlap import overlaps_itself, share_memory
-from linalg_ext.compiler.signature import ArrayType, Result, ScalarType
+from linalg_ext.calling.argument import Argument, Array, shape_text
+from linalg_ext.calling.overlap import overlaps_itself, share_memory
+from linalg_ext.calling.signature import ArrayType, Result, ScalarType
 from linalg_ext.errors import (
     AliasingError,
     ArgumentError,

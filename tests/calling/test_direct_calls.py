@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.compiler.known_calls import KnownCalls
+from linalg_ext.calling.known_calls import KnownCalls
 from linalg_ext.errors import (
     AliasingError,
     ArityError,

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.compiler.argument import Argument, Array
-from linalg_ext.compiler.conversion import PYTHON_NUMBERS, from_python
-from linalg_ext.compiler.signature import Parameter, ScalarType
+from linalg_ext.calling.argument import Argument, Array
+from linalg_ext.calling.conversion import PYTHON_NUMBERS, from_python
+from linalg_ext.calling.signature import Parameter, ScalarType
 from linalg_ext.errors import ArgumentError, ShapeError
 from linalg_ext.runtime import dtypes
 from linalg_ext.runtime.call_frame import SCALAR_WORDS, WORD, Frame

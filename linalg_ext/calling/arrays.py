@@ -6,10 +6,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from linalg_ext.compiler.argument import Argument, Array, shape_text
-from linalg_ext.compiler.conversion import PYTHON_NUMBERS, from_python
-from linalg_ext.compiler.overlap import overlaps_itself
-from linalg_ext.compiler.signature import ArrayType, Parameter
+from linalg_ext.calling.argument import Argument, Array, shape_text
+from linalg_ext.calling.conversion import PYTHON_NUMBERS, from_python
+from linalg_ext.calling.overlap import overlaps_itself
+from linalg_ext.calling.signature import ArrayType, Parameter
 from linalg_ext.errors import ArgumentError, LayoutError, ShapeError
 from linalg_ext.runtime import dtypes
 from linalg_ext.runtime.call_frame import Frame, FrameLayout

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.compiler.argument import Argument, Array
+from linalg_ext.calling.argument import Argument, Array
 from linalg_ext.errors import (
     ArgumentError,
     DTypeError,

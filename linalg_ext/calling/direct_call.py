@@ -13,16 +13,16 @@ from typing import Any, TypeGuard
 
 from numpy import ndarray
 
-from linalg_ext.compiler.argument import Argument
-from linalg_ext.compiler.arrays import ArrayArgument, StridedArgument
-from linalg_ext.compiler.failures import Failures
-from linalg_ext.compiler.results import ResultSlot
-from linalg_ext.compiler.scalars import ScalarArgument
-from linalg_ext.compiler.shared_work import SharedWork
+from linalg_ext.calling.argument import Argument
+from linalg_ext.calling.arrays import ArrayArgument, StridedArgument
+from linalg_ext.calling.code import Code
+from linalg_ext.calling.failures import Failures
+from linalg_ext.calling.results import ResultSlot
+from linalg_ext.calling.scalars import ScalarArgument
+from linalg_ext.calling.shared_work import SharedWork
 from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayout
 from linalg_ext.runtime.descriptors import address_of
 from linalg_ext.runtime.dtypes import to_machine
-from linalg_ext.runtime.engine import Engine
 from linalg_ext.runtime.machine_code import PackedFunction
 from linalg_ext.runtime.threads import current, run
 
@@ -41,7 +41,7 @@ class DirectCall:
 
     def __init__(
         self,
-        engine: Engine,
+        code: Code,
         function: PackedFunction,
         layout: FrameLayout,
         arguments: Sequence[ArrayArgument | ScalarArgument],
@@ -51,7 +51,7 @@ class DirectCall:
     ) -> None:
         """Made by `direct_call`."""
         self._shared = shared
-        self._engine = engine  # which the function must not outlive
+        self._code = code  # which the function must not outlive
         self._function = function
         self._layout = layout
         self._failures = failures
@@ -181,7 +181,7 @@ class DirectCall:
 
 
 def direct_call(
-    engine: Engine,
+    code: Code,
     function: PackedFunction,
     layout: FrameLayout,
     arguments: Sequence[Argument],
@@ -193,7 +193,7 @@ def direct_call(
     """The short way into a kernel; None where it has none.
 
     Args:
-        engine, function: the code, and the entry in it.
+        code, function: the code, and the entry in it.
         layout: of its frames, in which arguments and results have their places.
         arguments: of the kernel, in order.
         destinations: the results that are written to memory of the caller.
@@ -207,7 +207,7 @@ def direct_call(
     if len(taken) != len(arguments) or not any(isinstance(a, ArrayArgument) for a in taken):
         return None
     slots = sorted(destinations, key=lambda slot: slot.index)
-    return DirectCall(engine, function, layout, taken, slots, failures, shared)
+    return DirectCall(code, function, layout, taken, slots, failures, shared)
 
 
 def _is_taken(argument: Argument) -> TypeGuard[ArrayArgument | ScalarArgument]:

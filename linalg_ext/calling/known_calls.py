@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from linalg_ext.compiler.direct_call import DirectCall
+from linalg_ext.calling.direct_call import DirectCall
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.target import override
 

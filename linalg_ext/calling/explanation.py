@@ -13,13 +13,10 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from linalg_ext.bindings import ir
-from linalg_ext.rewriting import Decision, Report
 from linalg_ext.target import Target
 from linalg_ext.target.model import bytes_text
-from linalg_ext.transforms.codegen.contractions.pack_contractions import PLAN
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -27,31 +24,17 @@ if TYPE_CHECKING:
 Row = tuple[str, str]
 
 
-@dataclass(frozen=True)
-class WrittenPlan:
-    """The plan of a function that says of itself what it is."""
+class Decision(Protocol):
+    """What a transformation chose for an op, and can explain. It holds nothing of the module."""
 
-    title: str
-    text: str
+    @property
+    def title(self) -> str:
+        """What it is about, in a few words."""
+        ...
 
     def rows(self) -> Sequence[Row]:
-        """Its lines."""
-        rows = []
-        for line in self.text.splitlines():
-            name, _, text = line.strip().partition("  ")
-            rows.append((name, text.strip()))
-        return rows
-
-
-def written_plans(module: ir.Module) -> list[WrittenPlan]:
-    """The plans that functions of a module carry."""
-    found = []
-    for op in module.body.operations:
-        attributes = op.operation.attributes
-        if PLAN in attributes and "sym_name" in attributes:
-            name = ir.StringAttr(attributes["sym_name"]).value
-            found.append(WrittenPlan(f"nest @{name}", ir.StringAttr(attributes[PLAN]).value))
-    return found
+        """The explanation: names, and what is to be said of each."""
+        ...
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,36 +108,3 @@ class Explanation:
         console = Console(record=True, file=io.StringIO(), width=120)
         console.print(self)
         return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
-
-
-def explained(
-    signature: str,
-    target: Target,
-    reports: Sequence[Report],
-    written: Sequence[Decision],
-    *,
-    is_shared: bool,
-) -> Explanation:
-    """What the passes of a lowering say of their work.
-
-    Args:
-        signature, target: of the kernel.
-        reports: of the passes.
-        written: the plans that functions carry; of those in `reports` more is known.
-        is_shared: whether several threads may share the work.
-    """
-    decisions = [decision for report in reports for decision in report.decisions]
-    told = {decision.title.rpartition("@")[2] for decision in decisions}
-    decisions += [one for one in written if one.title.rpartition("@")[2] not in told]
-    left = dict.fromkeys(
-        (report.pass_name.removeprefix("linalg-ext-"), f"{op}: {reason}")
-        for report in reports
-        for op, reasons in report.left.items()
-        for reason in sorted(reasons)
-    )
-    threads = (
-        "cut into slices for several threads"
-        if is_shared
-        else "one: the work is small, or its parts need each other"
-    )
-    return Explanation(signature, target, tuple(decisions), tuple(left), threads)

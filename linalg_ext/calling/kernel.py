@@ -11,18 +11,18 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from linalg_ext.compiler.argument import Argument
-from linalg_ext.compiler.arrays import ArrayArgument, StridedArgument
-from linalg_ext.compiler.direct_call import direct_call
-from linalg_ext.compiler.entry import Entry
-from linalg_ext.compiler.explanation import Explanation
-from linalg_ext.compiler.failures import Failures
-from linalg_ext.compiler.overlap import share_memory
-from linalg_ext.compiler.results import ResultSlot, split_out
-from linalg_ext.compiler.scalars import ScalarArgument
-from linalg_ext.compiler.shared_work import SharedWork
-from linalg_ext.compiler.signature import ArrayType, Parameter, Signature
-from linalg_ext.compiler.stages import Stage
+from linalg_ext.calling.argument import Argument
+from linalg_ext.calling.arrays import ArrayArgument, StridedArgument
+from linalg_ext.calling.code import Code, Entry
+from linalg_ext.calling.direct_call import direct_call
+from linalg_ext.calling.explanation import Explanation, Row
+from linalg_ext.calling.failures import Failures
+from linalg_ext.calling.overlap import share_memory
+from linalg_ext.calling.results import ResultSlot, split_out
+from linalg_ext.calling.scalars import ScalarArgument
+from linalg_ext.calling.shared_work import SharedWork
+from linalg_ext.calling.signature import ArrayType, Parameter, Signature
+from linalg_ext.calling.stage import Stage
 from linalg_ext.errors import (
     AliasingError,
     ArgumentError,
@@ -34,11 +34,9 @@ from linalg_ext.runtime.buffers import take_over
 from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayout
 from linalg_ext.runtime.descriptors import Descriptor, word_count
 from linalg_ext.runtime.disassembly import disassemble
-from linalg_ext.runtime.engine import Engine
 from linalg_ext.runtime.threads import checked, run
 from linalg_ext.runtime.threads import current as current_threads
 from linalg_ext.target import Target, host
-from linalg_ext.tuning import Finding
 
 
 class Kernel:
@@ -58,7 +56,7 @@ class Kernel:
         self,
         signature: Signature,
         entry: Entry,
-        engine: Engine,
+        code: Code,
         *,
         stages: Sequence[Stage] = (),
         assertions: Sequence[str] = (),
@@ -70,12 +68,12 @@ class Kernel:
         """Made by `linalg_ext.compile`."""
         self.signature = signature
         self.target = host() if target is None else target
-        self.opt_level = engine.opt_level
+        self.opt_level = code.opt_level
         self._explanation = explanation
         self._shared = shared
         self._symbol = entry.symbol
-        self._engine = engine
-        self._function = engine.function(entry.symbol)
+        self._code = code
+        self._function = code.function(entry.symbol)
         self._stages = tuple(stages)
         self._failures = Failures(signature.name, assertions)
         self._codegen_seconds = codegen_seconds
@@ -97,7 +95,7 @@ class Kernel:
             if isinstance(argument, ArrayArgument) and argument.is_written
         )
         self.direct = direct_call(
-            engine,
+            code,
             self._function,
             self._layout,
             self._arguments,
@@ -242,16 +240,16 @@ class Kernel:
             self._explanation, decisions=shared.decisions, threads=f"{shared.slices} slices"
         )
 
-    def with_tuning(self, finding: Finding) -> Kernel:
+    def with_tuning(self, found: Sequence[Row]) -> Kernel:
         """This kernel, which from now on tells what tuning found."""
-        self._explanation = replace(self.explain(), tuning=finding.rows())
+        self._explanation = replace(self.explain(), tuning=tuple(found))
         return self
 
     def asm(self, *, whole: bool = False) -> str:
         """The machine code as assembly text: of the entry, or of everything with `whole`."""
         with self._asm_lock:
             if whole not in self._asm:
-                code = self._engine.object_code()
+                code = self._code.object_code()
                 self._asm[whole] = disassemble(code, None if whole else self._symbol)
             return self._asm[whole]
 

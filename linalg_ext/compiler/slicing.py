@@ -1,0 +1,91 @@
+"""The code for several threads: the work of an entry cut into slices, and lowered further."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from linalg_ext.bindings import ir
+from linalg_ext.calling.failures import Failures
+from linalg_ext.calling.shared_work import Shared, SharedWork
+from linalg_ext.compiler.stages import LARGE_BYTES
+from linalg_ext.context import borrowed_context
+from linalg_ext.module import Module
+from linalg_ext.runtime.engine import Engine
+from linalg_ext.target import current, host
+from linalg_ext.transforms.lowering._slices import find_work
+from linalg_ext.transforms.lowering._status import entry_with_status
+from linalg_ext.transforms.lowering.share_work import share_work, slices_of
+from linalg_ext.transforms.pipelines import lower_to_llvm
+
+WORTH_SHARING = 20_000.0
+"""Work, in nanoseconds of one core, from which on more than one thread is used.
+
+A call in slices takes 3 us longer. A thread that still waits for the next call begins at once, one
+that sleeps after 10 us or more, in which the caller goes on with the slices.
+"""
+
+
+def shared_work(
+    module: ir.Module,
+    name: str,
+    symbol: str,
+    opt_level: int | None,
+    libraries: Sequence[str | Path],
+) -> SharedWork | None:
+    """What several threads can share of an entry on buffers; None where nothing is worth it.
+
+    Args:
+        module: as it is after the stage `buffers`; read, not changed.
+        name, symbol, opt_level, libraries: of the kernel.
+    """
+    target = current()
+    if target.missing_on(host()):
+        return None  # code to look at
+    entry = entry_with_status(module.operation)
+    work = "no entry" if entry is None else find_work(entry)
+    if isinstance(work, str) or work.nanoseconds(target) < WORTH_SHARING or work.extent < 2:
+        return None
+    bytecode = io.BytesIO()
+    module.operation.write_bytecode(bytecode)
+    return SharedWork(
+        name,
+        _Slicer(bytecode.getvalue(), name, symbol, opt_level, tuple(libraries)),
+        nanoseconds=work.nanoseconds(target),
+        packs=work.packs,
+    )
+
+
+@dataclass(frozen=True)
+class _Slicer:
+    """Makes the code of slices.
+
+    Attributes:
+        bytecode: of the module, on buffers, as it is before it is cut.
+        name, symbol, opt_level, libraries: of the kernel.
+    """
+
+    bytecode: bytes
+    name: str
+    symbol: str
+    opt_level: int | None
+    libraries: tuple[str | Path, ...]
+
+    def __call__(self, slices: int) -> Shared | None:
+        """The code for so many slices; None where the work cannot be cut."""
+        with borrowed_context() as loan:
+            loan.keep = len(self.bytecode) <= LARGE_BYTES
+            module = Module.parse(self.bytecode, trusted=True, context=loan.context)
+            report = share_work.apply(module.ir.operation, slices=slices)
+            if not report:
+                return None
+            module.verify(after=share_work.pass_name)
+            count = slices_of(module.ir.operation)
+            info = lower_to_llvm(module.ir, stages=("loops", "llvm"))
+            level = info.suggested_opt_level if self.opt_level is None else self.opt_level
+            engine = Engine(module.ir, opt_level=level, libraries=self.libraries)
+            failures = Failures(self.name, info.assertions)
+            decisions = [each for report in info.reports for each in report.decisions]
+            return Shared(engine, self.symbol, count, failures, decisions)
