@@ -138,6 +138,7 @@ _LLVM = (
     "arith-expand",
     "convert-math-to-llvm{approximate-log1p=false}",
     "convert-math-to-libm",
+    "linalg-ext-pass-narrow-floats-as-integers",
     "convert-vector-to-llvm{enable-x86=true}",
     "convert-complex-to-llvm",
     "convert-arith-to-llvm",
