@@ -37,6 +37,14 @@ class DirectCall:
     """The short way into one kernel.
 
     Its arguments are arrays of known shapes, and numbers; its results are arrays of known shapes.
+
+    Attributes:
+        function: the entry.
+        layout: of its frames.
+        arguments: what it takes.
+        slots: where its results go.
+        failures: what its statuses mean.
+        shared: what several threads can share of its work, if anything.
     """
 
     def __init__(
@@ -50,11 +58,12 @@ class DirectCall:
         shared: SharedWork | None,
     ) -> None:
         """Made by `direct_call`."""
-        self._shared = shared
+        self.shared = shared
         self._code = code  # which the function must not outlive
-        self._function = function
-        self._layout = layout
-        self._failures = failures
+        self.function = function
+        self.layout = layout
+        self.failures = failures
+        self.arguments = tuple(arguments)
         self._arity = len(arguments)
         self._scalars = tuple(
             (at, each) for at, each in enumerate(arguments) if isinstance(each, ScalarArgument)
@@ -70,7 +79,7 @@ class DirectCall:
             if each.type.element.is_sub_byte
         )
         """Of those whose bytes have unused bits: these must be clear."""
-        self._slots = tuple(slots)
+        self.slots = tuple(slots)
         self._words = tuple(taking.word for taking in (*arrays, *slots))
 
     def __call__(self, values: tuple[Any, ...], out: Any, threads: int | None = None) -> Any:
@@ -89,9 +98,9 @@ class DirectCall:
             if type(array) is not ndarray or array.shape != shape or array.dtype not in dtypes:
                 return NotImplemented
         if out is not None:
-            if type(out) is not ndarray or len(self._slots) != 1:
+            if type(out) is not ndarray or len(self.slots) != 1:
                 return NotImplemented
-            (slot,) = self._slots
+            (slot,) = self.slots
             if out.shape != slot.shape or out.dtype not in slot.dtypes:
                 return NotImplemented
         return self.on_known(values, out, threads)
@@ -116,7 +125,7 @@ class DirectCall:
         if self._written and not self._may_write(arrays, addresses):
             return NotImplemented
         if out is None:
-            results = [slot.prepare(None) for slot in self._slots]
+            results = [slot.prepare(None) for slot in self.slots]
             addresses += map(address_of, results)
         else:
             if out.flags.num & _WRITABLE != _WRITABLE:
@@ -130,27 +139,27 @@ class DirectCall:
             addresses.append(start)
             results = [out]
         threads = threads or current()
-        shared = self._shared and self._shared.for_threads(threads)
+        shared = self.shared and self.shared.for_threads(threads)
         if shared:
-            sliced = shared.take(self._layout)
+            sliced = shared.take(self.layout)
             self._fill(sliced.frame, addresses, numbers)
             status, failures = run(sliced.slices, threads), shared.failures
             shared.give_back(sliced)
         else:
-            frame = self._layout.take()
+            frame = self.layout.take()
             self._fill(frame, addresses, numbers)
-            self._function(ctypes.addressof(frame) + TABLE * WORD)
-            status, failures = frame[STATUS], self._failures
-            self._layout.give_back(frame)
+            self.function(ctypes.addressof(frame) + TABLE * WORD)
+            status, failures = frame[STATUS], self.failures
+            self.layout.give_back(frame)
         if status:
             failures.report(status)
         if out is not None:
             return out
         if len(results) == 1:
-            return self._slots[0].finish(results[0], None)
+            return self.slots[0].finish(results[0], None)
         if not results:
             return None
-        return tuple(map(ResultSlot.finish, self._slots, results, [None] * len(results)))
+        return tuple(map(ResultSlot.finish, self.slots, results, [None] * len(results)))
 
     def _fill(
         self,

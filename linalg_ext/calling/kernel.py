@@ -17,6 +17,7 @@ from linalg_ext.calling.code import Code, Entry
 from linalg_ext.calling.direct_call import direct_call
 from linalg_ext.calling.explanation import Explanation, Row
 from linalg_ext.calling.failures import Failures
+from linalg_ext.calling.native_call import kernel_record
 from linalg_ext.calling.overlap import share_memory
 from linalg_ext.calling.results import ResultSlot, split_out
 from linalg_ext.calling.scalars import ScalarArgument
@@ -30,7 +31,9 @@ from linalg_ext.errors import (
     caller_location,
     refuse_pickling,
 )
+from linalg_ext.quick_call import quickly_called
 from linalg_ext.runtime.buffers import take_over
+from linalg_ext.runtime.caller import caller
 from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayout
 from linalg_ext.runtime.descriptors import Descriptor, word_count
 from linalg_ext.runtime.disassembly import disassemble
@@ -39,6 +42,7 @@ from linalg_ext.runtime.threads import current as current_threads
 from linalg_ext.target import Target, host
 
 
+@quickly_called
 class Kernel:
     """An entry of a module, compiled for one machine: this one, as a rule.
 
@@ -89,6 +93,7 @@ class Kernel:
         self._shared = None if self._returned else shared
         self._layout = self._lay_out()
         self._arity = len(self._arguments)
+        self._is_slow = True
         self._written = tuple(
             (index, argument)
             for index, argument in enumerate(self._arguments)
@@ -135,6 +140,8 @@ class Kernel:
         if self.direct is not None and not unknown:
             result = self.direct(args, out, threads)
             if result is not NotImplemented:
+                if self._is_slow:
+                    self._quicken()
                 return result
         if unknown:
             self._refuse_keywords(unknown)
@@ -182,6 +189,15 @@ class Kernel:
         if len(results) == 1:
             return results[0]
         return tuple(results) if results else None
+
+    def _quicken(self) -> None:
+        """Have native code answer the calls that the short way answers, once there is some."""
+        native = caller()
+        if native is not None and self.direct is not None:
+            record = kernel_record(self.direct, native.world)
+            if record is not None:
+                self._is_slow = False
+                native.install(self, record)
 
     def _fill(self, frame: Frame, prepared: Sequence[Any], results: Sequence[Any]) -> None:
         for argument, value in zip(self._arguments, prepared, strict=True):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from linalg_ext.runtime.crew import Block, Slices
 from linalg_ext.runtime.descriptors import word_count
@@ -33,6 +34,19 @@ _LINE_WORDS = 8
 Frame = ctypes.Array[ctypes.c_int64]
 
 
+@dataclass(frozen=True)
+class FrameTemplate:
+    """What all blocks of a layout have in common.
+
+    Attributes:
+        words: of a block. Those that hold addresses within it hold offsets in bytes.
+        places: which these are.
+    """
+
+    words: tuple[int, ...]
+    places: tuple[int, ...]
+
+
 class FrameLayout:
     """Where each argument of a packed call lies, in words.
 
@@ -40,6 +54,7 @@ class FrameLayout:
 
     Attributes:
         slots: for each argument but the status the word at which its descriptor or scalar starts.
+        size: words of a block.
         results: for each memref that the function returns, the word of its descriptor.
     """
 
@@ -62,7 +77,7 @@ class FrameLayout:
             self.slots.append(position)
             position += SCALAR_WORDS if argument is None else word_count(argument)
         self._status = position
-        self._size = position + word_count(1)
+        self.size = position + word_count(1)
         values = [
             (word, argument is None) for word, argument in zip(self.slots, arguments, strict=True)
         ]
@@ -96,19 +111,28 @@ class FrameLayout:
         """Let the next call have `frame`."""
         self._pool.append(frame)
 
-    def _new(self) -> Frame:
-        frame = (ctypes.c_int64 * self._size)()
-        base = ctypes.addressof(frame)
+    def template(self, spare: int = 0) -> FrameTemplate:
+        """What all blocks have in common, and `spare` words after it."""
+        words = [0] * (self.size + spare)
         for position, value in self._template.items():
-            frame[position] = value
+            words[position] = value
+        places = []
         for index, (word, is_scalar) in enumerate(self._values, TABLE):
-            if is_scalar:
-                frame[index] = base + word * WORD
-            else:
+            words[index] = word * WORD
+            if not is_scalar:
                 cell = index + len(self._values)
-                frame[index] = base + cell * WORD
-                frame[cell] = base + word * WORD
-        frame[self._status : self._status + word_count(1)] = [base, base, 0, 1, 1]
+                words[index], words[cell] = cell * WORD, word * WORD
+                places.append(cell)
+            places.append(index)
+        words[self._status : self._status + word_count(1)] = [0, 0, 0, 1, 1]
+        return FrameTemplate(tuple(words), (*places, self._status, self._status + 1))
+
+    def _new(self) -> Frame:
+        template = self.template()
+        frame = (ctypes.c_int64 * self.size)(*template.words)
+        base = ctypes.addressof(frame)
+        for place in template.places:
+            frame[place] += base
         return frame
 
 

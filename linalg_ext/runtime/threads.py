@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from linalg_ext.errors import ArgumentError, caller_location
+from linalg_ext.runtime.call_record import Setting
 from linalg_ext.runtime.crew import Crew, Slices
 
 _in_force: ContextVar[int | None] = ContextVar("linalg_ext.threads", default=None)
@@ -70,6 +71,11 @@ def checked(count: object) -> int:
             expected="how many threads may work on a call: 1 for the caller's alone",
         )
     return count
+
+
+def alone() -> tuple[Setting, ...] | None:
+    """What has to stay as it is for calls to use one thread; None where they may use more."""
+    return ((_in_force, _in_force.get()),) if current() == 1 else None
 
 
 def run(slices: Slices, threads: int) -> int:

@@ -1,0 +1,95 @@
+"""Classes whose objects native code may answer for when they are called.
+
+    @quickly_called
+    class Kernel:
+        def __call__(self, ...): ...
+
+`Kernel` is a class as any other, and its objects are called through `__call__` until somebody puts
+native code ahead of it. That is CPython's vectorcall protocol (PEP 590), which has no door from
+Python: a type that takes part is made by CPython's own function for types of extensions.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import sysconfig
+from typing import TypeVar
+
+C = TypeVar("C", bound=type)
+
+AVAILABLE = (
+    sys.implementation.name == "cpython"
+    and ctypes.sizeof(ctypes.c_void_p) == 8
+    and not sysconfig.get_config_var("Py_GIL_DISABLED")
+)
+"""Whether this interpreter has the protocol, and a lock that native code can count on."""
+
+WORDS = 3
+"""Words that an object has for native code, from the offset that its type states:
+
+    _native_code       the address of a `vectorcallfunc`; 0 leaves the call to `__call__`
+    _native_world      what that code is given; 0 for nothing
+    _native_records    a list, or nothing
+"""
+
+_TP_MEMBERS, _TP_DOC = 72, 56
+_OBJECT, _SIZE = 16, 19
+_READ_ONLY = 1
+_IS_BASE, _HAS_VECTORCALL = 1 << 10, 1 << 11
+
+
+class _Slot(ctypes.Structure):
+    """PyType_Slot."""
+
+    _fields_ = (("number", ctypes.c_int), ("value", ctypes.c_void_p))
+
+
+class _Member(ctypes.Structure):
+    """PyMemberDef."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("type", ctypes.c_int),
+        ("offset", ctypes.c_ssize_t),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+class _Spec(ctypes.Structure):
+    """PyType_Spec."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("size", ctypes.c_int),
+        ("item_size", ctypes.c_int),
+        ("flags", ctypes.c_uint),
+        ("slots", ctypes.POINTER(_Slot)),
+    )
+
+
+def quickly_called(cls: C) -> C:
+    """A subclass of a class, of the same name, whose objects have room for native code.
+
+    The class itself where the interpreter lacks what it takes.
+    """
+    if not AVAILABLE:
+        return cls
+    here = cls.__basicsize__
+    members = (_Member * 5)(
+        _Member(b"__vectorcalloffset__", _SIZE, here, _READ_ONLY),
+        _Member(b"_native_code", _SIZE, here, 0),
+        _Member(b"_native_world", _SIZE, here + 8, 0),
+        _Member(b"_native_records", _OBJECT, here + 16, 0),
+    )
+    doc = ctypes.create_string_buffer((cls.__doc__ or "").encode())
+    slots = (_Slot * 3)(
+        _Slot(_TP_MEMBERS, ctypes.addressof(members)), _Slot(_TP_DOC, ctypes.addressof(doc))
+    )
+    name = f"{cls.__module__}.{cls.__qualname__}".encode()
+    spec = _Spec(name, here + 8 * WORDS, 0, _IS_BASE | _HAS_VECTORCALL, slots)
+    make = ctypes.pythonapi.PyType_FromSpecWithBases
+    make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object)
+    made: C = make(ctypes.addressof(spec), (cls,))
+    return made

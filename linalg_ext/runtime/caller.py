@@ -1,0 +1,172 @@
+"""The native way into native code: what the interpreter calls when a kernel is called.
+
+The code is in `caller.mlir`, compiled by `caller_code` when calls have come again so often that it
+pays. Where the interpreter or NumPy is not as it expects there is none: calls then go through
+Python, and mean the same.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.errors import LinalgExtError
+from linalg_ext.quick_call import AVAILABLE, quickly_called
+from linalg_ext.runtime.call_record import ALIGNED, CONTIGUOUS, WRITABLE, Record
+from linalg_ext.runtime.crew import NativeCall
+
+COMPILING_PAYS = 5_000
+"""Calls through Python after which the caller is compiled: by then they have cost as much."""
+
+MOST_RECORDS = 8
+"""Of one object. They are tried in turn, 10 ns each; others go through Python's dictionaries."""
+
+SHORT = 10_000
+"""Ticks, 2 to 5 us: a run keeps the GIL if the one before took less.
+
+To let the GIL go and take it again costs 0.1 us where nobody else wants it, and much more where
+somebody does.
+"""
+
+_NEW_FROM_DESCR = 94
+"""PyArray_NewFromDescr in the table of NumPy's functions, whose order is part of its ABI."""
+
+_OUT, _CALL = sys.intern("out"), sys.intern("__call__")
+
+
+class Caller:
+    """The compiled caller."""
+
+    def __init__(self, engine: Any) -> None:
+        """Made by `caller`.
+
+        Args:
+            engine: has the functions of `caller.mlir`. It is kept for ever.
+        """
+        self._engine = engine
+        found = ctypes.c_void_p()
+        NativeCall(engine.function("address"), [ctypes.addressof(found)])()
+        self._code = found.value
+        self._words = (ctypes.c_int64 * 6)(
+            id(np.ndarray), id(_OUT), id(None), id(_CALL), _function(_NEW_FROM_DESCR), SHORT
+        )
+        self.world = ctypes.addressof(self._words)
+
+    def install(self, target: Any, record: Record) -> None:
+        """Have calls of `target` that fit the record answered natively.
+
+        Args:
+            target: of a class made by `quickly_called`.
+            record: of this caller's world.
+        """
+        if not target._native_code:
+            target._native_records = []
+            target._native_world = self.world
+            target._native_code = self._code
+        records = target._native_records
+        records.insert(0, record)
+        del records[MOST_RECORDS:]
+
+
+class _Provider:
+    """Gives the caller once it is there."""
+
+    def __init__(self) -> None:
+        self.caller: Caller | None = None
+        self._lock = threading.Lock()
+        self._calls = 0
+        self._is_refused = not AVAILABLE
+
+    def __call__(self) -> Caller | None:
+        if self.caller is not None or self._is_refused:
+            return self.caller
+        self._calls += 1
+        # Whoever comes while it is being made goes through Python once more.
+        if self._calls >= COMPILING_PAYS and self._lock.acquire(blocking=False):
+            try:
+                self.make()
+            finally:
+                self._lock.release()
+        return self.caller
+
+    def make(self) -> None:
+        """Make it now, where it can be made."""
+        if self.caller is not None or self._is_refused:
+            return
+        try:
+            if _is_as_expected():
+                # Only now: this needs MLIR.
+                from linalg_ext.runtime.caller_code import compiled_caller
+
+                self.caller = Caller(compiled_caller())
+        except LinalgExtError:
+            pass  # functions of the C API that the interpreter does not show
+        self._is_refused = self.caller is None
+
+
+caller = _Provider()
+"""The native caller; None where there is none, or calls did not come often enough yet."""
+
+
+def _function(number: int) -> int:
+    """The address of a function of NumPy's C API."""
+    from numpy._core import multiarray
+
+    pointer_in = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer_in.restype, pointer_in.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    table = pointer_in(multiarray._ARRAY_API, None)
+    return int(ctypes.c_int64.from_address(table + 8 * number).value)
+
+
+@quickly_called
+class _Probe:
+    """An object with room for native code."""
+
+
+def _is_as_expected() -> bool:
+    """Whether objects of the interpreter and of NumPy lie in memory as `caller.mlir` reads them."""
+
+    def word(of: Any, offset: int) -> int:
+        return ctypes.c_int64.from_address(id(of) + offset).value
+
+    def bits(of: Any, offset: int) -> bytes:
+        return ctypes.string_at(id(of) + offset, 8)
+
+    array = np.zeros((4, 6), np.int16)[1:, ::2]
+    order = {char: np.dtype(char + "i2") for char in "<>"}
+    items = ["one", "two", "three"]
+    record = (ctypes.c_int64 * 16)()
+    flags = ctypes.c_int32.from_address(id(array) + 64).value
+    probe: Any = _Probe()
+    probe._native_records = items
+    at = word(_Probe, 56)
+    return (
+        word(array, 8) == id(np.ndarray)
+        and word(array, 16) == array.__array_interface__["data"][0]
+        and ctypes.c_int32.from_address(id(array) + 24).value == 2
+        and [_at(word(array, 32), axis) for axis in range(2)] == list(array.shape)
+        and [_at(word(array, 40), axis) for axis in range(2)] == list(array.strides)
+        and word(array, 56) == id(array.dtype)
+        and flags == array.flags.num
+        and flags & (CONTIGUOUS | ALIGNED | WRITABLE) == ALIGNED | WRITABLE
+        and np.zeros(1).flags.num & CONTIGUOUS != 0
+        and all(bits(order[c], 26)[0] in b"=|" for c in "<>" if order[c].isnative)
+        and all(bits(order[c], 26)[0] not in b"=|" for c in "<>" if not order[c].isnative)
+        and bits(np.dtype(np.bool_), 26)[:1] == b"|"
+        and bits(2.5, 16) == np.float64(2.5).tobytes()
+        and bits(np.float32(2.5), 16)[:4] == np.float32(2.5).tobytes()
+        and bits(np.int64(-7), 16) == np.int64(-7).tobytes()
+        and word(items, 16) == 3
+        and [_at(word(items, 24), at) for at in range(3)] == [id(item) for item in items]
+        and [word((1, 2), 16), word(tuple(items), 24)] == [2, id(items[0])]
+        and word(record, 16) == ctypes.addressof(record)
+        and word(probe, at + 16) == id(items)
+    )
+
+
+def _at(address: int, number: int) -> int:
+    return ctypes.c_int64.from_address(address + 8 * number).value
