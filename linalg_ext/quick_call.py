@@ -12,11 +12,15 @@ Python: a type that takes part is made by CPython's own function for types of ex
 from __future__ import annotations
 
 import ctypes
+import functools
 import sys
 import sysconfig
-from typing import TypeVar
+from collections.abc import Callable
+from types import MethodType
+from typing import Any, TypeVar, cast
 
 C = TypeVar("C", bound=type)
+F = TypeVar("F", bound=Callable[..., Any])
 
 AVAILABLE = (
     sys.implementation.name == "cpython"
@@ -93,3 +97,33 @@ def quickly_called(cls: C) -> C:
     make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object)
     made: C = make(ctypes.addressof(spec), (cls,))
     return made
+
+
+@quickly_called
+class _QuickFunction:
+    """A function, but for the native code that may answer for it."""
+
+    __name__: str
+    __qualname__: str
+    __wrapped__: Callable[..., Any]
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return self.__wrapped__(*arguments, **named)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """As functions are: bound to an instance. `help` knows a function by this."""
+        return self if instance is None else MethodType(self, instance)
+
+    def __reduce__(self) -> str:
+        return self.__qualname__
+
+    def __repr__(self) -> str:
+        return f"<function {self.__module__}.{self.__qualname__}>"
+
+
+def quick_function(function: F) -> F:
+    """A function as an object that native code may answer for; to all else it is the function."""
+    return cast(F, _QuickFunction(function))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from numpy import ndarray
@@ -33,37 +34,47 @@ _WRITABLE = _READABLE | 0x400
 """And WRITEABLE."""
 
 
+@dataclass(frozen=True)
+class Callee:
+    """What a call of a kernel runs.
+
+    Attributes:
+        code: has the function, and must live as long.
+        function: the entry.
+        layout: of its frames, in which arguments and results have their places.
+        arguments: what it takes, in order.
+        slots: the results that are written to memory of the caller, in order.
+        failures: what its statuses mean.
+        shared: what several threads can share of its work, if anything.
+    """
+
+    code: Code
+    function: PackedFunction
+    layout: FrameLayout
+    arguments: tuple[Argument, ...]
+    slots: tuple[ResultSlot, ...]
+    failures: Failures
+    shared: SharedWork | None
+
+
 class DirectCall:
     """The short way into one kernel.
 
     Its arguments are arrays of known shapes, and numbers; its results are arrays of known shapes.
 
     Attributes:
-        function: the entry.
-        layout: of its frames.
+        callee: what it runs.
         arguments: what it takes.
-        slots: where its results go.
-        failures: what its statuses mean.
-        shared: what several threads can share of its work, if anything.
     """
 
-    def __init__(
-        self,
-        code: Code,
-        function: PackedFunction,
-        layout: FrameLayout,
-        arguments: Sequence[ArrayArgument | ScalarArgument],
-        slots: Sequence[ResultSlot],
-        failures: Failures,
-        shared: SharedWork | None,
-    ) -> None:
+    def __init__(self, callee: Callee, arguments: Sequence[ArrayArgument | ScalarArgument]) -> None:
         """Made by `direct_call`."""
-        self.shared = shared
-        self._code = code  # which the function must not outlive
-        self.function = function
-        self.layout = layout
-        self.failures = failures
+        self.callee = callee
         self.arguments = tuple(arguments)
+        self._function = callee.function
+        self._layout = callee.layout
+        self._failures = callee.failures
+        self._shared = callee.shared
         self._arity = len(arguments)
         self._scalars = tuple(
             (at, each) for at, each in enumerate(arguments) if isinstance(each, ScalarArgument)
@@ -79,8 +90,8 @@ class DirectCall:
             if each.type.element.is_sub_byte
         )
         """Of those whose bytes have unused bits: these must be clear."""
-        self.slots = tuple(slots)
-        self._words = tuple(taking.word for taking in (*arrays, *slots))
+        self._slots = callee.slots
+        self._words = tuple(taking.word for taking in (*arrays, *callee.slots))
 
     def __call__(self, values: tuple[Any, ...], out: Any, threads: int | None = None) -> Any:
         """The result of a call, or NotImplemented: it has to go the long way.
@@ -98,9 +109,9 @@ class DirectCall:
             if type(array) is not ndarray or array.shape != shape or array.dtype not in dtypes:
                 return NotImplemented
         if out is not None:
-            if type(out) is not ndarray or len(self.slots) != 1:
+            if type(out) is not ndarray or len(self._slots) != 1:
                 return NotImplemented
-            (slot,) = self.slots
+            (slot,) = self._slots
             if out.shape != slot.shape or out.dtype not in slot.dtypes:
                 return NotImplemented
         return self.on_known(values, out, threads)
@@ -125,7 +136,7 @@ class DirectCall:
         if self._written and not self._may_write(arrays, addresses):
             return NotImplemented
         if out is None:
-            results = [slot.prepare(None) for slot in self.slots]
+            results = [slot.prepare(None) for slot in self._slots]
             addresses += map(address_of, results)
         else:
             if out.flags.num & _WRITABLE != _WRITABLE:
@@ -139,27 +150,27 @@ class DirectCall:
             addresses.append(start)
             results = [out]
         threads = threads or current()
-        shared = self.shared and self.shared.for_threads(threads)
+        shared = self._shared and self._shared.for_threads(threads)
         if shared:
-            sliced = shared.take(self.layout)
+            sliced = shared.take(self._layout)
             self._fill(sliced.frame, addresses, numbers)
             status, failures = run(sliced.slices, threads), shared.failures
             shared.give_back(sliced)
         else:
-            frame = self.layout.take()
+            frame = self._layout.take()
             self._fill(frame, addresses, numbers)
-            self.function(ctypes.addressof(frame) + TABLE * WORD)
-            status, failures = frame[STATUS], self.failures
-            self.layout.give_back(frame)
+            self._function(ctypes.addressof(frame) + TABLE * WORD)
+            status, failures = frame[STATUS], self._failures
+            self._layout.give_back(frame)
         if status:
             failures.report(status)
         if out is not None:
             return out
         if len(results) == 1:
-            return self.slots[0].finish(results[0], None)
+            return self._slots[0].finish(results[0], None)
         if not results:
             return None
-        return tuple(map(ResultSlot.finish, self.slots, results, [None] * len(results)))
+        return tuple(map(ResultSlot.finish, self._slots, results, [None] * len(results)))
 
     def _fill(
         self,
@@ -189,34 +200,14 @@ class DirectCall:
         return True
 
 
-def direct_call(
-    code: Code,
-    function: PackedFunction,
-    layout: FrameLayout,
-    arguments: Sequence[Argument],
-    destinations: Sequence[ResultSlot],
-    returned: Sequence[ResultSlot],
-    failures: Failures,
-    shared: SharedWork | None,
-) -> DirectCall | None:
-    """The short way into a kernel; None where it has none.
-
-    Args:
-        code, function: the code, and the entry in it.
-        layout: of its frames, in which arguments and results have their places.
-        arguments: of the kernel, in order.
-        destinations: the results that are written to memory of the caller.
-        returned: the others.
-        failures: of the kernel.
-        shared: what several threads can share of its work, if anything.
-    """
-    if returned or any(slot.vector for slot in destinations):
+def direct_call(callee: Callee) -> DirectCall | None:
+    """The short way into a kernel that returns nothing itself; None where there is none."""
+    if any(slot.vector for slot in callee.slots):
         return None
-    taken = [argument for argument in arguments if _is_taken(argument)]
-    if len(taken) != len(arguments) or not any(isinstance(a, ArrayArgument) for a in taken):
+    taken = [argument for argument in callee.arguments if _is_taken(argument)]
+    if len(taken) != len(callee.arguments) or not any(isinstance(a, ArrayArgument) for a in taken):
         return None
-    slots = sorted(destinations, key=lambda slot: slot.index)
-    return DirectCall(code, function, layout, taken, slots, failures, shared)
+    return DirectCall(callee, taken)
 
 
 def _is_taken(argument: Argument) -> TypeGuard[ArrayArgument | ScalarArgument]:

@@ -14,7 +14,7 @@ import numpy as np
 from linalg_ext.calling.argument import Argument
 from linalg_ext.calling.arrays import ArrayArgument, StridedArgument
 from linalg_ext.calling.code import Code, Entry
-from linalg_ext.calling.direct_call import direct_call
+from linalg_ext.calling.direct_call import Callee, direct_call
 from linalg_ext.calling.explanation import Explanation, Row
 from linalg_ext.calling.failures import Failures
 from linalg_ext.calling.native_call import kernel_record
@@ -33,11 +33,11 @@ from linalg_ext.errors import (
 )
 from linalg_ext.quick_call import quickly_called
 from linalg_ext.runtime.buffers import take_over
-from linalg_ext.runtime.caller import caller
 from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayout
+from linalg_ext.runtime.caller import caller
 from linalg_ext.runtime.descriptors import Descriptor, word_count
 from linalg_ext.runtime.disassembly import disassemble
-from linalg_ext.runtime.threads import checked, run
+from linalg_ext.runtime.threads import alone, checked, run
 from linalg_ext.runtime.threads import current as current_threads
 from linalg_ext.target import Target, host
 
@@ -53,6 +53,7 @@ class Kernel:
         signature: what it takes and gives.
         target: the machine that its code is for.
         opt_level: LLVM's optimization level.
+        callee: what its calls run.
         direct: the short way into it, if there is one.
     """
 
@@ -99,16 +100,16 @@ class Kernel:
             for index, argument in enumerate(self._arguments)
             if isinstance(argument, ArrayArgument) and argument.is_written
         )
-        self.direct = direct_call(
+        self.callee = Callee(
             code,
             self._function,
             self._layout,
             self._arguments,
-            self._destinations,
-            self._returned,
+            tuple(sorted(self._destinations, key=lambda slot: slot.index)),
             self._failures,
-            shared,
+            self._shared,
         )
+        self.direct = None if self._returned else direct_call(self.callee)
 
     def __call__(
         self, *args: Any, out: Any = None, threads: int | None = None, **unknown: Any
@@ -193,11 +194,14 @@ class Kernel:
     def _quicken(self) -> None:
         """Have native code answer the calls that the short way answers, once there is some."""
         native = caller()
-        if native is not None and self.direct is not None:
-            record = kernel_record(self.direct, native.world)
-            if record is not None:
-                self._is_slow = False
-                native.install(self, record)
+        if native is None or self.direct is None:
+            return
+        if self._shared and alone() is None:
+            return  # a call on one thread may come
+        self._is_slow = False
+        record = kernel_record(self.direct, native.world)
+        if record is not None:
+            native.install(self, record)
 
     def _fill(self, frame: Frame, prepared: Sequence[Any], results: Sequence[Any]) -> None:
         for argument, value in zip(self._arguments, prepared, strict=True):

@@ -9,10 +9,14 @@ import numpy as np
 from numpy import ndarray
 
 from linalg_ext.calling.direct_call import DirectCall
+from linalg_ext.calling.native_call import known_record
+from linalg_ext.runtime.call_record import Record
+from linalg_ext.runtime.caller import Caller, caller
 from linalg_ext.runtime.dtypes import DType
-from linalg_ext.target import override
+from linalg_ext.target import override, setting
 
 _Key = tuple[object, ...]
+_Known = tuple[DirectCall, "tuple[DType | None, ...] | None"]
 _NUMBERS = (float, int)
 """Python's, which take a dtype for their type, not for what they are."""
 
@@ -20,8 +24,11 @@ _NUMBERS = (float, int)
 class KnownCalls:
     """What an op asks first: has a call like this one been resolved, and to which kernel?"""
 
-    def __init__(self) -> None:
-        self._calls: dict[_Key, tuple[DirectCall, tuple[DType | None, ...] | None]] = {}
+    def __init__(self, op: Any) -> None:
+        """Nothing is known of `op` yet; native code answers its calls once they come again."""
+        self._op = op
+        self._calls: dict[_Key, _Known] = {}
+        self._records: dict[_Key, Record | None] = {}
 
     def __call__(self, operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
         """The result of a call, or NotImplemented where it is not known or needs a closer look.
@@ -30,12 +37,15 @@ class KnownCalls:
             ExecutionError: the code reported a failure.
         """
         try:
-            known = self._calls.get(_key(operands, keywords))
+            key = _key(operands, keywords)
+            known = self._calls.get(key)
         except TypeError:  # a list among the keywords, or an array: not to be told by its hash
             return NotImplemented
         if known is None:
             return NotImplemented
         call, dtypes = known
+        if keywords.keys() <= {"out"} and (native := caller()) is not None:
+            self._quicken(native, key, operands, keywords.get("out"))
         if dtypes is None:
             return call.on_known(operands, keywords.get("out"), keywords.get("threads"))
         try:
@@ -77,6 +87,16 @@ class KnownCalls:
                 self._calls[key] = call, tuple(dtypes) if any(dtypes) else None
         except TypeError:
             return
+
+    def _quicken(self, native: Caller, key: _Key, operands: tuple[Any, ...], out: Any) -> None:
+        """Have native code answer calls like this one from now on, where it can."""
+        if key not in self._records:
+            call, dtypes = self._calls[key]
+            self._records[key] = known_record(
+                call, native.world, operands, dtypes, out, (setting(),)
+            )
+        if (record := self._records[key]) is not None:
+            native.install(self._op, record)
 
 
 def _key(operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Key:

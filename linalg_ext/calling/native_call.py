@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
 from numpy import ndarray
 
 from linalg_ext.calling.arrays import ArrayArgument
-from linalg_ext.calling.direct_call import DirectCall
+from linalg_ext.calling.direct_call import Callee, DirectCall
+from linalg_ext.calling.results import ResultSlot
 from linalg_ext.calling.scalars import ScalarArgument
 from linalg_ext.runtime import threads
 from linalg_ext.runtime.call_record import (
@@ -21,36 +21,38 @@ from linalg_ext.runtime.call_record import (
     Record,
     Setting,
 )
-from linalg_ext.runtime.dtypes import DType, ElementType, integer_range
+from linalg_ext.runtime.dtypes import DType, integer_range
 from linalg_ext.runtime.machine_code import address_of_function
+from linalg_ext.runtime.pool import SMALLEST
 
 _NUMBERS = ("f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
 """The dtypes that native code makes Python's numbers into, without their byte order."""
 
 
 def kernel_record(call: DirectCall, world: int) -> Record | None:
-    """What native code must know of a kernel; None where calls have to go through Python.
+    """What native code must know of a kernel; None where its calls have to go through Python.
 
     Args:
         call: the short way into it.
         world: of the native caller.
     """
     entries: list[Entry | None] = [
-        _array(argument, argument.dtypes)
+        array_entry(argument, argument.dtypes)
         if isinstance(argument, ArrayArgument)
         else _scalar(argument)
         for argument in call.arguments
     ]
-    return _record(call, world, entries, makes=True, takes=True)
+    results = [_result(slot, _dtypes(slot)) for slot in call.callee.slots]
+    return record_of(call.callee, world, entries, results)
 
 
 def known_record(
     call: DirectCall,
     world: int,
     operands: Sequence[Any],
-    dtypes: Sequence[DType | None] | None,
-    out: ndarray[Any, Any] | None,
-    settings: Sequence[Setting],
+    dtypes: Sequence[DType | None] | None = None,
+    out: Any = ...,
+    settings: Sequence[Setting] = (),
 ) -> Record | None:
     """What native code must know of calls that are resolved as one call was.
 
@@ -60,80 +62,90 @@ def known_record(
         operands: of that call: arrays, which others must be like, and numbers of whose types
             others must be.
         dtypes: for each number what it is converted to first, if to anything.
-        out: where its result went, if that was said: others must say it too, or not either.
+        out: where its result went, or None: others must say so too, or not either. By default
+            both fit.
         settings: variables, and what they must be.
     """
     entries: list[Entry | None] = []
-    room = call.layout.size
+    room = size = call.callee.layout.size
     for at, (argument, operand) in enumerate(zip(call.arguments, operands, strict=True)):
         dtype = None if dtypes is None else dtypes[at]
-        if type(operand) is ndarray:
-            is_array = isinstance(argument, ArrayArgument)
-            entries.append(_array(argument, (operand.dtype,)) if is_array else None)
-        elif isinstance(argument, ArrayArgument):
+        if isinstance(argument, ScalarArgument):
+            entries.append(_number(argument.word, dtype or argument.element.dtype, operand))
+        elif type(operand) is ndarray:
+            entries.append(array_entry(argument, (operand.dtype,)))
+        else:
             entries.append(None if dtype is None else _number(argument.word, dtype, operand, room))
             room += 1
-        else:
-            entries.append(_number(argument.word, dtype or argument.element.dtype, operand))
-    return _record(
-        call,
+    results = [
+        _result(slot, (out.dtype,) if isinstance(out, ndarray) else _dtypes(slot))
+        for slot in call.callee.slots
+    ]
+    return record_of(
+        call.callee,
         world,
         entries,
-        makes=out is None,
+        results,
+        makes=out is None or out is ...,
         takes=out is not None,
-        out=None if out is None else out.dtype,
         settings=settings,
-        spare=room - call.layout.size,
+        spare=room - size,
     )
 
 
-def _record(
-    call: DirectCall,
+def record_of(
+    callee: Callee,
     world: int,
     entries: Sequence[Entry | None],
+    results: Sequence[ArrayEntry],
     *,
-    makes: bool,
-    takes: bool,
-    out: DType | None = None,
+    makes: bool = True,
+    takes: bool = True,
     settings: Sequence[Setting] = (),
     spare: int = 0,
 ) -> Record | None:
-    alone = threads.alone() if call.shared else ()
+    """What native code must know to run a kernel; None where calls have to go through Python.
+
+    Args:
+        callee: what it runs.
+        world: of the native caller.
+        entries: what the arguments of a call must be; None for what native code cannot take.
+        results: what is written.
+        makes, takes: whether a call without `out=`, and one with it, may fit. Large results are
+            not made, for their memory comes from the pool; scalars are not either.
+        settings: variables, and what they must be.
+        spare: words for numbers, behind those of the frame.
+    """
+    # Where several threads may share the work, what Python costs is little beside it.
+    alone = threads.alone() if callee.shared else ()
+    makes = makes and all(result.nbytes < SMALLEST for result in results)
+    makes = makes and not any(slot.is_scalar for slot in callee.slots)
+    takes = takes and len(results) == 1
     known = [entry for entry in entries if entry is not None]
-    makes = makes and not any(slot.is_large or slot.is_scalar for slot in call.slots)
-    takes = takes and len(call.slots) == 1
     if (
         alone is None
         or len(known) < len(entries)
-        or len(known) + len(call.slots) > MOST_ARGUMENTS
-        or call.layout.size + spare > MOST_WORDS
+        or len(known) + len(results) > MOST_ARGUMENTS
+        or callee.layout.size + spare > MOST_WORDS
         or not (makes or takes)
     ):
         return None
-    results = [
-        ArrayEntry(
-            slot.word,
-            (slot.result.dtype, *slot.dtypes) if out is None else (out,),
-            slot.shape,
-            is_written=True,
-        )
-        for slot in call.slots
-    ]
     return Record(
         world,
-        address_of_function(call.function),
-        call.layout.template(spare),
+        address_of_function(callee.function),
+        callee.layout.template(spare),
         known,
         results,
         makes=makes,
         takes=takes,
-        report=call.failures.report,
+        report=callee.failures.report,
         settings=(*settings, *alone),
-        keep=(call,),
+        keep=(callee,),
     )
 
 
-def _array(argument: ArrayArgument, dtypes: tuple[DType, ...]) -> ArrayEntry:
+def array_entry(argument: ArrayArgument, dtypes: tuple[DType, ...]) -> ArrayEntry:
+    """Arrays that an argument takes in row-major order, of some of its dtypes."""
     element = argument.type.element
     unused = 0xFF & ~((1 << element.width) - 1) if element.is_sub_byte else 0
     return ArrayEntry(
@@ -143,6 +155,16 @@ def _array(argument: ArrayArgument, dtypes: tuple[DType, ...]) -> ArrayEntry:
         is_written=argument.is_written,
         unused_bits=unused,
     )
+
+
+def _result(slot: ResultSlot, dtypes: tuple[DType, ...]) -> ArrayEntry:
+    return ArrayEntry(slot.word, dtypes, slot.shape, is_written=True)
+
+
+def _dtypes(slot: ResultSlot) -> tuple[DType, ...]:
+    """Those that `out=` may have, and first the one that a new array gets."""
+    own = slot.result.dtype
+    return own, *(dtype for dtype in slot.dtypes if dtype != own)
 
 
 def _scalar(argument: ScalarArgument) -> NumberEntry | None:
@@ -166,7 +188,9 @@ def _number(word: int, dtype: DType, like: Any, room: int = 0) -> NumberEntry | 
         return NumberEntry(word, dtype, (), True, False, room=room)
     if kind is int:
         return NumberEntry(word, dtype, (), False, True, least, most, room)
-    return NumberEntry(word, dtype, (kind,), False, False, room=room) if dtype.type is kind else None
+    if dtype.type is not kind:
+        return None
+    return NumberEntry(word, dtype, (kind,), False, False, room=room)
 
 
 def _is_convertible(dtype: DType) -> bool:

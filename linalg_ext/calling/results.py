@@ -43,7 +43,7 @@ class ResultSlot(Argument):
         # Only ever used where every dimension is known.
         self.shape = tuple(size for size in result.shape if size is not None)
         nbytes = result.dtype.itemsize * math.prod(self.shape)
-        self.is_large = nbytes >= SMALLEST or bool(vector)
+        self._is_large = nbytes >= SMALLEST or bool(vector)
 
     def lay_out(self, layout: FrameLayout, word: int) -> None:
         """Take `word` for the descriptor; sizes and strides are written once."""
@@ -55,7 +55,7 @@ class ResultSlot(Argument):
         """The memory that native code writes: `value` itself where it is laid out so."""
         if value is not None and self.can_be_written_in_place(value):
             return value
-        if not self.is_large:
+        if not self._is_large:
             return np.empty(self.shape, self.result.dtype)
         if not self.vector:
             return memory.empty(self.shape, self.result.dtype)

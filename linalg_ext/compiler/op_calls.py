@@ -129,7 +129,7 @@ def _call(
         if output.name in inits
     ]
     if not isinstance(op.known_calls, KnownCalls):
-        op.known_calls = KnownCalls()
+        op.known_calls = KnownCalls(op)
     op.known_calls.remember(operands, given_keywords, kernel.direct, arguments)
     if not outs:
         made: Array | tuple[Array, ...] = kernel(*arguments, threads=threads)

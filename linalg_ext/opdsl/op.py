@@ -13,8 +13,10 @@ from linalg_ext.errors import DefinitionError, caller_location
 from linalg_ext.opdsl.builder import OpBuilder, building, refuse_nesting
 from linalg_ext.opdsl.calls import kind_of_call
 from linalg_ext.opdsl.operands import OperandDef
+from linalg_ext.quick_call import quickly_called
 
 
+@quickly_called
 class StructuredOp:
     """An operation declared in Python.
 

@@ -68,8 +68,9 @@ class Caller:
             target._native_world = self.world
             target._native_code = self._code
         records = target._native_records
-        records.insert(0, record)
-        del records[MOST_RECORDS:]
+        if record not in records:
+            records.insert(0, record)
+            del records[MOST_RECORDS:]
 
 
 class _Provider:

@@ -10,7 +10,7 @@ from linalg_ext.target.dlti import data_layout, to_dlti
 from linalg_ext.target.features import DotProduct
 from linalg_ext.target.intrinsics import missing_for
 from linalg_ext.target.model import Cache, Target
-from linalg_ext.target.selection import current, host, named, names, override, using
+from linalg_ext.target.selection import current, host, named, names, override, setting, using
 
 __all__ = [
     "Cache",
@@ -24,6 +24,7 @@ __all__ = [
     "named",
     "names",
     "override",
+    "setting",
     "to_data",
     "to_dlti",
     "using",

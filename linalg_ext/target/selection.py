@@ -75,6 +75,11 @@ def override() -> Target | None:
     return _in_force.get()
 
 
+def setting() -> tuple[ContextVar[Target | None], Target | None]:
+    """Where the override is kept, and what it is: for whoever asks without Python."""
+    return _in_force, _in_force.get()
+
+
 @contextmanager
 def using(target: Target | str) -> Iterator[Target]:
     """Make code for another machine inside the `with` block.

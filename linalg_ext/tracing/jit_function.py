@@ -6,12 +6,18 @@ import functools
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, overload
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from linalg_ext.calling.explanation import Explanation
+from linalg_ext.calling.kernel import Kernel
+from linalg_ext.calling.native_call import known_record
 from linalg_ext.errors import ArgumentError, caller_location, refuse_pickling
-from linalg_ext.target import Target, override
+from linalg_ext.quick_call import quickly_called
+from linalg_ext.runtime.call_record import Record
+from linalg_ext.runtime.caller import Caller, caller
+from linalg_ext.target import Target, override, setting
 from linalg_ext.tracing.calling import Call, Parameters
 from linalg_ext.tracing.lowered import Compiled, Lowered
 from linalg_ext.tracing.misuse import refuse
@@ -25,6 +31,7 @@ _MOST_KNOWN = 4096
 """Sets of shapes whose kernels are found at once; where sizes are open there may be any number."""
 
 
+@quickly_called
 class JitFunction:
     """A function that is traced, fused and compiled at the first call with each set of shapes.
 
@@ -51,6 +58,7 @@ class JitFunction:
         self._parameters = Parameters(function, static_argnames, dynamic, signature)
         self._tuning = tuning
         self._known: dict[Any, Any] = {}
+        self._records: WeakKeyDictionary[Kernel, Record | None] = WeakKeyDictionary()
         self._compiled: dict[Key, Compiled] = {}
         self._lock = threading.RLock()
 
@@ -70,6 +78,8 @@ class JitFunction:
                 (override(), tuple((array.shape, array.dtype) for array in arguments))
             )
             if known is not None:
+                if threads is None and (native := caller()) is not None:
+                    self._quicken(native, known, arguments)
                 return known(*arguments, out=out, threads=threads)
         if running() is not None and self._parameters.has_traced(arguments, named):
             if out is not None or threads is not None:
@@ -86,6 +96,15 @@ class JitFunction:
             kinds = tuple((array.shape, array.dtype) for array in call.arrays)
             self._known[override(), kinds] = found.kernel
         return result
+
+    def _quicken(self, native: Caller, kernel: Kernel, arguments: Sequence[Any]) -> None:
+        """Have native code answer calls on arrays like these from now on, where it can."""
+        if kernel not in self._records:
+            self._records[kernel] = kernel.direct and known_record(
+                kernel.direct, native.world, arguments, settings=(setting(),)
+            )
+        if (record := self._records[kernel]) is not None:
+            native.install(self, record)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """As a method: called with the instance, which a dataclass of arrays can be."""

@@ -36,11 +36,13 @@ from linalg_ext.notations.einsum import (
 )
 from linalg_ext.notations.einsum.path import Path, find_path
 from linalg_ext.opdsl.calls import kind_of_call
+from linalg_ext.quick_call import quick_function
 from linalg_ext.runtime.dlpack import from_dlpack, is_exported
 from linalg_ext.runtime.threads import checked, using
 from linalg_ext.tuning import Tuning
 
 
+@quick_function
 def einsum(
     *operands: Any,
     out: Any = None,
@@ -115,7 +117,7 @@ def einsum(
         and (casting, order, optimize, kind) == ("safe", "K", "auto", "+*")
     )
     if is_usual:
-        known = repeat(operands[0], operands[1], operands[2], out, threads)
+        known = repeat(einsum, operands[0], operands[1], operands[2], out, threads)
         if known is not None:
             return known
     ring = semiring(kind)
