@@ -46,6 +46,7 @@ class Callee:
         slots: the results that are written to memory of the caller, in order.
         failures: what its statuses mean.
         shared: what several threads can share of its work, if anything.
+        open_ended: whether a call may take long although another was short.
     """
 
     code: Code
@@ -55,6 +56,7 @@ class Callee:
     slots: tuple[ResultSlot, ...]
     failures: Failures
     shared: SharedWork | None
+    open_ended: bool = False
 
 
 class DirectCall:

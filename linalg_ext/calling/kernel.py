@@ -69,6 +69,7 @@ class Kernel:
         target: Target | None = None,
         shared: SharedWork | None = None,
         explanation: Explanation | None = None,
+        open_ended: bool = False,
     ) -> None:
         """Made by `linalg_ext.compile`."""
         self.signature = signature
@@ -108,6 +109,7 @@ class Kernel:
             tuple(sorted(self._destinations, key=lambda slot: slot.index)),
             self._failures,
             self._shared,
+            open_ended,
         )
         self.direct = None if self._returned else direct_call(self.callee)
 

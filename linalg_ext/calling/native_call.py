@@ -140,6 +140,7 @@ def record_of(
         takes=takes,
         report=callee.failures.report,
         settings=(*settings, *alone),
+        always_free=callee.open_ended,
         keep=(callee,),
     )
 

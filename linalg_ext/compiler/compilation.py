@@ -11,6 +11,7 @@ import numpy as np
 from linalg_ext.bindings import ir
 from linalg_ext.calling.kernel import Kernel
 from linalg_ext.calling.shared_work import SharedWork
+from linalg_ext.compiler.duration import is_open_ended
 from linalg_ext.compiler.effects import written_arguments
 from linalg_ext.compiler.entry import find_entry, wrap_entry
 from linalg_ext.compiler.explaining import WrittenPlan, explained, written_plans
@@ -184,6 +185,7 @@ def compile_in_place(
         signature = read_signature(
             function, written=written_arguments(function), result_dtypes=result_dtypes
         )
+        open_ended = is_open_ended(own.ir)
         wrapped = wrap_entry(own.ir, function, signature)
     own.verify(after="its entry was wrapped")
     stages.append(Stage("entry", own.ir, clock))
@@ -214,6 +216,7 @@ def compile_in_place(
         stages=stages,
         assertions=info.assertions,
         shared=shared,
+        open_ended=open_ended,
         codegen_seconds=clock.lap(),
         target=target,
         explanation=explained(
