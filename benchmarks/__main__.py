@@ -1,6 +1,6 @@
 """Run the benchmarks: everything, or a part of them.
 
-    python -m benchmarks                    # limits, bars, library, instructions: all of it
+    python -m benchmarks                    # limits, bars, library, calls, ...: all of it
     python -m benchmarks --quick            # the same in a few minutes: fewer cases, fewer rounds
     python -m benchmarks bars matmul        # one part; cases whose name contains a word
     python -m benchmarks limits
@@ -8,6 +8,7 @@
     limits          what the machine can do at the most
     bars            this project beside NumPy, PyTorch, JAX, IREE and numba, on one thread and all
     library         ops of the library beside NumPy; work that has a budget, compilation among it
+    calls           what a call costs beside the work, on one thread and on several
     contractions    products and tensor contractions beside NumPy, on one thread
     scaling         what all cores gain over one thread
     instructions    what the hot loops of some kernels are made of, and how many are executed
@@ -27,8 +28,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-PARTS = ("limits", "bars", "library", "contractions", "scaling", "instructions")
-ALL = ("limits", "bars", "library", "scaling", "instructions")
+PARTS = ("limits", "bars", "library", "calls", "contractions", "scaling", "instructions")
+ALL = ("limits", "bars", "library", "calls", "scaling", "instructions")
 """What runs where no part is named; the contractions are among the bars."""
 
 OUTPUT = Path("bench-out")
@@ -69,6 +70,10 @@ def _run(part: str, words: list[str], quick: bool, output: Path) -> int:
         from benchmarks import library
 
         return library.run(words, quick=quick)
+    if part == "calls":
+        from benchmarks import calls
+
+        return calls.run(quick=quick)
     if part == "instructions":
         from benchmarks import instructions
 

@@ -137,9 +137,8 @@ class Record(ctypes.Structure):
         self._entries = (ctypes.c_int64 * (_ENTRY_WORDS * max(1, len(entries))))()
         self._kept: list[object] = [report, *keep]
         for number, entry in enumerate(entries):
-            words = self._entry(entry)
-            start = number * _ENTRY_WORDS
-            self._entries[start : start + len(words)] = words
+            for at, word in enumerate(self._entry(entry), number * _ENTRY_WORDS):
+                self._entries[at] = word
         pairs = [id(each) for pair in settings for each in pair]
         self._kept += [each for pair in settings for each in pair]
         self.words[:] = [

@@ -19,8 +19,11 @@ from linalg_ext.quick_call import AVAILABLE, quickly_called
 from linalg_ext.runtime.call_record import ALIGNED, CONTIGUOUS, WRITABLE, Record
 from linalg_ext.runtime.crew import NativeCall
 
-COMPILING_PAYS = 5_000
-"""Calls through Python after which the caller is compiled: by then they have cost as much."""
+COMPILING_PAYS = 2_000
+"""Calls through Python after which the caller is compiled.
+
+They cost 10 ms, compiling it 100: who calls that often is likely to call on.
+"""
 
 MOST_RECORDS = 8
 """Of one object. They are tried in turn, 10 ns each; others go through Python's dictionaries."""

@@ -100,8 +100,11 @@ class JitFunction:
     def _quicken(self, native: Caller, kernel: Kernel, arguments: Sequence[Any]) -> None:
         """Have native code answer calls on arrays like these from now on, where it can."""
         if kernel not in self._records:
-            self._records[kernel] = kernel.direct and known_record(
-                kernel.direct, native.world, arguments, settings=(setting(),)
+            direct = kernel.direct
+            self._records[kernel] = (
+                None
+                if direct is None
+                else known_record(direct, native.world, arguments, settings=(setting(),))
             )
         if (record := self._records[kernel]) is not None:
             native.install(self, record)

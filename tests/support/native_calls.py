@@ -18,6 +18,12 @@ def native_caller() -> Caller:
     return found
 
 
+def records_of(target: Any) -> list[Any]:
+    """The records that native code has of an object."""
+    found: list[Any] = target._native_records
+    return found
+
+
 def is_native(call: Callable[[], Any]) -> bool:
     """Whether `call` runs no Python of the library's."""
     seen: list[str] = []
