@@ -29,7 +29,7 @@ class Plain:
 Quick: Any = quickly_called(Plain)
 
 
-class Derived(Quick):
+class Derived(Quick):  # type: ignore[misc]
     def __call__(self, *arguments: Any, out: Any = None) -> Any:
         return "derived", *super().__call__(*arguments, out=out)
 
@@ -82,7 +82,7 @@ def doubled(x: int, *, more: int = 0) -> int:
 
 
 class Holder:
-    method = doubled
+    method: Any = doubled
 
 
 def test_a_quick_function_is_like_the_function() -> None:

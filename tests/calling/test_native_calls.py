@@ -291,7 +291,11 @@ def test_a_kernel_and_its_code_go_when_nobody_holds_them() -> None:
     kernel = lx.compile(ADD)
     kernel(array(), array())
     (record,) = records_of(kernel)
-    ends = [weakref.ref(kernel), weakref.ref(kernel.callee.code), weakref.ref(record)]
+    ends: list[weakref.ref[Any]] = [
+        weakref.ref(kernel),
+        weakref.ref(kernel.callee.code),
+        weakref.ref(record),
+    ]
     vars(kernel)["itself"] = kernel
     del kernel, record
     gc.collect()
