@@ -56,7 +56,7 @@ class Callee:
     slots: tuple[ResultSlot, ...]
     failures: Failures
     shared: SharedWork | None
-    open_ended: bool = False
+    open_ended: bool
 
 
 class DirectCall:

@@ -69,7 +69,7 @@ class Kernel:
         target: Target | None = None,
         shared: SharedWork | None = None,
         explanation: Explanation | None = None,
-        open_ended: bool = False,
+        open_ended: bool = True,
     ) -> None:
         """Made by `linalg_ext.compile`."""
         self.signature = signature

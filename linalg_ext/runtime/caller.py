@@ -48,7 +48,8 @@ class Caller:
         """Made by `caller`.
 
         Args:
-            engine: has the functions of `caller.mlir`. It is kept for ever.
+            engine: has the functions of `caller.mlir`. It is kept for ever: objects that it answers
+                for may be called at the interpreter's end.
         """
         self._engine = engine
         found = ctypes.c_void_p()
@@ -58,6 +59,7 @@ class Caller:
             id(np.ndarray), id(_OUT), id(None), id(_CALL), _function(_NEW_FROM_DESCR), SHORT
         )
         self.world = ctypes.addressof(self._words)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
 
     def install(self, target: Any, record: Record) -> None:
         """Have calls of `target` that fit the record answered natively.
