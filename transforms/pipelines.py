@@ -73,6 +73,7 @@ _LINALG = (
     "linalg-generalize-named-ops",
     # Upstream's fusion would add several times to what is broadcast afterwards.
     "linalg-ext-read-destinations-as-inputs",
+    "linalg-ext-spread-transposed-convolutions",
     "linalg-ext-keep-contractions",
     "linalg-ext-keep-windows",
     "linalg-fuse-elementwise-ops",

@@ -1,0 +1,93 @@
+"""What the body of a structured op asks about its position, answered for a whole grid at once."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.bindings import ir
+from linalg_ext.transforms.codegen._fills import producer
+
+Grid = Mapping[int, np.ndarray[Any, Any]]
+"""For loops of an iteration space their positions, shaped so that they broadcast."""
+
+_MOST_POSITIONS = 1 << 22
+
+_COMPARISONS: tuple[Callable[[Any, Any], Any], ...] = (
+    operator.eq,
+    operator.ne,
+    operator.lt,
+    operator.le,
+    operator.gt,
+    operator.ge,
+)
+"""By the number of the predicate of `arith.cmpi`, those of signed integers."""
+
+_FUNCTIONS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "arith.addi": operator.add,
+    "arith.subi": operator.sub,
+    "arith.muli": operator.mul,
+    "arith.andi": operator.and_,
+    "arith.ori": operator.or_,
+    "arith.remsi": np.fmod,
+}
+_CASTS = ("arith.index_cast", "arith.extsi")
+
+
+def conjuncts(condition: Any) -> list[Any]:
+    """The conditions that all must hold for one to hold."""
+    op = producer(condition)
+    if op is None or op.name != "arith.andi":
+        return [condition]
+    return [part for operand in op.operands for part in conjuncts(operand)]
+
+
+def loops_of(value: Any) -> set[int]:
+    """The loops whose positions a value depends on."""
+    op = producer(value)
+    if op is None:
+        return set()
+    if op.name == "linalg.index":
+        return {_loop(op)}
+    return {loop for operand in op.operands for loop in loops_of(operand)}
+
+
+def grid(sizes: Mapping[int, int]) -> Grid | None:
+    """All positions of some loops; None where they are too many to look at."""
+    if np.prod(list(sizes.values()), dtype=np.float64) > _MOST_POSITIONS:
+        return None
+    return dict(zip(sizes, np.ix_(*map(np.arange, sizes.values())), strict=True))
+
+
+def evaluated(value: Any, positions: Grid) -> Any:
+    """An integer or a truth value of a body for each position of a grid; None if it is neither.
+
+    It is computed in 64 bits: a value that does not depend on positions alone, or that is computed
+    by an op that has no meaning here, is not known.
+    """
+    op = producer(value)
+    if op is None:
+        return None
+    if op.name == "linalg.index":
+        return positions.get(_loop(op))
+    if op.name == "arith.constant":
+        constant = op.attributes["value"]
+        return ir.IntegerAttr(constant).value if isinstance(constant, ir.IntegerAttr) else None
+    operands = [evaluated(operand, positions) for operand in op.operands]
+    if any(operand is None for operand in operands):
+        return None
+    if op.name in _CASTS:
+        return operands[0]
+    if op.name == "arith.cmpi":
+        predicate = ir.IntegerAttr(op.attributes["predicate"]).value
+        return _COMPARISONS[predicate](*operands) if predicate < len(_COMPARISONS) else None
+    function = _FUNCTIONS.get(op.name)
+    return None if function is None else function(*operands)
+
+
+def _loop(op: Any) -> int:
+    number: int = ir.IntegerAttr(op.attributes["dim"]).value
+    return number
