@@ -24,6 +24,9 @@ _UFUNCS: dict[str, np.ufunc] = {
 _CHUNK = 1 << 17
 """Products that are held at a time."""
 
+_OF_NUMPY = tuple(map(np.dtype, ("f4", "f8", "i4", "i8", "u4", "u8")))
+"""Dtypes whose products NumPy sums in them: it widens no sum, and none would gain by it."""
+
 
 @dataclass(frozen=True)
 class Algebra:
@@ -31,6 +34,11 @@ class Algebra:
 
     kind: Semiring
     dtype: DType
+
+    @cached_property
+    def is_numpys(self) -> bool:
+        """Whether NumPy has products of matrices in it that are no slower than they must be."""
+        return self.kind.name == "+*" and self.dtype in _OF_NUMPY
 
     @cached_property
     def zero(self) -> Any:
@@ -55,6 +63,8 @@ class Algebra:
 
     def contract(self, a: Array, b: Array) -> Array:
         """`C[b, m, n]`, the sum over k of `A[b, m, k] * B[b, k, n]`, in bounded memory."""
+        if self.is_numpys:
+            return np.asarray(_in_numpy(a, b))
         batch, rows, depth = a.shape
         columns = b.shape[2]
         if batch * rows * depth * columns <= _CHUNK:
@@ -82,3 +92,10 @@ class Algebra:
         return np.concatenate(
             [self.contract(a, b[:, :, :half]), self.contract(a, b[:, :, half:])], axis=2
         )
+
+
+def _in_numpy(a: Array, b: Array) -> Array:
+    if a.shape[1] == b.shape[2] == 1:
+        # A call of BLAS for each pair of vectors costs more than short sums take.
+        return np.einsum("bk,bk->b", a[:, 0], b[:, :, 0])[:, None, None]
+    return np.matmul(a, b)

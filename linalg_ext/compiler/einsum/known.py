@@ -73,6 +73,8 @@ def repeat(
     if out is None:
         made = memory.empty(known.shape, known.dtype)
         known.kernel(a, b, made, threads=threads)
+        if not known.shape:
+            return made[()]
         return made.transpose(known.back) if known.back else made
     if not _is_written_as_it_is(out, known, (a, b)):
         return None
@@ -99,7 +101,7 @@ def remember(
         back: the axes by which it is transposed for the caller.
     """
     a, b = operands
-    if not contraction.shape or any(size == 1 for size in contraction.sizes.values()):
+    if any(size == 1 for size in contraction.sizes.values()):
         return
     inputs = tuple(tuple(labels) for labels in contraction.inputs)
     if any(len(set(labels)) < len(labels) for labels in inputs):

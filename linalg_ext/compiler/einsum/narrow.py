@@ -59,8 +59,6 @@ def narrow_kernel(
     """
     if len(arrays) != 2 or request.kind.name != "+*" or 0 in contraction.sizes.values():
         return None
-    if not contraction.output:
-        return None  # two vectors: one pass over both, which converting costs no more than
     known = _NARROW.get(dtypes.compute, ())
     if any(array.dtype not in known or not _is_plain(array) for array in arrays):
         return None

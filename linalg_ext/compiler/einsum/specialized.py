@@ -142,5 +142,7 @@ def _compile(
 
 
 def _memref(array: Array, element: ir.Type) -> ir.Type:
+    if array.flags.c_contiguous:  # whose calls have a short way
+        return ir.MemRefType.get(list(array.shape), element)
     strides = [stride // array.itemsize for stride in array.strides]
     return ir.MemRefType.get(list(array.shape), element, ir.StridedLayoutAttr.get(0, strides))

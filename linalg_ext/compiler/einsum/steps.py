@@ -237,6 +237,8 @@ def _contract(a: Array, b: Array, algebra: Algebra, out: Array | None) -> Array:
     batch, rows, depth = a.shape
     columns = b.shape[2]
     products = batch * rows * depth * columns
+    if rows == columns == 1 and algebra.is_numpys:  # nothing that a nest would use twice
+        return algebra.contract(a, b)
     if is_packed(algebra):
         form = contract_form(_nearest(a, "bmk"), _nearest(b, "bkn"))
         return _run(kernel_for(form, algebra, products), a, b, algebra, out)

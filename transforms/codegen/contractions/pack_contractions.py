@@ -128,6 +128,8 @@ def _rewrite(op: Any, functions: _Functions, pending: list[Any]) -> str | None:
     arguments, plan = made
     if _is_small(plan.problem):
         return "it is small"
+    if plan.problem.rows.size == plan.problem.columns.size == 1 and not plan.is_inner:
+        return "it has neither rows nor columns: nothing is used twice"
     prologues = [factor.prologue for factor in factors]
     name = functions.named(
         plan, arguments, found.epilogue if found is not None else None, prologues
