@@ -128,8 +128,8 @@ def _rewrite(op: Any, functions: _Functions, pending: list[Any]) -> str | None:
     arguments, plan = made
     if _is_small(plan.problem):
         return "it is small"
-    if plan.problem.rows.size == plan.problem.columns.size == 1 and not plan.is_inner:
-        return "it has neither rows nor columns: nothing is used twice"
+    if _is_elementwise(plan):
+        return "it is a sum of products element by element: nothing is used twice"
     prologues = [factor.prologue for factor in factors]
     name = functions.named(
         plan, arguments, found.epilogue if found is not None else None, prologues
@@ -213,6 +213,15 @@ def _is_small(problem: Problem) -> bool:
     for size in sizes:
         products *= size or 0
     return products < LEAST_PRODUCTS
+
+
+def _is_elementwise(plan: Plan) -> bool:
+    """Whether a sum has neither rows nor columns, and what it multiplies lies as vectors do."""
+    problem = plan.problem
+    if plan.is_inner or problem.rows.size != 1 or problem.columns.size != 1:
+        return False
+    along = (*problem.batch, *problem.depth.dimensions)
+    return any(set(dimension.strides.values()) == {1} for dimension in along)
 
 
 class _Functions:
