@@ -83,6 +83,7 @@ _LINALG = (
     "linalg-ext-gather-attention",
 )
 _BUFFERS = (
+    "linalg-ext-reshape-destinations",
     # The elimination is wrong where two results share a state.
     "linalg-ext-own-destinations",
     "eliminate-empty-tensors",

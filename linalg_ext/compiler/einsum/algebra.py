@@ -64,7 +64,7 @@ class Algebra:
     def contract(self, a: Array, b: Array) -> Array:
         """`C[b, m, n]`, the sum over k of `A[b, m, k] * B[b, k, n]`, in bounded memory."""
         if self.is_numpys:
-            return np.asarray(_in_numpy(a, b))
+            return _in_numpy(a, b)
         batch, rows, depth = a.shape
         columns = b.shape[2]
         if batch * rows * depth * columns <= _CHUNK:
@@ -97,5 +97,7 @@ class Algebra:
 def _in_numpy(a: Array, b: Array) -> Array:
     if a.shape[1] == b.shape[2] == 1:
         # A call of BLAS for each pair of vectors costs more than short sums take.
-        return np.einsum("bk,bk->b", a[:, 0], b[:, :, 0])[:, None, None]
-    return np.matmul(a, b)
+        sums: Array = np.einsum("bk,bk->b", a[:, 0], b[:, :, 0])
+        return sums[:, None, None]
+    products: Array = np.matmul(a, b)
+    return products
