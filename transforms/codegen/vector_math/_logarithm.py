@@ -1,7 +1,9 @@
-"""log, log2, log10 and log1p: x = 2^e (1 + f), a polynomial in s = f / (2 + f).
+"""log, log2, log10 and log1p: x = 2^e (1 + f), a polynomial for log(1 + f).
 
-With 1 + f between sqrt(1/2) and sqrt(2), log(1 + f) = 2 atanh(s) = f - f^2/2 + s (f^2/2 + R(s^2)),
-which loses nothing where f is small. Largest error: 2 ulp for log and log1p, 3 for log2 and log10.
+1 + f is between sqrt(1/2) and sqrt(2). To the digits of f32, log(1 + f) = f - f^2/2 + f^3 P(f): no
+division. To those of f64 it is 2 atanh(s) = f - f^2/2 + s (f^2/2 + R(s^2)) with s = f / (2 + f): P
+would need twice the terms. Neither loses anything where f is small. Largest error: 2 ulp for log
+and log1p, 3 for log2 and log10.
 
 Source of the form: the library fdlibm, Sun Microsystems 1993, as its comments tell it.
 """
@@ -17,25 +19,30 @@ from linalg_ext.bindings import arith
 from ._exponential import LN2
 from ._floats import Floats
 
-TAIL = {
-    "f32": (
-        0.23331614471843499235,
-        0.28550778633191965434,
-        0.40000122211810649396,
-        0.6666666655404201243,
-    ),
-    "f64": (
-        0.1308803485092755383,
-        0.13268638369266823879,
-        0.15386244737621666606,
-        0.18181795547521136235,
-        0.22222222392581045097,
-        0.28571428570799785031,
-        0.40000000000000883236,
-        0.66666666666666666463,
-    ),
-}
-"""R(z) / z, for z = s^2 up to 0.0295; errors 2^-29.7 and 2^-58.7, times s^3."""
+_CUBIC = (
+    0.06915540658878707753,
+    -0.11789864431721292184,
+    0.11872925636530472013,
+    -0.12384335214968903211,
+    0.14218663857112717451,
+    -0.16669251810515619233,
+    0.20002226318017643379,
+    -0.249999865765133404,
+    0.3333331044537019524,
+)
+"""P, for f from sqrt(1/2) - 1 to sqrt(2) - 1; error 2^-30.4, times f."""
+
+_TAIL = (
+    0.1308803485092755383,
+    0.13268638369266823879,
+    0.15386244737621666606,
+    0.18181795547521136235,
+    0.22222222392581045097,
+    0.28571428570799785031,
+    0.40000000000000883236,
+    0.66666666666666666463,
+)
+"""R(z) / z, for z = s^2 up to 0.0295; error 2^-58.7, times s^3."""
 
 _SQRT_HALF = {"f32": 0x3F3504F3, "f64": 0x3FE6A09E667F3BCD}
 _LOG10_2 = {
@@ -52,7 +59,7 @@ class Decomposed:
         exponent: e, as a float.
         fraction: f.
         half_square: f^2 / 2.
-        product: s (f^2 / 2 + R(s^2)), so that log(1 + f) = f - (half_square - product).
+        product: f^3 P(f), or s (f^2 / 2 + R(s^2)): log(1 + f) = f - (half_square - product).
     """
 
     exponent: Any
@@ -100,19 +107,24 @@ def log1p(x: Any) -> Any:
 
 
 def decompose(
-    floats: Floats, x: Any, *, tail: tuple[float, ...] | None = None, subnormal: bool = True
+    floats: Floats, x: Any, *, digits: str | None = None, subnormal: bool = True
 ) -> Decomposed:
     """The parts of log(x); of anything but a positive finite number, something.
 
     Args:
-        tail: R(z) / z, where not that of the format.
+        digits: the format whose digits are wanted, where not that of x.
         subnormal: whether x may be.
     """
     whole, fraction = split(floats, x, subnormal=subnormal)
+    square = floats.mul(fraction, fraction)
+    half_square = floats.mul(square, 0.5)
+    if (digits or floats.format.name) == "f32":
+        cube = floats.mul(square, fraction)
+        product = floats.mul(cube, floats.polynomial(_CUBIC, fraction))
+        return Decomposed(whole, fraction, half_square, product)
     ratio = floats.div(fraction, floats.add(fraction, 2))
-    square = floats.mul(ratio, ratio)
-    remainder = floats.mul(square, floats.polynomial(tail or TAIL[floats.format.name], square))
-    half_square = floats.mul(floats.mul(fraction, fraction), 0.5)
+    ratio_square = floats.mul(ratio, ratio)
+    remainder = floats.mul(ratio_square, floats.polynomial(_TAIL, ratio_square))
     product = floats.mul(ratio, floats.add(half_square, remainder))
     return Decomposed(whole, fraction, half_square, product)
 

@@ -15,7 +15,7 @@ from linalg_ext.transforms.lowering._elementwise import constant, like
 
 from ._exponential import _QUOTIENT, LN2
 from ._floats import Floats
-from ._logarithm import TAIL, decompose, split, with_limits
+from ._logarithm import decompose, split, with_limits
 from ._pairs import Pair, product_of, square_of, sum_of
 
 _LEAST, _MOST = -152.0, 130.0
@@ -69,7 +69,7 @@ def _magnitude_in_f64(floats: Floats, size: Any, y: Any) -> Any:
     wide = Floats(like(size.type, ir.F64Type.get()))
     size, y = (arith.extf(wide.type, each) for each in (size, y))
     # The digits of f32 are enough, in the arithmetic of f64: short polynomials.
-    parts = decompose(wide, size, tail=TAIL["f32"], subnormal=False)
+    parts = decompose(wide, size, digits="f32", subnormal=False)
     logarithm = wide.fma(parts.of_fraction(wide), 1 / numbers.log(2), parts.exponent)
     power = wide.mul(y, with_limits(wide, size, logarithm))
     power = wide.at_least(_LEAST, wide.at_most(_MOST, power))
