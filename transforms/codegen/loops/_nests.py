@@ -13,6 +13,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Left
 from linalg_ext.transforms.codegen.vector_math.expand_vector_math import EXPANSIONS
+from linalg_ext.transforms.lowering._generic import input_count, maps_of, parallel_loops
 
 from ._reductions import Reduction, reduction_of
 from ._roots import Root, root_of
@@ -148,7 +149,7 @@ def read_nest(op: Any) -> Nest | Left:
     """A `linalg.generic` as a nest, or why it is none."""
     if len(op.results):
         return Left("it is on tensors")
-    maps = [ir.AffineMapAttr(each).value for each in ir.ArrayAttr(op.attributes["indexing_maps"])]
+    maps = maps_of(op)
     operands: list[Access | Any] = []
     for value, map_ in zip(op.operands, maps, strict=True):
         if not isinstance(value.type, ir.MemRefType):
@@ -162,10 +163,9 @@ def read_nest(op: Any) -> Nest | Left:
     reason = next((why for each in body.operations if (why := unfit(each.operation))), None)
     if reason is not None:
         return Left(reason)
-    inputs = int(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0])
-    iterators = [str(each) for each in ir.ArrayAttr(op.attributes["iterator_types"])]
+    inputs = input_count(op)
     yielded = body.operations[len(body.operations) - 1].operation
-    is_parallel = tuple("parallel" in each for each in iterators)
+    is_parallel = parallel_loops(op)
     reduction = None
     if is_parallel and not is_parallel[-1]:
         outputs = list(body.arguments)[inputs:]

@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf, vector
+from linalg_ext.transforms.codegen._transposition import transposed
 from linalg_ext.transforms.lowering._elementwise import constant
 
 from ._nests import Access, Nest, widest_bits
 from ._reductions import Reduction
-from ._squares import transposed
 from ._streaming import first_aligned, is_streamed, rows_are_aligned_alike
 from ._truth import as_bytes, is_truth
 
@@ -297,7 +297,10 @@ class VectorLoop:
             loaded = vector.load(type_, source, where)
             # Some machines know a float only by converting it; what moves here is its bits.
             columns.append(arith.bitcast(_row(len(self._members), bits), loaded))
-        rows = [arith.bitcast(_row(pass_.lanes, element), row) for row in transposed(columns)]
+        rows = [
+            arith.bitcast(_row(pass_.lanes, element), row)
+            for row in transposed(columns, len(self._members), vector.shuffle)
+        ]
         if is_truth(access.memref.type):
             rows = [_as_truth(row) for row in rows]
         for member, row in zip(self._members, rows, strict=True):
