@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from contraction_kernels import integers
 from kernels import kernel
+from memrefs import integers
 
 BIAS_RESIDUAL = """
     %s = arith.addf %x, %y : f32
