@@ -200,7 +200,7 @@ def _lies_across(nest: Nest) -> bool:
             continue
         elif access.dims[-1:] != (inner,):
             return False
-        if not _ends_in_unit_steps(access):
+        if not _is_in_rows(access):
             return False
     if len(across) != 1 or None in across:
         return False
@@ -209,8 +209,15 @@ def _lies_across(nest: Nest) -> bool:
     return all(extent is None or extent >= SHORTEST for extent in extents)
 
 
-def _ends_in_unit_steps(access: Access) -> bool:
-    return bool(access.memref.type.get_strides_and_offset()[0][-1] == 1)
+def _is_in_rows(access: Access) -> bool:
+    """Whether vectors along the last axis can be loaded and stored.
+
+    Upstream's loads refuse memory in which some other axis is known to run backwards.
+    """
+    type_ = access.memref.type
+    strides = type_.get_strides_and_offset()[0]
+    backwards = any(s < 0 for s in strides if not type_.is_dynamic_stride_or_offset(s))
+    return bool(strides[-1] == 1) and not backwards
 
 
 def _access(value: Any, map_: Any) -> Access | Left:
@@ -266,7 +273,7 @@ def _innermost_obstacle(nest: Nest) -> Left | None:
     for access in nest.accesses:
         if inner not in access.dims:
             continue
-        if access.dims[-1] != inner or not _ends_in_unit_steps(access):
+        if access.dims[-1] != inner or not _is_in_rows(access):
             return Left("the innermost loop does not run along memory")
     if not nest.is_parallel[inner]:
         return Left("a reduction that vectors cannot do") if nest.reduction is None else None
