@@ -12,7 +12,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import RecognitionError
-from linalg_ext.structured.contractions import contraction_of
+from linalg_ext.structured.contraction.pairs import contraction_of
 from linalg_ext.structured.recognition import recognize
 from linalg_ext.transforms.codegen._argument import Argument, argument_of
 from linalg_ext.transforms.codegen._fills import producer

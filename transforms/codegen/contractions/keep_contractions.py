@@ -48,7 +48,7 @@ from typing import Any
 from linalg_ext.bindings import ir, linalg
 from linalg_ext.errors import RecognitionError
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.contractions import contraction_of
+from linalg_ext.structured.contraction.pairs import contraction_of
 from linalg_ext.structured.recognition import recognize
 from linalg_ext.transforms.codegen._fills import is_computed, producer
 from linalg_ext.transforms.codegen._machine import this_machine

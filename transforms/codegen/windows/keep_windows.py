@@ -45,8 +45,8 @@ from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim
 from linalg_ext.errors import DTypeError, RecognitionError
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.forms.most_specific import build_most_specific
 from linalg_ext.structured.maps import indexing_maps, split_operands
-from linalg_ext.structured.most_specific import build_most_specific
 from linalg_ext.structured.recognition import recognize
 from linalg_ext.transforms.codegen._fills import is_computed
 from linalg_ext.transforms.lowering._walk import select

@@ -39,7 +39,7 @@ from typing import Any
 from linalg_ext.bindings import func, ir
 from linalg_ext.errors import RecognitionError
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.contractions import contraction_of
+from linalg_ext.structured.contraction.pairs import contraction_of
 from linalg_ext.structured.maps import split_operands
 from linalg_ext.structured.recognition import recognize
 from linalg_ext.transforms.codegen._argument import Argument, argument_of

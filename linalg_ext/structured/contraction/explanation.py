@@ -25,12 +25,12 @@ from linalg_ext.notations.einsum.plan import FLOPS_PER_BYTE, ContractionPlan, St
 from linalg_ext.notations.einsum.semiring import Semiring
 from linalg_ext.notations.einsum.subscripts import LETTERS
 from linalg_ext.runtime.dtypes import by_mlir
-from linalg_ext.structured.contraction_form import find_contraction
-from linalg_ext.structured.contraction_steps import (
+from linalg_ext.structured.contraction.form import find_contraction
+from linalg_ext.structured.contraction.steps import (
     ContractionBuilder,
     ContractionCall,
 )
-from linalg_ext.structured.extension_ops import CONTRACT
+from linalg_ext.structured.extension.ops import CONTRACT
 from linalg_ext.structured.recognition import recognize
 
 Labels = tuple[str, ...]

@@ -8,7 +8,7 @@ from linalg_ext.definition.functions import BINARY
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import ArgumentError, DTypeError
 from linalg_ext.structured.constants import is_complex
-from linalg_ext.structured.extension_ops import (
+from linalg_ext.structured.extension.ops import (
     COMPUTE_TYPE,
     CONTRACT,
     contract_kind,
@@ -16,7 +16,7 @@ from linalg_ext.structured.extension_ops import (
     extension_definition,
 )
 from linalg_ext.structured.operands import bind
-from linalg_ext.structured.patterns import has_meaning
+from linalg_ext.structured.recognition.patterns import has_meaning
 
 _sound: set[tuple[object, ...]] = set()
 """What ops said that were found to keep the rules: verifiers run after every pass."""

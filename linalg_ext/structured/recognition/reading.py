@@ -16,11 +16,11 @@ from linalg_ext.definition.specialization import specialize
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import ArgumentError, DefinitionError
 from linalg_ext.notations.affine_text import parse_affine_map
-from linalg_ext.structured.body import BodyReader, refusal
-from linalg_ext.structured.extension_ops import NAMES as EXTENSION_OPS
-from linalg_ext.structured.extension_ops import OVERWRITE, extension_definition
-from linalg_ext.structured.fingerprint import fingerprint
+from linalg_ext.structured.extension.ops import NAMES as EXTENSION_OPS
+from linalg_ext.structured.extension.ops import OVERWRITE, extension_definition
 from linalg_ext.structured.operands import bind
+from linalg_ext.structured.recognition.body import BodyReader, refusal
+from linalg_ext.structured.recognition.fingerprint import fingerprint
 
 
 @dataclass(frozen=True)

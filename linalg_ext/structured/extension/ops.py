@@ -18,7 +18,7 @@ from linalg_ext.definition.operand_maps import Indices, Sugar, apply_map, apply_
 from linalg_ext.errors import ArgumentError
 from linalg_ext.notations.affine_text import parse_affine_map
 from linalg_ext.notations.einsum.semiring import Semiring, semiring
-from linalg_ext.structured.extension_definitions import (
+from linalg_ext.structured.extension.definitions import (
     LETTERS,
     contract_definition,
     elementwise_definition,

@@ -24,7 +24,7 @@ from linalg_ext.definition.specialization import at_rank, specialize
 from linalg_ext.definition.types import PREDEFINED
 from linalg_ext.errors import ArgumentError, ShapeError
 from linalg_ext.opdsl import StructuredOp
-from linalg_ext.structured.named import build_named
+from linalg_ext.structured.forms.named import build_named
 from linalg_ext.structured.operands import bind
 from linalg_ext.structured.recognition import RecognizedOp
 

@@ -9,8 +9,8 @@ from linalg_ext.context import ensure_dialects
 from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.definition.functions import TYPE, Function
 from linalg_ext.notations.einsum.semiring import Semiring
-from linalg_ext.structured.extension_definitions import LETTERS
-from linalg_ext.structured.extension_ops import (
+from linalg_ext.structured.extension.definitions import LETTERS
+from linalg_ext.structured.extension.ops import (
     CAST,
     CONTRACT,
     KIND,

@@ -17,7 +17,7 @@ from linalg_ext.definition.model import OpDefinition
 from linalg_ext.definition.scalar import Apply, ScalarOperand
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import DTypeError
-from linalg_ext.structured.payload import PayloadScope, emit_expression
+from linalg_ext.structured.payload.expressions import PayloadScope, emit_expression
 
 _PERMISSIONS = frozenset({"fastmath", "overflowFlags"})
 """Attributes that allow a result to differ: without them an op means no less."""

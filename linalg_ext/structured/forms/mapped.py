@@ -18,10 +18,9 @@ from linalg_ext.definition.operand_maps import with_indices_of
 from linalg_ext.definition.scalar import Apply
 from linalg_ext.definition.specialization import at_rank, specialize
 from linalg_ext.errors import ArgumentError
-from linalg_ext.structured.categories import build_contract, build_elementwise
-from linalg_ext.structured.contraction_form import find_contraction
-from linalg_ext.structured.extension_definitions import LETTERS, elementwise_definition
-from linalg_ext.structured.extension_ops import (
+from linalg_ext.structured.contraction.form import find_contraction
+from linalg_ext.structured.extension.definitions import LETTERS, elementwise_definition
+from linalg_ext.structured.extension.ops import (
     CAST,
     CONTRACT,
     ELEMENTWISE,
@@ -29,6 +28,7 @@ from linalg_ext.structured.extension_ops import (
     SEGMENTS,
     segments,
 )
+from linalg_ext.structured.forms.categories import build_contract, build_elementwise
 from linalg_ext.structured.maps import INDEXING_MAPS, is_valid, maps_attribute, refusal
 from linalg_ext.structured.operands import BoundOp
 from linalg_ext.structured.recognition import recognize
