@@ -22,7 +22,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, named_pipeline, run_in_place
 
-from .codegen.contractions.pack_contractions import PLAN
+from .codegen._functions import PLAN
 from .lowering.check_allocations import OUT_OF_MEMORY
 from .lowering.expand_narrow_floats import narrow_type_names
 from .lowering.report_failures import MESSAGES

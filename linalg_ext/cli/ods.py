@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from linalg_ext.cli._ops_of_file import ops_of_file
+from linalg_ext.cli._options import Names, Output, Types
 from linalg_ext.cli._types import parse_types
 from linalg_ext.errors import ArgumentError
 
@@ -31,16 +32,9 @@ def ods(
     style: Annotated[
         Literal["2020", "2024"], typer.Option(help="The document whose spelling it has.")
     ] = "2024",
-    types: Annotated[
-        list[str] | None,
-        typer.Option("--type", help="Type variable and element type, `U=f32`; `f32` for all."),
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", help="Where to write; standard output if not given.")
-    ] = None,
-    names: Annotated[
-        list[str] | None, typer.Option("--op", help="This op alone; may be given several times.")
-    ] = None,
+    types: Types = None,
+    output: Output = None,
+    names: Names = None,
 ) -> None:
     """Print what `mlir-linalg-ods-gen` is documented to print, for every op of a file."""
     from linalg_ext.notations.ods import to_ods

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from linalg_ext.cli._options import Output
 from linalg_ext.cli.files import STDIN, read_module, write_text
 
 
@@ -16,9 +16,7 @@ def opt(
     pipeline: Annotated[
         str | None, typer.Option("-p", "--pass-pipeline", help="The passes, as one text.")
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", help="Where to write; standard output if not given.")
-    ] = None,
+    output: Output = None,
     unregistered: Annotated[
         bool, typer.Option("--allow-unregistered-dialect", help="Let unknown ops pass.")
     ] = False,

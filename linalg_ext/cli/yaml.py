@@ -8,18 +8,15 @@ from typing import Annotated
 import typer
 
 from linalg_ext.cli._ops_of_file import ops_of_file, place_of
+from linalg_ext.cli._options import Names, Output
 from linalg_ext.cli.files import write_text
 from linalg_ext.errors import LinalgExtError, NotationError
 
 
 def yaml(
     file: Annotated[Path, typer.Argument(help="A file of OpDSL (.py) or of TC (.tc).")],
-    output: Annotated[
-        Path | None, typer.Option("-o", help="Where to write; standard output if not given.")
-    ] = None,
-    names: Annotated[
-        list[str] | None, typer.Option("--op", help="This op alone; may be given several times.")
-    ] = None,
+    output: Output = None,
+    names: Names = None,
     partial: Annotated[
         bool,
         typer.Option(

@@ -9,7 +9,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.calling.explanation import Decision, Explanation, Row
 from linalg_ext.rewriting import Report
 from linalg_ext.target import Target
-from linalg_ext.transforms.codegen.contractions.pack_contractions import PLAN
+from linalg_ext.transforms.codegen._functions import PLAN
 
 
 @dataclass(frozen=True)

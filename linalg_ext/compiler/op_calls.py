@@ -19,12 +19,11 @@ from linalg_ext.compiler.compilation import compile_in_place
 from linalg_ext.compiler.op_dtypes import resolve_dtypes, unsigned_type_vars
 from linalg_ext.context import borrowed_context
 from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
-from linalg_ext.definition.call_inputs import split_inputs
+from linalg_ext.definition.call_inputs import per_output, split_inputs
 from linalg_ext.definition.call_shapes import Shape, resolve_shapes
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.errors import (
     ArgumentError,
-    ArityError,
     DTypeError,
     LinalgExtError,
     ShapeError,
@@ -78,8 +77,8 @@ def _call(
 ) -> Array | tuple[Array, ...]:
     definition = op.definition
     given_keywords, keywords = keywords, dict(keywords)
-    out = _per_output(definition, "out", keywords.pop("out", None))
-    init = _per_output(definition, "init", keywords.pop("init", None))
+    out = per_output(definition, "out", keywords.pop("out", None))
+    init = per_output(definition, "init", keywords.pop("init", None))
     dtype = _dtype(definition, "dtype", keywords.pop("dtype", None))
     compute_type = _dtype(definition, "compute_type", keywords.pop("compute_type", None))
     threads = keywords.pop("threads", None)
@@ -229,20 +228,6 @@ def _build_function(call: _Call) -> None:
         bound = bind(definition, inputs, outputs, call.attributes, unsigned_type_vars(call.dtypes))
         computed = call.compute_type and ir.Type.parse(by_dtype(call.compute_type).mlir)
         func.ReturnOp(results_of(build(bound, mapped=bool(call.maps), compute_type=computed)))
-
-
-def _per_output(definition: OpDefinition, keyword: str, value: Any) -> dict[str, Any]:
-    """`out=` or `init=` by the name of the output; a tuple has one, or None, for each output."""
-    if value is None:
-        return {}
-    names = [output.name for output in definition.outputs]
-    values = value if isinstance(value, tuple) else (value,)
-    if len(values) != len(names):
-        raise ArityError(
-            f"{definition.name}: {keyword}= has {len(values)} array(s)",
-            expected=f"{len(names)}: for {', '.join(names)}",
-        )
-    return {name: array for name, array in zip(names, values, strict=True) if array is not None}
 
 
 def _dtype(definition: OpDefinition, keyword: str, value: Any) -> DType | None:

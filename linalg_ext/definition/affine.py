@@ -13,7 +13,7 @@ that the text of a map is the same on both sides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from math import gcd
@@ -466,11 +466,6 @@ def _render_sum(expr: AffineBinary) -> str:
     if constant is None and factor < -1:
         return f"{lhs} - {_render(base, tight=True)} * {-factor}"
     return f"{lhs} + {_render(expr.rhs, tight=False)}"
-
-
-def free_dims(exprs: Sequence[AffineExpr]) -> tuple[str, ...]:
-    """Names of the dimensions of several expressions, in order, each once."""
-    return tuple(dict.fromkeys(name for expr in exprs for name in expr.dims))
 
 
 def left_associated(expr: AffineExpr) -> AffineExpr:

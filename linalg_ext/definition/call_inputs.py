@@ -35,3 +35,21 @@ def split_inputs(
     if repeated:
         raise ArityError(f"{definition.name} got input {repeated[0]} twice")
     return given
+
+
+def per_output(definition: OpDefinition, keyword: str, value: Any) -> dict[str, Any]:
+    """`out=` or `init=` by the name of the output; a tuple has one, or None, for each output.
+
+    Raises:
+        ArityError: too many or too few.
+    """
+    if value is None:
+        return {}
+    names = [output.name for output in definition.outputs]
+    values = value if isinstance(value, tuple) else (value,)
+    if len(values) != len(names):
+        raise ArityError(
+            f"{definition.name}: {keyword}= has {len(values)} array(s)",
+            expected=f"{len(names)}: for {', '.join(names)}",
+        )
+    return {name: array for name, array in zip(names, values, strict=True) if array is not None}

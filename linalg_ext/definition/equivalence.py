@@ -25,7 +25,7 @@ from linalg_ext.definition.affine import (
     AffineKind,
     AffineSymbol,
 )
-from linalg_ext.definition.functions import BINARY, REDUCTIONS, UNARY
+from linalg_ext.definition.functions import BINARY, REDUCTIONS, TERNARY, UNARY
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand, Reduction
 from linalg_ext.definition.renaming import Renaming, with_indices, with_values
 from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr, Size
@@ -197,9 +197,21 @@ def _simplified(expr: ScalarExpr) -> ScalarExpr:
         return Apply(UNARY["square"], expr.args[:1])
     if expr.function in REDUCTIONS:
         return replace(expr, args=tuple(sorted(expr.args, key=repr)))
+    if expr.function == TERNARY["select"]:
+        return replace(expr, args=(_tested(expr.args[0]), *expr.args[1:]))
     if expr.type_var is not None:
         return _simplified_cast(expr)
     return expr
+
+
+def _tested(condition: ScalarExpr) -> ScalarExpr:
+    """A `select` takes any number for a condition: `x != 0` asks what x asks."""
+    if not isinstance(condition, Apply) or condition.function != BINARY["ne"]:
+        return condition
+    value, other = condition.args
+    if isinstance(other, Apply) and other.type_var is not None:
+        (other,) = other.args
+    return value if other == Const(0) else condition
 
 
 def _simplified_cast(expr: Apply) -> ScalarExpr:

@@ -10,14 +10,14 @@ import numpy as np
 
 from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
 from linalg_ext.definition.call_dtypes import resolve_dtypes
-from linalg_ext.definition.call_inputs import split_inputs
+from linalg_ext.definition.call_inputs import per_output, split_inputs
 from linalg_ext.definition.call_shapes import resolve_shapes
 from linalg_ext.definition.initial import initial_number
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.definition.reference import Array, evaluate
 from linalg_ext.definition.shapes import infer_extents
 from linalg_ext.definition.specialization import at_rank
-from linalg_ext.errors import ArgumentError, ArityError, DTypeError, ShapeError
+from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
 
 
 def reference(
@@ -25,7 +25,7 @@ def reference(
 ) -> Array | tuple[Array, ...]:
     """What an op gives for arrays; see `OpDefinition.reference`."""
     keywords = dict(keywords)
-    init = _per_output(definition, keywords.pop("init", None))
+    init = per_output(definition, "init", keywords.pop("init", None))
     dtype = _dtype(definition, keywords.pop("dtype", None))
     given = split_inputs(definition, operands, keywords)
     attributes = resolve_attributes(definition, keywords, also=("init", "dtype"))
@@ -101,19 +101,6 @@ class _Call:
                 cure="give init=, which has the shape of the output",
             )
         return evaluate(definition, arrays, extents, self.dtypes, self.attributes)
-
-
-def _per_output(definition: OpDefinition, value: Any) -> dict[str, Any]:
-    if value is None:
-        return {}
-    names = [output.name for output in definition.outputs]
-    values = value if isinstance(value, tuple) else (value,)
-    if len(values) != len(names):
-        raise ArityError(
-            f"{definition.name}: init= has {len(values)} array(s)",
-            expected=f"{len(names)}: for {', '.join(names)}",
-        )
-    return {name: array for name, array in zip(names, values, strict=True) if array is not None}
 
 
 def _dtype(definition: OpDefinition, value: Any) -> np.dtype[Any] | None:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.checks import check
-from linalg_ext.definition.functions import REDUCTIONS, FunctionKind
 from linalg_ext.definition.model import (
     Assignment,
     Interface,
@@ -21,20 +20,12 @@ from linalg_ext.definition.model import (
     OperandKind,
     Reduction,
 )
-from linalg_ext.definition.scalar import Access, Apply, ScalarExpr
+from linalg_ext.definition.scalar import Access, ScalarExpr
 from linalg_ext.errors import DefinitionError, NotationError
 from linalg_ext.notations.source_text import SourceText
-from linalg_ext.notations.std_functions import (
-    STD_FUNCTIONS,
-    StdFunction,
-    arity_of,
-    element_of,
-    is_cast,
-    near,
-    std_function,
-    type_var,
-)
-from linalg_ext.notations.tc_scope import Scope, attribute_type, element_name, one_of
+from linalg_ext.notations.std_functions import type_var
+from linalg_ext.notations.tc_expressions import Expressions, cast_cure, element_type
+from linalg_ext.notations.tc_scope import attribute_type, element_name, one_of
 from linalg_ext.notations.tc_syntax import AttributeDecl, Definition, TensorDecl, Term
 
 
@@ -47,7 +38,7 @@ def build(syntax: Definition, source: SourceText) -> OpDefinition:
     return _Builder(syntax, source).build()
 
 
-class _Builder(Scope):
+class _Builder(Expressions):
     """Reads the comprehension of one `def`."""
 
     def build(self) -> OpDefinition:
@@ -119,7 +110,7 @@ class _Builder(Scope):
                     "with its indices, and its expression on the right",
                 )
         pairs = zip(targets, comprehension.values, strict=True)
-        parts = [(target, self._value(target, term), term) for target, term in pairs]
+        parts = [(target, self.value(target, term), term) for target, term in pairs]
         return tuple(
             self._assignment(target, value, reduction, term)
             for target, (value, reduction), term in parts
@@ -138,7 +129,7 @@ class _Builder(Scope):
                 term,
                 expected=one_of(self.outputs, "an output", ""),
             )
-        access = self._access(term)
+        access = self.access(term)
         for arg, index in zip(term.args, access.indices, strict=True):
             if not isinstance(index, AffineDim):
                 raise self.error(
@@ -156,205 +147,15 @@ class _Builder(Scope):
                 )
         return access
 
-    def _access(self, term: Term) -> Access:
-        decl = self.tensors[term.head]
-        if term.reduction is not None:
-            raise self.error(
-                f"tensor {term.head} has angle brackets",
-                term,
-                cure="a reduction belongs to a function: `std_addf<k>(A(m, k))`",
-            )
-        if len(term.args) != len(decl.shape):
-            raise self.error(
-                f"`{self.text(term)}` has {len(term.args)} index(es), but {term.head} is of rank "
-                f"{len(decl.shape)}",
-                term,
-                expected=f"one index for each dimension of "
-                f"`{self.part(decl.name.start, decl.element.end)}(...)`",
-            )
-        indices = tuple(self.affine(arg, self.dimension) for arg in term.args)
-        first = self.uses.setdefault(term.head, (indices, term))
-        if first[0] != indices:
-            raise self.error(
-                f"{term.head} is used with two different indices, `{self.text(first[1])}` and "
-                f"`{self.text(term)}`",
-                term,
-                cure=f"declare {term.head} as two operands, and give the same tensor twice"
-                if term.head not in self.outputs
-                else "read an output with the indices that it is written with",
-            )
-        return Access(term.head, indices, type_var(decl.element.text))
-
-    def _value(self, target: Access, term: Term) -> tuple[ScalarExpr, Reduction | None]:
-        """The expression of one update; its outermost function may reduce."""
-        if term.kind == "call" and term.head not in self.tensors and term.reduction:
-            return self._reduction(target, term)
-        return self._expression(term), None
-
-    def _reduction(self, target: Access, term: Term) -> tuple[ScalarExpr, Reduction]:
-        function = self._function(term)
-        reducing = [f.name for f in STD_FUNCTIONS.values() if f.function in REDUCTIONS]
-        if function.name not in reducing:
-            raise self.error(
-                f"{function.name} cannot reduce: it has no neutral element or an order",
-                term,
-                expected=f"one of {', '.join(reducing)}",
-            )
-        dims = []
-        for name in term.reduction or ():
-            if name.text in self.symbols or name.text in self.tensors:
-                kind = "a symbol of the shapes" if name.text in self.symbols else "a tensor"
-                raise self.error(
-                    f"{name} is {kind}, and a reduction is over dimensions",
-                    name,
-                    cure="name the dimension otherwise, in lower case for example",
-                )
-            if name.text in dims:
-                raise self.error(f"dimension {name} is reduced twice", name)
-            if AffineDim(name.text) in target.indices:
-                raise self.error(
-                    f"dimension {name} is reduced, but output {target.operand} is indexed by it",
-                    name,
-                    cure=f"take {name} out of the angle brackets, or out of the indices of "
-                    f"{target.operand}",
-                )
-            dims.append(name.text)
-            if name.text not in self.dims:
-                self.dims.append(name.text)
-        self.reduced.extend(dim for dim in dims if dim not in self.reduced)
-        # The accumulator may be written out, as upstream's later texts do, or be understood.
-        args = [self._expression(arg) for arg in term.args]
-        if len(args) == 1:
-            args.insert(0, target)
-        elif len(args) == 2 and target in args:
-            args.remove(target)
-            args.insert(0, target)
-        else:
-            raise self.error(
-                f"{function.name} reduces {len(args)} values",
-                term,
-                cure=f"give it the value to accumulate, `{function.name}<{', '.join(dims)}>(x)`, "
-                f"or that after `{self._written(target)}`",
-            )
-        self._check_operands(function, args, [term, term])
-        value = Apply(function.function, tuple(args))
-        return value, Reduction(function.function, tuple(dims))
-
-    def _expression(self, term: Term) -> ScalarExpr:
-        if term.kind != "call":
-            raise self._no_element(term)
-        if term.head in self.tensors:
-            return self._access(term)
-        function = self._function(term)
-        if term.reduction is not None:
-            raise self.error(
-                f"{term.head}<> names no dimension to reduce over"
-                if not term.reduction
-                else "a reduction stands inside a larger expression",
-                term,
-                cure="leave the angle brackets out"
-                if not term.reduction
-                else "reduce in the outermost function of an update; compute on the result in an "
-                "op of its own",
-            )
-        if len(term.args) != arity_of(function):
-            raise self.error(
-                f"{term.head} takes {arity_of(function)} operand(s), not {len(term.args)}",
-                term,
-                cure=self._accumulates(function, term),
-            )
-        args = [self._expression(arg) for arg in term.args]
-        self._check_operands(function, args, term.args)
-        return Apply(function.function, tuple(args), function.type_var)
-
-    def _no_element(self, term: Term) -> NotationError:
-        if term.kind == "name" and term.head in self.tensors:
-            names = ", ".join("ijklmn"[: len(self.tensors[term.head].shape)])
-            return self.error(
-                f"tensor {term.head} stands without indices",
-                term,
-                cure=f"index it: `{term.head}({names})`",
-            )
-        if term.kind == "integer":
-            return self.error(
-                f"{term.head} stands among elements, and TC has no constants there",
-                term,
-                cure="give it as a tensor of rank 0, `c: f32()`, read as `c()`",
-            )
-        if term.kind in ("name", "element"):
-            return self.error(
-                f"`{self.text(term)}` is no element of a tensor",
-                term,
-                expected="a tensor with its indices, or a function of such",
-            )
-        functions = {"add": "add", "subtract": "sub", "multiply": "mul", "negate": "neg"}
-        name = functions.get(term.kind)
-        return self.error(
-            f"`{self.text(term)}` uses an operator on elements",
-            term,
-            cure=f"write `std_{name}f(...)` (floats): operators are for indices"
-            if name
-            else "operators are for indices; elements have functions such as `std_divf(x, y)`",
-        )
-
-    def _function(self, term: Term) -> StdFunction:
-        found = STD_FUNCTIONS.get(term.head)
-        if found is not None:
-            return found
-        close = near(term.head)
-        raise self.error(
-            f"{term.head} is neither a tensor nor a function of TC",
-            (term.start, term.start + len(term.head)),
-            expected=f"a tensor ({', '.join(self.tensors)}), or one of {', '.join(STD_FUNCTIONS)}",
-            cure=f"did you mean {' or '.join(close)}?" if close else None,
-        )
-
-    def _accumulates(self, function: StdFunction, term: Term) -> str | None:
-        if function.function not in REDUCTIONS or len(term.args) != 1:
-            return None
-        return f"to accumulate, name the dimensions: `{function.name}<k>(...)`"
-
-    def _check_operands(
-        self, function: StdFunction, args: Sequence[ScalarExpr], terms: Sequence[Term]
-    ) -> None:
-        """Types are concrete in TC: operands of one type, and of one that the function takes."""
-        elements = [_element_type(arg) for arg in args]
-        compared = list(zip(elements, terms, strict=True))
-        if function.function.kind is FunctionKind.TERNARY:
-            if elements[0] != "i1":
-                raise self.error(
-                    f"the condition of {function.name} is of {elements[0]}",
-                    terms[0],
-                    expected="i1",
-                )
-            compared = compared[1:]
-        for element, term in compared:
-            if element not in function.operands:
-                other = std_function(function.function, element, function.result)
-                raise self.error(
-                    f"{function.name} is applied to {element}",
-                    term,
-                    expected=f"one of {', '.join(function.operands)}",
-                    cure=f"use {other.name}" if other is not None else None,
-                )
-        if len({element for element, _ in compared}) > 1:
-            (first, _), (second, term) = compared
-            raise self.error(
-                f"{function.name} is applied to {first} and {second}",
-                term,
-                expected="operands of one element type",
-                cure=_cast_cure(second, first),
-            )
-
     def _assignment(
         self, target: Access, value: ScalarExpr, reduction: Reduction | None, term: Term
     ) -> Assignment:
-        element, expected = _element_type(value), self.tensors[target.operand].element.text
+        element, expected = element_type(value), self.tensors[target.operand].element.text
         if element != expected:
             raise self.error(
                 f"{element} is assigned to output {target.operand}, which is of {expected}",
                 term,
-                cure=_cast_cure(element, expected),
+                cure=cast_cure(element, expected),
             )
         lost = [dim for dim in self.dims if AffineDim(dim) not in target.indices]
         if reduction is None and lost:
@@ -425,32 +226,9 @@ class _Builder(Scope):
             name, OperandKind.INDEX_ATTR, shape=shape, default=default, attribute_type=kind
         )
 
-    def _written(self, access: Access) -> str:
-        return f"{access.operand}({', '.join(map(str, access.indices))})"
-
     def _example(self) -> str:
         decl = self.syntax.outputs[0]
         return f"{decl.name}({', '.join('ijklmn'[: len(decl.shape)])})"
-
-
-def _element_type(expr: ScalarExpr) -> str:
-    """The element type of an expression of TC; each has one."""
-    if isinstance(expr, Access):
-        return element_of(expr.type_var) or ""
-    if isinstance(expr, Apply):
-        if expr.function.is_predicate:
-            return "i1"
-        return element_of(expr.type_var) if expr.type_var else _element_type(expr.args[-1])  # type: ignore[return-value]
-    raise TypeError(f"{expr!r} is no expression of TC")
-
-
-def _cast_cure(source: str, target: str) -> str | None:
-    casts = [
-        f.name
-        for f in STD_FUNCTIONS.values()
-        if is_cast(f) and f.result == target and source in f.operands
-    ]
-    return f"cast it: {' or '.join(f'{name}(...)' for name in casts)}" if casts else None
 
 
 def _positions(sizes: tuple[int, ...]) -> list[tuple[int, ...]]:

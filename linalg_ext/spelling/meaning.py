@@ -24,12 +24,12 @@ from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.spelling.older import is_linalg_op
 from linalg_ext.spelling.said import SpelledValues
 from linalg_ext.structured.calls import is_mixed_type
-from linalg_ext.structured.extension_definitions import (
+from linalg_ext.structured.extension.definitions import (
     LETTERS,
     contract_definition,
     elementwise_definition,
 )
-from linalg_ext.structured.extension_ops import CAST, KIND, MAPS
+from linalg_ext.structured.extension.ops import CAST, KIND, MAPS
 
 
 @dataclass(frozen=True)

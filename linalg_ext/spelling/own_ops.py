@@ -16,8 +16,8 @@ from linalg_ext.definition.operand_maps import add_readings
 from linalg_ext.definition.renaming import Renaming
 from linalg_ext.errors import ArgumentError, LinalgExtError, ShapeError
 from linalg_ext.spelling.said import SpelledValues
-from linalg_ext.structured.extension_checks import check_extension_op
-from linalg_ext.structured.extension_ops import (
+from linalg_ext.structured.extension.checks import check_extension_op
+from linalg_ext.structured.extension.ops import (
     COMPUTE_TYPE,
     ELEMENTWISE,
     KIND,

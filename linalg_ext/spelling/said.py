@@ -12,7 +12,7 @@ from linalg_ext.notations.affine_text import parse_affine_map
 from linalg_ext.notations.spelled import SpelledOp
 from linalg_ext.notations.spelled.syntax import COMPUTE_TYPE as COMPUTE_TYPE_WORD
 from linalg_ext.notations.spelled.syntax import SUGAR
-from linalg_ext.structured.extension_ops import COMPUTE_TYPE, integers
+from linalg_ext.structured.extension.ops import COMPUTE_TYPE, integers
 
 
 @dataclass(frozen=True)

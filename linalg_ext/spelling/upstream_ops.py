@@ -25,9 +25,9 @@ from linalg_ext.spelling.meaning import Meaning, meaning_of
 from linalg_ext.spelling.older import TRANSPOSED
 from linalg_ext.spelling.said import SpelledValues
 from linalg_ext.structured.calls import build
-from linalg_ext.structured.extension_definitions import LETTERS
-from linalg_ext.structured.extension_ops import CAST, COMPUTE_TYPE, KIND, MAPS
-from linalg_ext.structured.mapped import build_mapped
+from linalg_ext.structured.extension.definitions import LETTERS
+from linalg_ext.structured.extension.ops import CAST, COMPUTE_TYPE, KIND, MAPS
+from linalg_ext.structured.forms.mapped import build_mapped
 from linalg_ext.structured.operands import BoundOp, bind, static_sizes
 
 _CATEGORIES = ("linalg.elementwise", "linalg.contract")

@@ -24,8 +24,8 @@ from linalg_ext.definition.scalar import Apply
 from linalg_ext.definition.specialization import at_rank
 from linalg_ext.notations.spelled.printing import Spelling, spell
 from linalg_ext.opdsl.op import StructuredOp
-from linalg_ext.structured.extension_definitions import LETTERS
-from linalg_ext.structured.extension_ops import (
+from linalg_ext.structured.extension.definitions import LETTERS
+from linalg_ext.structured.extension.ops import (
     CAST,
     COMPUTE_TYPE,
     KIND,

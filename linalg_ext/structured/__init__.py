@@ -9,17 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from linalg_ext.structured.explain_contraction import (
+    from linalg_ext.structured.contraction.explanation import (
         ContractionExplanation,
         explain_contraction,
     )
     from linalg_ext.structured.recognition import RecognizedOp, definition_of, recognize
 
 _HOMES = {
-    "ContractionExplanation": "explain_contraction",
+    "ContractionExplanation": "contraction.explanation",
     "RecognizedOp": "recognition",
     "definition_of": "recognition",
-    "explain_contraction": "explain_contraction",
+    "explain_contraction": "contraction.explanation",
     "recognize": "recognition",
 }
 """The public names, and the modules that they live in."""

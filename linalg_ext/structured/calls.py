@@ -20,11 +20,11 @@ from linalg_ext.notations.operand_keywords import (
 )
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.structured.atomic import all_or_nothing
-from linalg_ext.structured.compute_type import as_compute_type, set_compute_type
+from linalg_ext.structured.compute_type.attribute import as_compute_type, set_compute_type
 from linalg_ext.structured.constants import number_constant
+from linalg_ext.structured.forms.mapped import build_mapped
+from linalg_ext.structured.forms.named import build_named
 from linalg_ext.structured.generic import build_generic
-from linalg_ext.structured.mapped import build_mapped
-from linalg_ext.structured.named import build_named
 from linalg_ext.structured.operands import BoundOp, bind, predefined_types, static_sizes
 from linalg_ext.structured.outputs import make_outputs
 

@@ -8,7 +8,7 @@ from linalg_ext.definition.scalar import Access, Size
 from linalg_ext.errors import ShapeError
 from linalg_ext.structured.operands import BoundOp, to_ir_map
 from linalg_ext.structured.outputs import size_at
-from linalg_ext.structured.payload import PayloadScope, emit_assignments
+from linalg_ext.structured.payload.expressions import PayloadScope, emit_assignments
 
 
 def build_generic(bound: BoundOp) -> ir.Operation:

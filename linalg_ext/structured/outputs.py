@@ -147,8 +147,10 @@ def _output_shapes(
 def _check_one_shape(definition: OpDefinition, tensors: Mapping[str, ir.Value]) -> None:
     """Raise where the inputs of an element-wise op differ in what is known of their shapes."""
     shapes = {name: static_sizes(value) for name, value in tensors.items()}
-    ranked = {name: shape for name, shape in shapes.items() if shape}
-    (first, shape), *others = ranked.items()
+    ranked = [(name, shape) for name, shape in shapes.items() if shape]
+    if not ranked:
+        return  # all of them are of rank 0
+    (first, shape), *others = ranked
     for name, other in others:
         if len(other) != len(shape) or any(
             None not in (x, y) and x != y for x, y in zip(shape, other, strict=True)

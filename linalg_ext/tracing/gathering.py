@@ -9,15 +9,14 @@ import numpy as np
 from linalg_ext.tracing.axes import normal_axis
 from linalg_ext.tracing.casting import cast_to
 from linalg_ext.tracing.constants import as_traced
-from linalg_ext.tracing.misuse import refuse
+from linalg_ext.tracing.misuse import refuse, refuse_out
 from linalg_ext.tracing.shaping import ravel, reshape
 from linalg_ext.tracing.traced import Traced, xp
 
 
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Traced:
     """`numpy.take`; where a traced index is out of bounds, the call raises an ExecutionError."""
-    if out is not None:
-        refuse("numpy.take with out=", "take the result that the function gives")
+    refuse_out("take", out)
     value = ravel(a) if axis is None else as_traced(a)
     place = 0 if axis is None else normal_axis(axis, value.ndim, "take")
     size = value.shape[place]

@@ -12,7 +12,7 @@ from linalg_ext.tracing.axes import normal_axis
 from linalg_ext.tracing.casting import as_dtype, cast_to, common_dtype
 from linalg_ext.tracing.constants import as_traced, unwritten
 from linalg_ext.tracing.emission import broadcast_shapes, full, shape_text
-from linalg_ext.tracing.misuse import refuse
+from linalg_ext.tracing.misuse import refuse, refuse_out
 from linalg_ext.tracing.shaping import at_least, expand_dims, ravel, swapaxes
 from linalg_ext.tracing.sizes import AnySize
 from linalg_ext.tracing.slicing import Part, inserted, whole
@@ -28,8 +28,7 @@ def concatenate(
     casting: Any = None,
 ) -> Traced:
     """`numpy.concatenate`."""
-    if out is not None:
-        refuse("numpy.concatenate with out=", "take the result that the function gives")
+    refuse_out("concatenate", out)
     given = list(arrays)
     if not given:
         raise ArgumentError("concatenate of no arrays", where=caller_location())

@@ -20,7 +20,7 @@ from linalg_ext.notations.operand_keywords import (
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.structured.calls import build, results_of
-from linalg_ext.structured.compute_type import as_compute_type
+from linalg_ext.structured.compute_type.attribute import as_compute_type
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.operands import bind
 from linalg_ext.structured.outputs import initial_tensor, make_outputs

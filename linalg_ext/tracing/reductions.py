@@ -15,7 +15,7 @@ from linalg_ext.tracing.casting import as_dtype, cast_to
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.elements import INT64, Element, apply, select
 from linalg_ext.tracing.emission import reduction
-from linalg_ext.tracing.misuse import refuse
+from linalg_ext.tracing.misuse import refuse_out
 from linalg_ext.tracing.nearest import refuse_function
 from linalg_ext.tracing.sizes import AnySize
 from linalg_ext.tracing.traced import Traced, xp
@@ -93,7 +93,7 @@ def reduce_by(
     function = _UFUNCS.get(ufunc.__name__)
     if function is None:
         refuse_function(f"{ufunc.__name__}.reduce")
-    _refuse_out(ufunc.__name__, out)
+    refuse_out(ufunc.__name__, out)
     if ufunc.__name__.startswith("logical"):
         value = cast_to(value, bool)
     return reduced(
@@ -115,13 +115,8 @@ def accumulate(ufunc: Any, value: Any, axis: Any = 0, dtype: Any = None, out: An
     function = _UFUNCS.get(ufunc.__name__)
     if function is None:
         refuse_function(f"{ufunc.__name__}.accumulate")
-    _refuse_out(ufunc.__name__, out)
+    refuse_out(ufunc.__name__, out)
     return scanned(ufunc.__name__, function, value, axis, dtype)
-
-
-def _refuse_out(name: str, out: Any) -> None:
-    if out is not None:
-        refuse(f"numpy.{name} with out=", "take the result that the function gives")
 
 
 def _simple(name: str, function: str) -> Callable[..., Traced]:
@@ -134,7 +129,7 @@ def _simple(name: str, function: str) -> Callable[..., Traced]:
         initial: Any = UNSET,
         where: Any = True,
     ) -> Traced:
-        _refuse_out(name, out)
+        refuse_out(name, out)
         return reduced(name, function, a, axis, keepdims, dtype=dtype, initial=initial, where=where)
 
     return reduce
@@ -149,7 +144,7 @@ def _extremum(name: str, function: str) -> Callable[..., Traced]:
         initial: Any = UNSET,
         where: Any = True,
     ) -> Traced:
-        _refuse_out(name, out)
+        refuse_out(name, out)
         return reduced(name, function, a, axis, keepdims, initial=initial, where=where)
 
     return reduce
@@ -159,7 +154,7 @@ def _logical(name: str, function: str) -> Callable[..., Traced]:
     def reduce(
         a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
     ) -> Traced:
-        _refuse_out(name, out)
+        refuse_out(name, out)
         return reduced(name, function, cast_to(a, bool), axis, keepdims, where=where)
 
     return reduce
@@ -180,7 +175,7 @@ def mean(
     where: Any = True,
 ) -> Traced:
     """`numpy.mean`; of integers in float64, of float16 in float32."""
-    _refuse_out("mean", out)
+    refuse_out("mean", out)
     traced = as_traced(a)
     result = as_dtype(dtype) if dtype is not None else _mean_dtype(traced.dtype)
     compute = _compute_dtype(result)
@@ -201,7 +196,7 @@ def var(
     correction: Any = UNSET,
 ) -> Traced:
     """`numpy.var`."""
-    _refuse_out("var", out)
+    refuse_out("var", out)
     traced = as_traced(a)
     result = as_dtype(dtype) if dtype is not None else _mean_dtype(traced.dtype)
     compute = _compute_dtype(result)
@@ -228,13 +223,13 @@ def std(a: Any, *arguments: Any, **keywords: Any) -> Traced:
 
 def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Traced:
     """`numpy.argmax`: the first place of the largest element, or of the first NaN."""
-    _refuse_out("argmax", out)
+    refuse_out("argmax", out)
     return _place("argmax", "max_signed", a, axis, keepdims, lambda x, y: x > y)
 
 
 def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Traced:
     """`numpy.argmin`: the first place of the smallest element, or of the first NaN."""
-    _refuse_out("argmin", out)
+    refuse_out("argmin", out)
     return _place("argmin", "min_signed", a, axis, keepdims, lambda x, y: x < y)
 
 
@@ -277,7 +272,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Traced:
 
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Traced:
     """`numpy.ptp`: the largest minus the smallest."""
-    _refuse_out("ptp", out)
+    refuse_out("ptp", out)
     return xp.subtract(max_(a, axis, keepdims=keepdims), min_(a, axis, keepdims=keepdims))
 
 

@@ -13,7 +13,7 @@ from linalg_ext.tracing.casting import as_dtype, cast_to
 from linalg_ext.tracing.constants import as_traced, unwritten
 from linalg_ext.tracing.elements import Element, apply
 from linalg_ext.tracing.emission import pointwise
-from linalg_ext.tracing.misuse import refuse
+from linalg_ext.tracing.misuse import refuse, refuse_out
 from linalg_ext.tracing.reductions import _result_dtype
 from linalg_ext.tracing.regions import Values, counted
 from linalg_ext.tracing.shaping import ravel
@@ -117,8 +117,7 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Tra
 
 
 def _plain(name: str, function: str, a: Any, axis: Any, dtype: Any, out: Any) -> Traced:
-    if out is not None:
-        refuse(f"numpy.{name} with out=", "take the result that the function gives")
+    refuse_out(name, out)
     return scanned(name, function, a, axis, dtype)
 
 

@@ -21,7 +21,6 @@ from linalg_ext.definition.affine import (
     AffineExpr,
     AffineMap,
     AffineSymbol,
-    free_dims,
 )
 from linalg_ext.errors import DefinitionError
 
@@ -217,7 +216,6 @@ def test_names_and_substitution() -> None:
     assert (expr.dims, expr.symbols) == (("a", "b"), ("S",))
     assert not expr.is_symbolic
     assert str(expr.substitute({SIZE: 2, B: A})) == "a * 2 + a floordiv 2"
-    assert free_dims([A, expr, SIZE]) == ("a", "b")
 
 
 def test_maps() -> None:

@@ -12,13 +12,16 @@ from linalg_ext.definition import OpDefinition
 from linalg_ext.definition.equivalence import equivalent, with_positional_names
 from linalg_ext.opdsl import (
     TV,
+    BinaryFn,
     D,
     S,
     T,
     TensorDef,
+    TernaryFn,
     TypeFn,
     U,
     UnaryFn,
+    const,
     domain,
     structured_op,
 )
@@ -80,6 +83,22 @@ def test_a_square_is_a_product_with_itself() -> None:
         C[D.n] = A[D.n] * A[D.n]
 
     assert one.definition.equivalent(other.definition)
+
+
+def test_a_select_asks_whether_its_condition_is_zero() -> None:
+    def chosen(unequal_to: int | None) -> OpDefinition:
+        @structured_op
+        def op(A=TensorDef(T, S.N), C=TensorDef(T, S.N, output=True)):
+            one = TypeFn.cast_signed(T, const(1))
+            asked = one
+            if unequal_to is not None:
+                asked = BinaryFn.ne(one, TypeFn.cast_signed(T, const(unequal_to)))
+            C[D.n] = TernaryFn.select(asked, A[D.n], one)
+
+        return op.definition
+
+    assert equivalent(chosen(0), chosen(None))
+    assert not equivalent(chosen(2), chosen(None))
 
 
 def test_a_symbol_that_an_index_uses_is_not_only_a_size() -> None:

@@ -164,6 +164,7 @@ X = np.arange(12, dtype=np.float32).reshape(3, 4) - 5
         (differences, [X[0]], [X[0][:, None] - X[0]]),
         (positions, [X], [np.arange(3)[:, None] * 10 + np.arange(4)]),
         (core_ops()["exp"], [X], [np.exp(X)]),
+        (core_ops()["exp"], [X[0, 0, ...]], [np.exp(X[0, 0, ...])]),
         (core_ops()["matvec"], [X, X[0]], [X @ X[0]]),
         (core_ops()["conv_1d"], [X[0], X[0, :2]], [np.correlate(X[0], X[0, :2])]),
         (core_ops()["conv_1d"], [X[0, :2], X[0]], [np.empty(0, np.float32)]),

@@ -8,34 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernels import kernel
-
-Array = np.ndarray[Any, np.dtype[Any]]
-
-MLIR = {"f4": "f32", "f8": "f64"}
-
-
-def integers(*shape: int, dtype: str = "f4", seed: int = 0) -> Array:
-    """Small whole numbers: sums of their products are exact, in whatever order."""
-    random = np.random.default_rng([seed, *shape])
-    return random.integers(-4, 5, shape).astype(dtype)
-
-
-def memref(array: Array, *, known: str = "all") -> str:
-    """The type of an array.
-
-    Args:
-        array: what lies in memory.
-        known: `all`; `unit` for unit strides alone; or `none`.
-    """
-    element = MLIR[array.dtype.char.replace("f", "f4").replace("d", "f8")]
-    strides = [stride // array.itemsize for stride in array.strides]
-    if known == "all":
-        sizes = "".join(f"{size}x" for size in array.shape)
-        written = [str(stride) for stride in strides]
-    else:
-        sizes = "?x" * array.ndim
-        written = ["1" if s == 1 and known == "unit" else "?" for s in strides]
-    return f"memref<{sizes}{element}, strided<[{', '.join(written)}], offset: ?>>"
+from memrefs import Array, element_of, integers, memref
 
 
 def contraction_text(
@@ -80,8 +53,7 @@ def contraction_kernel(
 ) -> Any:
     """A kernel for arrays that lie in memory as these do."""
     types = [memref(array, known=known) for array in operands]
-    element = MLIR[operands[0].dtype.char.replace("f", "f4").replace("d", "f8")]
-    return kernel(contraction_text(spec, types, element, fill=fill))
+    return kernel(contraction_text(spec, types, element_of(operands[0]), fill=fill))
 
 
 def check(

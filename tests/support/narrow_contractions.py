@@ -9,20 +9,8 @@ import ml_dtypes
 import numpy as np
 
 from kernels import kernel
+from memrefs import ELEMENTS, Array, memref
 
-Array = np.ndarray[Any, np.dtype[Any]]
-
-MLIR = {
-    "float16": "f16",
-    "bfloat16": "bf16",
-    "float32": "f32",
-    "float64": "f64",
-    "int8": "i8",
-    "uint8": "i8",
-    "int16": "i16",
-    "int32": "i32",
-    "int64": "i64",
-}
 DTYPES = {"bf16": np.dtype(ml_dtypes.bfloat16), "f16": np.dtype(np.float16)} | {
     "f32": np.dtype(np.float32),
     "s8": np.dtype(np.int8),
@@ -66,7 +54,7 @@ def narrow_text(
     inputs, output = spec.split("->")
     terms = inputs.split(",")
     dims = "".join(dict.fromkeys(output + "".join(terms)))
-    element = MLIR[dtypes[2].name]
+    element = ELEMENTS[dtypes[2].name]
     maps = [f"affine_map<({', '.join(dims)}) -> ({', '.join(labels)})>" for labels in terms]
     kinds = ", ".join('"parallel"' if d in output else '"reduction"' for d in dims)
     points = [name for name, given in zip("pq", zero_points, strict=True) if given]
@@ -77,7 +65,7 @@ def narrow_text(
     for name, point, dtype in zip("xy", "pq", dtypes[:2], strict=True):
         current = f"%{name}"
         if (cast := _cast(dtype, dtypes[2])) is not None:
-            body.append(f"%{name}c = {cast} {current} : {MLIR[dtype.name]} to {element}")
+            body.append(f"%{name}c = {cast} {current} : {ELEMENTS[dtype.name]} to {element}")
             current = f"%{name}c"
         if point in points:
             body.append(f"%{name}d = arith.subi {current}, %{point}i : {element}")
@@ -99,7 +87,7 @@ def narrow_text(
         ins(%a, %b{"".join(f", %{point}" for point in points)} :
             {types[0]}, {types[1]}{"".join(f", {element}" for _ in points)})
         outs(%c : {types[2]}) {{
-      ^bb0(%x: {MLIR[dtypes[0].name]}, %y: {MLIR[dtypes[1].name]}{scalars}, %o: {element}):
+      ^bb0(%x: {ELEMENTS[dtypes[0].name]}, %y: {ELEMENTS[dtypes[1].name]}{scalars}, %o: {element}):
         {lines}
         %t = arith.mul{suffix} {names[0]}, {names[1]} : {element}
         %s = arith.add{suffix} %o, %t : {element}
@@ -117,19 +105,6 @@ def _cast(source: np.dtype[Any], target: np.dtype[Any]) -> str | None:
     return "arith.extui" if source.kind == "u" else "arith.extsi"
 
 
-def memref_of(array: Array, known: str = "all") -> str:
-    """The type of an array; see `contraction_kernels.memref`."""
-    element = MLIR[array.dtype.name]
-    strides = [stride // array.itemsize for stride in array.strides]
-    if known == "all":
-        sizes = "".join(f"{size}x" for size in array.shape)
-        written = [str(stride) for stride in strides]
-    else:
-        sizes = "?x" * array.ndim
-        written = ["1" if s == 1 and known == "unit" else "?" for s in strides]
-    return f"memref<{sizes}{element}, strided<[{', '.join(written)}], offset: ?>>"
-
-
 def narrow_kernel(
     spec: str,
     operands: Sequence[Array],
@@ -139,7 +114,7 @@ def narrow_kernel(
     zero_points: tuple[bool, bool] = (False, False),
 ) -> Any:
     """A kernel for arrays that lie in memory as these do."""
-    types = [memref_of(array, known) for array in operands]
+    types = [memref(array, known=known) for array in operands]
     dtypes = [array.dtype for array in operands]
     return kernel(narrow_text(spec, types, dtypes, fill=fill, zero_points=zero_points))
 

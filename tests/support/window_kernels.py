@@ -14,12 +14,7 @@ from typing import Any
 import numpy as np
 
 from kernels import kernel
-
-Array = np.ndarray[Any, np.dtype[Any]]
-
-ELEMENTS = {
-    "f4": "f32", "f8": "f64", "f2": "f16", "i1": "i8", "i2": "i16", "i4": "i32", "i8": "i64",
-}  # fmt: skip
+from memrefs import Array, element_of, integers, memref
 
 BODIES = {
     "product": "%p = arith.mul{f} %x, %k : {t}\n%r = arith.add{f} %o, %p : {t}",
@@ -126,8 +121,8 @@ class Windows:
         self, operands: Sequence[Array], *, fill: str | None = None, known: str = "all"
     ) -> Any:
         """A kernel for arrays that lie in memory as these do."""
-        types = [_memref(each, known) for each in operands]
-        elements = [ELEMENTS[each.dtype.str[1:]] for each in operands]
+        types = [memref(each, known=known) for each in operands]
+        elements = [element_of(each) for each in operands]
         return kernel(self.text(types, elements, fill))
 
     def reference(self, x: Array, k: Array, start: Array) -> Array:
@@ -153,22 +148,6 @@ class Windows:
             combine = {"max": np.maximum, "min": np.minimum, "sum": np.add}[self.body]
             result = combine(result, moved)
         return result
-
-
-def _memref(array: Array, known: str) -> str:
-    """The type of an array: with all that it has, its `unit` strides alone, or `none`."""
-    strides = [stride // array.itemsize for stride in array.strides]
-    shape = [str(size) if known == "all" else "?" for size in array.shape]
-    kept = {"all": strides, "unit": [1] if 1 in strides else [], "none": []}[known]
-    layout = ", ".join(str(each) if each in kept else "?" for each in strides)
-    element = ELEMENTS[array.dtype.str[1:]]
-    return f"memref<{'x'.join([*shape, element])}, strided<[{layout}], offset: ?>>"
-
-
-def numbers(*shape: int, dtype: str = "f4", seed: int = 0) -> Array:
-    """Small whole numbers: sums of their products are exact, in whatever order."""
-    random = np.random.default_rng([seed, *shape])
-    return random.integers(-4, 5, shape).astype(dtype)
 
 
 def check(
@@ -198,8 +177,8 @@ def check(
         The kernel.
     """
     shapes = windows.shapes(sizes, places)
-    x, k = (numbers(*shape, dtype=dtype, seed=at) for at, shape in enumerate(shapes[:2]))
-    c = numbers(*shapes[2], dtype=result or dtype, seed=2)
+    x, k = (integers(*shape, dtype=dtype, seed=at) for at, shape in enumerate(shapes[:2]))
+    c = integers(*shapes[2], dtype=result or dtype, seed=2)
     compiled = windows.compiled([x, k, c], fill=fill, known=known)
     if plan is not None:
         assert plan in compiled.as_text("loops")

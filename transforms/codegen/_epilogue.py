@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import ir
+from linalg_ext.transforms.lowering._generic import maps_of
 
 from ._argument import Argument, argument_of
 from ._fills import comes_of, leaves_alone, producer, root
@@ -58,7 +59,7 @@ def find_epilogue(op: Any, dims: Sequence[str], zeros: Any) -> FoundEpilogue | N
     destination = after.operands[len(after.operands) - 1]
     if destination != output and not _dies(output, {op, after, zeros}):
         return None
-    maps = [ir.AffineMapAttr(one).value for one in ir.ArrayAttr(after.attributes["indexing_maps"])]
+    maps = maps_of(after)
     names = _names(maps[-1], dims)
     if names is None or maps[0].n_dims != len(dims):
         return None
@@ -128,6 +129,23 @@ def move_before(found: FoundEpilogue, op: Any) -> None:
         owner = producer(value)
         if owner is not None and owner.block == op.block and op.is_before_in_block(owner):
             owner.move_before(op)
+
+
+def erase_epilogue(found: FoundEpilogue, output: Any, pending: list[Any]) -> None:
+    """Erase an op that is done elsewhere now, and the buffer that it read, where that is another.
+
+    Args:
+        found: what was found.
+        output: the buffer that the op before it wrote.
+        pending: ops that are still to be looked at; the epilogue is none of them any more.
+    """
+    if found.op in pending:
+        pending.remove(found.op)
+    found.op.erase()
+    if found.destination != output:
+        for use in list(output.uses):
+            use.owner.erase()
+        output.owner.erase()
 
 
 def _dies(output: Any, users: set[Any]) -> bool:
@@ -229,8 +247,6 @@ def fits(problem: Problem, epilogue: Elementwise, lanes: int) -> bool:
 
 def seen_in_vectors(group: Group, argument: Argument, lanes: int) -> bool:
     """Whether another operand can be read in vectors along a group, or is the same all along it."""
-    if argument.element == "i1":
-        return False  # a byte each in memory, where a vector of them is bits
     seen = _seen(group, argument)
     is_constant = all(segment.stride == 0 for segment in seen.segments("C"))
     return is_constant or 0 < seen.pieces("C", lanes) <= _MOST_PIECES

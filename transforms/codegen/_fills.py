@@ -1,10 +1,11 @@
-"""Finding what filled a buffer with zeros before an op adds to it."""
+"""Where values come from: the op that made one, the buffer that it views, what filled that."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from linalg_ext.bindings import ir
+from linalg_ext.transforms.lowering._generic import maps_of, parallel_loops
 
 VIEWS = frozenset(
     f"memref.{name}"
@@ -38,6 +39,14 @@ def comes_of(value: Any, name: str) -> bool:
     """Whether a value comes of an op of that name."""
     op = producer(value)
     return op is not None and op.name == name
+
+
+def is_computed(value: Any) -> bool:
+    """Whether a value comes of an element-wise op that does more than move its operand."""
+    if not comes_of(value, "linalg.generic"):
+        return False
+    op = producer(value)
+    return len(op.regions[0].blocks[0].operations) > 1 and all(parallel_loops(op))
 
 
 def root(value: Any) -> Any:
@@ -118,8 +127,7 @@ def _filled_with(op: Any, output: Any) -> str | None:
 
 def _covers(op: Any) -> bool:
     """Whether the op writes every element of its output."""
-    map_ = ir.AffineMapAttr(list(ir.ArrayAttr(op.attributes["indexing_maps"]))[-1]).value
-    return bool(map_.is_permutation)
+    return bool(maps_of(op)[-1].is_permutation)
 
 
 _ZEROS = ("0.000000e+00", "0")

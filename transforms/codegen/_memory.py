@@ -267,6 +267,19 @@ class Strided:
             raise AssertionError("a vector without pieces")
         return value
 
+    def store_pieces(
+        self, value: str, pieces: Sequence[tuple[Index, str | None]], offset: Index
+    ) -> None:
+        """Write a vector to its pieces."""
+        for where, mask in pieces:
+            self.memory.store_vector(value, self._writer.add(self.base, offset, where), mask)
+
+    def pieces_if(
+        self, mask: str, pieces: Sequence[tuple[Index, str | None]]
+    ) -> list[tuple[Index, str | None]]:
+        """The pieces, without the lanes that are off in a mask."""
+        return [(where, self.both(mask, lanes)) for where, lanes in pieces]
+
     def below(self, count: Index) -> str:
         """A mask of the first lanes; of all where there are more than that."""
         w = self._writer

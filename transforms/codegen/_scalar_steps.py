@@ -9,7 +9,8 @@ from typing import Any
 from linalg_ext.bindings import ir
 
 from ._argument import Argument
-from ._fills import comes_of, producer
+from ._fills import producer
+from ._steps import Step, constant_text, step_of, write_on_vectors
 from ._writer import Writer
 from .loops._nests import unfit
 from .vector_math.expand_vector_math import EXPANSIONS
@@ -21,26 +22,6 @@ _NOT_ON_VECTORS = {"linalg.index"} | {
     f"arith.{name}{sign}" for name in ("div", "rem", "ceildiv", "floordiv") for sign in ("si", "ui")
 }
 """What a vector has no place for, or what may fault in lanes that are beyond an edge."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """One op.
-
-    Attributes:
-        name: of the op.
-        attributes: as MLIR writes them.
-        operands: positions among the values given and the steps after them; or the text of a
-            constant.
-        types: the types of the operands, as scalars.
-        element: the type of the result.
-    """
-
-    name: str
-    attributes: str
-    operands: tuple[int | str, ...]
-    types: tuple[str, ...]
-    element: str
 
 
 @dataclass(frozen=True)
@@ -85,7 +66,7 @@ def scalars_of(op: Any) -> list[Any]:
         for value in inner.operation.operands:
             owner = producer(value)
             is_inside = value.owner == body if owner is None else owner.block == body
-            if not is_inside and _constant(value) is None and value not in found:
+            if not is_inside and constant_text(value) is None and value not in found:
                 found.append(value)
     return found
 
@@ -108,16 +89,14 @@ def read_steps(op: Any, known: Mapping[Any, int], first: int, wanted: Any = None
     for inner in body:
         if inner.name == "arith.constant" or inner not in needed:
             continue
-        operands = [positions.get(value, _constant(value)) for value in inner.operands]
+        operands = [positions.get(value, constant_text(value)) for value in inner.operands]
         given = tuple(operand for operand in operands if operand is not None)
         is_vectorizable = unfit(inner) is None and inner.name not in _NOT_ON_VECTORS
         if len(inner.results) != 1 or not is_vectorizable or len(given) < len(operands):
             return None
         if any(isinstance(value.type, ir.IndexType) for value in (*inner.operands, *inner.results)):
             return None
-        attributes = ", ".join(f"{each} = {inner.attributes[each]}" for each in inner.attributes)
-        types = tuple(str(value.type) for value in inner.operands)
-        steps.append(Step(inner.name, attributes, given, types, str(inner.results[0].type)))
+        steps.append(step_of(inner, given))
         positions[inner.results[0]] = first + len(steps) - 1
     result = positions.get(wanted)
     return Steps(tuple(steps), result) if isinstance(result, int) else None
@@ -145,30 +124,4 @@ def write_steps(w: Writer, steps: Steps, given: Sequence[str], lanes: int) -> st
         given: the vectors that come before the steps.
         lanes: of a vector.
     """
-    values = list(given)
-    for step in steps.steps:
-        operands = ", ".join(_operand(w, values, operand, lanes) for operand in step.operands)
-        types = ", ".join(f"vector<{lanes}x{type_}>" for type_ in step.types)
-        values.append(
-            w.op(
-                f'"{step.name}"({operands}) {{{step.attributes}}} : '
-                f"({types}) -> vector<{lanes}x{step.element}>"
-            )
-        )
-    return values[steps.result]
-
-
-def _operand(w: Writer, values: Sequence[str], operand: int | str, lanes: int) -> str:
-    if isinstance(operand, int):
-        return values[operand]
-    number, _, element = operand.rpartition(" : ")
-    return w.constant(f"dense<{number}>", f"vector<{lanes}x{element}>")
-
-
-def _constant(value: Any) -> str | None:
-    if not comes_of(value, "arith.constant"):
-        return None
-    number = str(producer(value).attributes["value"])
-    if number in ("true", "false"):
-        return f"{number} : i1"
-    return number if " : " in number and "dense" not in number else None
+    return write_on_vectors(w, steps.steps, given, lanes, steps.result)

@@ -17,6 +17,11 @@ def constant(type_: Any, value: int | float) -> Any:
     return literal(type_, repr(float(value) if isinstance(element, ir.FloatType) else int(value)))
 
 
+def index(value: int) -> Any:
+    """A constant of the type `index`."""
+    return constant(ir.IndexType.get(), value)
+
+
 def literal(type_: Any, text: str) -> Any:
     """The constant that MLIR writes as `text`, as a scalar or in every element of a vector.
 

@@ -12,6 +12,8 @@ from linalg_ext.errors import TargetError
 from linalg_ext.target import Target, current
 from linalg_ext.target.model import element_bits
 
+from ._generic import input_count, maps_of, parallel_loops
+
 _CYCLES = 3.0
 """Cycles of a core in a nanosecond, about."""
 
@@ -146,16 +148,11 @@ def step_of(op: ir.Operation, roots: Sequence[tuple[Any, int]]) -> Step | str:
         if not all(isinstance(operand.type, ir.MemRefType) for operand in operands):
             return "it copies buffers of unknown rank"
         count, rank = 1, ir.ShapedType(operands[0].type).rank
-        maps: list[Any] = [ir.AffineMap.get_identity(rank, op.context)] * 2
+        maps = [ir.AffineMap.get_identity(rank, op.context)] * 2
         parallel = frozenset(range(rank))
     else:
-        segments = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])
-        count = segments[0]
-        maps = [
-            ir.AffineMapAttr(item).value for item in ir.ArrayAttr(op.attributes["indexing_maps"])
-        ]
-        kinds = [str(item) for item in ir.ArrayAttr(op.attributes["iterator_types"])]
-        parallel = frozenset(at for at, kind in enumerate(kinds) if "parallel" in kind)
+        count, maps = input_count(op), maps_of(op)
+        parallel = frozenset(at for at, is_one in enumerate(parallel_loops(op)) if is_one)
     body = _body(op)
     if len(op.results) or body.reaches_memory:
         return f"{op.name} reaches buffers that are not its operands"

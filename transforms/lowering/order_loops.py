@@ -36,6 +36,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 
+from ._generic import input_count, maps_of, parallel_loops
 from ._walk import operations
 
 NAME = "linalg-ext-order-loops"
@@ -58,7 +59,7 @@ def order_loops(module: ir.Operation) -> Report:
         if len(op.results) or not len(op.operands):
             continue
         report.matched[op.name] += 1
-        maps = [ir.AffineMapAttr(one).value for one in ir.ArrayAttr(op.attributes["indexing_maps"])]
+        maps = maps_of(op)
         innermost = _best_innermost(op, maps)
         if innermost is None:
             continue
@@ -72,12 +73,12 @@ def _best_innermost(op: Any, maps: Sequence[Any]) -> int | None:
     """The dimension that should be innermost; None where the order stays as it is."""
     if not _may_reorder(op, maps):
         return None
-    iterators = [str(one) for one in ir.ArrayAttr(op.attributes["iterator_types"])]
-    outputs = maps[_input_count(op) :]
-    last = len(iterators) - 1
+    is_parallel = parallel_loops(op)
+    outputs = maps[input_count(op) :]
+    last = len(is_parallel) - 1
     best, best_score = last, _score(op, maps, last)
-    for dim, iterator in enumerate(iterators[:-1]):
-        if "parallel" not in iterator or _extent(op, maps, dim) < SHORT:
+    for dim in range(last):
+        if not is_parallel[dim] or _extent(op, maps, dim) < SHORT:
             continue
         if not all(_is_result(map_, dim) for map_ in outputs):
             continue  # several rounds write one element: the last one must stay the last
@@ -90,7 +91,7 @@ def _best_innermost(op: Any, maps: Sequence[Any]) -> int | None:
 def _may_reorder(op: Any, maps: Sequence[Any]) -> bool:
     if not maps[0].n_dims:
         return False
-    outputs = {number: op.operands[number] for number in range(_input_count(op), len(op.operands))}
+    outputs = {number: op.operands[number] for number in range(input_count(op), len(op.operands))}
     for number, operand in enumerate(op.operands):
         # An input that is also the output may be read before it is written, or after.
         for other, output in outputs.items():
@@ -109,7 +110,7 @@ def _score(op: Any, maps: Sequence[Any], dim: int) -> int:
     score = 0
     for number, (operand, map_) in enumerate(zip(op.operands, maps, strict=True)):
         step = _step(operand.type, map_, dim)
-        weight = 2 if number >= _input_count(op) else 1
+        weight = 2 if number >= input_count(op) else 1
         if step != 0:
             score += weight if step == 1 else -STRIDED * weight
     return score
@@ -171,10 +172,6 @@ def _is_result(map_: Any, dim: int) -> bool:
         isinstance(expression, ir.AffineDimExpr) and expression.position == dim
         for expression in map_.results
     )
-
-
-def _input_count(op: Any) -> int:
-    return int(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0])
 
 
 def _interchange(op: Any, maps: Sequence[Any], order: Sequence[int]) -> None:

@@ -47,12 +47,14 @@ from linalg_ext.rewriting import Rewriter, rewrite
 from linalg_ext.structured.maps import split_operands
 from linalg_ext.structured.outputs import RuntimeSize, sizes_of
 
+from ._generic import parallel_loops
+
 
 @rewrite("linalg-ext-read-destinations-as-inputs", on="linalg.generic", driver="walk")
 def read_destinations_as_inputs(op: ir.OpView, rewriter: Rewriter) -> bool:
     """Make the destinations that an element-wise generic reads inputs, where it may be fused."""
     generic = op.operation
-    if not len(generic.results) or not _is_parallel(generic):
+    if not len(generic.results) or not all(parallel_loops(generic)):
         return False
     inputs, outputs = split_operands(generic)
     arguments = list(generic.regions[0].blocks[0].arguments)[len(inputs) :]
@@ -96,11 +98,6 @@ def _empty_like(value: ir.Value) -> ir.Value:
     sizes = [size.value if isinstance(size, RuntimeSize) else size for size in sizes_of(value)]
     made: ir.Value = tensor.EmptyOp(sizes, ir.ShapedType(value.type).element_type).result
     return made
-
-
-def _is_parallel(generic: ir.Operation) -> bool:
-    kinds = ir.ArrayAttr(generic.attributes["iterator_types"])
-    return all("<parallel>" in str(kind) for kind in kinds)
 
 
 def _is_input_of_generic(use: ir.OpOperand) -> bool:

@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Sequence
 
 from linalg_ext.bindings import ir, linalg, tensor
-from linalg_ext.structured import extension_ops
 from linalg_ext.structured.constants import integer_constant
-from linalg_ext.structured.extension_ops import COMPUTE_TYPE
+from linalg_ext.structured.extension import ops as extension_ops
+from linalg_ext.structured.extension.ops import COMPUTE_TYPE
 from linalg_ext.structured.maps import split_operands
 
 from ._views import ViewKind, producer, view_of

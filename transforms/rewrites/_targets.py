@@ -16,13 +16,13 @@ from linalg_ext.definition.functions import TYPE, Function, FunctionKind
 from linalg_ext.definition.scalar import Access, Apply, ScalarOperand
 from linalg_ext.dialects.linalg_ext import elementwise
 from linalg_ext.errors import ArgumentError, LinalgExtError, RecognitionError
-from linalg_ext.structured import extension_ops
-from linalg_ext.structured.categories import build_elementwise
 from linalg_ext.structured.discardable import (
     carry_over,
     discardable_attributes,
     forget_memoized_maps,
 )
+from linalg_ext.structured.extension import ops as extension_ops
+from linalg_ext.structured.forms.categories import build_elementwise
 from linalg_ext.structured.maps import holds_maps, rebuilt, refusal
 from linalg_ext.structured.recognition import recognize
 

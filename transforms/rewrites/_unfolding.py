@@ -10,9 +10,10 @@ from linalg_ext.definition.model import OpDefinition
 from linalg_ext.definition.operand_maps import Indices, Sugar, find_sugar
 from linalg_ext.errors import ArgumentError, RecognitionError
 from linalg_ext.rewriting import Left
-from linalg_ext.structured import extension_ops
 from linalg_ext.structured.discardable import carry_over
-from linalg_ext.structured.extension_ops import COMPUTE_TYPE
+from linalg_ext.structured.extension import ops as extension_ops
+from linalg_ext.structured.extension.ops import COMPUTE_TYPE
+from linalg_ext.structured.forms.named_forms import build_named_form
 from linalg_ext.structured.maps import (
     INDEXING_MAPS,
     indexing_maps,
@@ -20,7 +21,6 @@ from linalg_ext.structured.maps import (
     rebuilt,
     split_operands,
 )
-from linalg_ext.structured.named_forms import build_named_form
 from linalg_ext.structured.recognition import RecognizedOp, recognize
 
 from ._destinations import broadcast, reads_destination, rearranged, size_of, transposed

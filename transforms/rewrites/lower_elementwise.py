@@ -21,8 +21,7 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.rewriting import Left, Rewriter, rewrite
-from linalg_ext.structured.categories import build_elementwise
-from linalg_ext.structured.extension_ops import (
+from linalg_ext.structured.extension.ops import (
     COMPUTE_TYPE,
     ELEMENTWISE,
     elementwise_function,
@@ -30,6 +29,7 @@ from linalg_ext.structured.extension_ops import (
     indexing_maps,
     own_attributes,
 )
+from linalg_ext.structured.forms.categories import build_elementwise
 from linalg_ext.structured.generic import build_generic
 from linalg_ext.structured.operands import bind
 

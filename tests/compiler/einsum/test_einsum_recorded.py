@@ -117,6 +117,9 @@ def test_values_compute_in_the_compute_type_and_cast_once() -> None:
     text = _built("tensor<4x5xbf16>; tensor<5x6xbf16>", "ij,jk->ik", compute_type=np.float32)
     assert text.count("linalg.copy") == 1
     assert "tensor<4x6xbf16>" in text
+    number = _built("tensor<5xbf16>; tensor<5xbf16>", "i,i->", compute_type=np.float32)
+    assert number.count("linalg.copy") == 1
+    assert "-> tensor<bf16>" in number
 
 
 def test_values_of_several_types_need_a_word() -> None:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import TypeAlias
 
 from linalg_ext.transforms.codegen._argument import Argument
+from linalg_ext.transforms.codegen._flattening import flattened
 from linalg_ext.transforms.codegen._memory import Memory, Strided, zero_vector
 from linalg_ext.transforms.codegen._problem import Dimension, Group, Operand
 from linalg_ext.transforms.codegen._writer import Index, Writer
 from linalg_ext.transforms.codegen.contractions._micro_kernel import multiply
 from linalg_ext.transforms.codegen.contractions._packing import divides, pack_a, pack_b, within
-from linalg_ext.transforms.codegen.contractions._plan import Plan
+from linalg_ext.transforms.codegen.contractions._readers import rows_of, vectors_of
 
 from ._attention_call import AttentionCall
 from ._attention_plan import AttentionPlan
 from ._expressions import Element
 from ._positions import first_seen, last_seen
-from ._score_changes import BooleanMemory, Other, ScoreChanges
+from ._score_changes import Other, ScoreChanges
 from ._softmax_rows import SoftmaxRows
-
-_Reader: TypeAlias = "Callable[[str], list[str]]"
-"""Loads what the micro-kernel needs at a step of the depth."""
 
 
 def attention_function(name: str, plan: AttentionPlan, call: AttentionCall) -> str:
@@ -68,40 +65,11 @@ class _Nest:
 
     def _operand(self, number: int, role: Operand, argument: Argument) -> Strided:
         """An argument as flat memory."""
-        w, rank, element = self._w, len(argument.dimensions), argument.element
-        parts = [f"%X{number}_base", f"%X{number}_offset"]
-        parts += [f"%X{number}_sizes:{rank}", f"%X{number}_strides:{rank}"] if rank else []
-        w.line(
-            f"{', '.join(parts)} = memref.extract_strided_metadata %X{number} : {argument.type} "
-            f"-> {', '.join([f'memref<{element}>', *['index'] * (1 + 2 * rank)])}"
-        )
-        strides: dict[str, Index] = {
-            dimension: f"%X{number}_strides#{axis}" if stride is None else stride
-            for axis, (dimension, stride) in enumerate(
-                zip(argument.dimensions, argument.strides, strict=True)
-            )
-        }
-        # More than any memory holds: nothing asks for the size, and nothing is folded by it.
-        flat = f"memref<?x{element}, strided<[1], offset: ?>>"
-        flattened = w.op(
-            f"memref.reinterpret_cast %X{number}_base to offset: [%X{number}_offset], "
-            f"sizes: [{w.value(1 << 62)}], strides: [1] : memref<{element}> to {flat}"
-        )
         sizes: dict[str, Index] = {
             f"d{loop}": size for loop, size in self._plan.loops.sizes.items()
         }
-        if element == "i1":
-            memory: Memory = self._booleans(number, flattened, flat, argument.type)
-        else:
-            memory = Memory(w, flattened, flat, element, self._lanes)
+        memory, strides = flattened(self._w, f"X{number}", argument, self._lanes, sizes)
         return Strided(memory, role, 0, sizes, strides)
-
-    def _booleans(self, number: int, name: str, flat: str, type_: str) -> BooleanMemory:
-        w = self._w
-        start = w.op(f"memref.extract_aligned_pointer_as_index %X{number} : {type_} -> index")
-        first = w.op(f"arith.addi {start}, %X{number}_offset : index")
-        address = w.op(f"arith.index_cast {first} : index to i64")
-        return BooleanMemory(w, name, flat, "i1", self._lanes, address)
 
     def _other(self, number: int, element: Element, argument: Argument) -> Other:
         loops = self._plan.loops
@@ -245,8 +213,11 @@ class _Nest:
                 w,
                 plan,
                 self._depth,
-                self._queries(packed, strip_a, w.add(row, at)),
-                _vectors(
+                rows_of(
+                    w, plan, self._query, packed, w.mul(strip_a, plan.strip_a),
+                    w.add(row, at), self._rows, 0,
+                ),
+                vectors_of(
                     w, plan, self._key, self._packed["key"],
                     w.mul(w.add(strip_b, w.div(skipped, tile.columns)), plan.strip_b),
                     w.add(key, w.mul(strip_b, tile.columns)), self._keys, 0,
@@ -256,32 +227,6 @@ class _Nest:
             for number, value in enumerate(values):
                 line, vector = divmod(number, tile.vectors)
                 self._scored.store_vector(value, w.add(start, line * stride + vector * tile.lanes))
-
-    def _queries(self, packed: Memory | None, strip: Index, row: Index) -> _Reader:
-        w, plan = self._w, self._plan.scores
-        numbers = range(plan.tile.rows)
-        if packed is not None:
-            start = w.mul(strip, plan.strip_a)
-            if plan.pack_a == "rows":
-                starts = [w.add(start, number * plan.stride_a) for number in numbers]
-                return lambda k: [packed.load(w.add(at, k)) for at in starts]
-            return lambda k: [
-                packed.load(w.add(start, w.mul(k, plan.tile.rows), number)) for number in numbers
-            ]
-        query, rows = self._query, plan.problem.rows
-        lines = [
-            w.add(
-                query.base,
-                query.offset(rows, within(w, w.add(row, number), self._rows, plan.tile.rows)),
-            )
-            for number in numbers
-        ]
-
-        def read(k: str) -> list[str]:
-            offset = query.offset(plan.problem.depth, k)
-            return [query.memory.load(w.add(line, offset)) for line in lines]
-
-        return read
 
     def _write_sums(
         self, row: Index, here: Index, key: Index, extent: Index, skipped: Index
@@ -304,7 +249,7 @@ class _Nest:
                 lambda k, lines=lines: [  # type: ignore[misc]
                     self._scored.load(w.add(line, k)) for line in lines
                 ],
-                _vectors(
+                vectors_of(
                     w, plan, self._value, self._packed["value"],
                     w.add(w.mul(strip_b, plan.strip_b), w.mul(skipped, tile.columns)),
                     w.mul(strip_b, tile.columns), self._columns, key,
@@ -346,47 +291,11 @@ class _Nest:
                 value = w.op(f"arith.divf {value}, {total} : {self._sums.vector}")
                 if in_vectors:
                     limit = None if divides(self._lanes, self._columns) else self._columns
-                    for where, mask in result.pieces(problem.columns, column, 1, limit):
-                        index = w.add(result.base, offset, where)
-                        result.memory.store_vector(value, index, mask)
+                    pieces = result.pieces(problem.columns, column, 1, limit)
+                    result.store_pieces(value, pieces, offset)
                 else:
                     self._sums.store_vector(value, at)
             if not in_vectors:
                 with w.loop(0, self._columns) as column:
                     index = w.add(result.base, offset, result.offset(problem.columns, column))
                     result.memory.store(self._sums.load(w.add(start, column)), index)
-
-
-def _vectors(
-    w: Writer, plan: Plan, operand: Strided, packed: Memory | None, start: Index, column: Index,
-    columns: Index, depth: Index,
-) -> _Reader:  # fmt: skip
-    """Loads the vectors of the columns of a tile at a step of the depth.
-
-    Args:
-        w: where the code is written.
-        plan: of the product.
-        operand: its B.
-        packed: where that is packed; None where it is read in place.
-        start: where the tile's first step is there.
-        column: its first column.
-        columns: how many there are.
-        depth: where the block begins along the depth.
-    """
-    tile = plan.tile
-    if packed is not None:
-        return lambda k: [
-            packed.load_vector(w.add(start, w.mul(k, tile.columns), at))
-            for at in range(0, tile.columns, tile.lanes)
-        ]
-    limit = None if divides(tile.columns, columns) else columns
-    vectors = [
-        operand.pieces(plan.problem.columns, w.add(column, at), 1, limit)
-        for at in range(0, tile.columns, tile.lanes)
-    ]
-
-    def read(k: str) -> list[str]:
-        offset = operand.offset(plan.problem.depth, w.add(depth, k))
-        return [operand.load_pieces(pieces, offset) for pieces in vectors]
-
-    return read

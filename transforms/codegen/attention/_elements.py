@@ -15,6 +15,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.transforms.codegen._fills import producer
+from linalg_ext.transforms.lowering._generic import maps_of, parallel_loops
 
 from ._expressions import Applied, At, Element, Expression, Number, Position
 
@@ -191,7 +192,7 @@ class ElementReader:
 
     def _bound(self, op: Any, at: At) -> dict[int, int | None] | None:
         """The loops of an op, by the element that it writes."""
-        map_ = _maps(op)[-1]
+        map_ = maps_of(op)[-1]
         bound: dict[int, int | None] = {}
         sizes = _extents(op)
         for result, loop in zip(map_.results, at, strict=True):
@@ -247,7 +248,7 @@ class ElementReader:
             return Number(str(constant.attributes["value"]))
         shape = ir.ShapedType(value.type)
         at: list[int | None] = []
-        for axis, result in enumerate(_maps(op)[number].results):
+        for axis, result in enumerate(maps_of(op)[number].results):
             if not shape.is_dynamic_dim(axis) and shape.get_dim_size(axis) == 1:
                 at.append(None)
             elif isinstance(result, ir.AffineDimExpr) and result.position in bound:
@@ -319,26 +320,22 @@ def _number_of_outputs(op: Any) -> int:
     return int(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[1])
 
 
-def _kinds(op: Any) -> list[bool]:
+def _kinds(op: Any) -> tuple[bool, ...]:
     """Which loops of an op are parallel."""
     if op.name == "linalg.contract":
         written = {
             result.position
-            for result in _maps(op)[-1].results
+            for result in maps_of(op)[-1].results
             if isinstance(result, ir.AffineDimExpr)
         }
-        return [loop in written for loop in range(_maps(op)[-1].n_dims)]
-    return ["parallel" in str(kind) for kind in ir.ArrayAttr(op.attributes["iterator_types"])]
-
-
-def _maps(op: Any) -> list[Any]:
-    return [ir.AffineMapAttr(one).value for one in ir.ArrayAttr(op.attributes["indexing_maps"])]
+        return tuple(loop in written for loop in range(maps_of(op)[-1].n_dims))
+    return parallel_loops(op)
 
 
 def _extents(op: Any) -> dict[int, int | None]:
     """How many steps each loop of an op has; None where only the run tells."""
     found: dict[int, int | None] = {}
-    for value, map_ in zip(op.operands, _maps(op), strict=True):
+    for value, map_ in zip(op.operands, maps_of(op), strict=True):
         if not isinstance(value.type, ir.ShapedType):
             continue
         shape = ir.ShapedType(value.type)

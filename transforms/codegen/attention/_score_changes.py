@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linalg_ext.transforms.codegen._memory import Memory, Strided
+from linalg_ext.transforms.codegen._memory import Strided
 from linalg_ext.transforms.codegen._problem import Dimension, Group
 from linalg_ext.transforms.codegen._writer import Index, Writer
 
@@ -35,33 +35,6 @@ class _Vector:
 
     name: str
     element: str
-
-
-@dataclass(frozen=True)
-class BooleanMemory(Memory):
-    """Memory of booleans, each a byte, which vectors of MLIR take to be bits.
-
-    Attributes:
-        address: of the first of them, an i64.
-    """
-
-    address: str = ""
-
-    def load_vector(self, index: Index, mask: str | None = None, rest: str | None = None) -> str:
-        """A vector; where the mask is off, nothing is read and the lane is false."""
-        w, bytes_ = self.writer, f"vector<{self.lanes}xi8>"
-        offset = w.op(f"arith.index_cast {w.value(index)} : index to i64")
-        place = w.op(f"arith.addi {self.address}, {offset} : i64")
-        pointer = w.op(f"llvm.inttoptr {place} : i64 to !llvm.ptr")
-        if mask is None:
-            found = w.op(f"llvm.load {pointer} {{alignment = 1 : i64}} : !llvm.ptr -> {bytes_}")
-        else:
-            zero = w.constant("dense<0>", bytes_)
-            found = w.op(
-                f"llvm.intr.masked.load {pointer}, {mask}, {zero} {{alignment = 1 : i32}} : "
-                f"(!llvm.ptr, {self.mask}, {bytes_}) -> {bytes_}"
-            )
-        return w.op(f"arith.trunci {found} : {bytes_} to {self.mask}")
 
 
 class ScoreChanges:

@@ -74,13 +74,13 @@ from linalg_ext.bindings import func, ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.codegen._argument import Argument, argument_of
 from linalg_ext.transforms.codegen._fills import preceding_zeros, producer, root
+from linalg_ext.transforms.codegen._functions import Functions
 from linalg_ext.transforms.codegen._machine import this_machine
-from linalg_ext.transforms.codegen.contractions.pack_contractions import PLAN
 
 from ._attention import Attention, find_attention
 from ._attention_call import AttentionCall
 from ._attention_nest import attention_function
-from ._attention_plan import AttentionPlan, Loops, Strides, plan_attention
+from ._attention_plan import Loops, Strides, plan_attention
 from ._elements import output_of
 from ._expressions import Applied, At, Element, Expression
 from .gather_attention import contractions
@@ -98,7 +98,7 @@ _VECTORS = frozenset({"f32", "f64", "i1", "i8", "i16", "i32", "i64"})
 def fuse_attention(module: ir.Operation) -> Report:
     """Turn attention on buffers into calls of nests."""
     report = Report(NAME)
-    functions = _Functions(module)
+    functions = Functions(module, "linalg_ext_attention")
     for op in contractions(module, ir.MemRefType):
         report.matched[op.name] += 1
         found = find_attention(op)
@@ -112,7 +112,7 @@ def fuse_attention(module: ir.Operation) -> Report:
     return report
 
 
-def _rewrite(attention: Attention, functions: _Functions) -> str | None:
+def _rewrite(attention: Attention, functions: Functions) -> str | None:
     """Replace the ops of attention; None, or the reason why they stay."""
     machine = this_machine()
     if not machine.has_fma:
@@ -158,7 +158,9 @@ def _rewrite(attention: Attention, functions: _Functions) -> str | None:
         Element(-1, attention.score.at),
         attention.masked_is_zero,
     )
-    name = functions.named(plan, call)
+    name = functions.known(call) or functions.add(
+        call, plan, lambda name: attention_function(name, plan, call)
+    )
     with last.location, ir.InsertionPoint(last):
         func.CallOp([], ir.FlatSymbolRefAttr.get(name), [each.value for each in operands])
     _erase(attention, zeros)
@@ -256,32 +258,3 @@ def _only_writes(use: Any, ops: list[Any]) -> bool:
     if user.name == "memref.dealloc":
         return True
     return user in ops and use.operand_number == len(user.operands) - 1
-
-
-class _Functions:
-    """The functions of a module's nests: one for each plan."""
-
-    def __init__(self, module: ir.Operation) -> None:
-        self._module = module
-        self._names: list[tuple[AttentionCall, str]] = []
-
-    def named(self, plan: AttentionPlan, call: AttentionCall) -> str:
-        """The name of the function for attention."""
-        for known, name in self._names:
-            if known == call:
-                return name
-        block = self._module.regions[0].blocks[0]
-        taken = {
-            ir.StringAttr(op.operation.attributes["sym_name"]).value
-            for op in block.operations
-            if "sym_name" in op.operation.attributes
-        }
-        number = len(self._names)
-        while (name := f"linalg_ext_attention_{number}") in taken:
-            number += 1
-        parsed = ir.Module.parse(attention_function(name, plan, call))
-        function = parsed.body.operations[0]
-        function.attributes[PLAN] = ir.StringAttr.get(repr(plan))
-        function.operation.clone(ir.InsertionPoint(block))
-        self._names.append((call, name))
-        return name

@@ -25,6 +25,7 @@ from linalg_ext.bindings import ir, tensor
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.codegen._fills import producer
 from linalg_ext.transforms.codegen._machine import this_machine
+from linalg_ext.transforms.lowering._generic import maps_of
 
 from ._attention import Attention, find_attention
 
@@ -59,8 +60,7 @@ def contractions(module: ir.Operation, kind: Any) -> list[Any]:
 
     def visit(op: Any) -> Any:
         if op.name in ("linalg.generic", "linalg.contract") and len(op.operands) >= 3:
-            maps = ir.ArrayAttr(op.attributes["indexing_maps"])
-            last = ir.AffineMapAttr(maps[len(maps) - 1]).value
+            last = maps_of(op)[-1]
             if len(last.results) < last.n_dims and isinstance(op.operands[0].type, kind):
                 found.append(op)
         return ir.WalkResult.ADVANCE

@@ -1,44 +1,6 @@
-"""Operands that are converted as they are read: memory of one type, values of another."""
+"""Which op casts elements of one type to another."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
-
-from linalg_ext.transforms.codegen._memory import Memory
-from linalg_ext.transforms.codegen._writer import Index
-
-
-@dataclass(frozen=True)
-class ConvertedMemory(Memory):
-    """A memory whose elements are cast when they are loaded. It is only read.
-
-    Attributes:
-        source: the type of the elements that lie there.
-        cast: the op that makes values of type `element` of them.
-    """
-
-    source: str = ""
-    cast: str = ""
-
-    def load(self, index: Index) -> str:
-        """An element, cast."""
-        raw = self.raw.load(index)
-        return self.writer.op(f"{self.cast} {raw} : {self.source} to {self.element}")
-
-    def load_vector(self, index: Index, mask: str | None = None, rest: str | None = None) -> str:
-        """A vector, cast; where the mask is off, the lane is that of `rest`, or 0."""
-        raw = self.raw
-        vector = self.writer.op(
-            f"{self.cast} {raw.load_vector(index, mask)} : {raw.vector} to {self.vector}"
-        )
-        if mask is None or rest is None:
-            return vector
-        return self.writer.op(f"arith.select {mask}, {vector}, {rest} : {self.mask}, {self.vector}")
-
-    @property
-    def raw(self) -> Memory:
-        """What lies there."""
-        return Memory(self.writer, self.name, self.type, self.source, self.lanes)
 
 
 def cast_between(source: str, target: str, *, unsigned: bool = False) -> str | None:

@@ -51,8 +51,7 @@ def finish_tile(
             read = pieces
             if isinstance(adds, str):
                 wanted = w.op(f"vector.broadcast {adds} : i1 to {memory.mask}")
-                read = [(where, c.both(wanted, mask)) for where, mask in pieces]
+                read = c.pieces_if(wanted, pieces)
             value = add(w, c.load_pieces(read, offset), value, memory.vector)
         value = finisher(value, line, column, limits[1])
-        for where, mask in pieces:
-            memory.store_vector(value, w.add(c.base, offset, where), mask)
+        c.store_pieces(value, pieces, offset)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from linalg_ext.transforms.codegen._argument import Argument
 from linalg_ext.transforms.codegen._epilogue import Finisher
-from linalg_ext.transforms.codegen._memory import Memory, Strided
+from linalg_ext.transforms.codegen._flattening import flattened
+from linalg_ext.transforms.codegen._memory import Strided
 from linalg_ext.transforms.codegen._problem import Operand
 from linalg_ext.transforms.codegen._scalar_steps import Elementwise
 from linalg_ext.transforms.codegen._writer import Index, Writer
 
-from ._conversion import ConvertedMemory
 from ._nest import Nest
 from ._plan import Plan
 from ._prologue import Prologue
@@ -80,28 +80,5 @@ def _operand(
     w: Writer, name: str, role: Operand, argument: Argument, sizes: dict[str, Index], plan: Plan
 ) -> Strided:
     """An argument as flat memory; what the run tells of its sizes is added to `sizes`."""
-    element, rank = argument.element, len(argument.dimensions)
-    parts = [f"%{name}_base", f"%{name}_offset"]
-    parts += [f"%{name}_sizes:{rank}", f"%{name}_strides:{rank}"] if rank else []
-    w.line(
-        f"{', '.join(parts)} = memref.extract_strided_metadata %{name} : {argument.type} -> "
-        + ", ".join([f"memref<{element}>", *["index"] * (1 + 2 * rank)])
-    )
-    strides: dict[str, Index] = {}
-    for axis, dimension in enumerate(argument.dimensions):
-        size, stride = argument.sizes[axis], argument.strides[axis]
-        if size is not None or dimension not in sizes:
-            sizes[dimension] = f"%{name}_sizes#{axis}" if size is None else size
-        strides[dimension] = f"%{name}_strides#{axis}" if stride is None else stride
-    # More than any memory holds: nothing asks for the size, and nothing is folded by it.
-    flat = f"memref<?x{element}, strided<[1], offset: ?>>"
-    flattened = w.op(
-        f"memref.reinterpret_cast %{name}_base to offset: [%{name}_offset], "
-        f"sizes: [{w.value(1 << 62)}], strides: [1] : memref<{element}> to {flat}"
-    )
-    memory = Memory(w, flattened, flat, element, plan.tile.lanes)
-    if argument.cast is not None:
-        memory = ConvertedMemory(
-            w, flattened, flat, argument.read_as, plan.tile.lanes, element, argument.cast
-        )
+    memory, strides = flattened(w, name, argument, plan.tile.lanes, sizes)
     return Strided(memory, role, 0, sizes, strides)

@@ -93,7 +93,7 @@ def store_tile(
     if isinstance(adds, str):
         # One code for both: where nothing is added, nothing is read, and what is added is 0.
         wanted = w.op(f"vector.broadcast {adds} : i1 to {memory.mask}")
-        read = [[(where, c.both(wanted, mask)) for where, mask in pieces] for pieces in vectors]
+        read = [c.pieces_if(wanted, pieces) for pieces in vectors]
 
     def store_row(number: int) -> None:
         offset = offsets[number]
@@ -104,8 +104,7 @@ def store_tile(
                 value = add(w, old, value, memory.vector)
             if finish is not None:
                 value = finish(value, w.add(row, number), vector)
-            for where, mask in pieces:
-                memory.store_vector(value, w.add(c.base, offset, where), mask)
+            c.store_pieces(value, pieces, offset)
 
     for number in range(tile.rows):
         if rows is None:

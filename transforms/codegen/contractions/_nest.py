@@ -15,15 +15,12 @@ from ._corrections import Corrections
 from ._finishing import finish_tile
 from ._inner_products import write_inner_products
 from ._micro_kernel import Finish, fetch_tile, multiply, scatter_tile, store_tile
-from ._packing import divides, pack_a, pack_b, within
+from ._packing import divides, pack_a, pack_b
 from ._panels import collect_tile, write_panel
 from ._plan import Plan
 from ._prologue import Prologue
+from ._readers import Reader, rows_of, vectors_of
 from ._word_packing import pack_words_of_a, pack_words_of_b
-
-Reader = Callable[[str], list[str]]
-"""Loads what the micro-kernel needs at a step of the depth."""
-
 
 Pack = Callable[..., None]
 """Packs strips of an operand."""
@@ -329,52 +326,10 @@ class Nest:
             store(rows, columns)
 
     def _reader_of_a(self, a: Strided, strip: Index, row: Index, depth: Index) -> Reader:
-        w, plan = self._w, self._plan
-        numbers = range(plan.tile.rows)
-        packed = self._packed_a
-        if packed is not None:
-            start = w.mul(strip, plan.strip_a)
-            if plan.pack_a == "rows":
-                starts = [w.add(start, number * plan.stride_a) for number in numbers]
-                return lambda k: [packed.load(w.add(s, k)) for s in starts]
-            return lambda k: [
-                packed.load(w.add(start, w.mul(k, plan.tile.rows), number)) for number in numbers
-            ]
-        rows = [
-            w.add(
-                a.base,
-                a.offset(
-                    plan.problem.rows,
-                    within(w, w.add(row, number), self._rows, plan.tile.rows),
-                ),
-            )
-            for number in numbers
-        ]
-
-        def read(k: str) -> list[str]:
-            offset = a.offset(plan.problem.depth, w.add(depth, k))
-            return [a.memory.load(w.add(start, offset)) for start in rows]
-
-        return read
+        start = self._w.mul(strip, self._plan.strip_a)
+        return rows_of(self._w, self._plan, a, self._packed_a, start, row, self._rows, depth)
 
     def _reader_of_b(self, b: Strided, strip: Index, column: Index, depth: Index) -> Reader:
         w, plan = self._w, self._plan
-        tile = plan.tile
-        packed = self._packed_b
-        if packed is not None:
-            start = w.mul(strip, plan.strip_b)
-            return lambda k: [
-                packed.load_vector(w.add(start, w.mul(k, tile.columns), at))
-                for at in range(0, tile.columns, tile.lanes)
-            ]
-        limit = None if divides(tile.columns, self._columns) else self._columns
-        vectors = [
-            b.pieces(plan.problem.columns, w.add(column, at), 1, limit)
-            for at in range(0, tile.columns, tile.lanes)
-        ]
-
-        def read(k: str) -> list[str]:
-            offset = b.offset(plan.problem.depth, w.add(depth, k))
-            return [b.load_pieces(pieces, offset) for pieces in vectors]
-
-        return read
+        start = w.mul(strip, plan.strip_b)
+        return vectors_of(w, plan, b, self._packed_b, start, column, self._columns, depth)

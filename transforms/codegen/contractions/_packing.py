@@ -10,7 +10,7 @@ zeros: what comes of them is never stored. Nothing outside an operand is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from linalg_ext.transforms.codegen._memory import Memory, Strided
@@ -80,9 +80,25 @@ def _b_transposed(
         with w.loop(0, extent, tile.lanes) as k:
             pieces = _along_depth(w, plan, b, w.add(depth, k), whole_depth)
             square = [b.load_pieces(pieces, offset) for offset in offsets]
-            for lane, vector in enumerate(transpose(w, square, packed.vector)):
-                row = w.add(target, w.mul(w.add(k, lane), tile.columns), at)
-                packed.store_vector(vector, row)
+            store_square(w, plan, packed, square, target, k, at)
+
+
+def store_square(
+    w: Writer, plan: Plan, packed: Memory, square: Sequence[str], target: Index, k: Index, at: Index
+) -> None:
+    """Write vectors that run along the depth to a strip of B, whose vectors run across it.
+
+    Args:
+        w: where the code is written.
+        plan: how wide a strip is.
+        packed: where the strips are.
+        square: the vectors, one for each of so many columns as each has lanes.
+        target: where the strip begins.
+        k: the first step of the depth.
+        at: the first of the columns, within the tile.
+    """
+    for lane, vector in enumerate(transpose(w, square, packed.vector)):
+        packed.store_vector(vector, w.add(target, w.mul(w.add(k, lane), plan.tile.columns), at))
 
 
 def _b_one_by_one(

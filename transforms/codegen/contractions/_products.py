@@ -12,7 +12,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import RecognitionError
-from linalg_ext.structured.contractions import contraction_of
+from linalg_ext.structured.contraction.pairs import contraction_of
 from linalg_ext.structured.recognition import recognize
 from linalg_ext.transforms.codegen._argument import Argument, argument_of
 from linalg_ext.transforms.codegen._fills import producer
@@ -22,6 +22,7 @@ from linalg_ext.transforms.codegen._scalar_steps import (
     read_steps,
     scalars_of,
 )
+from linalg_ext.transforms.lowering._generic import maps_of
 
 from ._conversion import cast_between
 
@@ -123,7 +124,7 @@ def _read_body(op: Any) -> Product | None:
     """A generic whose operands differ in sign, have zero points, or are computed otherwise."""
     if op.name != "linalg.generic":
         return None
-    maps = [ir.AffineMapAttr(one).value for one in ir.ArrayAttr(op.attributes["indexing_maps"])]
+    maps = maps_of(op)
     dims = [_dims(map_) for map_ in maps]
     output = op.operands[len(op.operands) - 1]
     body = op.regions[0].blocks[0]

@@ -17,10 +17,9 @@ from linalg_ext.transforms.codegen._epilogue import Finisher, seen_in_vectors
 from linalg_ext.transforms.codegen._memory import Memory, Strided
 from linalg_ext.transforms.codegen._problem import Operand
 from linalg_ext.transforms.codegen._scalar_steps import Elementwise
-from linalg_ext.transforms.codegen._transposition import transpose
 from linalg_ext.transforms.codegen._writer import Index, Writer
 
-from ._packing import divides, within
+from ._packing import divides, store_square, within
 from ._plan import Plan
 
 
@@ -119,9 +118,7 @@ class Prologue:
             ]
             with w.loop(0, block[1], tile.lanes) as k:
                 square = self._read_along(source, lines, w.add(block[0], k), block[2])
-                for lane, vector in enumerate(transpose(w, square, packed.vector)):
-                    row = w.add(target, w.mul(w.add(k, lane), tile.columns), at)
-                    packed.store_vector(vector, row)
+                store_square(w, self._plan, packed, square, target, k, at)
 
     def _read_along(
         self, source: Strided, lines: Sequence[Index], depth: Index, whole_depth: Index

@@ -17,11 +17,10 @@ from contextlib import contextmanager
 from linalg_ext.transforms.codegen._dot_products import Dot
 from linalg_ext.transforms.codegen._memory import Memory, Strided
 from linalg_ext.transforms.codegen._problem import Group
-from linalg_ext.transforms.codegen._transposition import transpose
 from linalg_ext.transforms.codegen._writer import Index, Writer
 
 from ._corrections import Corrections
-from ._packing import divides, within
+from ._packing import divides, store_square, within
 from ._plan import Plan
 
 
@@ -62,9 +61,7 @@ def pack_words_of_b(
                 ]
 
                 def store(k: Index, square: Sequence[str], at: Index = at) -> None:
-                    for lane, vector in enumerate(transpose(w, square, packed.vector)):
-                        row = w.add(target, w.mul(w.add(k, lane), tile.columns), at)
-                        packed.store_vector(vector, row)
+                    store_square(w, plan, packed, square, target, k, at)
 
                 words.along(lines, depth, extent, store)
         else:
@@ -256,7 +253,7 @@ class _Words:
     ) -> str:
         operand = self._operand
         if mask is not None:
-            pieces = [(where, operand.both(mask, lanes)) for where, lanes in pieces]
+            pieces = operand.pieces_if(mask, pieces)
         return operand.load_pieces(pieces, offset)
 
     def _joined(self, parts: Sequence[str], words: str, elements: str) -> str:

@@ -48,11 +48,12 @@ from typing import Any
 from linalg_ext.bindings import ir, linalg
 from linalg_ext.errors import RecognitionError
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.contractions import contraction_of
+from linalg_ext.structured.contraction.pairs import contraction_of
 from linalg_ext.structured.recognition import recognize
-from linalg_ext.transforms.codegen._fills import comes_of, producer
+from linalg_ext.transforms.codegen._fills import is_computed, producer
 from linalg_ext.transforms.codegen._machine import this_machine
 from linalg_ext.transforms.codegen._scalar_steps import read_steps, scalars_of
+from linalg_ext.transforms.lowering._generic import maps_of
 
 from ._products import SUMS
 
@@ -66,7 +67,7 @@ def keep_contractions(module: ir.Operation) -> Report:
     packs = this_machine().has_fma
     for op in _contraction_shaped(module):
         report.matched[op.name] += 1
-        computed = [value for value in op.operands if _is_computed(value)]
+        computed = [value for value in op.operands if is_computed(value)]
         if packs and all(map(_is_widened, computed)):
             continue
         if computed and _is_contraction(op):
@@ -88,21 +89,11 @@ def _contraction_shaped(module: ir.Operation) -> list[Any]:
     return found
 
 
-def _is_computed(value: Any) -> bool:
-    """Whether a value comes of an element-wise op that does more than move its operand."""
-    if not comes_of(value, "linalg.generic"):
-        return False
-    op = producer(value)
-    iterators = ir.ArrayAttr(op.attributes["iterator_types"])
-    body = op.regions[0].blocks[0].operations
-    return len(body) > 1 and all("parallel" in str(kind) for kind in iterators)
-
-
 def _is_widened(value: Any) -> bool:
     """Whether packing can compute a value, and reads less than that for it."""
     op = producer(value)
     inside = list(op.regions[0].blocks[0].arguments)[:-1]
-    maps = [ir.AffineMapAttr(one).value for one in ir.ArrayAttr(op.attributes["indexing_maps"])]
+    maps = maps_of(op)
     if len(op.results) != 1 or not all(map_.is_projected_permutation for map_ in maps):
         return False
     largest = max(maps[:-1], key=lambda map_: len(map_.results), default=None)
@@ -135,7 +126,7 @@ def _is_contraction(op: Any) -> bool:
 
 def _name(op: Any) -> None:
     *inputs, output = op.operands
-    maps = [ir.AffineMapAttr(one).value for one in ir.ArrayAttr(op.attributes["indexing_maps"])]
+    maps = maps_of(op)
     with op.location, ir.InsertionPoint(op):
         # Upstream's annotation says attributes; it takes maps.
         named: Any = linalg.contract

@@ -32,9 +32,16 @@ from linalg_ext.bindings import func, ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.target import current
 from linalg_ext.transforms.codegen._argument import Argument, argument_of
-from linalg_ext.transforms.codegen._epilogue import FoundEpilogue, find_epilogue, fits, move_before
+from linalg_ext.transforms.codegen._epilogue import (
+    FoundEpilogue,
+    erase_epilogue,
+    find_epilogue,
+    fits,
+    move_before,
+)
 from linalg_ext.transforms.codegen._explaining import PlannedContraction
 from linalg_ext.transforms.codegen._fills import preceding_zeros, root
+from linalg_ext.transforms.codegen._functions import Functions
 from linalg_ext.transforms.codegen._machine import Machine, this_machine
 from linalg_ext.transforms.codegen._problem import Dimension, Operand, Problem, classify
 from linalg_ext.transforms.codegen._scalar_steps import Elementwise
@@ -47,9 +54,6 @@ from ._plan import Plan
 from ._products import Product, read_product
 
 NAME = "linalg-ext-pack-contractions"
-
-PLAN = "linalg_ext.plan"
-"""The attribute of a function that holds its plan as a table."""
 
 _MOST_WORDS = 1 << 14
 """A depth of more words than this is divided: a strip of A would not stay in L2."""
@@ -148,20 +152,8 @@ def _rewrite(op: Any, functions: _Functions, pending: list[Any]) -> str | None:
         zeros.erase()
     op.erase()
     if found is not None:
-        _erase_epilogue(found, product.output, pending)
+        erase_epilogue(found, product.output, pending)
     return None
-
-
-def _erase_epilogue(found: FoundEpilogue, output: Any, pending: list[Any]) -> None:
-    """Erase what a nest does now, and the buffer between where nobody has it any more."""
-    buffer = None if found.destination == output else output
-    if found.op in pending:
-        pending.remove(found.op)
-    found.op.erase()
-    if buffer is not None:
-        for use in list(buffer.uses):
-            use.owner.erase()
-        buffer.owner.erase()
 
 
 def _planned(
@@ -235,9 +227,7 @@ class _Functions:
     def __init__(self, module: ir.Operation) -> None:
         self.machine = this_machine().beside(slices_of(module))
         self.decisions: list[PlannedContraction] = []
-        self._module = module
-        self._names: dict[tuple[object, ...], str] = {}
-        self._taken = _symbols(module)
+        self._functions = Functions(module, "linalg_ext_contraction")
 
     def named(
         self,
@@ -254,38 +244,13 @@ class _Functions:
             epilogue,
             tuple(prologues),
         )
-        if key not in self._names:
-            self._names[key] = self._write(plan, arguments, epilogue, prologues)
-        return self._names[key]
-
-    def _write(
-        self,
-        plan: Plan,
-        arguments: Sequence[Argument],
-        epilogue: Elementwise | None,
-        prologues: Sequence[Elementwise | None],
-    ) -> str:
-        number = len(self._names)
-        while (name := f"linalg_ext_contraction_{number}") in self._taken:
-            number += 1
-        model, plan = plan, chosen(plan)
-        self.decisions.append(PlannedContraction(name, model, plan, epilogue, current()))
-        parsed = ir.Module.parse(contraction_function(name, plan, arguments, epilogue, prologues))
-        function, *declarations = parsed.body.operations
-        function.attributes[PLAN] = ir.StringAttr.get(repr(plan))
-        head = ir.InsertionPoint.at_block_begin(self._module.regions[0].blocks[0])
-        function.operation.clone(head)
-        for declaration in declarations:
-            symbol = ir.StringAttr(declaration.operation.attributes["sym_name"]).value
-            if symbol not in self._taken:
-                declaration.operation.clone(head)
-                self._taken.add(symbol)
-        self._taken.add(name)
+        name = self._functions.known(key)
+        if name is None:
+            made = chosen(plan)
+            name = self._functions.add(
+                key,
+                made,
+                lambda name: contraction_function(name, made, arguments, epilogue, prologues),
+            )
+            self.decisions.append(PlannedContraction(name, plan, made, epilogue, current()))
         return name
-
-
-def _symbols(module: ir.Operation) -> set[str]:
-    ops = (op.operation for op in module.regions[0].blocks[0].operations)
-    return {
-        ir.StringAttr(op.attributes["sym_name"]).value for op in ops if "sym_name" in op.attributes
-    }

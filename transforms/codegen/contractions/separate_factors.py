@@ -50,6 +50,7 @@ from typing import Any
 from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.codegen._fills import producer
+from linalg_ext.transforms.lowering._generic import maps_of, parallel_loops
 
 NAME = "linalg-ext-separate-factors"
 
@@ -85,8 +86,7 @@ def separate_factors(module: ir.Operation) -> Report:
 
 def _product(op: Any) -> Any:
     """What a generic sums, where it is a product one factor of which is computed."""
-    kinds = [str(kind) for kind in ir.ArrayAttr(op.attributes["iterator_types"])]
-    if all("parallel" in kind for kind in kinds):
+    if all(parallel_loops(op)):
         return None
     body = op.regions[0].blocks[0]
     total = producer(body.operations[len(body.operations) - 1].operation.operands[0])
@@ -146,7 +146,7 @@ def _separate(op: Any, product: Any) -> str | None:
 
 def _is_converted(op: Any, factor: _Factor) -> bool:
     """Whether a factor is narrower elements in another type: packing reads less of them."""
-    maps = [_maps(op)[number] for number in factor.operands]
+    maps = [maps_of(op)[number] for number in factor.operands]
     largest = max(zip(factor.operands, maps, strict=True), key=lambda each: len(each[1].results))
     operand = op.operands[largest[0]]
     element: Any = ir.ShapedType(operand.type).element_type if _is_tensor(operand) else None
@@ -159,12 +159,8 @@ def _is_tensor(value: Any) -> bool:
     return isinstance(value.type, ir.ShapedType)
 
 
-def _maps(op: Any) -> list[Any]:
-    return [ir.AffineMapAttr(one).value for one in ir.ArrayAttr(op.attributes["indexing_maps"])]
-
-
 def _sizes(op: Any) -> list[int | None]:
-    maps = _maps(op)
+    maps = maps_of(op)
     sizes: list[int | None] = [None] * maps[0].n_dims
     for value, map_ in zip(op.operands, maps, strict=True):
         if not isinstance(value.type, ir.ShapedType):
@@ -198,7 +194,7 @@ def _factor(op: Any, value: Any) -> _Factor | str:
     operands = tuple(sorted(numbers))
     if not operands or len(arguments) - 1 in operands:
         return "a factor is a constant"
-    loops = _loops([_maps(op)[number] for number in operands])
+    loops = _loops([maps_of(op)[number] for number in operands])
     if loops is None:
         return "a factor is read along a sum of dimensions"
     return _Factor(value, tuple(sorted(ops, key=order.index)), operands, loops)
@@ -219,7 +215,7 @@ def _loops(maps: Sequence[Any]) -> tuple[int, ...] | None:
 
 def _computed(op: Any, factor: _Factor, sizes: Sequence[int | None]) -> tuple[Any, Any]:
     """A factor as a tensor, and the map by which the sum reads it."""
-    maps = _maps(op)
+    maps = maps_of(op)
     if not factor.ops:
         (number,) = factor.operands
         return op.operands[number], maps[number]
@@ -263,12 +259,9 @@ def _computed(op: Any, factor: _Factor, sizes: Sequence[int | None]) -> tuple[An
 def _sum(op: Any, product: Any, inputs: Sequence[tuple[Any, Any]]) -> Any:
     """The sum of products of tensors as they are."""
     output = op.operands[len(op.operands) - 1]
-    kinds = [
-        "parallel" if "parallel" in str(kind) else "reduction"
-        for kind in ir.ArrayAttr(op.attributes["iterator_types"])
-    ]
+    kinds = ["parallel" if is_parallel else "reduction" for is_parallel in parallel_loops(op)]
     maps = [map_ for _, map_ in inputs]
-    generic = _generic([value for value, _ in inputs], output, [*maps, _maps(op)[-1]], kinds)
+    generic = _generic([value for value, _ in inputs], output, [*maps, maps_of(op)[-1]], kinds)
     body = op.regions[0].blocks[0]
     total = producer(body.operations[len(body.operations) - 1].operation.operands[0])
     element = output.type.element_type

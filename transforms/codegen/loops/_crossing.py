@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, scf
-from linalg_ext.transforms.lowering._elementwise import constant
+from linalg_ext.transforms.lowering._elementwise import index
 
 from ._collapsing import Collapser
 from ._nests import Access, Nest, widest_bits
@@ -29,7 +29,7 @@ MOST_LANES = 16
 def emit_crossed(nest: Nest, vector_bits: int) -> None:
     """Replace a nest by loops over squares."""
     with nest.op.location, ir.InsertionPoint(nest.op):
-        anchor = _index(0).owner.operation
+        anchor = index(0).owner.operation
         collapser = Collapser(anchor)
         whole = _collapsed(nest, collapser)
         _Emitter(whole, vector_bits).emit()
@@ -76,7 +76,7 @@ class _Emitter:
         if not dims:
             self._squares(ivs)
             return
-        loop = scf.ForOp(_index(0), size_of(self._nest, dims[0]), _index(1))
+        loop = scf.ForOp(index(0), size_of(self._nest, dims[0]), index(1))
         with ir.InsertionPoint(loop.body):
             self._outer(dims[1:], {**ivs, dims[0]: loop.induction_variable})
             scf.YieldOp([])
@@ -87,20 +87,20 @@ class _Emitter:
         if extent is not None and extent > 0 and not any(outputs):
             # The last rows once more rather than fewer at a time: nothing reads what is written.
             rows = min(self._lanes, _power_below(extent))
-            self._blocks(_index(0), _index(extent - extent % rows), rows, ivs)
+            self._blocks(index(0), index(extent - extent % rows), rows, ivs)
             if extent % rows:
-                self._blocks(_index(extent - rows), _index(extent), rows, ivs)
+                self._blocks(index(extent - rows), index(extent), rows, ivs)
             return
         size = size_of(self._nest, self._across)
-        whole = arith.subi(size, arith.remui(size, _index(self._lanes)))
-        self._blocks(_index(0), whole, self._lanes, ivs)
+        whole = arith.subi(size, arith.remui(size, index(self._lanes)))
+        self._blocks(index(0), whole, self._lanes, ivs)
         self._blocks(whole, size, 1, ivs)
 
     def _blocks(self, low: Any, high: Any, rows: int, ivs: dict[int, Any]) -> None:
-        loop = scf.ForOp(low, high, _index(rows))
+        loop = scf.ForOp(low, high, index(rows))
         with ir.InsertionPoint(loop.body):
             first = loop.induction_variable
-            places = [first, *(arith.addi(first, _index(row)) for row in range(1, rows))]
+            places = [first, *(arith.addi(first, index(row)) for row in range(1, rows))]
             members = [Member(self._nest, self._ivs(ivs, place)) for place in places]
             inner = VectorLoop(
                 members,
@@ -126,7 +126,3 @@ def is_crossed(access: Access, inner: int) -> bool:
 def _power_below(number: int) -> int:
     """The largest power of two that is no larger."""
     return 1 << (number.bit_length() - 1)
-
-
-def _index(value: int) -> Any:
-    return constant(ir.IndexType.get(), value)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf
-from linalg_ext.transforms.lowering._elementwise import constant
+from linalg_ext.transforms.lowering._elementwise import index
 
 from ._collapsing import Collapser
 from ._grouping import Group, partition
@@ -35,7 +35,7 @@ class NestEmitter:
         last = self._nests[-1].op
         with last.location, ir.InsertionPoint(last):
             # What all loops need stands before this.
-            self._anchor = _index(0).owner.operation
+            self._anchor = index(0).owner.operation
             self._collapser = Collapser(self._anchor)
             self._emit(self._nests, 0, ())
             if self.streams:
@@ -53,11 +53,11 @@ class NestEmitter:
             members = self._with_rows(group.nests, depth)
             size = size_of(group.nests[0], depth)
             if self._adds_rows(group, depth):
-                whole = arith.subi(size, arith.remui(size, _index(ROWS_AT_ONCE)))
-                self._emit_loop(members, depth, ivs, (_index(0), whole, ROWS_AT_ONCE))
+                whole = arith.subi(size, arith.remui(size, index(ROWS_AT_ONCE)))
+                self._emit_loop(members, depth, ivs, (index(0), whole, ROWS_AT_ONCE))
                 self._emit_loop(members, depth, ivs, (whole, size, 1))
             else:
-                self._emit_loop(members, depth, ivs, (_index(0), size, 1))
+                self._emit_loop(members, depth, ivs, (index(0), size, 1))
 
     def _emit_loop(
         self,
@@ -67,13 +67,13 @@ class NestEmitter:
         bounds: tuple[Any, Any, int],
     ) -> None:
         low, high, step = bounds
-        loop = scf.ForOp(low, high, _index(step))
+        loop = scf.ForOp(low, high, index(step))
         with ir.InsertionPoint(loop.body):
             at = loop.induction_variable
             if step == 1:
                 self._emit(nests, depth + 1, (*ivs, at))
             else:
-                rows = [at, *(arith.addi(at, _index(row)) for row in range(1, step))]
+                rows = [at, *(arith.addi(at, index(row)) for row in range(1, step))]
                 group = Group(tuple(nests), is_innermost=True)
                 self._emit_vectors(group, depth + 1, [(*ivs, row) for row in rows])
             scf.YieldOp([])
@@ -169,7 +169,7 @@ class NestEmitter:
         shape[axis] = 1
         with ir.InsertionPoint(self._anchor):
             sizes = [
-                memref.dim(memory, constant(ir.IndexType.get(), each))
+                memref.dim(memory, index(each))
                 for each in range(type_.rank)
                 if each != axis and type_.is_dynamic_dim(each)
             ]
@@ -224,7 +224,3 @@ def _slice(access: Access, small: Any, axis: int) -> Access:
 def _erase_unused(op: Any) -> None:
     if not any(True for result in op.results for _ in result.uses):
         op.erase()
-
-
-def _index(value: int) -> Any:
-    return constant(ir.IndexType.get(), value)

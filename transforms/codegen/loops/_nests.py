@@ -13,6 +13,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Left
 from linalg_ext.transforms.codegen.vector_math.expand_vector_math import EXPANSIONS
+from linalg_ext.transforms.lowering._generic import input_count, maps_of, parallel_loops
 
 from ._reductions import Reduction, reduction_of
 from ._roots import Root, root_of
@@ -148,7 +149,7 @@ def read_nest(op: Any) -> Nest | Left:
     """A `linalg.generic` as a nest, or why it is none."""
     if len(op.results):
         return Left("it is on tensors")
-    maps = [ir.AffineMapAttr(each).value for each in ir.ArrayAttr(op.attributes["indexing_maps"])]
+    maps = maps_of(op)
     operands: list[Access | Any] = []
     for value, map_ in zip(op.operands, maps, strict=True):
         if not isinstance(value.type, ir.MemRefType):
@@ -162,10 +163,9 @@ def read_nest(op: Any) -> Nest | Left:
     reason = next((why for each in body.operations if (why := unfit(each.operation))), None)
     if reason is not None:
         return Left(reason)
-    inputs = int(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0])
-    iterators = [str(each) for each in ir.ArrayAttr(op.attributes["iterator_types"])]
+    inputs = input_count(op)
     yielded = body.operations[len(body.operations) - 1].operation
-    is_parallel = tuple("parallel" in each for each in iterators)
+    is_parallel = parallel_loops(op)
     reduction = None
     if is_parallel and not is_parallel[-1]:
         outputs = list(body.arguments)[inputs:]
@@ -200,7 +200,7 @@ def _lies_across(nest: Nest) -> bool:
             continue
         elif access.dims[-1:] != (inner,):
             return False
-        if not _ends_in_unit_steps(access):
+        if not _is_in_rows(access):
             return False
     if len(across) != 1 or None in across:
         return False
@@ -209,8 +209,15 @@ def _lies_across(nest: Nest) -> bool:
     return all(extent is None or extent >= SHORTEST for extent in extents)
 
 
-def _ends_in_unit_steps(access: Access) -> bool:
-    return bool(access.memref.type.get_strides_and_offset()[0][-1] == 1)
+def _is_in_rows(access: Access) -> bool:
+    """Whether vectors along the last axis can be loaded and stored.
+
+    Upstream's loads refuse memory in which some other axis is known to run backwards.
+    """
+    type_ = access.memref.type
+    strides = type_.get_strides_and_offset()[0]
+    backwards = any(s < 0 for s in strides if not type_.is_dynamic_stride_or_offset(s))
+    return bool(strides[-1] == 1) and not backwards
 
 
 def _access(value: Any, map_: Any) -> Access | Left:
@@ -266,7 +273,7 @@ def _innermost_obstacle(nest: Nest) -> Left | None:
     for access in nest.accesses:
         if inner not in access.dims:
             continue
-        if access.dims[-1] != inner or not _ends_in_unit_steps(access):
+        if access.dims[-1] != inner or not _is_in_rows(access):
             return Left("the innermost loop does not run along memory")
     if not nest.is_parallel[inner]:
         return Left("a reduction that vectors cannot do") if nest.reduction is None else None

@@ -11,18 +11,17 @@ result is aligned, and a masked vector stands before them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf, vector
-from linalg_ext.transforms.lowering._elementwise import constant
+from linalg_ext.transforms.lowering._elementwise import index
 
 from ._nests import Access, Nest, widest_bits
 from ._reductions import Reduction
-from ._squares import transposed
+from ._rows import as_row, is_truth, load_across, load_row, on_rows, row_type, store_row
 from ._streaming import first_aligned, is_streamed, rows_are_aligned_alike
-from ._truth import as_bytes, is_truth
 
 Key = tuple[Any, tuple[Any, ...]]
 """A memref and the positions along its axes: values, but None for 0 and for the vector's own."""
@@ -105,19 +104,19 @@ class VectorLoop:
         self.streams = start is not None
         carried: list[Any] | None = None
         if start is not None:
-            carried = self._loop(_index(0), start, lanes, masked=start, carried=None)
+            carried = self._loop(index(0), start, lanes, masked=start, carried=None)
             rest = arith.subi(size, start)
-            whole = arith.addi(start, arith.subi(rest, arith.remui(rest, _index(wide))))
+            whole = arith.addi(start, arith.subi(rest, arith.remui(rest, index(wide))))
             carried = self._loop(start, whole, wide, masked=None, carried=carried)
             carried = self._loop(whole, size, lanes, masked=size, carried=carried)
         elif static is None:
-            whole = arith.subi(size, arith.remui(size, _index(wide)))
-            carried = self._loop(_index(0), whole, wide, masked=None, carried=None)
+            whole = arith.subi(size, arith.remui(size, index(wide)))
+            carried = self._loop(index(0), whole, wide, masked=None, carried=None)
             carried = self._loop(whole, size, lanes, masked=size, carried=carried)
         else:
-            whole = _index(static - static % wide)
+            whole = index(static - static % wide)
             if static >= wide:
-                carried = self._loop(_index(0), whole, wide, masked=None, carried=None)
+                carried = self._loop(index(0), whole, wide, masked=None, carried=None)
             if static % wide:
                 carried = self._loop(whole, size, lanes, masked=size, carried=carried)
         # Where there was no loop the row is empty.
@@ -146,7 +145,7 @@ class VectorLoop:
         for member in self._members:
             for access in member.nest.writes:
                 if self._is_streamed(access, lanes):
-                    where = self._indices(member, access, _index(0))
+                    where = self._indices(member, access, index(0))
                     return first_aligned(access.memref, where, size, self._vector_bits)
         return None
 
@@ -224,13 +223,13 @@ class VectorLoop:
             masked: where the row ends for this loop, if its vectors may reach beyond.
         """
         carried = self._start(lanes) if carried is None else self._narrowed(carried, lanes)
-        loop = scf.ForOp(low, high, _index(lanes), carried)
+        loop = scf.ForOp(low, high, index(lanes), carried)
         with ir.InsertionPoint(loop.body):
             at = loop.induction_variable
             mask = None
             if masked is not None:
                 i1 = ir.IntegerType.get_signless(1)
-                mask = vector.create_mask(_row(lanes, i1), [arith.subi(masked, at)])
+                mask = vector.create_mask(row_type(lanes, i1), [arith.subi(masked, at)])
             pass_ = _Pass(lanes, at, mask, self.streams and mask is None)
             scf.YieldOp(self._round(pass_, list(loop.inner_iter_args)))
         return list(loop.results)
@@ -255,8 +254,9 @@ class VectorLoop:
             for before, value in zip(old, results, strict=True):
                 kept = value if pass_.mask is None else arith.select(pass_.mask, value, before)
                 yielded.append(kept)
+        past_caches = self._vector_bits // 8 if pass_.streams else None
         for (target, _), (value, where) in pass_.stores.items():
-            self._store(target, where, value, pass_)
+            store_row(value, target, where, pass_.mask, past_caches)
         return yielded
 
     def _operand(
@@ -276,52 +276,33 @@ class VectorLoop:
             self._load_across(operand, pass_)
         if key not in pass_.rows:
             where = self._indices(member, operand, pass_.at)
-            pass_.rows[key] = _load(operand.memref, where, pass_)
+            pass_.rows[key] = load_row(operand.memref, where, pass_.lanes, pass_.mask)
         return pass_.rows[key]
 
     def _load_across(self, access: Access, pass_: _Pass) -> None:
         """Load the rows of all members, of an input whose neighbours are the members."""
+        rows = load_across(access.memref, self._places_across(access, pass_), len(self._members))
+        for member, row in zip(self._members, rows, strict=True):
+            pass_.rows[self._key(member, access)] = row
+
+    def _places_across(self, access: Access, pass_: _Pass) -> Iterator[list[Any]]:
+        """Where the elements of the members lie side by side, for each lane."""
         last: Any = None
         if pass_.mask is not None:
             # A lane beyond the row reads its last element once more.
-            last = arith.subi(size_of(self._loops[0], self._depth), _index(1))
-        source = as_bytes(access.memref) if is_truth(access.memref.type) else access.memref
-        element = source.type.element_type
-        type_ = _row(len(self._members), element)
-        bits = ir.IntegerType.get_signless(element.width)
-        columns = []
+            last = arith.subi(size_of(self._loops[0], self._depth), index(1))
         for lane in range(pass_.lanes):
-            at = arith.addi(pass_.at, _index(lane))
+            at = arith.addi(pass_.at, index(lane))
             at = at if last is None else arith.minui(at, last)
-            where = self._indices(self._members[0], access, at)
-            loaded = vector.load(type_, source, where)
-            # Some machines know a float only by converting it; what moves here is its bits.
-            columns.append(arith.bitcast(_row(len(self._members), bits), loaded))
-        rows = [arith.bitcast(_row(pass_.lanes, element), row) for row in transposed(columns)]
-        if is_truth(access.memref.type):
-            rows = [_as_truth(row) for row in rows]
-        for member, row in zip(self._members, rows, strict=True):
-            pass_.rows[self._key(member, access)] = row
+            yield self._indices(self._members[0], access, at)
 
     def _keep(self, member: Member, access: Access, value: Any, pass_: _Pass) -> None:
         """Note a result: later members read it from here, and the round ends with its store."""
         key = self._key(member, access)
-        pass_.rows[key] = _as_row(value, pass_.lanes)
+        pass_.rows[key] = as_row(value, pass_.lanes)
         if access.memref not in self._unused:
             where = self._indices(member, access, pass_.at)
             pass_.stores[key] = pass_.rows[key], where
-
-    def _store(self, target: Any, where: Sequence[Any], value: Any, pass_: _Pass) -> None:
-        if is_truth(target.type):
-            target = as_bytes(target)
-            value = arith.extui(_row(pass_.lanes, target.type.element_type), value)
-        if pass_.mask is not None:
-            vector.maskedstore(target, where, pass_.mask, value)
-        elif pass_.streams:
-            aligned = self._vector_bits // 8
-            vector.store(value, target, where, nontemporal=True, alignment=aligned)
-        else:
-            vector.store(value, target, where)
 
     def _key(self, member: Member, access: Access) -> Key:
         places = (*member.ivs, None)
@@ -330,7 +311,7 @@ class VectorLoop:
     def _indices(self, member: Member, access: Access, at: Any | None) -> list[Any]:
         """The position of an access, in a round that begins at `at`."""
         places = [*member.ivs, at]
-        return [_index(0) if dim is None else places[dim] for dim in access.dims]
+        return [index(0) if dim is None else places[dim] for dim in access.dims]
 
     def _computed(self, member: Member, values: Sequence[Any], pass_: _Pass | None) -> list[Any]:
         """What the body yields for these elements: rows, or scalars where all of them are."""
@@ -341,11 +322,11 @@ class VectorLoop:
             operation = op.operation
             if operation.name == "linalg.yield":
                 results = [known.get(value, value) for value in operation.operands]
-                return results if pass_ is None else [_as_row(v, pass_.lanes) for v in results]
+                return results if pass_ is None else [as_row(v, pass_.lanes) for v in results]
             if operation.name == "linalg.index":
                 known[operation.results[0]] = self._position(member, operation, pass_)
             else:
-                for old, new in zip(operation.results, _cloned(operation, known), strict=True):
+                for old, new in zip(operation.results, on_rows(operation, known), strict=True):
                     known[old] = new
         return []
 
@@ -353,7 +334,7 @@ class VectorLoop:
         dim = ir.IntegerAttr(op.attributes["dim"]).value
         if dim < self._depth or pass_ is None:
             return member.ivs[dim]
-        type_ = _row(pass_.lanes, ir.IndexType.get())
+        type_ = row_type(pass_.lanes, ir.IndexType.get())
         return arith.addi(vector.broadcast(type_, pass_.at), vector.step(type_))
 
     def _after(self, carried: Sequence[Any]) -> None:
@@ -373,46 +354,6 @@ def size_of(nest: Nest, dim: int) -> Any:
     """The length of a loop, as a value."""
     static = nest.static_extent(dim)
     if static is not None:
-        return _index(static)
+        return index(static)
     source, axis = next(nest.extents(dim))
-    return memref.dim(source, _index(axis))
-
-
-def _load(source: Any, where: Sequence[Any], pass_: _Pass) -> Any:
-    if is_truth(source.type):
-        return _as_truth(_load(as_bytes(source), where, pass_))
-    type_ = _row(pass_.lanes, source.type.element_type)
-    if pass_.mask is None:
-        return vector.load(type_, source, where)
-    return vector.maskedload(type_, source, where, pass_.mask, constant(type_, 0))
-
-
-def _as_truth(bytes_: Any) -> Any:
-    return arith.cmpi(arith.CmpIPredicate.ne, bytes_, constant(bytes_.type, 0))
-
-
-def _cloned(op: Any, known: Mapping[Any, Any]) -> list[Any]:
-    """An operation of a body on rows; on scalars where all its operands are."""
-    operands = [known.get(value, value) for value in op.operands]
-    lanes = next((v.type.shape[0] for v in operands if isinstance(v.type, ir.VectorType)), None)
-    types = [value.type for value in op.results]
-    if lanes is not None:
-        operands = [_as_row(value, lanes) for value in operands]
-        types = [_row(lanes, type_) for type_ in types]
-    attributes = {name: op.attributes[name] for name in op.attributes}
-    made = ir.Operation.create(op.name, results=types, operands=operands, attributes=attributes)
-    return list(made.results)
-
-
-def _as_row(value: Any, lanes: int) -> Any:
-    if isinstance(value.type, ir.VectorType):
-        return value
-    return vector.broadcast(_row(lanes, value.type), value)
-
-
-def _row(lanes: int, element: Any) -> Any:
-    return ir.VectorType.get([lanes], element)
-
-
-def _index(value: int) -> Any:
-    return constant(ir.IndexType.get(), value)
+    return memref.dim(source, index(axis))

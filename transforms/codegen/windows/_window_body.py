@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from linalg_ext.transforms.codegen._fills import comes_of, producer
+from linalg_ext.transforms.codegen._steps import Step, constant_text, step_of, write_on_vectors
 from linalg_ext.transforms.codegen._writer import Writer
 from linalg_ext.transforms.codegen.vector_math.expand_vector_math import EXPANSIONS
 
@@ -17,26 +17,6 @@ _IN_REGISTERS = ELEMENTS | {"i1"}
 _SCALAR_ONLY = frozenset({"arith.scaling_extf", "arith.scaling_truncf"})
 _MATH = frozenset({"math.absf", "math.absi", "math.fma", "math.sqrt"})
 _FMA = "vector.fma"
-
-
-@dataclass(frozen=True)
-class Step:
-    """An op of a body.
-
-    Attributes:
-        name: of the op.
-        attributes: as MLIR writes them.
-        operands: positions among the operands of the body and the steps before; or the text of a
-            constant.
-        types: the element types of the operands.
-        element: that of the result.
-    """
-
-    name: str
-    attributes: str
-    operands: tuple[int | str, ...]
-    types: tuple[str, ...]
-    element: str
 
 
 @dataclass(frozen=True)
@@ -69,24 +49,7 @@ class Body:
         Args:
             given: for each operand the name of its vector; None for what is not read.
         """
-        values = list(given)
-        for step in self.steps:
-            operands = [_operand(w, values, each, lanes) for each in step.operands]
-            vector = f"vector<{lanes}x{step.element}>"
-            if step.name == _FMA:
-                values.append(w.op(f"vector.fma {', '.join(operands)} : {vector}"))
-                continue
-            types = ", ".join(f"vector<{lanes}x{type_}>" for type_ in step.types)
-            values.append(
-                w.op(
-                    f'"{step.name}"({", ".join(operands)}) {{{step.attributes}}} : '
-                    f"({types}) -> {vector}"
-                )
-            )
-        result = values[self.result]
-        if result is None:
-            raise AssertionError("an operand that is yielded is read")
-        return result
+        return write_on_vectors(w, self.steps, given, lanes, self.result)
 
 
 def read_body(op: Any, *, fuses: bool) -> tuple[Body, list[Any]] | str:
@@ -105,7 +68,7 @@ def read_body(op: Any, *, fuses: bool) -> tuple[Body, list[Any]] | str:
     inside = {result for each in inner for result in each.results} | set(block.arguments)
     for each in inner:
         for value in each.operands:
-            if value not in inside and _constant(value) is None and value not in outside:
+            if value not in inside and constant_text(value) is None and value not in outside:
                 outside.append(value)
     known: dict[Any, int | str] = {
         value: place for place, value in enumerate((*block.arguments, *outside))
@@ -113,7 +76,7 @@ def read_body(op: Any, *, fuses: bool) -> tuple[Body, list[Any]] | str:
     count = len(known)
     steps: list[Step] = []
     for each in inner:
-        operands = [known.get(value, _constant(value)) for value in each.operands]
+        operands = [known.get(value, constant_text(value)) for value in each.operands]
         given = tuple(operand for operand in operands if operand is not None)
         if each.name == "linalg.yield":
             (result,) = given
@@ -126,9 +89,7 @@ def read_body(op: Any, *, fuses: bool) -> tuple[Body, list[Any]] | str:
         values = (*each.operands, *each.results)
         if not _has_vectors(each) or any(str(v.type) not in _IN_REGISTERS for v in values):
             return f"{each.name} has no form on vectors"
-        attributes = ", ".join(f"{name} = {each.attributes[name]}" for name in each.attributes)
-        types = tuple(str(value.type) for value in each.operands)
-        steps.append(Step(each.name, attributes, given, types, str(each.results[0].type)))
+        steps.append(step_of(each, given))
         known[each.results[0]] = count + len(steps) - 1
     return "its body does not end"
 
@@ -139,24 +100,6 @@ def _has_vectors(op: Any) -> bool:
     if op.name.startswith("arith."):
         return op.name not in _SCALAR_ONLY
     return op.name in _MATH or op.name in EXPANSIONS.get(str(op.results[0].type), {})
-
-
-def _constant(value: Any) -> str | None:
-    """The text of a constant; None for any other value."""
-    if not comes_of(value, "arith.constant"):
-        return None
-    text = str(producer(value).attributes["value"])
-    return text if " : " in text else f"{text} : i1"
-
-
-def _operand(w: Writer, values: Sequence[str | None], operand: int | str, lanes: int) -> str:
-    if isinstance(operand, str):
-        number, _, element = operand.rpartition(" : ")
-        return w.constant(f"dense<{number}>", f"vector<{lanes}x{element}>")
-    value = values[operand]
-    if value is None:
-        raise AssertionError("a body reads an operand that was not loaded")
-    return value
 
 
 def _bits(element: str) -> int:
@@ -176,7 +119,10 @@ def _fused(body: Body) -> Body:
             product = steps[operand - body.operands]
             if product.name == "arith.mulf" and uses.count(operand) == 1:
                 operands = (*product.operands, step.operands[1 - at])
-                steps[number] = replace(step, name=_FMA, operands=operands, types=step.types[:1])
+                types = (step.element,) * 3
+                steps[number] = replace(
+                    step, name=_FMA, attributes="", operands=operands, types=types
+                )
                 break
     needed = _needed(body.result, steps, body.operands)
     places = {place: place for place in range(body.operands)}

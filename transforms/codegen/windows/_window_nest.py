@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 
-from linalg_ext.transforms.codegen._memory import Memory
+from linalg_ext.transforms.codegen._flattening import flattened
 from linalg_ext.transforms.codegen._writer import Index, Writer
 
 from ._window_plan import WindowPlan
@@ -53,27 +53,9 @@ class _Nest:
 
     def _flat(self, place: int) -> Operand:
         """An argument as flat memory; what the run tells of its sizes is noted."""
-        w, argument = self._w, self._problem.arguments[place]
-        name, rank, element = f"%A{place}", len(argument.dimensions), argument.element
-        parts = [f"{name}_base", f"{name}_offset"]
-        parts += [f"{name}_sizes:{rank}", f"{name}_strides:{rank}"] if rank else []
-        w.line(
-            f"{', '.join(parts)} = memref.extract_strided_metadata {name} : {argument.type} -> "
-            + ", ".join([f"memref<{element}>", *["index"] * (1 + 2 * rank)])
-        )
-        strides: dict[str, Index] = {}
-        for axis, loop in enumerate(argument.dimensions):
-            size, stride = argument.sizes[axis], argument.strides[axis]
-            if size is not None or loop not in self._sizes:
-                self._sizes[loop] = f"{name}_sizes#{axis}" if size is None else size
-            strides[loop] = f"{name}_strides#{axis}" if stride is None else stride
-        flat = f"memref<?x{element}, strided<[1], offset: ?>>"
-        # More than any memory holds: nothing asks for the size.
-        flattened = w.op(
-            f"memref.reinterpret_cast {name}_base to offset: [{name}_offset], "
-            f"sizes: [{w.value(1 << 62)}], strides: [1] : memref<{element}> to {flat}"
-        )
-        return Operand(Memory(w, flattened, flat, element, self._plan.lanes), 0, strides)
+        argument, lanes = self._problem.arguments[place], self._plan.lanes
+        memory, strides = flattened(self._w, f"A{place}", argument, lanes, self._sizes)
+        return Operand(memory, 0, strides)
 
     # The loops over results.
 

@@ -45,10 +45,10 @@ from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim
 from linalg_ext.errors import DTypeError, RecognitionError
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.forms.most_specific import build_most_specific
 from linalg_ext.structured.maps import indexing_maps, split_operands
-from linalg_ext.structured.most_specific import build_most_specific
 from linalg_ext.structured.recognition import recognize
-from linalg_ext.transforms.codegen._fills import comes_of, producer
+from linalg_ext.transforms.codegen._fills import is_computed
 from linalg_ext.transforms.lowering._walk import select
 
 NAME = "linalg-ext-keep-windows"
@@ -73,7 +73,7 @@ def _reads_computed_windows(op: Any) -> bool:
     if op.name != "linalg.generic" or len(op.results) != 1:
         return False
     inputs, _ = split_operands(op)
-    if not any(map(_is_computed, inputs)):
+    if not any(map(is_computed, inputs)):
         return False
     return any(
         isinstance(value.type, ir.ShapedType) and not _is_plain(map_)
@@ -83,16 +83,6 @@ def _reads_computed_windows(op: Any) -> bool:
 
 def _is_plain(map_: Any) -> bool:
     return all(isinstance(expr, AffineDim) for expr in map_.results)
-
-
-def _is_computed(value: Any) -> bool:
-    """Whether a value comes of an element-wise op that does more than move its operand."""
-    if not comes_of(value, "linalg.generic"):
-        return False
-    op = producer(value)
-    iterators = ir.ArrayAttr(op.attributes["iterator_types"])
-    body = op.regions[0].blocks[0].operations
-    return len(body) > 1 and all("parallel" in str(kind) for kind in iterators)
 
 
 def _name(op: Any) -> bool:

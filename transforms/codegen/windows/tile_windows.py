@@ -39,14 +39,20 @@ from typing import Any
 from linalg_ext.bindings import func, ir
 from linalg_ext.errors import RecognitionError
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.contractions import contraction_of
+from linalg_ext.structured.contraction.pairs import contraction_of
 from linalg_ext.structured.maps import split_operands
 from linalg_ext.structured.recognition import recognize
 from linalg_ext.transforms.codegen._argument import Argument, argument_of
-from linalg_ext.transforms.codegen._epilogue import FoundEpilogue, find_epilogue, move_before
+from linalg_ext.transforms.codegen._epilogue import (
+    FoundEpilogue,
+    erase_epilogue,
+    find_epilogue,
+    move_before,
+)
 from linalg_ext.transforms.codegen._fills import comes_of, preceding_fill, producer, root
+from linalg_ext.transforms.codegen._functions import Functions
 from linalg_ext.transforms.codegen._machine import Machine, this_machine
-from linalg_ext.transforms.codegen.contractions.pack_contractions import PLAN
+from linalg_ext.transforms.lowering._generic import maps_of, parallel_loops
 from linalg_ext.transforms.lowering._walk import select
 
 from ._window_body import ELEMENTS, read_body
@@ -62,13 +68,13 @@ NAME = "linalg-ext-tile-windows"
 def tile_windows(module: ir.Operation) -> Report:
     """Turn reductions over windows on buffers into calls of tiled loops."""
     report = Report(NAME)
-    functions = _Functions(module)
+    functions, machine = Functions(module, "linalg_ext_windows"), this_machine()
     pending = select(module, _reads_windows)
     while pending:
         op = pending.pop(0)
         name = op.name
         report.matched[name] += 1
-        reason = _rewrite(op, functions, pending)
+        reason = _rewrite(op, functions, machine, pending)
         if reason is None:
             report.changed[name] += 1
         else:
@@ -90,9 +96,8 @@ def _is_window(value: Any) -> bool:
     return isinstance(source, ir.MemRefType) and bool(source.rank < value.type.rank)
 
 
-def _rewrite(op: Any, functions: _Functions, pending: list[Any]) -> str | None:
+def _rewrite(op: Any, functions: Functions, machine: Machine, pending: list[Any]) -> str | None:
     """Replace an op; None, or the reason why it stays. What is erased with it pends no more."""
-    machine = functions.machine
     fill = preceding_fill(op)
     read = _read(op, fill[1] if fill is not None else None, machine)
     if isinstance(read, str):
@@ -112,7 +117,7 @@ def _rewrite(op: Any, functions: _Functions, pending: list[Any]) -> str | None:
         plan, given = _planned(op, problem, machine), operands
     if isinstance(plan, str):
         return plan
-    name = functions.named(plan, [str(value.type) for value in given])
+    name = _function(functions, plan, [str(value.type) for value in given])
     if found is not None:
         move_before(found, op)
     with op.location, ir.InsertionPoint(op):
@@ -122,14 +127,16 @@ def _rewrite(op: Any, functions: _Functions, pending: list[Any]) -> str | None:
         fill[0].erase()
     op.erase()
     if found is not None:
-        if found.op in pending:
-            pending.remove(found.op)
-        found.op.erase()
-        if found.destination != output:
-            for use in list(output.uses):
-                use.owner.erase()
-            output.owner.erase()
+        erase_epilogue(found, output, pending)
     return None
+
+
+def _function(functions: Functions, plan: WindowPlan, types: Sequence[str]) -> str:
+    """The name of the function of a plan, for operands of some types."""
+    key = f"{plan.problem}{types}"
+    return functions.known(key) or functions.add(
+        key, plan, lambda name: window_function(name, plan, types)
+    )
 
 
 def _finished(
@@ -203,7 +210,7 @@ def _read(op: Any, start: str | None, machine: Machine) -> tuple[WindowProblem, 
         return "it has several results"
     if any(isinstance(v.type, ir.MemRefType) and root(v) == root(outputs[0]) for v in inputs):
         return "the output is an input"
-    maps = [ir.AffineMapAttr(each).value for each in ir.ArrayAttr(op.attributes["indexing_maps"])]
+    maps = maps_of(op)
     operands = list(op.operands)
     arguments: dict[int, Argument] = {}
     for place, (value, map_) in enumerate(zip(operands, maps, strict=True)):
@@ -213,21 +220,19 @@ def _read(op: Any, start: str | None, machine: Machine) -> tuple[WindowProblem, 
         if isinstance(argument, str):
             return argument
         arguments[place] = argument
-    kinds = [str(kind) for kind in ir.ArrayAttr(op.attributes["iterator_types"])]
-    parallel = [f"d{at}" for at, kind in enumerate(kinds) if "parallel" in kind]
+    is_parallel = parallel_loops(op)
+    parallel = [f"d{at}" for at, is_one in enumerate(is_parallel) if is_one]
     output = len(operands) - 1
     if sorted(arguments[output].dimensions) != sorted(parallel):
         return "several rounds write one element"
     sizes = _sizes(list(arguments.values()))
-    if len(sizes) < len(kinds):
+    if len(sizes) < len(is_parallel):
         return "a loop without a length"
     read = read_body(op, fuses=machine.has_fma)
     if isinstance(read, str):
         return read
     body, outside = read
-    loops = tuple(
-        Loop(f"d{at}", sizes[f"d{at}"], "parallel" in kind) for at, kind in enumerate(kinds)
-    )
+    loops = tuple(Loop(f"d{at}", sizes[f"d{at}"], is_one) for at, is_one in enumerate(is_parallel))
     windows = frozenset(place for place, value in enumerate(operands) if _is_window(value))
     problem = WindowProblem(loops, arguments, output, windows, body, start)
     return problem, [*operands, *outside]
@@ -252,38 +257,3 @@ def _sizes(arguments: Sequence[Argument]) -> dict[str, int | None]:
             if size is not None or dim not in sizes:
                 sizes[dim] = size
     return sizes
-
-
-class _Functions:
-    """The functions of a module's reductions over windows: one for each plan.
-
-    Attributes:
-        machine: that they are made for.
-    """
-
-    def __init__(self, module: ir.Operation) -> None:
-        self.machine = this_machine()
-        self._module = module
-        self._names: dict[str, str] = {}
-
-    def named(self, plan: WindowPlan, types: Sequence[str]) -> str:
-        """The name of the function of a plan, for operands of some types."""
-        key = f"{plan.problem}{types}"
-        if key not in self._names:
-            self._names[key] = self._write(plan, types)
-        return self._names[key]
-
-    def _write(self, plan: WindowPlan, types: Sequence[str]) -> str:
-        taken = {
-            ir.StringAttr(op.operation.attributes["sym_name"]).value
-            for op in self._module.regions[0].blocks[0].operations
-            if "sym_name" in op.operation.attributes
-        }
-        number = len(self._names)
-        while (name := f"linalg_ext_windows_{number}") in taken:
-            number += 1
-        parsed = ir.Module.parse(window_function(name, plan, types))
-        function = parsed.body.operations[0]
-        function.attributes[PLAN] = ir.StringAttr.get(repr(plan))
-        function.operation.clone(ir.InsertionPoint(self._module.regions[0].blocks[0]))
-        return name

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from contraction_kernels import integers
 from kernels import kernel
+from memrefs import integers
 
 BIAS_RESIDUAL = """
     %s = arith.addf %x, %y : f32
@@ -164,3 +164,28 @@ def test_a_mask_of_booleans(sizes: tuple[int, int, int]) -> None:
     expected = masked(a, b, mask)
     np.testing.assert_array_equal(lx.jit(masked)(a, b, mask), expected)
     np.testing.assert_array_equal(lx.jit(lambda a, b: masked(a, b, mask))(a, b), expected)
+
+
+@pytest.mark.parametrize("sizes", [(4, 9, 64), (8, 8, 17), (13, 37, 64), (300, 40, 8)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+def test_a_comparison_is_written_in_bytes(sizes: tuple[int, int, int], dtype: Any) -> None:
+    """A vector of truth values must not be written as bits."""
+    m, n, k = sizes
+    a, b = integers(m, k, seed=0).astype(dtype), integers(k, n, seed=1).astype(dtype)
+    compiled = lx.jit(lambda a, b: a @ b > 0).lower(a, b).compile()
+    assert loops(compiled) == 0
+    np.testing.assert_array_equal(compiled(a, b), a @ b > 0)
+
+
+def test_a_mask_in_pieces() -> None:
+    """Where a vector of the mask lies in several pieces, the next keeps what the last one read."""
+    a, b = integers(24, 30, seed=0), integers(30, 6, 12, seed=1)
+    mask = np.arange(24 * 6 * 20).reshape(24, 6, 20) % 7 < 3
+
+    def masked(a: Any, b: Any, mask: Any) -> Any:
+        return np.where(mask[:, :, :12], np.einsum("ik,knm->inm", a, b), 0)
+
+    with lx.target.using("avx2"):
+        compiled = lx.jit(masked).lower(a, b, mask).compile()
+    assert loops(compiled) == 0
+    np.testing.assert_array_equal(compiled(a, b, mask), masked(a, b, mask))

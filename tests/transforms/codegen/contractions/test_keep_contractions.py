@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from contraction_kernels import integers
 from examples import check_example, examples
 from kernels import kernel
 from linalg_ext.transforms.codegen.contractions import keep_contractions as file
 from linalg_ext.transforms.codegen.contractions.keep_contractions import keep_contractions
+from memrefs import integers
 
 AROUND = """
 func.func @f(%a: tensor<8x9xf32>, %b: tensor<9x7xf32>, %c: tensor<8x7xf32>, %e: tensor<8x9xf32>)

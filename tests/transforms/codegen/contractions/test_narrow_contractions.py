@@ -12,7 +12,8 @@ from guarded_memory import guarded
 from linalg_ext import target
 from linalg_ext.transforms.codegen._dot_products import Dot, choose_dot, dots_of
 from linalg_ext.transforms.codegen._machine import this_machine
-from narrow_contractions import Array, expected, narrow_kernel, random_array
+from memrefs import Array
+from narrow_contractions import expected, narrow_kernel, random_array
 from resources import skip_machine
 
 MATMUL = "mk,kn->mn"

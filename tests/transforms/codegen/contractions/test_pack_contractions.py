@@ -8,18 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from contraction_kernels import MLIR, check, contraction_kernel, contraction_text, integers
+from contraction_kernels import check, contraction_kernel, contraction_text
 from examples import examples
 from guarded_memory import guarded
 from kernels import kernel, normalized
 from linalg_ext import target
-from linalg_ext.bindings import ir
 from linalg_ext.module import Module
 from linalg_ext.transforms.codegen._machine import Machine, this_machine
 from linalg_ext.transforms.codegen.contractions import pack_contractions as file
-from linalg_ext.transforms.codegen.contractions._products import SUMS
 from linalg_ext.transforms.codegen.contractions.pack_contractions import pack_contractions
 from machines import AVX2, AVX512, BASELINE, WITHOUT_FMA
+from memrefs import integers
 from resources import skip_machine
 
 MATMUL = "mk,kn->mn"
@@ -349,11 +348,6 @@ def test_the_micro_kernel_neither_gathers_nor_spills() -> None:
 def test_the_text_is_the_same_every_time() -> None:
     text = static("aebf,dfce->abcd", "9x6x7x11", "19x11x5x6", "9x7x5x19")
     assert packed(text)[0] == packed(text)[0]
-
-
-def test_the_types_of_the_tests() -> None:
-    with ir.Context():
-        assert {str(ir.Type.parse(element)) for element in MLIR.values()} <= set(SUMS)
 
 
 @pytest.mark.parametrize("spec", ["kb,kb->b", "bkc,bkc->bc"])

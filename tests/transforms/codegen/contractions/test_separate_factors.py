@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from contraction_kernels import integers
 from examples import check_example, examples
 from kernels import kernel
 from linalg_ext.module import Module
 from linalg_ext.transforms.codegen.contractions import separate_factors as file
 from linalg_ext.transforms.codegen.contractions.separate_factors import separate_factors
+from memrefs import integers
 
 AROUND = """
 func.func @f(%a: tensor<8x9xf32>, %b: tensor<9x7xf32>, %c: tensor<9xf32>, %z: tensor<8x7xf32>)

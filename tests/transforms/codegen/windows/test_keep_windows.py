@@ -11,7 +11,8 @@ from examples import check_example, examples
 from linalg_ext.module import Module
 from linalg_ext.transforms.codegen.windows import keep_windows as file
 from linalg_ext.transforms.codegen.windows.keep_windows import keep_windows
-from window_kernels import Windows, numbers
+from memrefs import integers
+from window_kernels import Windows
 
 AROUND = """
 func.func @f(%a: tensor<2x9x8xf32>, %b: tensor<3x8x16xf32>, %c: tensor<2x7x16xf32>)
@@ -53,7 +54,7 @@ def test_what_has_no_name_stays() -> None:
 def test_layers_in_a_row() -> None:
     """Each activation is done once, with the convolution before it."""
     windows = Windows("nhwc", "hwcf", "nhwf")
-    x, first, second = numbers(1, 12, 13, 5), numbers(3, 3, 5, 7), numbers(3, 3, 7, 19)
+    x, first, second = integers(1, 12, 13, 5), integers(3, 3, 5, 7), integers(3, 3, 7, 19)
     conv, relu = lx.ops.conv_2d_nhwc_hwcf, lx.ops.relu
     kernel = lx.jit(lambda x, a, b: relu(conv(relu(conv(x, a)), b)))
     between = windows.reference(x, first, np.zeros((1, 10, 11, 7), np.float32))

@@ -16,8 +16,9 @@ from linalg_ext.transforms.codegen._machine import this_machine
 from linalg_ext.transforms.codegen.contractions import pack_contractions
 from linalg_ext.transforms.codegen.windows import tile_windows
 from machines import AVX2, AVX512, BASELINE, WITHOUT_FMA
+from memrefs import integers
 from resources import skip_machine
-from window_kernels import Windows, check, numbers
+from window_kernels import Windows, check
 
 DIRECT, PACKED = "linalg_ext_windows", "linalg_ext_contraction"
 
@@ -71,11 +72,11 @@ def test_other_layouts_are_packed(layout: tuple[str, str, str], stride: int) -> 
 @pytest.mark.parametrize("layout", LAYOUTS[:2], ids=word)
 def test_open_sizes_are_packed(layout: tuple[str, str, str], known: str) -> None:
     windows = convolution(layout, 2)
-    arrays = [numbers(*shape) for shape in windows.shapes(SIZES, PLACES)]
+    arrays = [integers(*shape) for shape in windows.shapes(SIZES, PLACES)]
     compiled = windows.compiled(arrays, known=known)
     assert PACKED in compiled.as_text("loops")
     for change in ({}, {"w": 5, "f": 40}, {"c": 1}, {"f": 1}, {"h": 1, "w": 1}):
-        x, k, c = (numbers(*shape) for shape in windows.shapes(SIZES | change, PLACES))
+        x, k, c = (integers(*shape) for shape in windows.shapes(SIZES | change, PLACES))
         expected = windows.reference(x, k, c)
         compiled(x, k, c)
         np.testing.assert_array_equal(c, expected)
@@ -171,7 +172,7 @@ def test_every_width_of_vectors(machine: Any, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("name", ["avx2", "generic-x86-64"])
 def test_other_targets(name: str) -> None:
-    x, k = numbers(1, 9, 20, 5), numbers(3, 3, 5, 19)
+    x, k = integers(1, 9, 20, 5), integers(3, 3, 5, 19)
     expected = convolution(LAYOUTS[0]).reference(x, k, np.zeros((1, 7, 18, 19), np.float32))
     with target.using(name):
         np.testing.assert_array_equal(
@@ -198,7 +199,7 @@ def test_nothing_beyond_an_operand_is_read(
 ) -> None:
     windows = convolution(layout, stride)
     shapes = windows.shapes(SIZES | {"w": width}, PLACES)
-    x, k, c = (guarded(numbers(*shape)) for shape in shapes)
+    x, k, c = (guarded(integers(*shape)) for shape in shapes)
     expected = windows.reference(x, k, c)
     windows.compiled((x, k, c))(x, k, c)
     np.testing.assert_array_equal(c, expected)
@@ -208,7 +209,7 @@ def test_nothing_beyond_an_operand_is_read(
 def test_operands_that_lie_apart(layout: tuple[str, str, str]) -> None:
     windows = convolution(layout)
     shapes = windows.shapes(SIZES, PLACES)
-    rooms = [numbers(*(size + 3 for size in shape)) for shape in shapes]
+    rooms = [integers(*(size + 3 for size in shape)) for shape in shapes]
     insides = [tuple(slice(1, 1 + size) for size in shape) for shape in shapes]
     x, k, c = (room[inside] for room, inside in zip(rooms, insides, strict=True))
     before = rooms[2].copy()
@@ -222,7 +223,7 @@ def test_operands_that_lie_apart(layout: tuple[str, str, str]) -> None:
 @pytest.mark.parametrize("layout", LAYOUTS[:2], ids=word)
 def test_nan_and_infinity_stay_in_their_windows(layout: tuple[str, str, str]) -> None:
     windows = convolution(layout)
-    x, k, c = (numbers(*shape) for shape in windows.shapes(SIZES | {"w": 14}, PLACES))
+    x, k, c = (integers(*shape) for shape in windows.shapes(SIZES | {"w": 14}, PLACES))
     x.flat[0], x.flat[-1], x.flat[x.size // 2] = np.nan, np.inf, -np.inf
     with np.errstate(invalid="ignore"):
         expected = windows.reference(x, k, np.zeros_like(c))
@@ -240,13 +241,13 @@ def _with_bias(named: Any, over: list[int]) -> Any:
 
 @pytest.mark.parametrize("width", [6, 16, 21, 54])
 def test_bias_and_activation_are_done_on_the_tile(width: int) -> None:
-    b = numbers(19, seed=3)
+    b = integers(19, seed=3)
     for layout, named, over in (
         (LAYOUTS[0], lx.ops.conv_2d_nhwc_hwcf, [0, 1, 2]),
         (LAYOUTS[1], lx.ops.conv_2d_nchw_fchw, [0, 2, 3]),
     ):
         windows = convolution(layout)
-        x, k, c = (numbers(*shape) for shape in windows.shapes(SIZES | {"w": width}, PLACES))
+        x, k, c = (integers(*shape) for shape in windows.shapes(SIZES | {"w": width}, PLACES))
         shape = tuple(len(b) if letter == "f" else 1 for letter in layout[2])
         expected = np.maximum(windows.reference(x, k, np.zeros_like(c)) + b.reshape(shape), 0)
         compiled = _with_bias(named, over).lower(x, k, b).compile()
@@ -256,7 +257,7 @@ def test_bias_and_activation_are_done_on_the_tile(width: int) -> None:
 
 
 def test_the_epilogue_of_a_depthwise_convolution() -> None:
-    x, k, b = numbers(1, 9, 20, 19), numbers(3, 3, 19), numbers(19, seed=3)
+    x, k, b = integers(1, 9, 20, 19), integers(3, 3, 19), integers(19, seed=3)
     windows = Windows("nhwc", "hwc", "nhwc")
     expected = windows.reference(x, k, np.zeros((1, 7, 18, 19), np.float32)) + b
     named = lx.ops.depthwise_conv_2d_nhwc_hwc
@@ -270,7 +271,7 @@ def test_a_residual_of_the_shape_of_the_result() -> None:
         LAYOUTS[:2], (lx.ops.conv_2d_nhwc_hwcf, lx.ops.conv_2d_nchw_fchw), strict=True
     ):
         windows = convolution(layout)
-        x, k, c = (numbers(*shape) for shape in windows.shapes(SIZES, PLACES))
+        x, k, c = (integers(*shape) for shape in windows.shapes(SIZES, PLACES))
         kernel = lx.jit(lambda x, k, c, named=named: lx.ops.sub(named(x, k), c))
         expected = windows.reference(x, k, np.zeros_like(c)) - c
         np.testing.assert_array_equal(kernel(x, k, c), expected)
@@ -285,7 +286,7 @@ def test_threads_share_the_rows(threads: int) -> None:
         ):
             windows = convolution(layout)
             sizes = SIZES | {"c": 32, "f": 64, "h": 37, "w": 35}
-            x, k, c = (numbers(*shape) for shape in windows.shapes(sizes, PLACES))
+            x, k, c = (integers(*shape) for shape in windows.shapes(sizes, PLACES))
             kernel = lx.jit(lambda x, k, named=named: named(x, k))
             expected = windows.reference(x, k, np.zeros_like(c))
             for _ in range(3):

@@ -17,8 +17,9 @@ from linalg_ext.transforms.codegen.windows import tile_windows as file
 from linalg_ext.transforms.codegen.windows.tile_windows import tile_windows
 from linalg_ext.transforms.codegen.windows.view_windows import view_windows
 from machines import AVX2, AVX512, BASELINE, WITHOUT_FMA
+from memrefs import integers
 from resources import skip_machine
-from window_kernels import Windows, check, numbers
+from window_kernels import Windows, check
 
 PLAN = "linalg_ext_windows"
 
@@ -97,7 +98,7 @@ def test_nothing_beyond_what_is_repeated_is_read(layout: tuple[str, str, str]) -
     windows = depthwise(layout)
     for channels in (3, 7, 8, 9):
         sizes = {"n": 1, "c": channels, "m": 2, "h": 2, "w": 5}
-        x, k, c = (guarded(numbers(*s)) for s in windows.shapes(sizes, {"h": 2, "w": 2}))
+        x, k, c = (guarded(integers(*s)) for s in windows.shapes(sizes, {"h": 2, "w": 2}))
         expected = windows.reference(x, k, c)
         windows.compiled((x, k, c))(x, k, c)
         np.testing.assert_array_equal(c, expected)
@@ -117,7 +118,7 @@ def test_few_channels_of_neighbours_share_a_vector(channels: int) -> None:
 @pytest.mark.parametrize("layout", LAYOUTS[:2], ids=lambda layout: layout[0])
 def test_every_remainder_of_open_sizes(layout: tuple[str, str, str], known: str) -> None:
     windows = depthwise(layout)
-    example = [numbers(*shape) for shape in windows.shapes({"n": 2, "c": 2, "h": 2, "w": 2},
+    example = [integers(*shape) for shape in windows.shapes({"n": 2, "c": 2, "h": 2, "w": 2},
                                                            {"h": 2, "w": 2})]  # fmt: skip
     compiled = windows.compiled(example, known=known)
     assert (PLAN in compiled.as_text("loops")) == (known == "unit")
@@ -125,7 +126,7 @@ def test_every_remainder_of_open_sizes(layout: tuple[str, str, str], known: str)
         for width in (0, 1, 2, 7, 16, 17, 32):
             for places in ({"h": 3, "w": 1}, {"h": 1, "w": 3}):
                 sizes = {"n": 1, "c": channels, "h": 3, "w": width}
-                x, k, c = (numbers(*shape) for shape in windows.shapes(sizes, places))
+                x, k, c = (integers(*shape) for shape in windows.shapes(sizes, places))
                 expected = windows.reference(x, k, c) if width else c.copy()
                 compiled(x, k, c)
                 np.testing.assert_array_equal(c, expected)
@@ -246,7 +247,7 @@ def test_nothing_beyond_an_operand_is_read(
 ) -> None:
     sizes = {"n": 1, "c": 5, "h": 3, "w": width}
     windows = depthwise(layout, stride)
-    x, k, c = (guarded(numbers(*s)) for s in windows.shapes(sizes, {"h": 2, "w": 2}))
+    x, k, c = (guarded(integers(*s)) for s in windows.shapes(sizes, {"h": 2, "w": 2}))
     expected = windows.reference(x, k, c)
     windows.compiled((x, k, c))(x, k, c)
     np.testing.assert_array_equal(c, expected)
@@ -256,7 +257,7 @@ def test_operands_that_lie_apart_and_anywhere() -> None:
     """Strides that are no shapes', an offset, addresses that are multiples of an element alone."""
     windows = depthwise(LAYOUTS[0])
     shapes = windows.shapes({"n": 2, "c": 17, "h": 4, "w": 5}, {"h": 2, "w": 3})
-    rooms = [numbers(*(size + 3 for size in shape)) for shape in shapes]
+    rooms = [integers(*(size + 3 for size in shape)) for shape in shapes]
     x, k, c = (
         room[tuple(slice(1, 1 + size) for size in shape)]
         for room, shape in zip(rooms, shapes, strict=True)

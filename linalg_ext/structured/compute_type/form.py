@@ -1,0 +1,351 @@
+"""An op in its compute type, built: its accumulators, the op on them, the casts in and out.
+
+All is built at the current insertion point and location.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from linalg_ext.bindings import ir, linalg, memref, tensor
+from linalg_ext.definition.attributes import CallAttributes
+from linalg_ext.definition.compute_type import ComputeForm, StoredOutput
+from linalg_ext.definition.model import OpDefinition
+from linalg_ext.definition.specialization import specialize
+from linalg_ext.errors import RecognitionError
+from linalg_ext.runtime.dtypes import by_mlir
+from linalg_ext.structured.compute_type.attribute import clear_compute_type, form_of
+from linalg_ext.structured.constants import number_constant
+from linalg_ext.structured.discardable import carry_over, discardable_attributes
+from linalg_ext.structured.generic import build_generic
+from linalg_ext.structured.operands import BoundOp, bind_types
+from linalg_ext.structured.outputs import RuntimeSize, sizes_of
+from linalg_ext.structured.payload.casts import Scalar, cast
+from linalg_ext.structured.recognition import RecognizedOp, recognize
+
+_WITH_BODY_OF_ITS_OWN = frozenset({"linalg.generic", "linalg.map", "linalg.reduce"})
+"""Ops whose body their author writes; that of the others of linalg follows from the rest."""
+
+
+@dataclass(frozen=True)
+class OpInComputeType:
+    """A structured op of live IR and what it is in a compute type.
+
+    Attributes:
+        op: the op.
+        recognized: what it computes as it stands.
+        form: what it computes in the compute type.
+    """
+
+    op: ir.Operation
+    recognized: RecognizedOp
+    form: ComputeForm
+
+    @classmethod
+    def of(cls, op: ir.Operation, element: ir.Type) -> OpInComputeType:
+        """An op in a compute type.
+
+        Raises:
+            DTypeError: the type cannot hold the operation.
+            ArgumentError: this is no structured op.
+            RecognitionError: no definition says what the op does.
+        """
+        recognized = recognize(op)
+        return cls(op, recognized, form_of(op, recognized, element))
+
+    @property
+    def is_on_tensors(self) -> bool:
+        """Whether it has results; else it writes to memrefs."""
+        return len(self.op.results) > 0
+
+    @property
+    def is_so_already(self) -> bool:
+        """Whether the op computes so without being told."""
+        if any(output.is_cast for output in self.form.outputs) and self.form.accumulates:
+            return False
+        answers = self.form.answers
+        if "so already" not in answers:
+            definition = self.form.at_every_point()
+            answers["so already"] = same(definition, self.form.types, self.recognized)
+        return bool(answers["so already"])
+
+    def build_at_every_point(
+        self,
+        inputs: Sequence[ir.Value] | None = None,
+        *,
+        saturate: bool = False,
+    ) -> ir.Operation:
+        """A generic on the stored outputs, with casts in its body.
+
+        Args:
+            inputs: other inputs than those of the op.
+            saturate: whether the casts out keep to the range of the stored type.
+        """
+        given = self.recognized.inputs if inputs is None else inputs
+        definition = self._made(
+            ("point", saturate), lambda: self.form.at_every_point(saturate=saturate)
+        )
+        new = build_definition(definition, self.form.types, given, self.recognized.outputs)
+        self._copy_attributes(new)
+        return new
+
+    def build_on_accumulators(
+        self, accumulators: Sequence[ir.Value], inputs: Sequence[ir.Value] | None = None
+    ) -> ir.Operation:
+        """The op on outputs of the compute type: the named op where it means that, or a generic.
+
+        Args:
+            accumulators: the outputs.
+            inputs: other inputs than those of the op.
+        """
+        given = self.recognized.inputs if inputs is None else inputs
+        new = self.rebuilt(given, accumulators, self.form.definition)
+        if new is None:
+            new = build_definition(self.form.definition, self.form.types, given, accumulators)
+        self._copy_attributes(new)
+        return new
+
+    def rebuilt(
+        self, inputs: Sequence[ir.Value], outputs: Sequence[ir.Value], wanted: OpDefinition
+    ) -> ir.Operation | None:
+        """The same named op on other operands; None where it would not compute a definition."""
+        is_named = self.op.name.startswith("linalg.") and self.op.name not in _WITH_BODY_OF_ITS_OWN
+        if not is_named or not self.form.accumulates:
+            return None
+        results = [v.type for v in outputs if isinstance(v.type, ir.RankedTensorType)]
+        if not self._means(wanted, inputs, outputs, results):
+            return None
+        new = ir.Operation.create(
+            self.op.name,
+            results=results,
+            operands=[*inputs, *outputs],
+            attributes={name: self.op.attributes[name] for name in self._inherent()},
+            regions=1,
+        )
+        linalg.fill_builtin_region(new)
+        return new
+
+    def _means(
+        self,
+        wanted: OpDefinition,
+        inputs: Sequence[ir.Value],
+        outputs: Sequence[ir.Value],
+        results: Sequence[ir.Type],
+    ) -> bool:
+        """Whether the named op computes a definition on such operands."""
+        text = self._text(inputs, outputs, results)
+        if text not in self.form.answers:
+            self.form.answers[text] = self._parsed_means(wanted, text)
+        return bool(self.form.answers[text])
+
+    def _parsed_means(self, wanted: OpDefinition, text: str) -> bool:
+        try:
+            # Parsed, not built: for element types that it does not expect, upstream's builder of
+            # bodies kills the process, and the parser reports an error.
+            module = ir.Module.parse(text)
+            found = recognize(module.body.operations[0].regions[0].blocks[0].operations[0])
+        except (ir.MLIRError, RecognitionError):
+            return False
+        return same(wanted, self.form.types, found)
+
+    def _text(
+        self, inputs: Sequence[ir.Value], outputs: Sequence[ir.Value], results: Sequence[ir.Type]
+    ) -> str:
+        """A module whose first op is the named op on arguments of a function."""
+        values = [*inputs, *outputs]
+        names = [f"%{position}" for position in range(len(values))]
+        typed = [(name, str(value.type)) for name, value in zip(names, values, strict=True)]
+        arguments = ", ".join(f"{name}: {kind}" for name, kind in typed)
+        groups = [("ins", typed[: len(inputs)]), ("outs", typed[len(inputs) :])]
+        operands = " ".join(
+            f"{keyword}({', '.join(n for n, _ in group)} : {', '.join(k for _, k in group)})"
+            for keyword, group in groups
+            if group
+        )
+        attributes = {name: str(self.op.attributes[name]) for name in self._inherent()}
+        attributes.pop("operandSegmentSizes", None)
+        maps = attributes.pop("indexing_maps", None)
+        stated = f"indexing_maps = {maps} " if maps else ""
+        rest = ", ".join(f"{name} = {value}" for name, value in attributes.items())
+        left = f"%r:{len(results)} = " if results else ""
+        arrow = f" -> {', '.join(map(str, results))}" if results else ""
+        op = f"{left}{self.op.name} {stated}{{{rest}}} {operands}{arrow}"
+        return f"func.func @scratch({arguments}) {{ {op}\n return }}"
+
+    def _inherent(self) -> list[str]:
+        """The attributes that say what the op does."""
+        others = discardable_attributes(self.op)
+        return [
+            name
+            for name in self.op.attributes
+            if name not in others and not name.startswith("linalg.")
+        ]
+
+    def accumulator(self, output: StoredOutput, value: ir.Value) -> ir.Value:
+        """A new output of the compute type, with the initial value in it where the op reads it.
+
+        Args:
+            output: one of the form's.
+            value: what it is stored in.
+        """
+        element = ir.Type.parse(self.form.element)
+        reads = self.form.definition.assignment_to(output.name).reads_target
+        if isinstance(value.type, ir.MemRefType):
+            sizes = _sizes_of_memref(value)
+            dynamic = [size for size in sizes if isinstance(size, ir.Value)]
+            shape = [
+                ir.ShapedType.get_dynamic_size() if isinstance(size, ir.Value) else size
+                for size in sizes
+            ]
+            buffer: ir.Value = memref.AllocOp(ir.MemRefType.get(shape, element), dynamic, []).memref
+            if reads:
+                self._cast_in(output, value, buffer)
+            return buffer
+        empty = empty_like(value, element)
+        if not reads:
+            return empty
+        number = _filled_with(value)
+        if number is None:
+            return self._cast_in(output, value, empty).results[0]
+        scalar = _converted(number, element, unsigned=output.unsigned)
+        filled: ir.Value = linalg.fill(scalar, outs=[empty])
+        return filled
+
+    def cast_out(
+        self, output: StoredOutput, computed: ir.Value, value: ir.Value, *, saturate: bool = False
+    ) -> ir.Operation:
+        """An element-wise generic from the compute type to the stored type.
+
+        Args:
+            output: one of the form's.
+            computed: the accumulator.
+            value: what the op had for this output; a memref is written to.
+            saturate: whether to keep to the range of the stored type.
+        """
+        definition = self._made(
+            ("out", output.name, saturate), lambda: self.form.cast_out(output, saturate=saturate)
+        )
+        destination = _destination(value)
+        return build_definition(definition, self.form.types, [computed], [destination])
+
+    def _cast_in(self, output: StoredOutput, value: ir.Value, target: ir.Value) -> ir.Operation:
+        return build_definition(self.form.cast_in(output), self.form.types, [value], [target])
+
+    def _made(self, key: object, make: Callable[[], OpDefinition]) -> OpDefinition:
+        """A definition that follows from the form, made once."""
+        answers = self.form.answers
+        if key not in answers:
+            answers[key] = make()
+        definition: OpDefinition = answers[key]
+        return definition
+
+    def _copy_attributes(self, new: ir.Operation) -> None:
+        """What others have written on the op stays on it; the compute type has done its work."""
+        carry_over(self.op, new)
+        clear_compute_type(new)
+
+
+def build_definition(
+    definition: OpDefinition,
+    types: Mapping[str, str],
+    inputs: Sequence[ir.Value],
+    outputs: Sequence[ir.Value],
+) -> ir.Operation:
+    """A definition as `linalg.generic`.
+
+    Args:
+        definition: the op, without attributes.
+        types: the element type of each type variable, those that only a cast names included.
+        inputs: a value for each input.
+        outputs: a value for each output.
+    """
+    operands = (*definition.inputs, *definition.outputs)
+    known = bind_types(definition, operands, (*inputs, *outputs))
+    more = {name: ir.Type.parse(types[name]) for name in types if name not in known}
+    # Not `bind`, which checks the shapes once more: they are those of an op that was verified.
+    attributes = CallAttributes()
+    bound = BoundOp(definition, tuple(inputs), tuple(outputs), attributes, {**known, **more})
+    return build_generic(bound)
+
+
+def same(definition: OpDefinition, types: Mapping[str, str], found: RecognizedOp) -> bool:
+    """Whether an op computes a definition at element types."""
+    return specialize(definition, types).equivalent(found.definition)
+
+
+def empty_like(value: ir.Value, element: ir.Type) -> ir.Value:
+    """`tensor.empty` of the sizes of a tensor and another element type."""
+    sizes = [size.value if isinstance(size, RuntimeSize) else size for size in sizes_of(value)]
+    empty: ir.Value = tensor.EmptyOp(sizes, element).result
+    return empty
+
+
+def _sizes_of_memref(value: ir.Value) -> list[ir.Value | int]:
+    shape = ir.ShapedType(value.type)
+    return [
+        memref.DimOp(value, number_constant(axis, ir.IndexType.get())).result
+        if shape.is_dynamic_dim(axis)
+        else shape.get_dim_size(axis)
+        for axis in range(shape.rank)
+    ]
+
+
+def _producer(value: ir.Value) -> ir.Operation | None:
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else owner.operation
+
+
+def _filled_with(value: ir.Value) -> ir.Value | None:
+    """The scalar that every element of a tensor is, where one can be had."""
+    op = _producer(value)
+    if op is None:
+        return None
+    if op.name == "linalg.fill":
+        element = ir.ShapedType(value.type).element_type
+        return op.operands[0] if op.operands[0].type == element else None
+    if op.name != "arith.constant":
+        return None
+    attribute = op.attributes["value"]
+    if not isinstance(attribute, ir.DenseElementsAttr) or not attribute.is_splat:
+        return None
+    number = attribute.get_splat_value()
+    element = ir.ShapedType(value.type).element_type
+    constant = ir.Operation.create("arith.constant", [element], attributes={"value": number})
+    return constant.results[0]
+
+
+def _converted(scalar: ir.Value, element: ir.Type, *, unsigned: bool) -> ir.Value:
+    """A scalar in the compute type; a constant that it holds exactly becomes another constant."""
+    number = _number(scalar)
+    known = by_mlir(str(element))
+    if number is not None and known is not None and not (unsigned and number < 0):
+        with np.errstate(all="ignore"):
+            rounded = np.asarray(number).astype(known.dtype)
+        if known.kind in ("float", "integer") and complex(rounded[()]) == complex(number):
+            return number_constant(number, element)
+    return cast(Scalar(scalar), element, to_unsigned=False, read_unsigned=unsigned).value
+
+
+def _number(scalar: ir.Value) -> float | None:
+    op = _producer(scalar)
+    if op is None or op.name != "arith.constant":
+        return None
+    attribute = op.attributes["value"]
+    if isinstance(attribute, (ir.IntegerAttr, ir.FloatAttr)) and not isinstance(
+        attribute, ir.BoolAttr
+    ):
+        return attribute.value
+    return None
+
+
+def _destination(value: ir.Value) -> ir.Value:
+    """Where a cast result goes: what the op was given, but for a fill that nobody reads then."""
+    op = _producer(value)
+    if op is not None and op.name == "linalg.fill" and len(op.results):
+        return op.operands[1]
+    if op is not None and op.name == "arith.constant":
+        return empty_like(value, ir.ShapedType(value.type).element_type)
+    return value

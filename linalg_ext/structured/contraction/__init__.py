@@ -1,0 +1,1 @@
+"""Contractions: found in what an op computes, built step by step, explained."""

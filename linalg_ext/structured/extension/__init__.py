@@ -1,0 +1,1 @@
+"""The structured ops of our own dialect: what they say, their rules, their builder."""

@@ -1,0 +1,260 @@
+"""What the structured ops of our own dialect mean: their attributes as definitions.
+
+`linalg_ext.contract` and `linalg_ext.elementwise` carry no body: what they compute follows from
+their kind and their maps. Read here, for recognition, for the verifiers and for the way down alike.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Sequence
+
+from linalg_ext.bindings import ir
+from linalg_ext.definition.affine import AffineDim, AffineMap
+from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY, Function
+from linalg_ext.definition.model import OpDefinition
+from linalg_ext.definition.operand_maps import Indices, Sugar, apply_map, apply_sugar
+from linalg_ext.errors import ArgumentError
+from linalg_ext.notations.affine_text import parse_affine_map
+from linalg_ext.notations.einsum.semiring import Semiring, semiring
+from linalg_ext.structured.extension.definitions import (
+    LETTERS,
+    contract_definition,
+    elementwise_definition,
+)
+
+CONTRACT = "linalg_ext.contract"
+ELEMENTWISE = "linalg_ext.elementwise"
+NAMES = (CONTRACT, ELEMENTWISE)
+
+MAPS, KIND, CAST, OVERWRITE = "indexing_maps", "kind", "cast", "overwrite"
+SEGMENTS = "operandSegmentSizes"
+COMPUTE_TYPE = "linalg_ext.compute_type"
+SUGAR_WORDS = {"permutation": "permutation", "permute": "permutation", "broadcast": "broadcast"}
+"""What an attribute such as `permute_a` begins with, and what it means."""
+
+
+def extension_definition(op: ir.Operation) -> OpDefinition:
+    """The definition of an op of ours, of types `T1`, ..., and `U` for the result.
+
+    Raises:
+        ArgumentError: an attribute is missing, or is not what it must be.
+    """
+    return _contract(op) if op.name == CONTRACT else _elementwise(op)
+
+
+def indexing_maps(op: ir.Operation) -> list[AffineMap]:
+    """The map of each operand, sugar and left-out identities spelt out.
+
+    Raises:
+        ArgumentError: they are not what they must be.
+    """
+    if MAPS in op.attributes:
+        return _explicit_maps(op)
+    if op.name == CONTRACT:
+        raise ArgumentError(f"{MAPS} is missing", expected="a map for each operand")
+    return _sugared_maps(op)
+
+
+def sugar_attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
+    """The attributes of an op that say how an operand is given: `permutation_a`, `map_b`, ..."""
+    words = (*SUGAR_WORDS, "map")
+    return {
+        name: attribute
+        for name, attribute in op.attributes.items()
+        if name.partition("_")[0] in words and name.partition("_")[2]
+    }
+
+
+def own_attributes(op: ir.Operation) -> set[str]:
+    """The names of the attributes that say what an op of ours is; the others are notes on it."""
+    own = {MAPS, KIND, CAST, OVERWRITE, SEGMENTS, *sugar_attributes(op)}
+    return own & set(op.attributes)
+
+
+def segments(inputs: int) -> ir.Attribute:
+    """The attribute that says how many inputs an op of ours has."""
+    absent = [0] * (len(LETTERS) - inputs)
+    return ir.DenseI32ArrayAttr.get([*[1] * inputs, *absent, 1])
+
+
+def operand_letters(count: int) -> list[str]:
+    """What sugar calls `count` operands of an op: a, b, c, ..., the destination last."""
+    return list(string.ascii_lowercase[:count])
+
+
+def _contract(op: ir.Operation) -> OpDefinition:
+    inputs = list(op.operands)[:-1]
+    return contract_definition(
+        indexing_maps(op),
+        contract_kind(op),
+        cast=cast_function(op),
+        overwrite=OVERWRITE in op.attributes,
+        scalars=_scalars(inputs),
+    )
+
+
+def _scalars(inputs: Sequence[ir.Value]) -> list[int]:
+    return [i for i, value in enumerate(inputs) if not isinstance(value.type, ir.ShapedType)]
+
+
+def contract_kind(op: ir.Operation) -> Semiring:
+    """The semiring of a contract; a sum of products where none is said.
+
+    Raises:
+        ArgumentError: it is not one that is known.
+    """
+    if KIND not in op.attributes:
+        return semiring("+*")
+    attribute = op.attributes[KIND]
+    if not isinstance(attribute, ir.StringAttr):
+        raise ArgumentError(f"kind = {attribute} is no text", expected='a semiring, as in "+*"')
+    return semiring(attribute.value)
+
+
+def elementwise_function(op: ir.Operation) -> Function:
+    """The function of an elementwise op.
+
+    Raises:
+        ArgumentError: there is none of that name.
+    """
+    if KIND not in op.attributes:
+        raise ArgumentError("kind is missing", expected="#linalg.elementwise_kind<add>, ...")
+    text = str(op.attributes[KIND])
+    named = re.fullmatch(r"#linalg\.elementwise_kind<(\w+)>", text)
+    name = named[1] if named else text.strip('"')
+    function = UNARY.get(name) or BINARY.get(name) or TERNARY.get(name)
+    if function is None:
+        raise ArgumentError(
+            f"kind = {text} is no element-wise function",
+            expected="one of " + ", ".join((*UNARY, *BINARY, *TERNARY)),
+        )
+    return function
+
+
+def _elementwise(op: ir.Operation) -> OpDefinition:
+    return elementwise_definition(
+        indexing_maps(op),
+        elementwise_function(op),
+        cast=cast_function(op),
+        scalars=_scalars(list(op.operands)[:-1]),
+    )
+
+
+def cast_function(op: ir.Operation) -> Function:
+    """How an op casts its inputs.
+
+    Raises:
+        ArgumentError: its attribute names no cast.
+    """
+    if CAST not in op.attributes:
+        return TYPE["cast_signed"]
+    text = str(op.attributes[CAST])
+    named = re.fullmatch(r"#linalg\.type_fn<(\w+)>", text)
+    if named is None or named[1] not in TYPE:
+        raise ArgumentError(
+            f"cast = {text} is no cast",
+            expected="#linalg.type_fn<cast_signed> or #linalg.type_fn<cast_unsigned>",
+        )
+    return TYPE[named[1]]
+
+
+def _explicit_maps(op: ir.Operation) -> list[AffineMap]:
+    attribute = op.attributes[MAPS]
+    if not isinstance(attribute, ir.ArrayAttr) or not all(
+        isinstance(each, ir.AffineMapAttr) for each in attribute
+    ):
+        raise ArgumentError(f"{MAPS} = {attribute}", expected="an array of affine maps")
+    if sugared := sorted(sugar_attributes(op)):
+        raise ArgumentError(
+            f"there are {MAPS}, and {sugared[0]} besides", expected="one or the other"
+        )
+    maps = [parse_affine_map(str(each)) for each in attribute]
+    if len(maps) != len(op.operands):
+        raise ArgumentError(
+            f"there are {len(maps)} map(s) for {len(op.operands)} operand(s)",
+            expected="one for each, the destination last",
+        )
+    if len({len(map.dims) for map in maps}) > 1 or any(map.symbols for map in maps):
+        raise ArgumentError(
+            f"{MAPS} = {attribute}", expected="maps of one iteration space, without symbols"
+        )
+    return maps
+
+
+def _sugared_maps(op: ir.Operation) -> list[AffineMap]:
+    """The maps that the sugar of an elementwise op says; identities where it says nothing."""
+    count = len(op.operands)
+    letters = operand_letters(count)
+    said: dict[str, dict[str, ir.Attribute]] = {}
+    for name, attribute in sugar_attributes(op).items():
+        word, _, letter = name.partition("_")
+        if letter not in letters:
+            raise ArgumentError(
+                f"{name} is of no operand", expected=f"one of {', '.join(letters)} after `{word}_`"
+            )
+        meaning = SUGAR_WORDS.get(word, word)
+        if meaning in said.setdefault(letter, {}):
+            raise ArgumentError(f"the {meaning} of operand {letter} is said twice")
+        said[letter][meaning] = attribute
+    dims = tuple(f"d{position}" for position in range(_iteration_rank(op, said, letters)))
+    natural: Indices = tuple(AffineDim(dim) for dim in dims)
+    return [
+        AffineMap(dims, (), _given(op, natural, dims, said.get(letter, {}), letter, value))
+        for letter, value in zip(letters, op.operands, strict=True)
+    ]
+
+
+def _given(
+    op: ir.Operation,
+    natural: Indices,
+    dims: tuple[str, ...],
+    said: dict[str, ir.Attribute],
+    letter: str,
+    value: ir.Value,
+) -> Indices:
+    subject = f"operand {letter}"
+    if "map" in said:
+        if len(said) > 1:
+            raise ArgumentError(f"{subject} has a map and sugar besides", expected="one of them")
+        if not isinstance(said["map"], ir.AffineMapAttr):
+            raise ArgumentError(f"map_{letter} = {said['map']}", expected="an affine map")
+        return apply_map(dims, natural, parse_affine_map(str(said["map"])), subject)
+    if not said and not isinstance(value.type, ir.ShapedType):
+        return ()
+    sugar = Sugar(
+        integers(said.get("permutation"), f"permutation_{letter}"),
+        integers(said.get("broadcast"), f"broadcast_{letter}"),
+    )
+    return apply_sugar(natural, sugar, subject)
+
+
+def integers(attribute: ir.Attribute | None, name: str) -> tuple[int, ...]:
+    """The integers of an attribute: `[0, 1]` or `array<i64: 0, 1>`.
+
+    Raises:
+        ArgumentError: it is of another kind.
+    """
+    if attribute is None:
+        return ()
+    if isinstance(attribute, ir.DenseI64ArrayAttr):
+        return tuple(attribute)
+    items = list(attribute) if isinstance(attribute, ir.ArrayAttr) else [attribute]
+    if all(isinstance(item, ir.IntegerAttr) for item in items):
+        return tuple(ir.IntegerAttr(item).value for item in items)
+    raise ArgumentError(f"{name} = {attribute}", expected="a list of integers, as in [1, 0]")
+
+
+def _iteration_rank(
+    op: ir.Operation, said: dict[str, dict[str, ir.Attribute]], letters: list[str]
+) -> int:
+    """The rank of the iteration space: that of an operand, with the dimensions added to it."""
+    for letter in reversed(letters):
+        if "map" in said.get(letter, {}) and isinstance(said[letter]["map"], ir.AffineMapAttr):
+            return len(parse_affine_map(str(said[letter]["map"])).dims)
+    destination, letter = op.operands[len(letters) - 1], letters[-1]
+    if not isinstance(destination.type, ir.ShapedType):
+        raise ArgumentError(f"the destination is of type {destination.type}", expected="a tensor")
+    added = integers(said.get(letter, {}).get("broadcast"), f"broadcast_{letter}")
+    return ir.ShapedType(destination.type).rank + len(added)

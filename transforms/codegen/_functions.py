@@ -1,0 +1,57 @@
+"""Functions made beside an entry: one for each plan, which stands on it as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from linalg_ext.bindings import ir
+
+PLAN = "linalg_ext.plan"
+"""The attribute of a function that holds its plan as a table."""
+
+
+class Functions:
+    """The functions that a pass makes in a module."""
+
+    def __init__(self, module: ir.Operation, stem: str) -> None:
+        """
+        Args:
+            module: where they go, after what is there.
+            stem: what their names begin with; a number follows.
+        """
+        self._block = module.regions[0].blocks[0]
+        self._stem = stem
+        self._made: list[tuple[object, str]] = []
+        self._taken = {
+            ir.StringAttr(op.operation.attributes["sym_name"]).value
+            for op in self._block.operations
+            if "sym_name" in op.operation.attributes
+        }
+
+    def known(self, key: object) -> str | None:
+        """The name of the function that was made for an equal key; None where none was."""
+        return next((name for made, name in self._made if made == key), None)
+
+    def add(self, key: object, plan: object, write: Callable[[str], str]) -> str:
+        """Make a function, and name it.
+
+        Args:
+            key: all that it is made of.
+            plan: what it does; its `repr` is the table.
+            write: writes a function of a given name as text, and what it declares after it.
+        """
+        number = len(self._made)
+        while (name := f"{self._stem}_{number}") in self._taken:
+            number += 1
+        parsed = ir.Module.parse(write(name))  # lives for as long as what is cloned
+        function, *declarations = parsed.body.operations
+        function.attributes[PLAN] = ir.StringAttr.get(repr(plan))
+        function.operation.clone(ir.InsertionPoint(self._block))
+        self._taken.add(name)
+        for declaration in declarations:
+            symbol = ir.StringAttr(declaration.operation.attributes["sym_name"]).value
+            if symbol not in self._taken:
+                declaration.operation.clone(ir.InsertionPoint(self._block))
+                self._taken.add(symbol)
+        self._made.append((key, name))
+        return name
