@@ -150,7 +150,7 @@ _LLVM = (
     "convert-cf-to-llvm",
     "convert-ub-to-llvm",
     "reconcile-unrealized-casts",
-    "linalg-ext-mask-narrow-floats-as-integers",
+    "linalg-ext-move-narrow-floats-as-integers",
     "canonicalize",
     "cse",
     "linalg-ext-require-lowered",

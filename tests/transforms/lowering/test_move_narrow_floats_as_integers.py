@@ -1,4 +1,4 @@
-"""Narrow floats under a mask: the text of the documentation, and code for CPUs without them."""
+"""Narrow floats in memory: the text of the documentation, and code for CPUs without them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.target import Target
-from linalg_ext.transforms.lowering.mask_narrow_floats_as_integers import (
-    mask_narrow_floats_as_integers,
+from linalg_ext.transforms.lowering.move_narrow_floats_as_integers import (
+    move_narrow_floats_as_integers,
 )
 from targets import runnable_targets
 
@@ -28,17 +28,32 @@ llvm.func @f(%p: !llvm.ptr, %m: vector<8xi1>, %z: vector<8xELEMENT>) {
 @pytest.mark.parametrize("element", ["bf16", "f16"])
 def test_both_are_of_integers(element: str) -> None:
     module = lx.parse(TEXT.replace("ELEMENT", element))
-    assert mask_narrow_floats_as_integers(module).changed.total() == 2
+    assert move_narrow_floats_as_integers(module).changed.total() == 2
     lines = str(module).splitlines()
     masked = [line for line in lines if "masked" in line]
     assert all("vector<8xi16>" in line and f"x{element}" not in line for line in masked)
     assert sum("llvm.bitcast" in line for line in lines) == 3
 
 
+@pytest.mark.parametrize("type_", ["bf16", "f16", "vector<1xbf16>", "vector<16xf16>"])
+def test_so_are_those_without_a_mask(type_: str) -> None:
+    module = lx.parse(f"""
+    llvm.func @f(%p: !llvm.ptr, %q: !llvm.ptr) {{
+      %v = llvm.load %p {{alignment = 2 : i64}} : !llvm.ptr -> {type_}
+      llvm.store %v, %q {{alignment = 2 : i64}} : {type_}, !llvm.ptr
+      llvm.return
+    }}""")
+    assert move_narrow_floats_as_integers(module).changed.total() == 2
+    bits = type_.replace("bf16", "i16").replace("f16", "i16")
+    text = str(module)
+    assert f"!llvm.ptr -> {bits}" in text
+    assert f": {bits}, !llvm.ptr" in text
+
+
 def test_others_stay() -> None:
     module = lx.parse(TEXT.replace("ELEMENT", "f32").replace("alignment = 2", "alignment = 4"))
     before = str(module)
-    assert not mask_narrow_floats_as_integers(module)
+    assert not move_narrow_floats_as_integers(module)
     assert str(module) == before
 
 
