@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from linalg_ext import cache as cache
     from linalg_ext import dialects as dialects
     from linalg_ext import errors as errors
+    from linalg_ext import libraries as libraries
     from linalg_ext import opdsl_defs as ops
     from linalg_ext import samples as samples
     from linalg_ext import structured as structured
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from linalg_ext.compiler.contract import contract
     from linalg_ext.compiler.einsum import einsum
     from linalg_ext.compiler.isolated import Limits
+    from linalg_ext.libraries import library
     from linalg_ext.module import Module, parse
     from linalg_ext.notations import from_yaml, to_yaml
     from linalg_ext.notations.tc import tc
@@ -51,6 +53,8 @@ __all__ = [
     "errors",
     "from_yaml",
     "jit",
+    "libraries",
+    "library",
     "loop",
     "memory",
     "ops",
@@ -82,6 +86,8 @@ _LAZY = {
     "errors": "linalg_ext.errors",
     "from_yaml": "linalg_ext.notations:from_yaml",
     "jit": "linalg_ext.tracing:jit",
+    "libraries": "linalg_ext.libraries",
+    "library": "linalg_ext.libraries:library",
     "loop": "linalg_ext.tracing:loop",
     "memory": "linalg_ext.runtime.pool:memory",
     "ops": "linalg_ext.opdsl_defs",

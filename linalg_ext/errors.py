@@ -200,6 +200,10 @@ class UnresolvedSymbolError(LinalgExtError, LookupError):
     """Compiled code refers to a function that no library provides."""
 
 
+class LibraryError(LinalgExtError, ValueError):
+    """A native library cannot be registered, or its function cannot do what an op asks of it."""
+
+
 class ArgumentError(LinalgExtError, ValueError):
     """An argument of a call does not fit what is called."""
 

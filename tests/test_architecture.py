@@ -27,7 +27,7 @@ TIERS: tuple[frozenset[str], ...] = tuple(
         "bindings",
         "target context diagnostics",
         "structured runtime",
-        "calling",
+        "calling libraries",
         "dialects",
         "spelling",
         "module",

@@ -6,6 +6,7 @@ missing; here both are found before it is made.
 
 from __future__ import annotations
 
+import ctypes
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +17,8 @@ from linalg_ext.errors import IRError, UnresolvedSymbolError
 from linalg_ext.runtime.disassembly import undefined_symbols
 from linalg_ext.runtime.libraries import load_compiler_runtime, load_libraries, missing_of
 from linalg_ext.runtime.machine_code import PackedFunction, as_packed
-from linalg_ext.runtime.symbols import check_declarations
+from linalg_ext.runtime.registered import published_address
+from linalg_ext.runtime.symbols import check_declarations, declared_functions
 
 
 class Engine:
@@ -53,6 +55,10 @@ class Engine:
                     cure="every op must be in the LLVM dialect before code is made",
                     diagnostics=[message.shown() for message in emitted] or [str(error)],
                 ) from error
+        for name in declared_functions(module):
+            # In the scope of this engine alone, and only what a library was registered for.
+            if (address := published_address(name)) is not None:
+                self._engine.raw_register_runtime(name, ctypes.c_void_p(address))
 
     def function(self, name: str) -> PackedFunction:
         """The packed form of the function `name`, which must carry `llvm.emit_c_interface`.

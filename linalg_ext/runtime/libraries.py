@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import os
 import sys
 from collections.abc import Iterable, Sequence
 
 from linalg_ext.errors import UnresolvedSymbolError
+from linalg_ext.runtime.registered import published_address
 
 
 def load_libraries(paths: Sequence[str]) -> list[ctypes.CDLL]:
@@ -48,7 +50,12 @@ def missing_of(names: Iterable[str], libraries: Sequence[ctypes.CDLL]) -> list[s
 
 
 def address_of_symbol(name: str, libraries: Sequence[ctypes.CDLL]) -> int | None:
-    """Where `name` is, in this process or in `libraries`; None where it is in neither."""
+    """Where `name` is, in this process or in `libraries`; None where it is in neither.
+
+    What registered libraries have is in this process, under names that only code made for them has.
+    """
+    if (published := published_address(name)) is not None:
+        return published
     for library in (ctypes.CDLL(None), *libraries):
         address = _looked_up(library, name)
         if address is not None:
@@ -63,6 +70,19 @@ def is_provided(name: str, libraries: Sequence[ctypes.CDLL]) -> bool:
         if address is not None and _is_in(library, address):
             return True
     return False
+
+
+def address_in(library: ctypes.CDLL, name: str) -> int | None:
+    """Where `name` is in a library, or in one that it needs."""
+    return _looked_up(library, name)
+
+
+def file_of_address(address: int) -> str:
+    """The file that was loaded where an address is; empty where that cannot be told."""
+    place = _Place()
+    if not ctypes.CDLL(None).dladdr(ctypes.c_void_p(address), ctypes.byref(place)):
+        return ""
+    return os.path.realpath(os.fsdecode(place.file or b""))
 
 
 def _looked_up(library: ctypes.CDLL, name: str) -> int | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ import linalg_ext as lx
 from linalg_ext.errors import UntrustedError
 from linalg_ext.module import Module
 from linalg_ext.transforms.lowering.refuse_untrusted import refuse_untrusted
+from native_library import shared_library
 
 DANGERS = {
     "function `system`": """
@@ -91,17 +91,8 @@ def test_mathematics_and_own_variables_are_allowed() -> None:
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("library")
-    (folder / "thrice.c").write_text("float thrice(float x) { return 3 * x; }")
-    path = folder / "libthrice.so"
-    subprocess.run(
-        [
-            *("cc", "-shared", "-fPIC", "-Wl,--no-as-needed"),
-            *("-o", path, folder / "thrice.c", "-lc"),
-        ],
-        check=True,
-    )
-    return path
+    source = "float thrice(float x) { return 3 * x; }"
+    return shared_library(source, tmp_path_factory.mktemp("library"), "-Wl,--no-as-needed")
 
 
 def test_functions_of_given_libraries_are_allowed(library: Path) -> None:

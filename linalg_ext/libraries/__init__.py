@@ -1,0 +1,32 @@
+"""Native functions in the place of ops: a library of C, OpenBLAS.
+
+with lx.libraries.openblas():
+    kernel = lx.compile(module)
+print(kernel.explain())                # which ops it does
+"""
+
+from linalg_ext.libraries.gemm import Gemm, gemm
+from linalg_ext.libraries.names import library_names
+from linalg_ext.libraries.openblas import openblas
+from linalg_ext.libraries.prototype import OperandType, Prototype
+from linalg_ext.libraries.registry import (
+    SYMBOL,
+    Library,
+    NativeFunction,
+    in_force,
+    library,
+)
+
+__all__ = [
+    "SYMBOL",
+    "Gemm",
+    "Library",
+    "NativeFunction",
+    "OperandType",
+    "Prototype",
+    "gemm",
+    "in_force",
+    "library",
+    "library_names",
+    "openblas",
+]

@@ -1,0 +1,226 @@
+"""`library`: native functions that take the place of ops.
+
+    with lx.library("mine", "libmine.so", {
+        "pointwise_add": "add(memref<?x?xf32>, memref<?x?xf32>, memref<?x?xf32>)",
+        lx.ops.matmul: "gemm(memref<?x?xf32>, memref<?x?xf32>, memref<?x?xf32>)",
+    }):
+        kernel = lx.compile(module)       # ops with library_call = "pointwise_add", and matmuls
+
+What is compiled while a library is registered calls it, and goes on to when it is closed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+from typing import NoReturn
+
+from linalg_ext.definition.model import OpDefinition
+from linalg_ext.errors import LibraryError, UnresolvedSymbolError, refuse_pickling
+from linalg_ext.libraries.gemm import Gemm
+from linalg_ext.libraries.prototype import Prototype
+from linalg_ext.libraries.table import Functions, Key, read_table
+from linalg_ext.runtime import registered
+from linalg_ext.runtime.libraries import address_in, file_of_address, load_libraries
+
+SYMBOL = "lx.library."
+"""Begins the name by which compiled code knows a native function."""
+
+_INTERFACE = "_mlir_ciface_"
+"""Put by upstream before the name of a function that takes pointers to descriptors."""
+
+
+@dataclass(frozen=True)
+class NativeFunction:
+    """A function of a registered library.
+
+    Attributes:
+        library: the library's name.
+        function: its name there, and what it takes.
+        symbol: the name by which compiled code knows it.
+        file: of the library, where it has one.
+    """
+
+    library: str
+    function: Prototype
+    symbol: str
+    file: str
+
+    @property
+    def linked_name(self) -> str:
+        """What the object code calls it."""
+        return _INTERFACE + self.symbol
+
+
+class Library:
+    """A registered library: close it, or use it in a `with` block.
+
+    Attributes:
+        name: its name.
+        file: of its code; empty where that cannot be told.
+        fingerprint: tells it from others in the keys of caches that outlive the process: a hash of
+            the file's path, size and age, and of the functions.
+        addresses: where its functions are, by the names by which object code knows them.
+        calls: the functions for ops that name one, by that name.
+        ops: the functions for ops that compute something, by its definition.
+    """
+
+    def __init__(self, name: str, where: str | Path | ctypes.CDLL, functions: Functions) -> None:
+        """Made by `library`."""
+        _check_name(name)
+        self.name = name
+        self._handle = _opened(where)
+        read = read_table(functions)
+        addresses = self._addresses([one for many in read.values() for one in many])
+        self.file = file_of_address(next(iter(addresses.values())))
+        self.fingerprint = _fingerprint(name, self.file, read)
+        natives = {
+            function: NativeFunction(name, function, self._symbol(function.symbol), self.file)
+            for function in addresses
+        }
+        self.addresses: Mapping[str, int] = {
+            natives[one].linked_name: at for one, at in addresses.items()
+        }
+        table = {key: tuple(natives[one] for one in many) for key, many in read.items()}
+        self.calls: Mapping[str, tuple[NativeFunction, ...]] = MappingProxyType(
+            {key: many for key, many in table.items() if isinstance(key, str)}
+        )
+        self.ops: Mapping[OpDefinition, tuple[NativeFunction, ...]] = MappingProxyType(
+            {key: many for key, many in table.items() if isinstance(key, OpDefinition)}
+        )
+
+    def declared(self, name: str) -> tuple[NativeFunction, ...]:
+        """Its functions of a name that a module declares: as ops know them, or as it does."""
+        natives = (one for many in (*self.calls.values(), *self.ops.values()) for one in many)
+        known = (*self.calls.get(name, ()), *(n for n in natives if n.function.symbol == name))
+        return tuple(dict.fromkeys(known))
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether new code does without it."""
+        return self not in registered.in_force()
+
+    def close(self) -> None:
+        """Let new code do without it. What is compiled already keeps calling it."""
+        registered.withdraw(self)
+
+    def __enter__(self) -> Library:
+        if self.is_closed:
+            raise LibraryError(
+                f"the library `{self.name}` is closed",
+                cure="register it anew: lx.library(name, file, functions)",
+            )
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> NoReturn:
+        refuse_pickling("a registered library", "register it in each process")
+
+    def __repr__(self) -> str:
+        state = "closed" if self.is_closed else "registered"
+        lines = [f"library {self.name}: {self.file or 'of this process'}, {state}"]
+        lines += [f"  {key:20}  {_listed(many)}" for key, many in self.calls.items()]
+        lines += [f"  {key.name:20}  {_listed(many)}" for key, many in self.ops.items()]
+        return "\n".join(lines)
+
+    def _symbol(self, symbol: str) -> str:
+        return f"{SYMBOL}{self.name}.{self.fingerprint}.{symbol}"
+
+    def _addresses(self, functions: Sequence[Prototype]) -> dict[Prototype, int]:
+        addresses: dict[Prototype, int] = {}
+        for function in functions:
+            names = [function.symbol]
+            if not isinstance(function, Gemm):
+                # What upstream calls. Beside it the plain name is a function of another kind.
+                names.insert(0, _INTERFACE + function.symbol)
+            found = next(filter(None, (address_in(self._handle, name) for name in names)), None)
+            if found is None:
+                raise UnresolvedSymbolError(
+                    f"the library `{self.name}` has no function `{function.symbol}`",
+                    where=str(self._handle._name or "this process"),
+                    expected=" or ".join(f"`{one}`" for one in names) + " among what it exports",
+                    cure='look with `nm -D`; in C++ declare it extern "C"',
+                )
+            addresses[function] = found
+        return addresses
+
+
+def in_force() -> tuple[Library, ...]:
+    """The libraries that new code calls, the latest first."""
+    return tuple(one for one in registered.in_force() if isinstance(one, Library))
+
+
+def library(
+    name: str,
+    where: str | Path | ctypes.CDLL,
+    functions: Functions,
+) -> Library:
+    """Register native functions in the place of ops.
+
+    An op that says `library_call = "f"` calls the function of the key "f", or that of `f` with its
+    types behind it, `f_sxsxf32_sxsxf32`; where no library has one, the op runs as ever. An op
+    that computes what a key of `lx.ops` says, by whatever name, calls that one's where it takes the
+    types at hand. Where several libraries have a function, the latest is called. Nothing is fused
+    into such an op. `kernel.explain()` tells which ops became calls. It holds for the whole
+    process, until `close()` or the end of a `with` block; other processes, those of `isolated=True`
+    among them, have libraries of their own.
+
+    Args:
+        name: of the library, for people and for code: letters, digits, `_`.
+        where: the file, or what `ctypes.CDLL` made of it.
+        functions: for each op its function, or several for several types: the symbol and what it
+            takes, as MLIR writes it, `add(memref<?x?xf32>, memref<?x?xf32>, memref<?x?xf32>)`; see
+            `linalg_ext.libraries.prototype` for how that is passed. Keys are what `library_call`
+            says, an op such as `lx.ops.matmul`, or its name, "linalg.matmul". The function writes
+            its outputs alone, and may be called by several threads at once.
+
+    Raises:
+        UnresolvedSymbolError: the file or a function in it is not to be found.
+        LibraryError: the name is taken, or a key or a function cannot be understood.
+    """
+    made = Library(name, where, functions)
+    registered.put_in_force(made)
+    return made
+
+
+def _check_name(name: str) -> None:
+    if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
+        raise LibraryError(
+            f"{name!r} cannot name a library", expected="letters, digits and underscores"
+        )
+
+
+def _opened(where: str | Path | ctypes.CDLL) -> ctypes.CDLL:
+    if isinstance(where, ctypes.CDLL):
+        return where
+    if not isinstance(where, str | os.PathLike) or not str(where):
+        raise LibraryError(
+            f"{where!r} is no library", expected="the path of a shared library, or a ctypes.CDLL"
+        )
+    (handle,) = load_libraries([str(where)])
+    return handle
+
+
+def _listed(many: Sequence[NativeFunction]) -> str:
+    return ", ".join(str(one.function) for one in many)
+
+
+def _fingerprint(name: str, file: str, functions: Mapping[Key, tuple[Prototype, ...]]) -> str:
+    said = [name, file]
+    if file and os.path.exists(file):
+        status = os.stat(file)
+        said += [str(status.st_size), str(status.st_mtime_ns)]
+    said += [f"{key}: {many}" for key, many in functions.items()]
+    return hashlib.sha256("\n".join(said).encode()).hexdigest()[:12]
