@@ -30,6 +30,8 @@ from .lowering.report_failures import MESSAGES
 _NARROW = ",".join(narrow_type_names())
 
 _FIRST = (
+    # What a library does is out of the way of all that would change it.
+    "linalg-ext-call-libraries",
     # Upstream folds x / x to 1, whatever x is.
     "linalg-ext-guard-integer-division",
     # A masked region must hold one operation alone, and passes move constants into it.
@@ -90,6 +92,7 @@ _BUFFERS = (
     "eliminate-empty-tensors",
     "one-shot-bufferize{bufferize-function-boundaries=true"
     " function-boundary-type-conversion=identity-layout-map allow-return-allocs-from-loops=true}",
+    "linalg-ext-link-library-calls",
     "linalg-ext-move-large-allocas-to-heap",
     "linalg-ext-drop-deallocations",
     "buffer-deallocation-pipeline",

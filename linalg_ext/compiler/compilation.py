@@ -73,10 +73,10 @@ def compile(
         entry: the function to call; not needed where only one is public. It may take and give
             ranked tensors, ranked memrefs and scalars.
         trusted: whether you vouch for the module's author. Otherwise it must not reach beyond
-            itself: it may declare functions of mathematics, of memory allocation and of
-            `libraries`, but no others, and hold no assembly and no pointers made of integers. A
-            text that is trusted is parsed without the guard process: some texts kill MLIR's parser,
-            and with it this process.
+            itself: it may declare functions of mathematics, of memory allocation, of `libraries`
+            and of registered libraries, but no others, and hold no assembly and no pointers made of
+            integers. A text that is trusted is parsed without the guard process: some texts kill
+            MLIR's parser, and with it this process.
         checked: have the code itself check what only the run can tell: that open dimensions agree,
             and that indices and slices are in bounds. A failed check is an `ExecutionError`;
             without the checks it is a wrong number or the end of the process. Checks of whole
@@ -97,6 +97,7 @@ def compile(
         UntrustedError: nobody vouches for it, and it reaches beyond itself.
         LoweringError, PipelineError: something in it cannot be compiled.
         UnresolvedSymbolError: it calls a function that nobody provides.
+        LibraryError: it calls one of a registered library, and not with what that takes.
         TargetError: the target is of another architecture, and no LLVM for it is installed.
     """
     if opt_level not in (None, 0, 1, 2, 3):

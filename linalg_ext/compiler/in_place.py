@@ -20,8 +20,9 @@ from linalg_ext.compiler.slicing import work_to_share
 from linalg_ext.compiler.source import own_copy
 from linalg_ext.compiler.stages import Clock, stage
 from linalg_ext.context import Borrowed, borrowed_context
+from linalg_ext.libraries import in_force
 from linalg_ext.module import Module, ModuleLike
-from linalg_ext.rewriting import run_in_place
+from linalg_ext.rewriting import Report, run_in_place
 from linalg_ext.runtime.foreign import engine_for
 from linalg_ext.runtime.libraries import is_provided, load_libraries
 from linalg_ext.target import current
@@ -29,6 +30,7 @@ from linalg_ext.transforms.lowering.refuse_recursion import refuse_recursion
 from linalg_ext.transforms.lowering.refuse_unsupported import refuse_unsupported
 from linalg_ext.transforms.lowering.refuse_untrusted import check_trust
 from linalg_ext.transforms.pipelines import CHECKS, lower_to_llvm
+from linalg_ext.transforms.rewrites.call_libraries import NAME as CALLS_LIBRARIES
 
 
 def compile_copy(
@@ -47,7 +49,10 @@ def compile_copy(
         own = own_copy(module, trusted=trusted, context=loan.context)
         if not trusted:
             handles = load_libraries([str(library) for library in libraries])
-            check_trust(own.ir.operation, provided=lambda name: is_provided(name, handles))
+            check_trust(
+                own.ir.operation,
+                provided=lambda name: _is_registered(name) or is_provided(name, handles),
+            )
         return compile_in_place(
             own,
             entry,
@@ -108,8 +113,9 @@ def compile_in_place(
         wrapped = wrap_entry(own.ir, function, signature)
     own.verify(after="its entry was wrapped")
     stages.append(stage("entry", own.ir, clock))
+    reports: list[Report] = []
     if checked:
-        run_in_place(own, ",".join(CHECKS))
+        reports += run_in_place(own, ",".join(CHECKS)).reports
         stages.append(stage("checks", own.ir, clock))
     work = own.ir
     shared: SharedWork | None = None
@@ -125,11 +131,14 @@ def compile_in_place(
 
     written: list[WrittenPlan] = []
     info = lower_to_llvm(work, on_stage=on_stage)
+    reports += info.reports
+    # What a library does may wait, for this interpreter even.
+    open_ended |= any(report and report.pass_name == CALLS_LIBRARIES for report in reports)
     level = info.suggested_opt_level if opt_level is None else opt_level
     engine = engine_for(target, work, opt_level=level, libraries=libraries)
     # Looking the entry up is what makes LLVM generate the code.
     engine.function(wrapped.symbol)
-    told = explained(str(signature), target, info.reports, written, is_shared=shared is not None)
+    told = explained(str(signature), target, reports, written, is_shared=shared is not None)
     kernel = Kernel(
         signature,
         wrapped,
@@ -144,3 +153,8 @@ def compile_in_place(
     )
     kept.keep(key, kernel)
     return kernel
+
+
+def _is_registered(name: str) -> bool:
+    """Whether a registered library has a function of the name that a module declares."""
+    return any(library.declared(name) for library in in_force())

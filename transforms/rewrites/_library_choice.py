@@ -1,0 +1,217 @@
+"""Which function of a registered library an op calls, if any."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linalg_ext.bindings import ir, linalg
+from linalg_ext.definition.attributes import resolve_attributes
+from linalg_ext.definition.model import OpDefinition
+from linalg_ext.definition.specialization import at_rank, specialize
+from linalg_ext.errors import LibraryError, LinalgExtError
+from linalg_ext.libraries import (
+    Gemm,
+    Library,
+    NativeFunction,
+    OperandType,
+    library_names,
+)
+from linalg_ext.structured.contraction.pairs import Contraction, contraction_of
+from linalg_ext.structured.discardable import forget_memoized_maps
+from linalg_ext.structured.recognition import RecognizedOp, recognize
+from linalg_ext.transforms.lowering._walk import place
+
+ASKS = "library_call"
+"""The attribute of an op that names a function."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A function for an op.
+
+    Attributes:
+        native: the function.
+        inputs: how many operands are inputs.
+        operands: of the op, inputs first.
+        product: how the op indexes its operands, for a matrix product.
+    """
+
+    native: NativeFunction
+    inputs: int
+    operands: tuple[OperandType, ...]
+    product: Contraction | None = None
+
+
+def choose(op: Any, libraries: Sequence[Library]) -> Chosen | str | None:
+    """The function that an op calls; why it calls none; None where no library is concerned.
+
+    Raises:
+        LibraryError: it asks for a function by its name that does not take its operands.
+    """
+    name = _asked(op)
+    inputs = _input_count(op)
+    forget_memoized_maps(op)
+    if inputs is None or not _is_in_memory(op):
+        return None if name is None else "it has no maps, or operands that are not plain memory"
+    operands = tuple(operand_type(value.type) for value in op.operands)
+    if name is not None:
+        found = _by_name(op, name, inputs, operands, libraries)
+        return found or f"no registered library has `{name}`, which its library_call names"
+    name = op.name.replace(".", "_")
+    if name != "linalg_generic" and (found := _by_name(op, name, inputs, operands, libraries)):
+        return found
+    return _by_meaning(op, inputs, operands, libraries)
+
+
+def _asked(op: Any) -> str | None:
+    """The function that an op says it calls."""
+    if ASKS not in op.attributes:
+        return None
+    attribute = op.attributes[ASKS]
+    return attribute.value if isinstance(attribute, ir.StringAttr) else None
+
+
+def operand_type(type_: ir.Type) -> OperandType:
+    """An operand's type as libraries know types; a layout that they do not know is any layout."""
+    if not isinstance(type_, ir.ShapedType) or isinstance(type_, ir.VectorType):
+        return OperandType(str(type_))
+    shape = tuple(
+        None if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
+        for axis in range(type_.rank)
+    )
+    strides: tuple[bool, ...] | None = None
+    if isinstance(type_, ir.MemRefType) and not _is_dense(type_):
+        known, _ = type_.get_strides_and_offset()
+        strides = tuple(stride == 1 for stride in known)
+    return OperandType(str(type_.element_type), shape, strides)
+
+
+def _is_dense(type_: ir.MemRefType) -> bool:
+    return type_ == ir.MemRefType.get(type_.shape, type_.element_type)
+
+
+def _input_count(op: Any) -> int | None:
+    """How many operands are inputs; None for an op without indexing maps."""
+    maps = linalg.get_indexing_maps(op)
+    if maps is None or len(maps) != len(op.operands) or not len(op.regions):
+        return None
+    block = op.regions[0].blocks[0].operations
+    return len(op.operands) - len(block[len(block) - 1].operands)
+
+
+def _is_in_memory(op: Any) -> bool:
+    """Whether the operands are tensors alone, or strided memrefs alone, but for scalars."""
+    types = [value.type for value in op.operands if isinstance(value.type, ir.ShapedType)]
+    return all(map(_is_plain_tensor, types)) or all(map(_is_strided, types))
+
+
+def _is_plain_tensor(type_: ir.Type) -> bool:
+    return isinstance(type_, ir.RankedTensorType) and type_.encoding is None
+
+
+def _is_strided(type_: ir.Type) -> bool:
+    if not isinstance(type_, ir.MemRefType) or type_.memory_space is not None:
+        return False
+    try:
+        type_.get_strides_and_offset()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _by_name(
+    op: Any,
+    base: str,
+    inputs: int,
+    operands: tuple[OperandType, ...],
+    libraries: Sequence[Library],
+) -> Chosen | None:
+    reasons: list[str] = []
+    names = library_names(base, operands[:inputs], operands[inputs:])
+    for name in names:
+        for library in libraries:
+            for native in library.calls.get(name, ()):
+                reason = native.function.refusal_of(operands)
+                if reason is None:
+                    return Chosen(native, inputs, operands)
+                reasons.append(f"`{native.function}` of {library.name}: {reason}")
+    if reasons:
+        given = ", ".join(str(value.type) for value in op.operands)
+        raise LibraryError(
+            f"the op asks for the library function `{base}` and has the operands {given}",
+            where=place(op),
+            expected=reasons[0],
+            cure="change the op's operands, or register a function that takes them",
+            notes=reasons[1:],
+        )
+    return None
+
+
+def _by_meaning(
+    op: Any, inputs: int, operands: tuple[OperandType, ...], libraries: Sequence[Library]
+) -> Chosen | str | None:
+    keys = [(library, key) for library in libraries for key in library.ops]
+    if not keys:
+        return None
+    try:
+        recognized = recognize(op)
+    except LinalgExtError:
+        return None
+    reason: str | None = None
+    for library, key in keys:
+        for native in library.ops[key]:
+            found = _fitting(native, key, recognized, inputs, operands)
+            if isinstance(found, Chosen):
+                return found
+            reason = reason or found
+    return reason
+
+
+def _fitting(
+    native: NativeFunction,
+    key: OpDefinition,
+    recognized: RecognizedOp,
+    inputs: int,
+    operands: tuple[OperandType, ...],
+) -> Chosen | str | None:
+    product = None
+    if isinstance(native.function, Gemm):
+        product = _matrix_product(recognized)
+        if product is None:
+            return None
+    elif not _computes(recognized, key):
+        return None
+    reason = native.function.refusal_of(operands)
+    if reason is None:
+        return Chosen(native, inputs, operands, product)
+    return f"`{native.function}` of {native.library}: {reason}"
+
+
+def _matrix_product(recognized: RecognizedOp) -> Contraction | None:
+    """An op as a product of two matrices, each of them transposed or not."""
+    product = contraction_of(recognized)
+    if product is None or product.batch or product.lone:
+        return None
+    kinds = (product.rows, product.columns, product.contracted)
+    return product if all(len(dims) == 1 for dims in kinds) else None
+
+
+def _computes(recognized: RecognizedOp, key: OpDefinition) -> bool:
+    """Whether an op is what a definition says, its operands in that order."""
+    values = (*recognized.inputs, *recognized.outputs)
+    ranked = at_rank(key, len(recognized.definition.outputs[0].shape))
+    wanted = (*ranked.inputs, *ranked.outputs)
+    if len(values) != len(wanted):
+        return False
+    types: dict[str, str] = {}
+    for operand, value in zip(wanted, values, strict=True):
+        element = operand_type(value.type).element
+        if types.setdefault(str(operand.type_var), element) != element:
+            return False
+    try:
+        said = specialize(ranked, types, resolve_attributes(ranked, {}))
+    except LinalgExtError:
+        return False
+    return said.equivalent(recognized.definition)

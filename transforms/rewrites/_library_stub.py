@@ -1,0 +1,88 @@
+"""A function of tensors that stands for the call of a library until there are buffers.
+
+    func.func private @f.stub(%a0: tensor<4xf32>, %a1: tensor<4xf32>) -> tensor<4xf32>
+        attributes {no_inline, linalg_ext.called = @f} {
+      %zero = arith.constant 0 : index
+      %x0 = tensor.extract %a0[%zero] : tensor<4xf32>
+      %x1 = tensor.extract %a1[%zero] : tensor<4xf32>
+      %y = call @f.stub.opaque(%x0, %x1) : (f32, f32) -> f32
+      %r1 = tensor.insert %y into %a1[%zero] : tensor<4xf32>
+      return %r1 : tensor<4xf32>
+    }
+
+It is never run. Bufferization sees in it that all operands are read, that the last ones are written
+in place and given back, and how the library wants the inputs to lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from linalg_ext.bindings import ir
+from linalg_ext.transforms.lowering._walk import element_type
+
+CALLED = "linalg_ext.called"
+"""Attribute of a stub: the function on memrefs that its calls stand for."""
+
+OPAQUE = ".opaque"
+"""Ends the name of what a stub makes its result of."""
+
+
+def stub(
+    called: str, name: str, types: Sequence[Any], buffers: Sequence[Any], inputs: int
+) -> ir.Module:
+    """A module of the stub and of what that declares.
+
+    Args:
+        called: the function on memrefs.
+        name: of the stub.
+        types: of the operands, inputs first.
+        buffers: what they are on memrefs.
+        inputs: how many are inputs.
+    """
+    elements = ", ".join(str(element_type(type_)) for type_ in types)
+    results = ", ".join(str(type_) for type_ in types[inputs:])
+    written = ", ".join(str(element_type(type_)) for type_ in types[inputs:])
+    operands = [
+        f"%a{number}: {type_}{_layout(type_, buffer)}"
+        for number, (type_, buffer) in enumerate(zip(types, buffers, strict=True))
+    ]
+    reads = [
+        f"%x{number} = tensor.extract %a{number}{_first(type_)} : {type_}"
+        for number, type_ in enumerate(types)
+        if isinstance(type_, ir.RankedTensorType)
+    ]
+    read = [
+        f"%x{number}" if isinstance(type_, ir.RankedTensorType) else f"%a{number}"
+        for number, type_ in enumerate(types)
+    ]
+    writes = [
+        f"%r{number} = tensor.insert %y#{number - inputs} into %a{number}{_first(type_)} : {type_}"
+        for number, type_ in enumerate(types)
+        if number >= inputs
+    ]
+    lines = [
+        "%zero = arith.constant 0 : index",
+        *reads,
+        f"%y:{len(writes)} = call @{name}{OPAQUE}({', '.join(read)}) : ({elements}) -> ({written})",
+        *writes,
+        f"return {', '.join(f'%r{n}' for n in range(inputs, len(types)))} : {results}",
+    ]
+    return ir.Module.parse(
+        f"func.func private @{name}{OPAQUE}({elements}) -> ({written})\n"
+        f"func.func private @{name}({', '.join(operands)}) -> ({results})"
+        f" attributes {{no_inline, {CALLED} = @{called}}} {{\n" + "\n".join(lines) + "\n}"
+    )
+
+
+def _first(type_: Any) -> str:
+    return f"[{', '.join(['%zero'] * type_.rank)}]"
+
+
+def _layout(type_: Any, buffer: Any) -> str:
+    if not isinstance(type_, ir.RankedTensorType):
+        return ""
+    if buffer == ir.MemRefType.get(type_.shape, type_.element_type):
+        return ""
+    return f" {{bufferization.buffer_layout = {buffer.layout}}}"
