@@ -13,6 +13,7 @@ from linalg_ext.calling.native_call import known_record
 from linalg_ext.runtime.call_record import Record
 from linalg_ext.runtime.caller import Caller, caller
 from linalg_ext.runtime.dtypes import DType
+from linalg_ext.runtime.registered import Libraries, in_force
 from linalg_ext.target import override, setting
 
 _Key = tuple[object, ...]
@@ -36,6 +37,7 @@ class KnownCalls:
         Raises:
             ExecutionError: the code reported a failure.
         """
+        libraries = in_force()
         try:
             key = _key(operands, keywords)
             known = self._calls.get(key)
@@ -45,7 +47,7 @@ class KnownCalls:
             return NotImplemented
         call, dtypes = known
         if keywords.keys() <= {"out"} and (native := caller()) is not None:
-            self._quicken(native, key, operands, keywords.get("out"))
+            self._quicken(native, key, operands, keywords.get("out"), libraries)
         if dtypes is None:
             return call.on_known(operands, keywords.get("out"), keywords.get("threads"))
         try:
@@ -88,7 +90,14 @@ class KnownCalls:
         except TypeError:
             return
 
-    def _quicken(self, native: Caller, key: _Key, operands: tuple[Any, ...], out: Any) -> None:
+    def _quicken(
+        self,
+        native: Caller,
+        key: _Key,
+        operands: tuple[Any, ...],
+        out: Any,
+        libraries: Libraries,
+    ) -> None:
         """Have native code answer calls like this one from now on, where it can."""
         if key not in self._records:
             call, dtypes = self._calls[key]
@@ -96,7 +105,7 @@ class KnownCalls:
                 call, native.world, operands, dtypes, out, (setting(),)
             )
         if (record := self._records[key]) is not None:
-            native.install(self._op, record)
+            native.install(self._op, record, libraries)
 
 
 def _key(operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Key:
@@ -105,7 +114,7 @@ def _key(operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Key:
     Raises:
         TypeError: when it is hashed, for a keyword that has no hash.
     """
-    key: list[object] = [override()]
+    key: list[object] = [override(), in_force()]
     for operand in operands:
         kind = type(operand)
         if kind is ndarray:

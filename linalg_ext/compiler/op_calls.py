@@ -37,6 +37,7 @@ from linalg_ext.notations.operand_keywords import (
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.runtime import keeping
 from linalg_ext.runtime.dtypes import DType, by_dtype, dtype_named
+from linalg_ext.runtime.registered import in_force
 from linalg_ext.runtime.threads import checked
 from linalg_ext.target import override
 
@@ -160,6 +161,7 @@ class OpCall:
             self.maps,
             self.compute_type,
             override(),
+            in_force(),
         )
 
     @property

@@ -219,8 +219,10 @@ def _listed(many: Sequence[NativeFunction]) -> str:
 
 def _fingerprint(name: str, file: str, functions: Mapping[Key, tuple[Prototype, ...]]) -> str:
     said = [name, file]
-    if file and os.path.exists(file):
+    if os.path.isfile(file):
         status = os.stat(file)
         said += [str(status.st_size), str(status.st_mtime_ns)]
+    else:
+        said.append(str(os.getpid()))  # of this process alone, for all that can be told
     said += [f"{key}: {many}" for key, many in functions.items()]
     return hashlib.sha256("\n".join(said).encode()).hexdigest()[:12]

@@ -11,6 +11,7 @@ import ctypes
 import sys
 import threading
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from linalg_ext.runtime.call_record import ALIGNED, CONTIGUOUS, WRITABLE, Record
 from linalg_ext.runtime.crew import NativeCall
 from linalg_ext.runtime.keeping import own_code
 from linalg_ext.runtime.machine_code import Code
+from linalg_ext.runtime.registered import Libraries, in_force, watch
 
 COMPILING_PAYS = 2_000
 """Calls through Python after which the caller is compiled.
@@ -61,23 +63,34 @@ class Caller:
             id(np.ndarray), id(_OUT), id(None), id(_CALL), _function(_NEW_FROM_DESCR), SHORT
         )
         self.world = ctypes.addressof(self._words)
+        self._answered: WeakSet[Any] = WeakSet()
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
 
-    def install(self, target: Any, record: Record) -> None:
+    def install(self, target: Any, record: Record, libraries: Libraries | None = None) -> None:
         """Have calls of `target` that fit the record answered natively.
 
         Args:
             target: of a class made by `quickly_called`.
             record: of this caller's world.
+            libraries: those that were in force when the kernel was chosen; None where that does
+                not matter.
         """
         if not target._native_code:
             target._native_records = []
             target._native_world = self.world
             target._native_code = self._code
+            self._answered.add(target)
         records = target._native_records
         if record not in records:
             records.insert(0, record)
             del records[MOST_RECORDS:]
+        if libraries is not None and libraries != in_force():
+            records.clear()  # they changed meanwhile
+
+    def forget(self) -> None:
+        """Have all calls go through Python once more, which chooses their kernels."""
+        for target in list(self._answered):
+            target._native_records.clear()
 
 
 class _Provider:
@@ -101,6 +114,11 @@ class _Provider:
                 self._lock.release()
         return self.caller
 
+    def forget(self) -> None:
+        """As the caller does, where there is one."""
+        if self.caller is not None:
+            self.caller.forget()
+
     def make(self) -> None:
         """Make it now, where it can be made."""
         if self.caller is not None or self._is_refused:
@@ -122,6 +140,8 @@ def _compiled() -> Code:
 
 caller = _Provider()
 """The native caller; None where there is none, or calls did not come often enough yet."""
+
+watch(caller.forget)
 
 
 def _function(number: int) -> int:

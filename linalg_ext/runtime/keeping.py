@@ -22,6 +22,7 @@ from linalg_ext.errors import LinalgExtError
 from linalg_ext.runtime.loaded_code import LoadedCode
 from linalg_ext.runtime.machine_code import Code
 from linalg_ext.runtime.object_file import ObjectFile
+from linalg_ext.runtime.registered import in_force
 from linalg_ext.target import Target, current, host, to_data
 
 CODE = "code.o"
@@ -44,7 +45,8 @@ def key_of(*parts: object) -> str | None:
     target = current()
     if target.missing_on(host()):
         return None  # code to look at
-    return digest(makers(), _machine(target), _apart.get(), *parts)
+    called = [library.fingerprint for library in in_force()]
+    return digest(makers(), _machine(target), called, _apart.get(), *parts)
 
 
 def file_stamp(path: str | Path) -> tuple[str, int, int] | None:

@@ -17,6 +17,7 @@ from linalg_ext.errors import ArgumentError, caller_location, refuse_pickling
 from linalg_ext.quick_call import quickly_called
 from linalg_ext.runtime.call_record import Record
 from linalg_ext.runtime.caller import Caller, caller
+from linalg_ext.runtime.registered import Libraries, in_force
 from linalg_ext.target import Target, override, setting
 from linalg_ext.tracing.calling import Call, Parameters
 from linalg_ext.tracing.lowered import Compiled, Lowered
@@ -25,7 +26,7 @@ from linalg_ext.tracing.recording import compiled, lower
 from linalg_ext.tracing.trace import running
 from linalg_ext.tuning import Tuning
 
-Key = tuple[Target | None, Any]
+Key = tuple[Target | None, Libraries, Any]
 
 _MOST_KNOWN = 4096
 """Sets of shapes whose kernels are found at once; where sizes are open there may be any number."""
@@ -74,12 +75,13 @@ class JitFunction:
             ShapeError: open sizes of the arguments do not agree; names the arguments and axes.
         """
         if not named and all(type(array) is np.ndarray for array in arguments):
+            libraries = in_force()
             known = self._known.get(
-                (override(), tuple((array.shape, array.dtype) for array in arguments))
+                (override(), libraries, tuple((array.shape, array.dtype) for array in arguments))
             )
             if known is not None:
                 if threads is None and (native := caller()) is not None:
-                    self._quicken(native, known, arguments)
+                    self._quicken(native, known, arguments, libraries)
                 return known(*arguments, out=out, threads=threads)
         if running() is not None and self._parameters.has_traced(arguments, named):
             if out is not None or threads is not None:
@@ -94,10 +96,12 @@ class JitFunction:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
             kinds = tuple((array.shape, array.dtype) for array in call.arrays)
-            self._known[override(), kinds] = found.kernel
+            self._known[override(), in_force(), kinds] = found.kernel
         return result
 
-    def _quicken(self, native: Caller, kernel: Kernel, arguments: Sequence[Any]) -> None:
+    def _quicken(
+        self, native: Caller, kernel: Kernel, arguments: Sequence[Any], libraries: Libraries
+    ) -> None:
         """Have native code answer calls on arrays like these from now on, where it can."""
         if kernel not in self._records:
             direct = kernel.direct
@@ -107,7 +111,7 @@ class JitFunction:
                 else known_record(direct, native.world, arguments, settings=(setting(),))
             )
         if (record := self._records[kernel]) is not None:
-            native.install(self, record)
+            native.install(self, record, libraries)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """As a method: called with the instance, which a dataclass of arrays can be."""
@@ -137,7 +141,7 @@ class JitFunction:
         return self._compiled_for(call).kernel.explain()
 
     def _compiled_for(self, call: Call) -> Compiled:
-        key = (override(), call.key)
+        key = (override(), in_force(), call.key)
         found = self._compiled.get(key)
         if found is None:
             with self._lock:

@@ -27,6 +27,7 @@ from linalg_ext.definition.model import OpDefinition
 from linalg_ext.notations.einsum import Semiring, definition_of
 from linalg_ext.runtime import keeping
 from linalg_ext.runtime.dtypes import DType
+from linalg_ext.runtime.registered import Libraries, in_force
 from linalg_ext.target import Target, override
 
 COMPILING_PAYS = 1 << 24
@@ -86,7 +87,7 @@ def contract_form(nearest_a: str, nearest_b: str) -> Form:
     return replace(CONTRACT, nearest=(nearest_a, nearest_b))
 
 
-_Key = tuple[str, tuple[str, ...], str, DType, Target | None]
+_Key = tuple[str, tuple[str, ...], str, DType, Target | None, Libraries]
 """The name and the strides of the form, the name of the semiring, the dtype and the target.
 
 Quick to hash."""
@@ -125,7 +126,7 @@ def _run_on_bytes(kernel: Kernel, *arrays: Array) -> None:
 
 
 def _compiled(form: Form, algebra: Algebra, products: int) -> Kernel | None:
-    key = form.name, form.nearest, algebra.kind.name, algebra.dtype, override()
+    key = form.name, form.nearest, algebra.kind.name, algebra.dtype, override(), in_force()
     kernel = _kernels.get(key)
     if kernel is not None:
         return kernel

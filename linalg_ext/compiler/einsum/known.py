@@ -26,7 +26,8 @@ from linalg_ext.runtime.caller import caller
 from linalg_ext.runtime.descriptors import contiguous_strides
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.runtime.pool import memory
-from linalg_ext.target import Target, override, setting
+from linalg_ext.runtime.registered import in_force
+from linalg_ext.target import override, setting
 
 if TYPE_CHECKING:
     from linalg_ext.notations.einsum import Contraction
@@ -72,6 +73,7 @@ def repeat(
     """
     if type(a) is not np.ndarray or type(b) is not np.ndarray or type(text) is not str:
         return None
+    libraries = in_force()
     key = _key(text, a, b, makes_result=out is None)
     known = _calls.get(key)
     if known is None:
@@ -82,7 +84,7 @@ def repeat(
         if known.record is ...:
             known.record = _record(native.world, known, text, a, b, makes=out is None)
         if known.record is not None:
-            native.install(function, known.record)
+            native.install(function, known.record, libraries)
     if out is None:
         made = memory.empty(known.shape, known.dtype)
         known.kernel(a, b, made, threads=threads)
@@ -166,15 +168,16 @@ def _found(key: _Key) -> _Known | None:
 
 
 def _kept_key(key: _Key) -> str | None:
-    # The target is in every key that is kept.
-    told = [part for part in key if not isinstance(part, Target)]
-    told = [part.str if isinstance(part, np.dtype) else part for part in told]
-    return keeping.key_of("call of einsum", *told)
+    # The target and the libraries are in every key that is kept.
+    *said, _, _, makes_result = key
+    told = [part.str if isinstance(part, np.dtype) else part for part in said]
+    return keeping.key_of("call of einsum", *told, makes_result)
 
 
 def _key(text: str, a: Array, b: Array, *, makes_result: bool) -> _Key:
     return (
-        text, a.shape, a.strides, a.dtype, b.shape, b.strides, b.dtype, override(), makes_result
+        text, a.shape, a.strides, a.dtype, b.shape, b.strides, b.dtype,
+        override(), in_force(), makes_result
     )  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from linalg_ext.compiler.einsum.specialized import CALL, SPECIALIZING_PAYS
 from linalg_ext.notations.einsum import Contraction
 from linalg_ext.runtime import keeping
 from linalg_ext.runtime.dtypes import DType
+from linalg_ext.runtime.registered import Libraries, in_force
 from linalg_ext.target import Target, override
 
 _NARROW = {
@@ -33,7 +34,7 @@ _NARROW = {
 
 _MOST_KERNELS = 512
 
-_Key = tuple[str, tuple[tuple[tuple[int, ...], DType], ...], Dtypes, Target | None]
+_Key = tuple[str, tuple[tuple[tuple[int, ...], DType], ...], Dtypes, Target | None, Libraries]
 
 _kernels: OrderedDict[_Key, Kernel] = OrderedDict()
 _rent: OrderedDict[_Key, int] = OrderedDict()
@@ -60,7 +61,7 @@ def narrow_kernel(
     if any(array.dtype not in known or not _is_plain(array) for array in arrays):
         return None
     described = tuple((array.shape, array.dtype) for array in arrays)
-    key = request.subscripts.text, described, dtypes, override()
+    key = request.subscripts.text, described, dtypes, override(), in_force()
     with _lock:
         if (kernel := _kernels.get(key)) is not None:
             return kernel

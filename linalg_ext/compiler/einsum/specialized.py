@@ -17,6 +17,7 @@ from linalg_ext.calling.kernel import Kernel
 from linalg_ext.compiler.einsum.algebra import Algebra, Array
 from linalg_ext.runtime import keeping
 from linalg_ext.runtime.dtypes import DType
+from linalg_ext.runtime.registered import Libraries, in_force
 from linalg_ext.target import Target, override
 
 SPECIALIZING_PAYS = 1 << 26
@@ -30,7 +31,7 @@ _MOST_KERNELS = 512
 _Operand = tuple[tuple[str, ...], tuple[int, ...], tuple[int, ...]]
 """Labels, sizes and strides in bytes."""
 
-_Key = tuple[_Operand, _Operand, tuple[str, ...], str, Target | None]
+_Key = tuple[_Operand, _Operand, tuple[str, ...], str, Target | None, Libraries]
 
 _kernels: OrderedDict[_Key, Kernel] = OrderedDict()
 _rent: OrderedDict[_Key, int] = OrderedDict()
@@ -63,7 +64,7 @@ def specialized_kernel(
     """
     if not is_packed(algebra):
         return None
-    key = _described(*a), _described(*b), output, algebra.dtype.char, override()
+    key = _described(*a), _described(*b), output, algebra.dtype.char, override(), in_force()
     kernel = _kernels.get(key)
     if kernel is not None:
         return kernel
@@ -101,7 +102,9 @@ def compiled_for(
     """The kernel for arrays like these where there is one."""
     if a[0].dtype != b[0].dtype:
         return None
-    return _kernels.get((_described(*a), _described(*b), output, a[0].dtype.char, override()))
+    return _kernels.get(
+        (_described(*a), _described(*b), output, a[0].dtype.char, override(), in_force())
+    )
 
 
 def _described(array: Array, labels: tuple[str, ...]) -> _Operand:

@@ -167,6 +167,6 @@ def test_small_calls_share_their_way_to_a_kernel(monkeypatch: pytest.MonkeyPatch
         assert kernels._kernels == {}
     lx.einsum("ij,jk->ik", np.ones((8, 9)), np.ones((9, 10)))
     double = np.dtype(np.float64)
-    assert list(kernels._kernels) == [("contract", ("k", "n"), "+*", double, None)]
+    assert list(kernels._kernels) == [("contract", ("k", "n"), "+*", double, None, ())]
     lx.einsum("bij,bjk->bik", np.ones((2, 30, 9)), np.ones((2, 9, 11)))
     assert len(kernels._kernels) == 1  # other sizes, the same kernel
