@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
 import pickle
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -133,6 +136,39 @@ def test_threads_register_and_call_at_once(native: Path) -> None:
         assert all(pool.map(work, range(3)))
     assert count(native, "add") == before + 6
     assert in_force() == ()
+
+
+IN_A_PROCESS = """
+import ctypes, sys
+import numpy as np
+import linalg_ext as lx
+
+path, function = sys.argv[1:]
+calls = ctypes.c_int.in_dll(ctypes.CDLL(path), "add_calls")
+a = np.arange(12, dtype=np.float32).reshape(3, 4)
+counts = []
+for table in ({lx.ops.add: function}, {"another": function}):
+    with lx.library("mine", path, table):
+        assert (lx.ops.add(a, a) == 2 * a).all()
+    counts.append(calls.value)
+print(*counts, "torch_mlir" in sys.modules or "mlir" in sys.modules)
+"""
+
+
+def test_kept_kernels_are_of_the_libraries_in_force(native: Path, tmp_path: Path) -> None:
+    environment = {**os.environ, "LINALG_EXT_CACHE_DIR": str(tmp_path)}
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", IN_A_PROCESS, native, ADD],
+            env=environment,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.split()
+        for _ in range(2)
+    ]
+    # The second process finds the code, and has no need of MLIR.
+    assert said == [["1", "1", "True"], ["1", "1", "False"]]
 
 
 def test_a_declared_function_is_bound_and_trusted(native: Path) -> None:
