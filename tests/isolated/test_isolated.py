@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -18,6 +19,8 @@ import linalg_ext as lx
 from linalg_ext import errors
 from linalg_ext.isolated import IsolatedKernel, Limits
 from linalg_ext.isolated.shared_arrays import received
+from linalg_ext.runtime import frames
+from linalg_ext.runtime.processes import _Forked
 
 Array = np.ndarray[Any, Any]
 
@@ -377,15 +380,23 @@ def test_an_interrupted_call_and_the_next_one() -> None:
     assert kernel(0) == 0
 
 
-@pytest.mark.parametrize("module", ["linalg_ext.isolated.kernel", "linalg_ext.runtime.processes"])
+@pytest.mark.parametrize("when", ["while it is forked", "while it compiles"])
 def test_an_interrupted_compilation_and_the_next_one(
-    module: str, monkeypatch: pytest.MonkeyPatch
+    when: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(channel: object) -> None:
-        raise KeyboardInterrupt
+    receive = frames.receive
+    waits = iter([receive] if when == "while it compiles" else [])
+
+    def interrupted(channel: socket.socket) -> Any:
+        try:
+            return next(waits)(channel)
+        except StopIteration:
+            raise KeyboardInterrupt from None
 
     with monkeypatch.context() as patched:
-        patched.setattr(f"{module}.frames.receive", interrupted)
+        patched.setattr(frames, "receive", interrupted)
+        patched.setattr(_Forked, "kill", lambda self: None)  # which waits for an answer, too
+        patched.setattr(_Forked, "wait", lambda self, timeout=None: 0)
         with pytest.raises(KeyboardInterrupt):
             _isolated(ADD)
     one = np.ones((1, 3), np.float32)
