@@ -17,6 +17,7 @@ from typing import Any
 from linalg_ext.calling import signature_data
 from linalg_ext.calling.kernel import Kernel
 from linalg_ext.compiler.compilation import compile
+from linalg_ext.errors import CrashError
 from linalg_ext.isolated import error_data, limits
 from linalg_ext.isolated.shared_arrays import SharedBlock, received, share
 from linalg_ext.module import Module
@@ -30,6 +31,10 @@ Answer = dict[str, Any]
 
 _LATER = 5
 """Seconds after which this process ends itself, where its parent should have ended it."""
+
+_NO_MEMORY = CrashError(
+    "there is no memory for it within the limits", cure="allow more with Limits(memory=...)"
+)
 
 _flush: Any = ctypes.CDLL(None).fflush
 
@@ -62,6 +67,8 @@ class _Worker:
                     answer = self._compile(request, payload)
                 else:
                     answer = handlers[request["do"]](request)
+            except MemoryError:
+                answer = {"error": error_data.to_data(_NO_MEMORY)}
             except Exception as error:
                 answer = {"error": error_data.to_data(error)}
             block = answer.pop("block", None)

@@ -104,11 +104,11 @@ def _outcome(do: Callable[[], Any], seed: int, what: str, account: Account) -> s
             if error.what.startswith(_INSIDE):
                 account.surprises.append(f"--seed {seed} --count 1, {what}: {error}")
                 return "surprise"
-            died = re.search(r"died with (\w+)|did not come to an end", error.what)
+            died = re.search(r"died with (\w+)|did not come to an end|no memory", error.what)
             if died is None:
                 account.surprises.append(f"--seed {seed} --count 1, {what}: {error}")
                 return "surprise"
-            how = died[1] or "too long"
+            how = died[1] or ("no memory" if died[0] == "no memory" else "too long")
             account.crashes.append(f"--seed {seed}, {what}: {how}")
             return f"CrashError: {how}"
         except LinalgExtError as error:
