@@ -155,5 +155,5 @@ def test_a_message_that_is_no_text_is_told_as_far_as_it_goes() -> None:
     }
     """
     data = Module.parse(text).bytecode().replace(b"MARK", b"M\xffRK")
-    with pytest.raises(errors.ExecutionError, match="a M.RK in it"):
+    with pytest.raises(errors.ExecutionError, match=r"a M.RK in it"):
         lx.compile(data)(False)
