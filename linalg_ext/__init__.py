@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from linalg_ext.compiler import Kernel, compile
     from linalg_ext.compiler.contract import contract
     from linalg_ext.compiler.einsum import einsum
-    from linalg_ext.compiler.isolated import Limits
+    from linalg_ext.isolated import Limits
     from linalg_ext.libraries import library
     from linalg_ext.module import Module, parse
     from linalg_ext.notations import from_yaml, to_yaml
@@ -74,7 +74,7 @@ __all__ = [
 _LAZY = {
     "Dim": "linalg_ext.tracing:Dim",
     "Kernel": "linalg_ext.compiler:Kernel",
-    "Limits": "linalg_ext.compiler.isolated:Limits",
+    "Limits": "linalg_ext.isolated:Limits",
     "Module": "linalg_ext.module:Module",
     "ShapeDtype": "linalg_ext.tracing:ShapeDtype",
     "cache": "linalg_ext.cache",

@@ -7,16 +7,16 @@ kernel's passes: compilations, whose IR nobody else sees, borrow theirs.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from linalg_ext.bindings import ir
+from linalg_ext.locks import Lock, compiling
 
 DialectLoader = Callable[[ir.Context], None]
 
-_lock = threading.Lock()
+_lock = Lock()
 _loaders: list[DialectLoader] = []
 
 
@@ -26,8 +26,9 @@ def new_context(*, allow_unregistered: bool = False) -> ir.Context:
     Args:
         allow_unregistered: let ops of unknown dialects parse, in the generic form.
     """
-    context = ir.Context()
-    context.enable_multithreading(False)
+    with compiling():
+        context = ir.Context()
+        context.enable_multithreading(False)
     context.allow_unregistered_dialects = allow_unregistered
     # Loading one Python-defined dialect from two threads at once crashes: it keeps its state on
     # the class.
@@ -55,7 +56,8 @@ class Borrowed:
 def borrowed_context(*, allow_unregistered: bool = False) -> Iterator[Borrowed]:
     """A context as `new_context` makes it, that others had before and others get after.
 
-    For IR that is gone when this is over. After an exception it is not lent again.
+    For IR that is gone when this is over. After an exception it is not lent again. A fork of the
+    process waits until it is over.
     """
     with _lock:
         loaders = len(_loaders)
@@ -65,7 +67,8 @@ def borrowed_context(*, allow_unregistered: bool = False) -> Iterator[Borrowed]:
         context = new_context()
     context.allow_unregistered_dialects = allow_unregistered
     loan = Borrowed(context)
-    yield loan
+    with compiling():
+        yield loan
     if loan.keep and loans < _MOST_LOANS:
         with _lock:
             if len(_idle) < _MOST_IDLE:

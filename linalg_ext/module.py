@@ -97,6 +97,9 @@ class Module:
             except mlir.MLIRError as error:
                 found = joined(of_error(error), emitted)
                 raise _rejected(text, _traced_back(found, translation), filename) from None
+            except RuntimeError:
+                # The bindings cannot turn a message into a str that quotes bytes which are no text.
+                raise _rejected(text, (), filename) from None
         if translation is not None and SPELLED in payload:
             resolve(module._ir, translation)
             module.verify()

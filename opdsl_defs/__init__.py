@@ -60,14 +60,17 @@ _FAMILY_OF: dict[str, str] = {}
 
 def _index() -> dict[str, str]:
     """Read which file defines which op from the files' `__all__`, importing none of them."""
-    from ast import literal_eval
+    import re
     from pathlib import Path
 
     if not _FAMILY_OF:
+        found: dict[str, str] = {}
         for file in sorted(Path(__file__).parent.glob("[a-z]*.py")):
             _, _, after = file.read_text(encoding="utf-8").partition("\n__all__ = ")
-            names = literal_eval(after[: after.index("]") + 1])
-            _FAMILY_OF.update(dict.fromkeys(names, file.stem))
+            # Not with `ast`, which some versions of Python cannot use in several threads at once.
+            names = re.findall(r'"(\w+)"', after[: after.index("]")])
+            found.update(dict.fromkeys(names, file.stem))
+        _FAMILY_OF.update(found)  # at once: other threads look at it meanwhile
     return _FAMILY_OF
 
 

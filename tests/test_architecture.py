@@ -18,7 +18,7 @@ from resources import REPOSITORY, project_files
 TIERS: tuple[frozenset[str], ...] = tuple(
     frozenset(tier.split())
     for tier in (
-        "errors dispatch quick_call samples",
+        "errors dispatch locks quick_call samples",
         "options",
         "definition analysis cache",
         "opdsl notations",
@@ -28,6 +28,7 @@ TIERS: tuple[frozenset[str], ...] = tuple(
         "target context diagnostics",
         "structured runtime",
         "calling libraries",
+        "isolated",
         "dialects",
         "spelling",
         "module",
@@ -47,10 +48,11 @@ NARROWER = {
     "target": {"errors", "options"},
     "cache": {"errors"},
     "dispatch": set(),
+    "locks": set(),
 }
 """Rooms that may import less than all that lies below them."""
 
-WITHOUT_MLIR = frozenset({"calling", "target"}).union(
+WITHOUT_MLIR = frozenset({"calling", "isolated", "target"}).union(
     *TIERS[: TIERS.index(frozenset({"bindings"}))]
 )
 """The rooms that load no MLIR: code that is there already is called without it."""

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
-from linalg_ext.errors import ArgumentError, DTypeError, LinalgExtError, caller_location
+from linalg_ext.calling.signature import Signature
+from linalg_ext.errors import (
+    ArgumentError,
+    ArityError,
+    DTypeError,
+    LinalgExtError,
+    caller_location,
+)
 from linalg_ext.runtime import dtypes
 from linalg_ext.runtime.call_frame import Frame, FrameLayout
 from linalg_ext.runtime.dtypes import DType
@@ -70,3 +77,12 @@ def shape_text(shape: Sequence[int | None]) -> str:
     """A shape as NumPy prints it, with `any` for what is open."""
     inner = ", ".join("any" if size is None else str(size) for size in shape)
     return f"({inner},)" if len(shape) == 1 else f"({inner})"
+
+
+def refuse_keywords(signature: Signature, unknown: Iterable[str]) -> NoReturn:
+    """Raise the error for keywords that no kernel has."""
+    raise ArityError(
+        f"`{signature.name}` has no argument {', '.join(map(repr, unknown))}",
+        where=caller_location(),
+        expected=f"arrays in the order of {signature}, out= and threads=",
+    )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
 from linalg_ext.calling.argument import Argument, Array, shape_text
 from linalg_ext.calling.conversion import PYTHON_NUMBERS, from_python
-from linalg_ext.calling.overlap import overlaps_itself
+from linalg_ext.calling.overlap import overlaps_itself, share_memory
 from linalg_ext.calling.signature import ArrayType, Parameter
-from linalg_ext.errors import ArgumentError, LayoutError, ShapeError
+from linalg_ext.errors import AliasingError, ArgumentError, LayoutError, ShapeError
 from linalg_ext.runtime import dtypes
 from linalg_ext.runtime.call_frame import Frame, FrameLayout
 from linalg_ext.runtime.descriptors import (
@@ -243,3 +244,26 @@ class StridedArgument(ArrayArgument):
 
     def _layout_cure(self) -> str:
         return f"copy it into an array that is laid out as {self.type} says"
+
+
+def check_aliasing(written: Sequence[tuple[int, ArrayArgument]], values: Sequence[Any]) -> None:
+    """Have each argument that the entry may write be alone in its memory.
+
+    Args:
+        written: those arguments, by position.
+        values: of all arguments; what is no array has memory of its own.
+
+    Raises:
+        AliasingError: one shares it.
+    """
+    for index, argument in written:
+        for other, value in enumerate(values):
+            both = index != other and index < len(values)
+            arrays = both and all(isinstance(v, np.ndarray) for v in (values[index], value))
+            if arrays and share_memory(values[index], value):
+                raise argument.error(
+                    AliasingError,
+                    f"shares memory with argument {other}, and the entry may write it",
+                    expected="memory of its own for each argument that is written",
+                    cure="pass a copy of one of them",
+                )

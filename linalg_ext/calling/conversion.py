@@ -82,7 +82,8 @@ def as_array(value: Any, name: str) -> Array:
         DTypeError: the dtype has no element type.
         ArgumentError: a masked array, one on a device, or no array at all.
     """
-    if isinstance(value, np.ma.MaskedArray):
+    # To ask of every array would load numpy.ma, which takes longer than most calls.
+    if type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray):
         raise ArgumentError(
             f"{name} is a masked array, and compiled code knows no mask",
             where=caller_location(),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -11,25 +10,24 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from linalg_ext.calling.argument import Argument
-from linalg_ext.calling.arrays import ArrayArgument, StridedArgument
+from linalg_ext.calling.argument import Argument, refuse_keywords
+from linalg_ext.calling.arrays import ArrayArgument, StridedArgument, check_aliasing
 from linalg_ext.calling.code import Code, Entry
 from linalg_ext.calling.direct_call import Callee, direct_call
 from linalg_ext.calling.failures import Failures
 from linalg_ext.calling.native_call import kernel_record
-from linalg_ext.calling.overlap import share_memory
 from linalg_ext.calling.results import ResultSlot, split_out
 from linalg_ext.calling.scalars import ScalarArgument
 from linalg_ext.calling.shared_work import SharedWork
 from linalg_ext.calling.signature import ArrayType, Parameter, Signature
 from linalg_ext.calling.stage import Stage
 from linalg_ext.errors import (
-    AliasingError,
     ArgumentError,
     ArityError,
     caller_location,
     refuse_pickling,
 )
+from linalg_ext.locks import Lock
 from linalg_ext.quick_call import quickly_called
 from linalg_ext.runtime.buffers import take_over
 from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayout
@@ -96,7 +94,7 @@ class Kernel:
         self._failures = Failures(signature.name, assertions)
         self._codegen_seconds = codegen_seconds
         self._asm: dict[bool, str] = {}
-        self._asm_lock = threading.Lock()
+        self._asm_lock = Lock()
 
         results = signature.results
         self._arguments = tuple(_plan(parameter) for parameter in signature.parameters)
@@ -159,14 +157,14 @@ class Kernel:
                     self._quicken()
                 return result
         if unknown:
-            self._refuse_keywords(unknown)
+            refuse_keywords(self.signature, unknown)
         if len(args) != self._arity:
             self._refuse_arity(len(args))
         prepared = [
             argument.prepare(value) for argument, value in zip(self._arguments, args, strict=True)
         ]
         if self._written:
-            self._check_aliasing(prepared)
+            check_aliasing(self._written, prepared)
         outs: list[Any]
         if out is None:
             outs = [None] * len(self._slots)
@@ -267,7 +265,8 @@ class Kernel:
                 f"nothing is known of how `{self.signature.name}` came to be",
                 cure="make it with linalg_ext.compile or jit",
             )
-        shared = None if self._shared is None else self._shared.for_threads(checked(threads))
+        checked(threads)
+        shared = None if self._shared is None else self._shared.for_threads(threads)
         told = self.explanation()
         if shared is None:
             return told
@@ -330,24 +329,6 @@ class Kernel:
             if outs[slot.index] is not None:
                 slot.check_shape(outs[slot.index], array.shape)
             results[slot.index] = array
-
-    def _check_aliasing(self, prepared: Sequence[Any]) -> None:
-        for index, argument in self._written:
-            for other, array in enumerate(prepared):
-                if other != index and share_memory(prepared[index], array):
-                    raise argument.error(
-                        AliasingError,
-                        f"shares memory with argument {other}, and the entry may write it",
-                        expected="memory of its own for each argument that is written",
-                        cure="pass a copy of one of them",
-                    )
-
-    def _refuse_keywords(self, unknown: Mapping[str, Any]) -> None:
-        raise ArityError(
-            f"`{self.signature.name}` has no argument {', '.join(map(repr, unknown))}",
-            where=caller_location(),
-            expected=f"arrays in the order of {self.signature}, out= and threads=",
-        )
 
     def __reduce__(self) -> NoReturn:
         refuse_pickling("a compiled kernel", "send the module's text, and compile it there")

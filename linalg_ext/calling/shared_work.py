@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from contextvars import copy_context
 from pathlib import Path
@@ -14,6 +13,7 @@ from linalg_ext.calling.code import Code
 from linalg_ext.calling.decision import Decision, decisions_data, told_of
 from linalg_ext.calling.failures import Failures
 from linalg_ext.errors import LinalgExtError
+from linalg_ext.locks import Lock
 from linalg_ext.runtime import keeping
 from linalg_ext.runtime.call_frame import FrameLayout, SlicedFrame
 from linalg_ext.runtime.machine_code import address_of_function
@@ -104,7 +104,7 @@ class SharedWork:
         self._key = key
         self._made: dict[int, Shared | None] = {}
         self._cut: dict[int, Shared | None] = {}
-        self._making = threading.Lock()
+        self._making = Lock()
         # What was in force when the kernel was compiled is in force for this code too.
         self._context = copy_context()
 

@@ -19,7 +19,7 @@ def read_module(file: str) -> tuple[str | bytes, str]:
     Raises:
         ArgumentError: neither.
     """
-    name = "<stdin>" if file == STDIN else file
+    name = display_name(file)
     data = _standard_input() if file == STDIN else Path(file).read_bytes()
     if data.startswith(_BYTECODE):
         return data, name
@@ -30,6 +30,11 @@ def read_module(file: str) -> tuple[str | bytes, str]:
             f"{name} is no text: byte {error.start} is not UTF-8",
             expected="MLIR's text or its bytecode",
         ) from None
+
+
+def display_name(file: str) -> str:
+    """What diagnostics call a file that was asked for."""
+    return "<stdin>" if file == STDIN else file
 
 
 def write_text(text: str, output: Path | None) -> None:

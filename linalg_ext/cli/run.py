@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linalg_ext.cli.files import read_module
+from linalg_ext.cli.files import display_name, read_module
 from linalg_ext.errors import ArgumentError, ExecutionError
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from linalg_ext.calling.explanation import Explanation
     from linalg_ext.compiler import Kernel
+    from linalg_ext.isolated import IsolatedKernel, Limits
 
     Array = np.ndarray[Any, Any]
 
@@ -54,25 +55,43 @@ def run(
     explain: Annotated[
         bool, typer.Option("--explain", help="Show which plan each op got, and why; do not run.")
     ] = False,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", help="Of the compilation, and of the run: 60.")
+    ] = None,
+    memory: Annotated[
+        int | None, typer.Option("--memory", help="MiB that the process may take: 4096.")
+    ] = None,
+    stack: Annotated[
+        int | None, typer.Option("--stack", help="MiB of stack that it may use: 8.")
+    ] = None,
+    in_process: Annotated[
+        bool, typer.Option("--in-process", help="Without a process apart, and without its limits.")
+    ] = False,
 ) -> None:
-    """Compile a module and run a function of it.
+    """Compile a module and run a function of it, in a process apart and within limits.
 
     The arguments are the arrays in0, in1, ... (or arr_0, arr_1, ...) of the input file; where no
     name tells a position, all its arrays in their order. Without --outputs the results are shown.
     """
-    from linalg_ext.compiler import compile
-    from linalg_ext.module import Module
+    options: dict[str, Any] = {
+        "trusted": trusted,
+        "checked": not unchecked,
+        "opt_level": opt_level,
+        "libraries": libraries or (),
+    }
+    kernel: Kernel | IsolatedKernel
+    if in_process:
+        _refuse_limits(seconds=seconds, memory=memory, stack=stack)
+        arguments = _load(inputs)
+        kernel = _compiled_here(file, entry, options)
+    else:
+        from linalg_ext.runtime import processes
 
-    arguments = _load(inputs) if inputs is not None else []
-    text, name = read_module(file)
-    kernel = compile(
-        Module.parse(text, trusted=trusted, filename=name),
-        entry,
-        trusted=trusted,
-        checked=not unchecked,
-        opt_level=opt_level,
-        libraries=libraries or (),
-    )
+        # It takes a second, in which this process loads what it needs itself.
+        processes.prepare()
+        limits = _limits(seconds, memory, stack)
+        arguments = _load(inputs)
+        kernel = _compiled_apart(file, entry, options, limits)
     typer.echo(repr(kernel), err=True)
     if assembly:
         typer.echo(kernel.asm())
@@ -88,7 +107,7 @@ def run(
         error.where = str(inputs) if inputs else "no --inputs were given"
         raise
     except ExecutionError as error:
-        error.where = name
+        error.where = display_name(file)
         raise
     typer.echo(f"ran       in {1e3 * (time.perf_counter() - start):.3g} ms", err=True)
     if results is None:
@@ -97,6 +116,45 @@ def run(
             a for a, p in zip(arguments, kernel.signature.parameters, strict=True) if p.is_written
         )
     _hand_out(results if isinstance(results, tuple) else (results,), outputs)
+
+
+def _compiled_here(file: str, entry: str | None, options: dict[str, Any]) -> Kernel:
+    from linalg_ext.compiler import compile
+    from linalg_ext.module import Module
+
+    text, name = read_module(file)
+    module = Module.parse(text, trusted=options["trusted"], filename=name)
+    kernel: Kernel = compile(module, entry, **options)
+    return kernel
+
+
+def _compiled_apart(
+    file: str, entry: str | None, options: dict[str, Any], limits: Limits
+) -> IsolatedKernel:
+    from linalg_ext.isolated import isolate
+
+    text, name = read_module(file)
+    return isolate(text, entry, limits=limits, filename=name, **options)
+
+
+def _limits(seconds: float | None, memory: int | None, stack: int | None) -> Limits:
+    from linalg_ext.isolated import Limits
+
+    given: dict[str, Any] = {
+        "seconds": seconds,
+        "memory": None if memory is None else memory << 20,
+        "stack": None if stack is None else stack << 20,
+    }
+    return Limits(**{name: value for name, value in given.items() if value is not None})
+
+
+def _refuse_limits(**limits: float | None) -> None:
+    for name, value in limits.items():
+        if value is not None:
+            raise ArgumentError(
+                f"--{name} and --in-process at once",
+                cure="leave one of them out: limits are those of a process apart",
+            )
 
 
 def _show(explanation: Explanation) -> None:
@@ -109,8 +167,10 @@ def _show(explanation: Explanation) -> None:
         typer.echo(str(explanation))
 
 
-def _load(path: Path) -> list[Array]:
+def _load(path: Path | None) -> list[Array]:
     """The arrays of an .npz or .npy file, in the order of the arguments."""
+    if path is None:
+        return []
     import zipfile
 
     import numpy as np
@@ -139,7 +199,7 @@ def _load(path: Path) -> list[Array]:
     return [arrays[name] for name in sorted(numbered, key=numbered.__getitem__)]
 
 
-def _typed(arguments: list[Array], kernel: Kernel) -> list[Array]:
+def _typed(arguments: list[Array], kernel: Kernel | IsolatedKernel) -> list[Array]:
     """Give arrays back the dtypes that NumPy's file format forgets: bf16, the f8 and i4 types."""
     typed = []
     for position, array in enumerate(arguments):

@@ -16,7 +16,7 @@ from linalg_ext.calling.kernel import Kernel
 from linalg_ext.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from linalg_ext.compiler.isolated import IsolatedKernel, Limits
+    from linalg_ext.isolated import IsolatedKernel, Limits
     from linalg_ext.module import ModuleLike
     from linalg_ext.tuning import Tuning
 
@@ -105,8 +105,7 @@ def compile(
     if isinstance(libraries, str | Path):
         libraries = [libraries]
     if isolated is not False:
-        # Only now: the worker, which imports it, imports this.
-        from linalg_ext.compiler.isolated import Limits, isolate
+        from linalg_ext.isolated import Limits, isolate
 
         if tune is not False:
             raise ArgumentError("tune= and isolated= at once", cure="leave one of them out")
@@ -115,9 +114,10 @@ def compile(
                 f"isolated is {isolated!r}", expected="True, False or lx.Limits(...)"
             )
         return isolate(
-            module,
+            module if isinstance(module, str | bytes) else _bytecode_of(module),
             entry,
             limits=Limits() if isolated is True else isolated,
+            filename=getattr(module, "filename", "-"),
             libraries=libraries,
             result_dtypes=result_dtypes,
             trusted=trusted,
@@ -160,3 +160,9 @@ def compile(
         )
 
     return make() if tuning is None else tuned(make, tuning)
+
+
+def _bytecode_of(module: ModuleLike) -> str | bytes:
+    from linalg_ext.compiler.source import as_source
+
+    return as_source(module)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +27,7 @@ from linalg_ext.errors import (
     ShapeError,
     caller_location,
 )
+from linalg_ext.locks import Lock
 from linalg_ext.notations.operand_keywords import (
     inverses_named,
     operand_maps_key,
@@ -188,7 +188,7 @@ def _told(dtype: DType) -> tuple[str, str]:
 
 
 _kernels: WeakKeyDictionary[StructuredOp, dict[tuple[object, ...], Kernel]] = WeakKeyDictionary()
-_compiling = threading.RLock()
+_compiling = Lock()
 
 
 def _kernel(op: StructuredOp, call: OpCall) -> Kernel:

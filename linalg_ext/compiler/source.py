@@ -28,10 +28,31 @@ def own_copy(source: ModuleLike | bytes, *, trusted: bool, context: ir.Context) 
         return Module.parse(source, trusted=trusted, context=context)
     if isinstance(source, Module):
         return _copied(source.ir.operation, context)
+    return _copied(_module_of(source), context)
+
+
+def as_source(source: ModuleLike | bytes) -> str | bytes:
+    """The module of `source` as another process can take it: its text, or its bytecode.
+
+    Raises:
+        ArgumentError: `source` is no module.
+        VerificationError: it breaks a rule of one of its ops.
+    """
+    if isinstance(source, str | bytes):
+        return source
+    return _bytecode(source.ir.operation if isinstance(source, Module) else _module_of(source))
+
+
+def _module_of(source: Any) -> ir.Operation:
+    """The operation of upstream's module.
+
+    Raises:
+        ArgumentError: `source` is none.
+    """
     if isinstance(source, ir.Module | ir.Operation | ir.OpView):
         operation = source.operation
         if operation.name == "builtin.module":
-            return _copied(operation, context)
+            return operation
         raise ArgumentError(
             f"{operation.name} is not a module",
             expected="the builtin.module around it",
@@ -46,6 +67,16 @@ def own_copy(source: ModuleLike | bytes, *, trusted: bool, context: ir.Context) 
 
 def _copied(operation: Any, context: ir.Context) -> Module:
     """`operation` in another context: passes of several threads must not meet in one."""
+    return Module.parse(
+        _bytecode(operation),
+        trusted=True,
+        allow_unregistered=operation.context.allow_unregistered_dialects,
+        context=context,
+    )
+
+
+def _bytecode(operation: Any) -> bytes:
+    """`operation` in MLIR's binary form, which is asked of valid ones alone."""
     with collected(operation.context) as emitted:
         try:
             is_valid = operation.verify()
@@ -58,11 +89,6 @@ def _copied(operation: Any, context: ir.Context) -> Module:
             cure="call module.operation.verify() after building it",
             diagnostics=[diagnostic.shown() for diagnostic in emitted],
         )
-    bytecode = io.BytesIO()
-    operation.write_bytecode(bytecode)
-    return Module.parse(
-        bytecode.getvalue(),
-        trusted=True,
-        allow_unregistered=operation.context.allow_unregistered_dialects,
-        context=context,
-    )
+    stream = io.BytesIO()
+    operation.write_bytecode(stream)
+    return stream.getvalue()

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-import threading
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from linalg_ext.errors import ArgumentError
+from linalg_ext.locks import Lock
 
 
 class Registered(Protocol):
@@ -30,7 +30,7 @@ _passes: dict[str, Registered] = {}
 # Named, not imported: this room lies below the one where the passes are.
 _packages: list[str] = ["linalg_ext.transforms"]
 _found: set[str] = set()
-_lock = threading.RLock()
+_lock = Lock()
 
 
 def register(new: Registered) -> None:

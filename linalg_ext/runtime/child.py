@@ -5,18 +5,40 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import select
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
-from linalg_ext.bindings import ir
-from linalg_ext.context import dialect_modules
+from linalg_ext.bindings import provider
 from linalg_ext.errors import CrashError
 
 _NOISE_LINES = 20
+
+LOST = 1 << 16
+"""The return code of a process of which nobody can tell any more how it ended."""
+
+
+class Process(Protocol):
+    """What is asked of a child's process: a part of `subprocess.Popen`."""
+
+    returncode: int | None
+
+    def poll(self) -> int | None:
+        """The return code, if it has ended: below zero for a signal."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """The return code, once it has ended.
+
+        Raises:
+            subprocess.TimeoutExpired: it has not, within so many seconds.
+        """
+
+    def kill(self) -> None:
+        """Send it SIGKILL."""
 
 
 class Child:
@@ -28,30 +50,32 @@ class Child:
         noise: what it prints to.
     """
 
-    def __init__(self, module: str, *arguments: str) -> None:
+    def __init__(self, process: Process, channel: socket.socket, noise: BinaryIO) -> None:
+        self.process = process
+        self.channel = channel
+        self.noise = noise
+
+    @classmethod
+    def started(cls, module: str, *arguments: str) -> Child:
         """Start `python -m MODULE FD ARGUMENTS...`, where FD is the child's end of the socket.
 
         Raises:
             CrashError: it cannot be started.
         """
         ours, theirs = socket.socketpair()
-        descriptor, name = tempfile.mkstemp(prefix="linalg-ext-child-")
-        os.unlink(name)
-        # Appending, so that what it prints after a truncation starts at the front again.
-        fcntl.fcntl(descriptor, fcntl.F_SETFL, fcntl.fcntl(descriptor, fcntl.F_GETFL) | os.O_APPEND)
-        self.noise: BinaryIO = os.fdopen(descriptor, "w+b", buffering=0)
+        noise = noise_file()
         try:
-            self.process = subprocess.Popen(
+            process = subprocess.Popen(
                 [sys.executable, "-P", "-m", module, str(theirs.fileno()), *arguments],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
-                stdout=self.noise,
+                stdout=noise,
                 stderr=subprocess.STDOUT,
                 env=_environment(),
             )
         except OSError as error:
             ours.close()
-            self.noise.close()
+            noise.close()
             raise CrashError(
                 "a helper process cannot be started",
                 where=str(error),
@@ -59,7 +83,16 @@ class Child:
             ) from error
         finally:
             theirs.close()
-        self.channel = ours
+        return cls(process, ours, noise)
+
+    def is_there(self) -> bool:
+        """Whether it holds its end of the socket still; asked while no answer is awaited."""
+        try:
+            waiting = select.poll()
+            waiting.register(self.channel, select.POLLIN)
+        except (OSError, ValueError):  # closed at this end
+            return False
+        return not waiting.poll(0)
 
     def read_noise(self) -> str:
         """What it printed since the last time."""
@@ -97,6 +130,10 @@ class Child:
         except subprocess.TimeoutExpired:
             code = self.kill()
         noise = self.read_noise().strip().splitlines()
+        if code == LOST:
+            return CrashError(
+                f"{who} died {on_what}", where="how is not known", notes=noise[-_NOISE_LINES:]
+            )
         if code >= 0:
             return CrashError(
                 f"a helper process ended with exit code {code}",
@@ -110,6 +147,15 @@ class Child:
         )
 
 
+def noise_file() -> BinaryIO:
+    """A file without a name, for a child to print to."""
+    descriptor, name = tempfile.mkstemp(prefix="linalg-ext-child-")
+    os.unlink(name)
+    # Appending, so that what it prints after a truncation starts at the front again.
+    fcntl.fcntl(descriptor, fcntl.F_SETFL, fcntl.fcntl(descriptor, fcntl.F_GETFL) | os.O_APPEND)
+    return os.fdopen(descriptor, "w+b", buffering=0)
+
+
 def _signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
@@ -120,8 +166,21 @@ def _signal_name(number: int) -> str:
 def imports() -> list[str]:
     """What a child imports to know the dialects and passes that this process knows."""
     # Upstream registers the passes of some frameworks only when this is imported.
-    extra = f"{ir.__name__.partition('.')[0]}.dialects.torch"
-    return [*dialect_modules(), *([extra] if extra in sys.modules else [])]
+    extra = f"{_root()}.dialects.torch"
+    context = sys.modules.get("linalg_ext.context")
+    # Where no context was ever made, none knows a dialect of its own.
+    own = () if context is None else context.dialect_modules()
+    return [*own, *([extra] if extra in sys.modules else [])]
+
+
+def _root() -> str:
+    """The package of the bindings, without loading them.
+
+    Once they are loaded, the package itself, also where an import hook serves it here under
+    another name.
+    """
+    loaded = sys.modules.get(f"{provider()}.ir")
+    return (provider() if loaded is None else loaded.__name__).partition(".")[0]
 
 
 def _environment() -> dict[str, str]:
@@ -129,7 +188,6 @@ def _environment() -> dict[str, str]:
     return {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(paths),
-        # The package itself, also where an import hook serves it here under another name.
-        "LINALG_EXT_BINDINGS": ir.__name__.partition(".")[0],
+        "LINALG_EXT_BINDINGS": _root(),
         "PYTHONDONTWRITEBYTECODE": "1",
     }

@@ -1,4 +1,4 @@
-"""Messages between this process and its guard: a JSON header and a block of bytes.
+"""Messages between this process and its helpers: a JSON header and a block of bytes.
 
 Nothing that is read is ever executed or unpickled.
 """

@@ -183,7 +183,7 @@ class _Guard:
             fresh = worker is None or worker.process.poll() is not None
             if worker is None or fresh:
                 self._discard()
-                worker = self._worker = Child("linalg_ext.runtime.worker")
+                worker = self._worker = Child.started("linalg_ext.runtime.worker")
             worker.channel.settimeout(seconds + (_START_SECONDS if fresh else 0))
             try:
                 frames.send(worker.channel, header, payload)

@@ -37,6 +37,8 @@ def parse(request: dict[str, Any], payload: bytes) -> Answer:
             str(module)
         except ir.MLIRError as error:
             return _failed(joined(of_error(error), emitted)), b""
+        except RuntimeError:  # a message that quotes bytes which are no text
+            return _failed(tuple(emitted)), b""
     return {"ok": True}, b""
 
 

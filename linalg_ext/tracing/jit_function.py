@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, overload
 from weakref import WeakKeyDictionary
@@ -14,6 +13,7 @@ from linalg_ext.calling.explanation import Explanation
 from linalg_ext.calling.kernel import Kernel
 from linalg_ext.calling.native_call import known_record
 from linalg_ext.errors import ArgumentError, caller_location, refuse_pickling
+from linalg_ext.locks import Lock
 from linalg_ext.quick_call import quickly_called
 from linalg_ext.runtime.call_record import Record
 from linalg_ext.runtime.caller import Caller, caller
@@ -61,7 +61,7 @@ class JitFunction:
         self._known: dict[Any, Any] = {}
         self._records: WeakKeyDictionary[Kernel, Record | None] = WeakKeyDictionary()
         self._compiled: dict[Key, Compiled] = {}
-        self._lock = threading.RLock()
+        self._lock = Lock()
 
     def __call__(
         self, *arguments: Any, out: Any = None, threads: int | None = None, **named: Any

@@ -136,3 +136,44 @@ def test_a_closed_standard_output_is_named(
     monkeypatch.setattr("sys.stdout", None)
     assert main(["opt", file, "--canonicalize"]) == 1
     assert "standard output is closed" in capsys.readouterr().err
+
+
+CRASH = """
+func.func @f(%n: i64) -> i64 {
+  %p = llvm.mlir.zero : !llvm.ptr
+  %x = llvm.load volatile %p : !llvm.ptr -> i64
+  return %x : i64
+}
+"""
+
+
+def test_what_dies_is_an_error_with_the_name_of_the_signal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, inputs = tmp_path / "crash.mlir", tmp_path / "in.npy"
+    path.write_text(CRASH)
+    np.save(inputs, np.int64(1))
+    message = fails([str(path), "-i", str(inputs)], capsys)
+    assert "the kernel died with SIGSEGV in a process apart" in message
+    path.write_text("func.func @f() {" + "scf.execute_region {" * 50_000)
+    assert "the compilation died with SIGSEGV" in fails([str(path)], capsys)
+
+
+def test_limits(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", file, "-e", "first", "--explain", "--seconds", "50", "--memory", "99"]) == 0
+    assert "within 50 s and 99 MiB" in capsys.readouterr().err
+    assert "seconds is 0" in fails([file, "--seconds", "0"], capsys)
+    assert "--stack and --in-process at once" in fails(
+        [file, "--stack", "1", "--in-process"], capsys
+    )
+
+
+@pytest.mark.parametrize("where", [(), ("--in-process",)])
+def test_both_ways_show_the_same(
+    where: tuple[str, ...], file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", file, "-e", "first", "--explain", "--asm", *where]) == 0
+    shown = capsys.readouterr().out
+    assert "lx_entry_first:" in shown
+    assert "kernel first(tensor<?xf32>" in shown
+    assert "computes  subf" in shown

@@ -104,7 +104,9 @@ def test_whether_unknown_ops_pass_belongs_to_the_memory():
 def worker() -> subprocess.Popen[bytes]:
     guard.check_text(f"func.func private @f{time.monotonic_ns()}()")
     assert guard._guard._worker is not None
-    return guard._guard._worker.process
+    process = guard._guard._worker.process
+    assert isinstance(process, subprocess.Popen)
+    return process
 
 
 def test_a_worker_killed_while_idle_is_replaced():

@@ -138,4 +138,5 @@ def _split(block: Any, fail: Any, messages: dict[str, int]) -> int:
 
 
 def _message(check: Any) -> str:
-    return str(ir.StringAttr(check.attributes["msg"]).value)
+    # In bytecode it may be no text.
+    return ir.StringAttr(check.attributes["msg"]).value_bytes.decode(errors="replace")

@@ -12,7 +12,6 @@ product the contracted dimension is cut into lanes l, and the lanes are summed l
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -24,6 +23,7 @@ from linalg_ext.calling.kernel import Kernel
 from linalg_ext.compiler.einsum.algebra import Algebra, Array
 from linalg_ext.definition.functions import BINARY
 from linalg_ext.definition.model import OpDefinition
+from linalg_ext.locks import Lock
 from linalg_ext.notations.einsum import Semiring, definition_of
 from linalg_ext.runtime import keeping
 from linalg_ext.runtime.dtypes import DType
@@ -97,7 +97,7 @@ _sought: set[_Key] = set()
 """Those that were looked for on disk."""
 
 _rent: dict[tuple[str, str, DType], int] = {}
-_compiling = threading.RLock()
+_compiling = Lock()
 
 
 def kernel_for(form: Form, algebra: Algebra, products: int) -> Callable[..., object] | None:

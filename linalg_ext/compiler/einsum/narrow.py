@@ -7,7 +7,6 @@ reads narrow elements, and multiplies them as they are where the machine can.
 from __future__ import annotations
 
 import math
-import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 
@@ -20,6 +19,7 @@ from linalg_ext.compiler.einsum.algebra import Array
 from linalg_ext.compiler.einsum.dtypes import Dtypes
 from linalg_ext.compiler.einsum.request import Request
 from linalg_ext.compiler.einsum.specialized import CALL, SPECIALIZING_PAYS
+from linalg_ext.locks import Lock
 from linalg_ext.notations.einsum import Contraction
 from linalg_ext.runtime import keeping
 from linalg_ext.runtime.dtypes import DType
@@ -38,7 +38,7 @@ _Key = tuple[str, tuple[tuple[tuple[int, ...], DType], ...], Dtypes, Target | No
 
 _kernels: OrderedDict[_Key, Kernel] = OrderedDict()
 _rent: OrderedDict[_Key, int] = OrderedDict()
-_lock = threading.RLock()
+_lock = Lock()
 
 
 def narrow_kernel(

@@ -7,7 +7,6 @@ is wanted. Others share the kernels that are open in every size.
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from linalg_ext.calling import kept
 from linalg_ext.calling.kernel import Kernel
 from linalg_ext.compiler.einsum.algebra import Algebra, Array
+from linalg_ext.locks import Lock
 from linalg_ext.runtime import keeping
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.runtime.registered import Libraries, in_force
@@ -35,7 +35,7 @@ _Key = tuple[_Operand, _Operand, tuple[str, ...], str, Target | None, Libraries]
 
 _kernels: OrderedDict[_Key, Kernel] = OrderedDict()
 _rent: OrderedDict[_Key, int] = OrderedDict()
-_lock = threading.RLock()
+_lock = Lock()
 
 
 def is_packed(algebra: Algebra) -> bool:

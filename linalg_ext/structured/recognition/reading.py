@@ -100,13 +100,14 @@ def _recognize(op: ir.Operation, name: str | None, merge_inputs: bool) -> Recogn
     if said is None:
         return _Reader(op, merge_inputs).recognized(name)
     key = (name, *said)
-    if key not in _known:
+    known = _known.get(key)  # once: another thread may clear it
+    if known is None:
         read = _Reader(op, merge_inputs).recognized(name)
         if len(_known) >= _MOST_KNOWN:
             _known.clear()
         _known[key] = (read.definition, read.types)
         return read
-    definition, types = _known[key]
+    definition, types = known
     values = tuple(op.operands)
     count = len(definition.inputs)
     return RecognizedOp(definition, values[:count], values[count:], types)

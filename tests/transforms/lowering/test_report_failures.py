@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import linalg_ext as lx
 from examples import check_example, examples
 from kernels import kernel
 from linalg_ext import errors
@@ -144,3 +145,15 @@ def test_without_an_entry_nothing_changes() -> None:
     module = Module.parse('func.func @f(%a: i1) { cf.assert %a, "x"  return }', trusted=True)
     assert not file.report_failures(module)
     assert "cf.assert" in str(module)
+
+
+def test_a_message_that_is_no_text_is_told_as_far_as_it_goes() -> None:
+    text = """
+    func.func @f(%is_right: i1) {
+      cf.assert %is_right, "a MARK in it"
+      return
+    }
+    """
+    data = Module.parse(text).bytecode().replace(b"MARK", b"M\xffRK")
+    with pytest.raises(errors.ExecutionError, match=r"a M.RK in it"):
+        lx.compile(data)(False)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import signal
+import socket
 import threading
+import time
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -12,7 +17,10 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext import errors
-from linalg_ext.compiler.isolated import IsolatedKernel, Limits
+from linalg_ext.isolated import IsolatedKernel, Limits
+from linalg_ext.isolated.shared_arrays import received
+from linalg_ext.runtime import frames
+from linalg_ext.runtime.processes import _Forked
 
 Array = np.ndarray[Any, Any]
 
@@ -90,7 +98,7 @@ def test_aliasing_is_seen_before_memory_is_shared() -> None:
         """
     )
     a = np.arange(4, dtype=np.float32)
-    with pytest.raises(errors.AliasingError, match="argument 1 shares memory with argument 0"):
+    with pytest.raises(errors.AliasingError, match=r"argument 1 .* shares memory with argument 0"):
         kernel(a, a)
     b = np.zeros(4, np.float32)
     assert kernel(a, b) is None
@@ -202,25 +210,25 @@ def test_a_kernel_that_dies_and_is_called_again(how: str) -> None:
             kernel(1 << 23)
 
 
+ENDLESS = """
+func.func @f(%n: i64) -> i64 {
+  %r = scf.while (%i = %n) : (i64) -> i64 {
+    %zero = arith.constant 0 : i64
+    %again = arith.cmpi ne, %i, %zero : i64
+    scf.condition(%again) %i : i64
+  } do {
+  ^bb0(%i: i64):
+    %three = arith.constant 3 : i64
+    %next = arith.ori %i, %three : i64
+    scf.yield %next : i64
+  }
+  return %r : i64
+}
+"""
+
+
 def test_a_loop_without_end() -> None:
-    kernel = _isolated(
-        """
-        func.func @f(%n: i64) -> i64 {
-          %r = scf.while (%i = %n) : (i64) -> i64 {
-            %zero = arith.constant 0 : i64
-            %again = arith.cmpi ne, %i, %zero : i64
-            scf.condition(%again) %i : i64
-          } do {
-          ^bb0(%i: i64):
-            %three = arith.constant 3 : i64
-            %next = arith.ori %i, %three : i64
-            scf.yield %next : i64
-          }
-          return %r : i64
-        }
-        """,
-        limits=Limits(seconds=2),
-    )
+    kernel = _isolated(ENDLESS, limits=Limits(seconds=2))
     assert kernel(0) == 0
     with pytest.raises(errors.CrashError, match="did not come to an end within 2 s"):
         kernel(1)
@@ -265,7 +273,7 @@ def test_more_stack_than_is_allowed() -> None:
 
 
 def test_what_it_tells_of_itself(add: IsolatedKernel) -> None:
-    assert "add(tensor<?x3xf32>" in add.signature
+    assert "add(tensor<?x3xf32>" in str(add.signature)
     assert "llvm.func" in add.as_text()
     assert "linalg" in add.as_text("linalg")
     assert add.times["total"] > 0
@@ -275,6 +283,154 @@ def test_what_it_tells_of_itself(add: IsolatedKernel) -> None:
         add.as_text("x")
     with pytest.raises(errors.UnpicklableError):
         add.__reduce__()
+
+
+def test_it_explains_as_the_kernel_itself_does(add: IsolatedKernel) -> None:
+    told = add.explain()
+    here = lx.compile(ADD, trusted=True).explain()
+    assert str(told) == str(here)
+    with pytest.raises(errors.ArgumentError, match="threads is 0"):
+        add.explain(threads=0)
+
+
+def test_spellings_of_the_documents_are_read_there_too() -> None:
+    text = """
+    func.func @f(%a: tensor<3x4xf32>, %b: tensor<5x4xf32>, %c: tensor<3x5xf32>) -> tensor<3x5xf32> {
+      %0 = linalg.matmul ins(%a, %b : tensor<3x4xf32>, tensor<5x4xf32>)
+                         outs(%c : tensor<3x5xf32>) -> tensor<3x5xf32> permuted_rhs = [1, 0]
+      return %0 : tensor<3x5xf32>
+    }
+    """
+    here = _error_of(lambda: lx.compile(text))
+    there = _error_of(lambda: _isolated(text))
+    assert (type(there), there.what) == (type(here), here.what)
+    with pytest.raises(errors.ParseError, match="UTF-8"):
+        _isolated("// \ud800")
+
+
+def _error_of(do: Callable[[], object]) -> errors.LinalgExtError:
+    with pytest.raises(errors.LinalgExtError) as found:
+        do()
+    return found.value
+
+
+def test_lists_and_exported_arrays(add: IsolatedKernel) -> None:
+    class Exported:
+        def __init__(self, array: Array) -> None:
+            self._array = array
+
+        def __dlpack__(self, **options: Any) -> Any:
+            return self._array.__dlpack__(**options)
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return self._array.__dlpack_device__()
+
+    one = np.ones((1, 3), np.float32)
+    np.testing.assert_array_equal(add(Exported(one), [[1, np.float32(2), 3]]), [[2, 3, 4]])
+    with pytest.raises(errors.ShapeError):
+        add(one, [[1, 2], [3]])
+
+
+def test_an_out_that_does_not_fit_is_refused_before_anything_runs(add: IsolatedKernel) -> None:
+    one = np.ones((2, 3), np.float32)
+    for out, error in (
+        (one, errors.AliasingError),
+        (np.broadcast_to(np.float32(0), (2, 3)), errors.LayoutError),
+        (np.lib.stride_tricks.as_strided(one.copy(), (2, 3), (0, 4)), errors.LayoutError),
+        (np.ma.masked_array(one.copy()), errors.ArgumentError),
+    ):
+        with pytest.raises(error):
+            add(one, one, out=out)
+    with pytest.raises(errors.ArityError, match="no argument 'into'"):
+        add(one, one, into=one)
+
+
+def test_what_it_prints_is_printed_here(capsys: pytest.CaptureFixture[str]) -> None:
+    kernel = _isolated(
+        """
+        llvm.func @puts(!llvm.ptr) -> i32
+        llvm.mlir.global internal constant @hello("hello\\00")
+        func.func @f() {
+          %p = llvm.mlir.addressof @hello : !llvm.ptr
+          %r = llvm.call @puts(%p) : (!llvm.ptr) -> i32
+          return
+        }
+        """,
+        "f",
+        trusted=True,
+    )
+    kernel()
+    assert capsys.readouterr().out == "hello\n"
+
+
+def test_an_interrupted_call_and_the_next_one() -> None:
+    kernel = _isolated(ENDLESS)
+    assert kernel(0) == 0
+
+    def interrupt() -> None:
+        while not kernel._lock.locked():
+            time.sleep(0.01)  # until the call is under way
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        kernel(1)
+    thread.join()
+    assert kernel(0) == 0
+
+
+@pytest.mark.parametrize("when", ["while it is forked", "while it compiles"])
+def test_an_interrupted_compilation_and_the_next_one(
+    when: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    receive = frames.receive
+    waits = iter([receive] if when == "while it compiles" else [])
+
+    def interrupted(channel: socket.socket) -> Any:
+        try:
+            return next(waits)(channel)
+        except StopIteration:
+            raise KeyboardInterrupt from None
+
+    with monkeypatch.context() as patched:
+        patched.setattr(frames, "receive", interrupted)
+        patched.setattr(_Forked, "kill", lambda self: None)  # which waits for an answer, too
+        patched.setattr(_Forked, "wait", lambda self, timeout=None: 0)
+        with pytest.raises(KeyboardInterrupt):
+            _isolated(ADD)
+    one = np.ones((1, 3), np.float32)
+    np.testing.assert_array_equal(_isolated(ADD)(one, one), 2 * one)
+
+
+def test_an_answer_that_makes_no_sense_is_the_end_of_its_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kernel = _isolated(ADD)
+    one = np.ones((1, 3), np.float32)
+    for plain in (
+        {"kind": "array", "dtype": "<f4", "shape": [1 << 40], "strides": [4], "offset": 0},
+        {"kind": "array", "dtype": "|O", "shape": [1], "strides": [8], "offset": 0},
+        {"kind": "other"},
+    ):
+        with monkeypatch.context() as patched:
+            patched.setattr(
+                "linalg_ext.isolated.kernel.received",
+                lambda block, _, plain=plain: received(block, [{"writable": True, **plain}]),
+            )
+            with pytest.raises(errors.CrashError, match="makes no sense"):
+                kernel(one, one)
+        np.testing.assert_array_equal(kernel(one, one), 2 * one)
+
+
+def test_processes_that_are_no_more_needed_end() -> None:
+    kernel = _isolated(ADD)
+    child = kernel._own.child
+    assert child is not None
+    process = child.process
+    del kernel, child
+    gc.collect()
+    assert process.wait(timeout=60) == 0
 
 
 def test_threads_of_the_caller(add: IsolatedKernel) -> None:
@@ -320,7 +476,10 @@ def test_close_ends_the_process() -> None:
 
 @pytest.mark.parametrize(
     "limits",
-    [{"seconds": 0}, {"memory": -1}, {"seconds": "1"}, {"stack": 10}, {"seconds": float("inf")}],
+    [
+        *({"seconds": 0}, {"memory": -1}, {"seconds": "1"}, {"stack": 10}),
+        *({"seconds": float("inf")}, {"memory": 1 << 64}, {"stack": 1e30}, {"seconds": True}),
+    ],
 )
 def test_wrong_limits(limits: dict[str, Any]) -> None:
     with pytest.raises(errors.ArgumentError, match=next(iter(limits))):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import resource
 from dataclasses import dataclass
@@ -32,11 +31,17 @@ class Limits:
         for name in ("seconds", "memory", "stack"):
             value = getattr(self, name)
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not is_number or not 0 < value < math.inf:
-                raise ArgumentError(f"{name} is {value!r}", expected="a positive number")
+            if not is_number or not 0 < value <= _MOST[name]:
+                raise ArgumentError(
+                    f"{name} is {value!r}",
+                    expected=f"a positive number, at most {_MOST[name]}",
+                )
         if self.stack < _LEAST_STACK:
             raise ArgumentError(f"stack is {self.stack} bytes", expected=f"at least {_LEAST_STACK}")
 
+
+_MOST = {"seconds": 10**9, "memory": 1 << 60, "stack": 1 << 60}
+"""More than these, and the system does not understand them."""
 
 _LEAST_STACK = 256 << 10
 """Less than this, and Python itself does not run."""

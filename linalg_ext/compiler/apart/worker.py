@@ -1,28 +1,42 @@
 """The process apart: compiles one module and runs its entry, and may die of it.
 
-Started by `kernel.py` as `python -m linalg_ext.compiler.isolated.worker FD`, where FD is a socket.
-It answers one request at a time until the socket closes.
+Forked by `server`, with a socket. It answers one request at a time until the socket closes.
 """
 
 from __future__ import annotations
 
+import ctypes
 import importlib
+import os
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from typing import Any
 
+from linalg_ext.calling import signature_data
 from linalg_ext.calling.kernel import Kernel
 from linalg_ext.compiler.compilation import compile
-from linalg_ext.compiler.isolated import error_data, limits
-from linalg_ext.compiler.isolated.shared_arrays import SharedBlock, received, share
-from linalg_ext.errors import LinalgExtError
+from linalg_ext.errors import CrashError
+from linalg_ext.isolated import error_data, limits
+from linalg_ext.isolated.shared_arrays import SharedBlock, received, share
 from linalg_ext.module import Module
 from linalg_ext.runtime import frames
 from linalg_ext.runtime.dtypes import dtype_named
 from linalg_ext.target import from_data, using
 
 Request = dict[str, Any]
+Answer = dict[str, Any]
+
+
+_LATER = 5
+"""Seconds after which this process ends itself, where its parent should have ended it."""
+
+_NO_MEMORY = CrashError(
+    "there is no memory for it within the limits", cure="allow more with Limits(memory=...)"
+)
+
+_flush: Any = ctypes.CDLL(None).fflush
 
 
 class _Worker:
@@ -30,32 +44,53 @@ class _Worker:
 
     def __init__(self, channel: socket.socket) -> None:
         self._channel = channel
-        self._kernel: Kernel | None = None
+        self._compiled: Kernel | None = None
 
     def serve(self) -> None:
         """Answer requests until the parent is gone."""
+        handlers: dict[str, Callable[[Request], Answer]] = {
+            "call": self._call,
+            "asm": lambda request: {"asm": self._kernel.asm(whole=request["whole"])},
+            "stages": lambda request: {"stages": dict(self._kernel.stages)},
+            "text": lambda request: {"text": repr(self._kernel)},
+            "explain": self._explain,
+        }
         while True:
             try:
                 request, payload = frames.receive(self._channel)
             except EOFError:
                 return
             # Should the parent be killed meanwhile, nobody else would stop what hangs.
-            signal.setitimer(signal.ITIMER_REAL, request["seconds"] + 1)
-            handler = {"compile": self._compile, "call": self._call, "asm": self._asm}
+            signal.setitimer(signal.ITIMER_REAL, request["seconds"] + _LATER)
             try:
-                answer = handler[request["do"]](request, payload)
-            except (LinalgExtError, MemoryError) as error:
+                if request["do"] == "compile":
+                    answer = self._compile(request, payload)
+                else:
+                    answer = handlers[request["do"]](request)
+            except MemoryError:
+                answer = {"error": error_data.to_data(_NO_MEMORY)}
+            except Exception as error:
                 answer = {"error": error_data.to_data(error)}
             block = answer.pop("block", None)
             signal.setitimer(signal.ITIMER_REAL, 0)
             sys.stdout.flush()
             sys.stderr.flush()
+            _flush(None)
             frames.send(self._channel, answer)
             if block is not None:
                 socket.send_fds(self._channel, [b"."], [block.descriptor])
                 block.close()
 
-    def _compile(self, request: Request, payload: bytes) -> dict[str, Any]:
+    @property
+    def _kernel(self) -> Kernel:
+        if self._compiled is None:
+            raise AssertionError("nothing is compiled yet")
+        return self._compiled
+
+    def _compile(self, request: Request, payload: bytes) -> Answer:
+        # As they are in the caller's process now, which may have started this one long ago.
+        os.chdir(request["folder"])
+        sys.path[:] = request["path"]
         for module in request["imports"]:
             importlib.import_module(module)
         limits.apply(limits.Limits(**request["limits"]))
@@ -65,22 +100,16 @@ class _Worker:
             wanted = [None if name is None else dtype_named(name) for name in wanted]
         target = request["target"]
         # Without a guard process: this one may die.
-        module = Module.parse(payload, trusted=True)
+        text = payload.decode(errors="surrogatepass") if request["is_text"] else payload
+        module = Module.parse(text, trusted=True, filename=request["filename"])
         with using("host" if target is None else from_data(target)):
-            kernel = self._kernel = compile(module, result_dtypes=wanted, **options)
-        parameters = kernel.signature.parameters
+            kernel = self._compiled = compile(module, result_dtypes=wanted, **options)
         return {
-            "signature": str(kernel.signature),
-            "name": kernel.signature.name,
-            "written": [number for number, one in enumerate(parameters) if one.is_written],
-            "stages": dict(kernel.stages),
+            "signature": signature_data.to_data(kernel.signature),
             "times": dict(kernel.times),
-            "text": repr(kernel),
         }
 
-    def _call(self, request: Request, payload: bytes) -> dict[str, Any]:
-        if self._kernel is None:
-            raise AssertionError("nothing is compiled yet")
+    def _call(self, request: Request) -> Answer:
         _, descriptors, _, _ = socket.recv_fds(self._channel, 1, 1)
         block = SharedBlock(descriptors[0])
         block.close()
@@ -91,10 +120,13 @@ class _Worker:
         made, plain = share(given)
         return {"block": made, "results": plain}
 
-    def _asm(self, request: Request, payload: bytes) -> dict[str, Any]:
-        if self._kernel is None:
-            raise AssertionError("nothing is compiled yet")
-        return {"asm": self._kernel.asm(whole=request["whole"])}
+    def _explain(self, request: Request) -> Answer:
+        told = self._kernel.explain(request["threads"])
+        return {
+            "decisions": [(each.title, list(each.rows())) for each in told.decisions],
+            "left": told.left,
+            "threads": told.threads,
+        }
 
 
 def main(descriptor: int) -> None:
@@ -102,7 +134,3 @@ def main(descriptor: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     _Worker(socket.socket(fileno=descriptor)).serve()
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]))

@@ -5,16 +5,18 @@ An array keeps its strides: what a view of a larger array looks like, its copy l
 
 from __future__ import annotations
 
+import fcntl
 import mmap
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from linalg_ext.errors import ArgumentError, LayoutError
-from linalg_ext.runtime.dtypes import DType, by_dtype, dtype_named
+from linalg_ext.calling.conversion import as_array, is_python_number
+from linalg_ext.errors import LayoutError
+from linalg_ext.runtime.dtypes import DType, dtype_named
 
 Array = np.ndarray[Any, Any]
 Plain = Any
@@ -31,12 +33,19 @@ class SharedBlock:
     """
 
     def __init__(self, descriptor: int) -> None:
-        """Map all of a file."""
+        """Map all of a file, which from now on keeps its size, whoever else has it."""
         self.descriptor = descriptor
+        if hasattr(fcntl, "F_ADD_SEALS"):
+            # Without them the other process could take away memory that this one reads.
+            fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
         self._memory = mmap.mmap(descriptor, os.fstat(descriptor).st_size)
 
     def array(self, data: Plain) -> Array:
-        """The array that `data` describes. It keeps the memory."""
+        """The array that `data` describes. It keeps the memory.
+
+        Raises:
+            ValueError: it does not lie within the memory.
+        """
         array: Array = np.ndarray(
             tuple(data["shape"]),
             _dtype(data["dtype"]),
@@ -52,6 +61,22 @@ class SharedBlock:
         os.close(self.descriptor)
 
 
+def taken(value: Any, name: str) -> Any:
+    """An argument as `share` takes it: an array without a copy, where it is one.
+
+    Raises:
+        ArgumentError, DTypeError: no array and no number; `name` is what errors call it.
+    """
+    if isinstance(value, list | tuple) or is_python_number(value):
+        return value
+    if isinstance(value, np.generic):
+        as_array(value, name)
+        return value
+    if hasattr(value, "__index__") and not hasattr(value, "__array__"):
+        return value.__index__()
+    return as_array(value, name)
+
+
 def share(values: Sequence[Any]) -> tuple[SharedBlock, list[Plain]]:
     """Copy arrays into a new block.
 
@@ -59,7 +84,7 @@ def share(values: Sequence[Any]) -> tuple[SharedBlock, list[Plain]]:
         values: arrays, NumPy's scalars and Python's numbers, and lists of numbers.
 
     Returns:
-        The block, and for each value what `received` makes it of again.
+        The block, and for each value what `received` makes of it again.
 
     Raises:
         ArgumentError, DTypeError: a value is none of these.
@@ -68,12 +93,12 @@ def share(values: Sequence[Any]) -> tuple[SharedBlock, list[Plain]]:
     arrays: list[tuple[Plain, Array]] = []
     size = 0
     for number, value in enumerate(values):
-        described = _number(value) if not isinstance(value, np.ndarray | np.generic) else None
+        described = _number(value)
         if described is None:
-            array = _checked(value, number)
+            kind, array = _as_array(value, f"argument {number}")
             low, high = _extent(array)
             described = {
-                "kind": "array" if isinstance(value, np.ndarray) else "scalar",
+                "kind": kind,
                 "dtype": _dtype_text(array.dtype),
                 "shape": array.shape,
                 "strides": array.strides,
@@ -99,12 +124,21 @@ def received(block: SharedBlock, plain: Sequence[Plain]) -> list[Any]:
             values.append(complex(*data["value"]))
         else:
             array = block.array(data)
-            values.append(array if data["kind"] == "array" else array[()])
+            values.append(_MADE_OF[data["kind"]](array))
     return values
+
+
+_MADE_OF: dict[str, Callable[[Array], Any]] = {
+    "array": lambda array: array,
+    "scalar": lambda array: array[()],
+    "list": lambda array: array.tolist(),
+}
 
 
 def _number(value: Any) -> Plain | None:
     """Python's numbers, and nested lists of them, as plain data."""
+    if isinstance(value, np.generic):
+        return None
     if isinstance(value, complex):
         return {"kind": "complex", "value": [value.real, value.imag]}
     return {"kind": "number", "value": value} if _is_plain(value) else None
@@ -116,19 +150,14 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, bool | int | float)
 
 
-def _checked(value: Any, number: int) -> Array:
-    if isinstance(value, np.ma.MaskedArray):
-        raise ArgumentError(
-            f"argument {number} is a masked array",
-            cure="fill it first: array.filled(value)",
-        )
-    if not isinstance(value, np.ndarray | np.generic):
-        raise ArgumentError(
-            f"argument {number} is a {type(value).__name__}", expected="an array or a number"
-        )
-    array = np.asarray(value)
-    by_dtype(array.dtype if array.dtype.isnative else array.dtype.newbyteorder("="))
-    return array
+def _as_array(value: Any, name: str) -> tuple[str, Array]:
+    if isinstance(value, np.ndarray):
+        return "array", np.asarray(value)
+    if isinstance(value, np.generic):
+        return "scalar", np.asarray(value)
+    # A list with numbers of NumPy's in it, or with complex ones.
+    array = as_array(value, name)
+    return "list", array
 
 
 def _extent(array: Array) -> tuple[int, int]:
@@ -152,13 +181,16 @@ def _dtype_text(dtype: DType) -> str:
 
 
 def _dtype(text: str) -> DType:
-    return np.dtype(text) if text[0] in "<>|=" else dtype_named(text)
+    dtype = np.dtype(text) if text[0] in "<>|=" else dtype_named(text)
+    if dtype.hasobject:
+        raise ValueError(f"{text} is no dtype of numbers")
+    return dtype
 
 
 def _file(size: int) -> int:
     """The descriptor of a new file of zeros that has no name."""
     if hasattr(os, "memfd_create"):
-        descriptor = os.memfd_create("linalg_ext")
+        descriptor = os.memfd_create("linalg_ext", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     else:
         descriptor, name = tempfile.mkstemp()
         os.unlink(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from typing import Any
 
 from linalg_ext import errors
@@ -13,7 +14,8 @@ Plain = dict[str, Any]
 def to_data(error: BaseException) -> Plain:
     """An error as JSON can hold it."""
     if not isinstance(error, LinalgExtError):
-        return {"class": None, "what": f"{type(error).__name__}: {error}"}
+        trace = "".join(traceback.format_exception(error)).splitlines()
+        return {"class": None, "what": f"{type(error).__name__}: {error}", "notes": trace}
     return {
         "class": type(error).__name__,
         "what": error.what,
@@ -28,7 +30,7 @@ def from_data(data: Plain) -> LinalgExtError:
     """The error again, of its own class."""
     kind = getattr(errors, data["class"] or "", None)
     if not (isinstance(kind, type) and issubclass(kind, LinalgExtError)):
-        return CrashError(f"a helper process failed with {data['what']}")
+        return CrashError(f"a process apart failed with {data['what']}", notes=data["notes"])
     if issubclass(kind, errors.RecognitionError):
         kind = IRError  # what else it carries does not travel
     more = {"diagnostics" if issubclass(kind, IRError) else "notes": data["notes"]}

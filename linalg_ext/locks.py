@@ -1,0 +1,110 @@
+"""Locks, and work in native code, that a fork of the process leaves sane.
+
+A forked process has one thread, the one that forked. A lock that another thread held would be held
+in it for ever; so locks of the library are `Lock`s, which it finds free. What another thread was
+doing in LLVM's own code would be half done for ever, locks of LLVM's included; so a fork waits
+until nobody compiles.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from types import TracebackType
+
+_PATIENCE = 120.0
+"""Seconds that a fork waits for compilations of other threads, at most."""
+
+
+class Lock:
+    """A lock that its holder may take again, and that is free in a forked process.
+
+    Where the thread that forks holds it, it holds it there too.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        _locks.add(self)
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._lock.release()
+
+    def renew(self) -> None:
+        """In a forked process: be free, whoever held it."""
+        if self._lock.acquire(blocking=False):
+            self._lock.release()
+        else:
+            self._lock = threading.RLock()
+
+
+class _Compilations:
+    """How many compilations are under way, by thread; a fork waits for those of others."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._running: Counter[int] = Counter()
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        thread = threading.get_ident()
+        with self._changed:
+            self._running[thread] += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._running[thread] -= 1
+                if not self._running[thread]:
+                    del self._running[thread]
+                self._changed.notify_all()
+
+    def wait(self) -> None:
+        """Until no other thread compiles; none begins before `go_on`."""
+        own = {threading.get_ident()}
+        self._changed.acquire()
+        self._changed.wait_for(lambda: self._running.keys() <= own, _PATIENCE)
+
+    def go_on(self) -> None:
+        self._changed.release()
+
+    def renew(self) -> None:
+        """In a forked process: the other threads are gone."""
+        own = threading.get_ident()
+        running = self._running[own]
+        self._changed = threading.Condition()
+        self._running = Counter({own: running} if running else {})
+
+
+def compiling() -> AbstractContextManager[None]:
+    """A block of work in MLIR and LLVM: a fork of another thread waits until it is done."""
+    return _compilations.one()
+
+
+_locks: weakref.WeakSet[Lock] = weakref.WeakSet()
+_compilations = _Compilations()
+
+
+def _renew() -> None:
+    _compilations.renew()
+    for lock in list(_locks):
+        lock.renew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_compilations.wait,
+        after_in_parent=_compilations.go_on,
+        after_in_child=_renew,
+    )

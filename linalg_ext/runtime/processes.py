@@ -1,0 +1,169 @@
+"""Processes to run in, forked from one that has loaded everything and runs nothing of anybody's.
+
+To start Python and load the compiler takes a second, to fork a process that has them some
+milliseconds. So the first process apart is as slow as Python, and each further one is quick and as
+good as new: what one module does to its process, the next does not meet.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from linalg_ext.errors import CrashError
+from linalg_ext.runtime import frames
+from linalg_ext.runtime.child import LOST, Child, noise_file
+
+_MODULE = "linalg_ext.compiler.apart.server"
+_SECONDS = 120
+"""To start takes a second, and to fork milliseconds; but the machine may be busy."""
+
+
+def fork() -> Child:
+    """A new process, which serves as `linalg_ext.compiler.apart.worker` says.
+
+    Raises:
+        CrashError: it cannot be started.
+    """
+    return _server.fork()
+
+
+def prepare() -> None:
+    """Have `fork` wait for less: start now, while other things are done, what it needs.
+
+    Raises:
+        CrashError: it cannot be started.
+    """
+    _server.prepare()
+
+
+def stop() -> None:
+    """End the process that others are forked from; those that run go on."""
+    _server.stop()
+
+
+class _Server:
+    """The process that others are forked from, started when first needed."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._child: Child | None = None
+
+    def fork(self) -> Child:
+        ours, theirs = socket.socketpair()
+        noise = noise_file()
+        try:
+            with self._lock:
+                server = self._started()
+                answer = self._ask(server, {"do": "fork"}, [theirs.fileno(), noise.fileno()])
+        except BaseException:
+            ours.close()
+            noise.close()
+            raise
+        finally:
+            theirs.close()
+        return Child(_Forked(self, server, answer["number"]), ours, noise)
+
+    def prepare(self) -> None:
+        with self._lock:
+            self._started()
+
+    def ask(self, server: Child, request: dict[str, Any]) -> Any:
+        """Have `server` do something about one of its processes; LOST where it is gone itself."""
+        with self._lock:
+            if server is not self._child or not server.is_there():
+                return LOST
+            return self._ask(server, request)["code"]
+
+    def stop(self) -> None:
+        with self._lock:
+            self._discard()
+
+    def forget(self) -> None:
+        """In a forked process: the server is the parent's."""
+        server, self._child = self._child, None
+        self._lock = threading.Lock()
+        if server is not None:
+            server.forget()
+
+    def _started(self) -> Child:
+        if self._child is None or not self._child.is_there():
+            self._discard()
+            self._child = Child.started(_MODULE)
+            self._child.channel.settimeout(_SECONDS)
+        return self._child
+
+    def _ask(
+        self, server: Child, request: dict[str, Any], descriptors: Sequence[int] = ()
+    ) -> dict[str, Any]:
+        try:
+            frames.send(server.channel, request)
+            if descriptors:
+                socket.send_fds(server.channel, [b"."], list(descriptors))
+            answer, _ = frames.receive(server.channel)
+        except TimeoutError:
+            self._discard()
+            raise CrashError("a process apart cannot be started: the machine is too busy") from None
+        except (EOFError, OSError):
+            death = server.death("what starts processes apart", "and started none")
+            self._discard()
+            raise death from None
+        except BaseException:
+            # Interrupted half-way: the next answer would be the one to this request.
+            self._discard()
+            raise
+        if "error" in answer:
+            raise CrashError("a process apart cannot be started", where=answer["error"])
+        return answer
+
+    def _discard(self) -> None:
+        server, self._child = self._child, None
+        if server is not None:
+            server.kill()
+            server.close()
+
+
+class _Forked:
+    """A process that the server forked, of which only the server can tell how it ended."""
+
+    def __init__(self, server: _Server, child: Child, number: int) -> None:
+        self.returncode: int | None = None
+        self._server = server
+        self._child = child
+        self._number = number
+
+    def poll(self) -> int | None:
+        return self._ask("poll")
+
+    def wait(self, timeout: float | None = None) -> int:
+        end = None if timeout is None else time.monotonic() + timeout
+        pause = 0.0005
+        while (code := self.poll()) is None:
+            if end is not None and time.monotonic() > end:
+                raise subprocess.TimeoutExpired(f"process {self._number}", timeout or 0)
+            time.sleep(pause)
+            pause = min(2 * pause, 0.05)
+        return code
+
+    def kill(self) -> None:
+        self._ask("kill")
+
+    def _ask(self, do: str) -> int | None:
+        if self.returncode is None:
+            try:
+                request = {"do": do, "number": self._number}
+                self.returncode = self._server.ask(self._child, request)
+            except CrashError:
+                self.returncode = LOST
+        return self.returncode
+
+
+_server = _Server()
+os.register_at_fork(after_in_child=_server.forget)
+atexit.register(_server.stop)
