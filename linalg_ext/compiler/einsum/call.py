@@ -64,7 +64,8 @@ def einsum(
         shortest = einsum("ij,jk->ik", d, d, kind="min+")
         c = einsum("mk,kn->mn", a16, b16, compute_type=np.float32)
 
-    On traced values inside `jit` it records, on MLIR values inside an insertion point it builds.
+    On traced values inside `jit` it records, on MLIR values inside an insertion point it builds, and
+    on dask arrays it gives a dask array, see `linalg_ext.frameworks.dask`.
 
     A single operand that nothing is summed of gives a view of it: a diagonal, a transpose. Where
     the shape of the result is `()` and there is no `out`, the result is a NumPy scalar.
@@ -129,6 +130,9 @@ def einsum(
     called_on = "arrays"
     if outs is not None or any(type(value) is not np.ndarray for value in arrays):
         called_on = kind_of_call(tuple(arrays), {} if outs is None else {"outs": outs})
+    if called_on == "dask":
+        asked = _request(subscripts, ring, dtype, compute_type, casting, optimize)
+        return dispatch.handler("einsum on dask")(asked, arrays, out, threads, tune)
     if called_on != "arrays":
         if out is not None:
             raise ArgumentError(
