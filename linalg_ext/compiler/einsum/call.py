@@ -64,8 +64,8 @@ def einsum(
         shortest = einsum("ij,jk->ik", d, d, kind="min+")
         c = einsum("mk,kn->mn", a16, b16, compute_type=np.float32)
 
-    On traced values inside `jit` it records, on MLIR values inside an insertion point it builds, and
-    on dask arrays it gives a dask array, see `linalg_ext.frameworks.dask`.
+    On traced values inside `jit` it records, on MLIR values inside an insertion point it builds, on
+    dask arrays it gives a dask array: see `linalg_ext.frameworks.dask`.
 
     A single operand that nothing is summed of gives a view of it: a diagonal, a transpose. Where
     the shape of the result is `()` and there is no `out`, the result is a NumPy scalar.
