@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from linalg_ext.calling.explanation import Explanation, Row
 from linalg_ext.calling.failures import Failures
 from linalg_ext.calling.native_call import kernel_record
 from linalg_ext.calling.overlap import share_memory
+from linalg_ext.calling.recipe import Recipe, arrived
 from linalg_ext.calling.results import ResultSlot, split_out
 from linalg_ext.calling.scalars import ScalarArgument
 from linalg_ext.calling.shared_work import SharedWork
@@ -47,7 +48,8 @@ class Kernel:
     """An entry of a module, compiled for one machine: this one, as a rule.
 
     Calling it checks every argument and then runs native code without the GIL; any number of
-    threads may call one kernel at once. It holds nothing of the module that it was made from.
+    threads may call one kernel at once. Of the module that it was made from it holds the binary
+    form, so that it can be pickled.
 
     Attributes:
         signature: what it takes and gives.
@@ -55,6 +57,7 @@ class Kernel:
         opt_level: LLVM's optimization level.
         callee: what its calls run.
         direct: the short way into it, if there is one.
+        recipe: what it was made from; None where that is not known.
     """
 
     def __init__(
@@ -70,11 +73,13 @@ class Kernel:
         shared: SharedWork | None = None,
         explanation: Explanation | None = None,
         open_ended: bool = True,
+        recipe: Recipe | None = None,
     ) -> None:
         """Made by `linalg_ext.compile`."""
         self.signature = signature
         self.target = host() if target is None else target
         self.opt_level = code.opt_level
+        self.recipe = recipe
         self._explanation = explanation
         self._shared = shared
         self._symbol = entry.symbol
@@ -337,8 +342,24 @@ class Kernel:
             expected=f"arrays in the order of {self.signature}, out= and threads=",
         )
 
-    def __reduce__(self) -> NoReturn:
-        refuse_pickling("a compiled kernel", "send the module's text, and compile it there")
+    def __reduce__(self) -> Any:
+        """A kernel travels as its module and options, no code, and is compiled on arrival, at once.
+
+        It then is for the machine that it arrives on, unless a target was named. One that arrives
+        twice is compiled once. A module that was compiled without `trusted=True` is checked as
+        `linalg_ext.compile` checks it. What `tune` found does not travel.
+
+        Pickles run code when they are read: read those alone whose authors you trust.
+        """
+        if self.recipe is None:
+            refuse_pickling("a kernel whose module is gone", "compile the module there")
+        return arrived, (self.recipe,)
+
+    def __copy__(self) -> Kernel:
+        return self  # nothing of it ever changes
+
+    def __deepcopy__(self, memo: object) -> Kernel:
+        return self
 
     def _refuse_arity(self, count: int) -> None:
         raise ArityError(

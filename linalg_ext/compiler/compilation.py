@@ -10,6 +10,7 @@ import numpy as np
 
 from linalg_ext.bindings import ir
 from linalg_ext.calling.kernel import Kernel
+from linalg_ext.calling.recipe import Recipe
 from linalg_ext.calling.shared_work import SharedWork
 from linalg_ext.compiler.duration import is_open_ended
 from linalg_ext.compiler.effects import written_arguments
@@ -26,7 +27,7 @@ from linalg_ext.module import Module, ModuleLike
 from linalg_ext.rewriting import run_in_place
 from linalg_ext.runtime.foreign import engine_for
 from linalg_ext.runtime.libraries import is_provided, load_libraries
-from linalg_ext.target import current
+from linalg_ext.target import current, host, override, using
 from linalg_ext.transforms.lowering.refuse_recursion import refuse_recursion
 from linalg_ext.transforms.lowering.refuse_unsupported import refuse_unsupported
 from linalg_ext.transforms.lowering.refuse_untrusted import check_trust
@@ -153,6 +154,7 @@ def compile(
                 own,
                 entry,
                 loan=loan,
+                trusted=trusted,
                 checked=checked,
                 opt_level=opt_level,
                 libraries=libraries,
@@ -167,16 +169,23 @@ def compile_in_place(
     entry: str | None = None,
     *,
     loan: Borrowed,
+    trusted: bool = True,
     checked: bool = False,
     opt_level: int | None = None,
     libraries: Sequence[str | Path] = (),
     result_dtypes: Sequence[np.typing.DTypeLike | None] | None = None,
 ) -> Kernel:
-    """`compile` of a module that nobody else has, in a context on loan: it is used up."""
+    """`compile` of a module that nobody else has, in a context on loan: it is used up.
+
+    Args:
+        trusted: whether it need not be checked where the kernel is sent to: it is our own, or
+            somebody vouched for it.
+    """
     target = current()
     clock = Clock()
-    stages = [Stage("module", own.ir, clock)]
-    loan.keep = stages[0].nbytes <= LARGE_BYTES
+    first = Stage("module", own.ir, clock, keep=True)
+    stages = [first]
+    loan.keep = first.nbytes <= LARGE_BYTES
     # Before the entry is wrapped: errors then show the names that the user wrote.
     refuse_unsupported.apply(own.ir.operation)
     refuse_recursion.apply(own.ir.operation)
@@ -222,4 +231,28 @@ def compile_in_place(
         explanation=explained(
             str(signature), target, info.reports, written, is_shared=shared is not None
         ),
+        recipe=Recipe(
+            first.bytecode,
+            entry,
+            trusted,
+            checked,
+            opt_level,
+            tuple(map(str, libraries)),
+            None if result_dtypes is None else tuple(d and np.dtype(d) for d in result_dtypes),
+            override(),
+        ),
     )
+
+
+def compile_recipe(recipe: Recipe) -> Kernel:
+    """The kernel that a recipe says, for this machine where it names no other."""
+    with using(recipe.target or host()):
+        return compile(
+            recipe.module,
+            recipe.entry,
+            trusted=recipe.trusted,
+            checked=recipe.checked,
+            opt_level=recipe.opt_level,
+            libraries=recipe.libraries,
+            result_dtypes=recipe.result_dtypes,
+        )

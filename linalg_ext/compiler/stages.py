@@ -21,17 +21,19 @@ class Stage:
         name: of the stage.
         seconds: what it took to get here from the stage before.
         nbytes: of the module, in MLIR's binary form.
+        bytecode: that form; empty where it is large and was not to be kept.
     """
 
-    def __init__(self, name: str, module: ir.Module, clock: Clock) -> None:
+    def __init__(self, name: str, module: ir.Module, clock: Clock, *, keep: bool = False) -> None:
         stream = io.BytesIO()
         module.operation.write_bytecode(stream)
         self.name = name
         self.nbytes = stream.tell()
         self._allow_unregistered = module.context.allow_unregistered_dialects
         # Printing takes ten times as long as writing it down.
-        self._bytecode = stream.getvalue() if self.nbytes <= LARGE_BYTES else b""
-        if not self._bytecode:
+        is_large = self.nbytes > LARGE_BYTES
+        self.bytecode = b"" if is_large and not keep else stream.getvalue()
+        if is_large:
             self.__dict__["text"] = stage_text(module)
             self.__dict__["operations"] = _count_operations(module)
         self.seconds = clock.lap()
@@ -48,7 +50,7 @@ class Stage:
 
     def _module(self) -> Module:
         return Module.parse(
-            self._bytecode, trusted=True, allow_unregistered=self._allow_unregistered
+            self.bytecode, trusted=True, allow_unregistered=self._allow_unregistered
         )
 
 

@@ -163,8 +163,5 @@ class Compiled:
             raise AttributeError(name)
         return getattr(self.kernel, name)
 
-    def __reduce__(self) -> Any:
-        return self.kernel.__reduce__()
-
     def __repr__(self) -> str:
         return repr(self.kernel)

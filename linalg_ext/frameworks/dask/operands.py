@@ -8,7 +8,7 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-from linalg_ext.compiler.conversion import as_array
+from linalg_ext.calling.conversion import as_array
 from linalg_ext.errors import ArgumentTypeError, ShapeError, caller_location
 from linalg_ext.opdsl.calls import is_dask
 from linalg_ext.runtime.dtypes import DType, by_dtype

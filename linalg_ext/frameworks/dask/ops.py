@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from linalg_ext.compiler.conversion import is_python_number
+from linalg_ext.calling.conversion import is_python_number
 from linalg_ext.compiler.op_calls import dtype_of_keyword, per_output
 from linalg_ext.compiler.op_dtypes import resolve_dtypes
 from linalg_ext.definition.attributes import resolve_attributes
