@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from linalg_ext import dispatch
 from linalg_ext.calling.argument import Argument
 from linalg_ext.calling.arrays import ArrayArgument, StridedArgument
 from linalg_ext.calling.code import Code, Entry
@@ -32,6 +33,7 @@ from linalg_ext.errors import (
     caller_location,
     refuse_pickling,
 )
+from linalg_ext.opdsl.calls import is_dask
 from linalg_ext.quick_call import quickly_called
 from linalg_ext.runtime.buffers import take_over
 from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayout
@@ -151,6 +153,8 @@ class Kernel:
                 if self._is_slow:
                     self._quicken()
                 return result
+        if any(map(is_dask, args)) and not unknown:
+            return dispatch.handler("kernel on dask")(self, args, out, threads)
         if unknown:
             self._refuse_keywords(unknown)
         if len(args) != self._arity:

@@ -12,16 +12,19 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from linalg_ext import dispatch
 from linalg_ext.arrivals import Arrivals
 from linalg_ext.calling.explanation import Explanation
 from linalg_ext.calling.kernel import Kernel
 from linalg_ext.calling.native_call import known_record
 from linalg_ext.errors import ArgumentError, caller_location
+from linalg_ext.opdsl.calls import is_dask
 from linalg_ext.quick_call import quickly_called
 from linalg_ext.runtime.call_record import Record
 from linalg_ext.runtime.caller import Caller, caller
 from linalg_ext.target import Target, override, setting
 from linalg_ext.tracing.calling import Call, Parameters
+from linalg_ext.tracing.containers import flatten
 from linalg_ext.tracing.lowered import Compiled, Lowered
 from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.recording import compiled, lower
@@ -41,6 +44,9 @@ class JitFunction:
     Call it as the function itself, on arrays and on containers of arrays; `out=` says where the
     result goes, in containers like its own, `threads=` how many may work on it. `lower` gives the
     traced module, `lower(...).compile()` the kernel.
+
+    Attributes:
+        options: what `jit` was told.
     """
 
     __name__: str
@@ -58,7 +64,7 @@ class JitFunction:
         functools.update_wrapper(self, function)
         self.__name__ = getattr(function, "__name__", type(function).__name__)
         self._function = function
-        self._options = {
+        self.options: Mapping[str, Any] = {
             "static_argnames": static_argnames,
             "dynamic": dynamic,
             "signature": signature,
@@ -91,6 +97,9 @@ class JitFunction:
                 if threads is None and (native := caller()) is not None:
                     self._quicken(native, known, arguments)
                 return known(*arguments, out=out, threads=threads)
+        if any(map(is_dask, flatten([list(arguments), named])[0])):
+            handle = dispatch.handler("jitted on dask")
+            return handle(self, arguments, named, out, threads)
         if running() is not None and self._parameters.has_traced(arguments, named):
             if out is not None or threads is not None:
                 keyword = "out" if threads is None else "threads"
@@ -173,7 +182,7 @@ class JitFunction:
         if self._identity is None:
             self._identity = secrets.token_hex(16)
             _arrivals.get(self._identity, lambda: self)
-        return _arrived, (self._identity, self._function, self._options)
+        return _arrived, (self._identity, self._function, self.options)
 
     def __copy__(self) -> JitFunction:
         return self  # as of functions, there is no second one
