@@ -31,7 +31,7 @@ class Recipe:
     checked: bool = False
     opt_level: int | None = None
     libraries: tuple[str, ...] = ()
-    result_dtypes: tuple[DType | None, ...] | None = None
+    result_dtypes: tuple[DType, ...] = ()
     target: Target | None = None
 
 

@@ -238,7 +238,7 @@ def compile_in_place(
             checked,
             opt_level,
             tuple(map(str, libraries)),
-            None if result_dtypes is None else tuple(d and np.dtype(d) for d in result_dtypes),
+            tuple(result.dtype for result in signature.results),
             override(),
         ),
     )

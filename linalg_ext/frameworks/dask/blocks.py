@@ -11,7 +11,7 @@ import numpy as np
 
 from linalg_ext.definition.functions import Function
 from linalg_ext.frameworks.dask.chunks import Chunks, Given, fitting_chunks, in_chunks
-from linalg_ext.frameworks.dask.operands import AnyArray, Array, empty_meta
+from linalg_ext.frameworks.dask.operands import AnyArray, empty_meta
 from linalg_ext.frameworks.dask.trees import Combine, combined
 from linalg_ext.runtime.dtypes import DType
 
@@ -189,7 +189,7 @@ class _Part:
     number: int
     partial: int
 
-    def __call__(self, results: Any) -> Array:
+    def __call__(self, results: Any) -> Any:
         return _with_axes(_only(results)[self.number], self.partial)
 
 

@@ -105,8 +105,8 @@ def _check_whole(given: Given, chunks: Mapping[str, Chunks], whole: Mapping[str,
     if not merged or size <= limit:
         return
     reasons = dict.fromkeys(whole[given.dims[axis]] for axis in merged)
-    free = [axis for axis, dim in enumerate(given.dims) if dim not in whole]
-    cure = f"allow it: dask.config.set({{'array.chunk-size': '{bytes_text(size)}'}})"
+    free = [a for a, dim in enumerate(given.dims) if dim not in whole and max(chunks[dim]) > 1]
+    cure = f"allow it: dask.config.set({{'array.chunk-size': '{-(-size >> 20)}MiB'}})"
     if free:
         cure = f"give it smaller chunks along axis {', '.join(map(str, free))}, or {cure}"
     raise ShapeError(

@@ -14,10 +14,10 @@ from typing import Any
 from linalg_ext.compiler.einsum.call import einsum
 from linalg_ext.compiler.einsum.dtypes import Dtypes, resolve
 from linalg_ext.compiler.einsum.record import Labels, Request, follow, with_broadcasts
-from linalg_ext.errors import ArgumentError
+from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.frameworks.dask.blocks import Wanted, in_blocks
 from linalg_ext.frameworks.dask.chunks import Given
-from linalg_ext.frameworks.dask.operands import AnyArray, Array, known_array
+from linalg_ext.frameworks.dask.operands import AnyArray, Array, known_array, threads_of_blocks
 from linalg_ext.notations.einsum import BROADCAST, Semiring
 from linalg_ext.notations.einsum.path import find_path
 from linalg_ext.notations.einsum.subscripts import LETTERS
@@ -41,13 +41,16 @@ def einsum_on_dask(
     if out is not None:
         raise ArgumentError(
             "einsum: out= where an operand is a dask array",
+            where=caller_location(),
             cure="leave it out; dask.array.store(result, target) writes it to memory or a file",
         )
     if tune is not False:
         raise ArgumentError(
             "einsum: tune= where an operand is a dask array",
+            where=caller_location(),
             cure="tune an einsum of arrays as large as a block: workers of this machine find it",
         )
+    each = threads_of_blocks(threads)
     arrays = [known_array(value, f"einsum: operand {n}") for n, value in enumerate(operands)]
     shapes = [array.shape for array in arrays]
     contraction = request.subscripts.bind(shapes)
@@ -63,7 +66,7 @@ def einsum_on_dask(
     )
 
     def step(group: list[_Value], inputs: list[Labels], output: Labels, is_last: bool) -> _Value:
-        return _Value(_contracted(request.kind, dtypes, group, inputs, output, threads or 1))
+        return _Value(_contracted(request.kind, dtypes, group, inputs, output, each))
 
     # A product that cannot be taken out of a sum is of all operands at once.
     distributes = not request.kind.needs_non_negative

@@ -17,9 +17,8 @@ from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.frameworks.dask.axes import FunctionAxes, axes_of, same_but_for_sizes
 from linalg_ext.frameworks.dask.blocks import Wanted, in_blocks
 from linalg_ext.frameworks.dask.chunks import Given
-from linalg_ext.frameworks.dask.operands import known_array
+from linalg_ext.frameworks.dask.operands import known_array, threads_of_blocks
 from linalg_ext.opdsl.calls import is_dask
-from linalg_ext.runtime.threads import checked
 from linalg_ext.tracing.containers import Structure, flatten, unflatten
 from linalg_ext.tracing.jit_function import JitFunction
 from linalg_ext.tracing.lowered import Lowered
@@ -56,7 +55,7 @@ def call_jitted_on_dask(
         for number, (array, dims) in enumerate(zip(call.arrays, axes.arguments, strict=True))
     ]
     on_block = _OnBlock(
-        function, call.structure, call.places, call.constants, checked(threads or 1)
+        function, call.structure, call.places, call.constants, threads_of_blocks(threads)
     )
     results = in_blocks(on_block, name, inputs, call.wanted(axes), axes.whole)
     return unflatten(call.traced.results, results)

@@ -14,9 +14,8 @@ from linalg_ext.frameworks.dask.axes import FunctionAxes, axes_of
 from linalg_ext.frameworks.dask.blocks import Wanted, in_blocks
 from linalg_ext.frameworks.dask.chunks import Given
 from linalg_ext.frameworks.dask.functions import refuse_out, with_common_axes
-from linalg_ext.frameworks.dask.operands import known_array
+from linalg_ext.frameworks.dask.operands import known_array, threads_of_blocks
 from linalg_ext.module import Module
-from linalg_ext.runtime.threads import checked
 
 
 def call_kernel_on_dask(
@@ -68,7 +67,7 @@ def call_kernel_on_dask(
             zip(kernel.signature.results, axes.results, strict=True)
         )
     ]
-    on_block = _OnBlock(kernel, tuple(constants), checked(threads or 1))
+    on_block = _OnBlock(kernel, tuple(constants), threads_of_blocks(threads))
     results = in_blocks(on_block, name, inputs, wanted, axes.whole)
     return results[0] if len(results) == 1 else results
 

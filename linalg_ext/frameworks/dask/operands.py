@@ -9,9 +9,10 @@ import dask.array as da
 import numpy as np
 
 from linalg_ext.calling.conversion import as_array
-from linalg_ext.errors import ArgumentTypeError, ShapeError, caller_location
+from linalg_ext.errors import ArgumentTypeError, DTypeError, ShapeError, caller_location
 from linalg_ext.opdsl.calls import is_dask
 from linalg_ext.runtime.dtypes import DType, by_dtype
+from linalg_ext.runtime.threads import checked
 
 Array = np.ndarray[Any, DType]
 AnyArray = Any
@@ -40,7 +41,11 @@ def known_array(value: Any, name: str) -> AnyArray:
             cure="of a delayed value: dask.array.from_delayed(value, shape, dtype); of a data "
             "frame: frame.to_dask_array(lengths=True)",
         )
-    by_dtype(value.dtype)
+    try:
+        by_dtype(value.dtype)
+    except DTypeError as error:
+        error.what, error.where = f"{name}: {error.what}", caller_location()
+        raise
     if any(math.isnan(size) for sizes in value.chunks for size in sizes):
         raise ShapeError(
             f"{name} has chunks of unknown sizes, shape {value.shape}",
@@ -49,6 +54,15 @@ def known_array(value: Any, name: str) -> AnyArray:
             cure="x.compute_chunk_sizes() computes them",
         )
     return value
+
+
+def threads_of_blocks(threads: int | None) -> int:
+    """How many threads a call on a block uses: one, unless it is said, for dask has several calls.
+
+    Raises:
+        ArgumentError: not a number of threads.
+    """
+    return 1 if threads is None else checked(threads)
 
 
 def empty_meta(rank: int, dtype: DType) -> Array:

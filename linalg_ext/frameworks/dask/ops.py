@@ -10,15 +10,15 @@ from typing import Any
 from linalg_ext.calling.conversion import is_python_number
 from linalg_ext.compiler.op_calls import dtype_of_keyword, per_output
 from linalg_ext.compiler.op_dtypes import resolve_dtypes
-from linalg_ext.definition.attributes import resolve_attributes
+from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
 from linalg_ext.definition.call_inputs import split_inputs
-from linalg_ext.definition.call_shapes import resolve_shapes
-from linalg_ext.definition.model import Operand, OperandKind
+from linalg_ext.definition.call_shapes import Shape, resolve_shapes
+from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.definition.types import PREDEFINED
 from linalg_ext.errors import ArgumentError, LinalgExtError, ShapeError, caller_location
 from linalg_ext.frameworks.dask.blocks import Wanted, in_blocks
 from linalg_ext.frameworks.dask.chunks import Given
-from linalg_ext.frameworks.dask.operands import known_array
+from linalg_ext.frameworks.dask.operands import known_array, threads_of_blocks
 from linalg_ext.frameworks.dask.splitting import split, with_numbers
 from linalg_ext.notations.operand_keywords import (
     inverses_named,
@@ -27,7 +27,6 @@ from linalg_ext.notations.operand_keywords import (
 )
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.runtime.dtypes import DType
-from linalg_ext.runtime.threads import checked
 
 
 def call_on_dask(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -96,7 +95,7 @@ class _Call:
                 cure="leave it out; dask.array.store(result, target) writes it to memory or a file",
             )
         self._op = op
-        self._threads = checked(rest.pop("threads", None) or 1)
+        self._threads = threads_of_blocks(rest.pop("threads", None))
         init = per_output(natural, "init", rest.pop("init", None))
         dtype = dtype_of_keyword(natural, "dtype", rest.pop("dtype", None))
         self._compute_type = dtype_of_keyword(
@@ -133,6 +132,7 @@ class _Call:
         self._definition = with_operand_maps(natural, said, ranks)
         with inverses_named(natural, said, every, attributes.symbols):
             self._shapes = resolve_shapes(self._definition, given_shapes, known_shapes, attributes)
+        self._needs_init = not _follow(self._definition, given_shapes, attributes)
         self._apart = split(self._definition, self._shapes, attributes)
         self._inits = inits
 
@@ -147,6 +147,8 @@ class _Call:
         why = ""
         if len(self._free_dtypes) > 1 and self._inits:
             why = "its outputs are of several dtypes, and start from init="
+        if self._needs_init:
+            why = "only init= says how large an output is"
         kinds = {dtype.kind for dtype in (self._compute_type, *self._free_dtypes) if dtype}
         if self._compute_type is not None and kinds & set("iub"):
             why = "its sums are cast between integers and floats, once"
@@ -225,6 +227,17 @@ class _Call:
         )
         inits = tuple(key for key in self._inits if self._starts_on_blocks(key))
         return _OnBlock(op, numbers, inits, tuple(keywords.items()), self._threads)
+
+
+def _follow(
+    definition: OpDefinition, inputs: Mapping[str, Shape], attributes: CallAttributes
+) -> bool:
+    """Whether the shapes of the outputs follow from those of the inputs."""
+    try:
+        resolve_shapes(definition, inputs, {}, attributes)
+    except ShapeError:
+        return False
+    return True
 
 
 def _operand(name: str, operand: Operand, value: Any) -> Any:

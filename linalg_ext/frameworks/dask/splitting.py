@@ -65,8 +65,9 @@ def with_numbers(definition: OpDefinition, sizes: Mapping[str, int]) -> OpDefini
     """A definition with numbers in the place of sizes that it computes with."""
 
     def number(expr: ScalarExpr) -> ScalarExpr:
-        is_known = isinstance(expr, Size) and expr.symbol in sizes
-        return Const(sizes[expr.symbol]) if is_known else expr
+        if isinstance(expr, Size) and expr.symbol in sizes:
+            return Const(sizes[expr.symbol])
+        return expr
 
     return with_values(definition, number) if sizes else definition
 
@@ -151,8 +152,8 @@ class _Rules:
         replaced = set()
         for size in sizes:
             dims = self._by_symbol.get(size.symbol)
-            if not dims:
-                continue  # an attribute's
+            if not dims or size.symbol in self._bound:
+                continue  # an attribute's, which blocks have too
             if sum(size == other for other in cast) == sum(size == other for other in sizes):
                 replaced.add(size.symbol)
             else:
