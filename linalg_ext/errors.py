@@ -91,6 +91,7 @@ class LinalgExtError(Exception):
 
 def _as_raised(kind: type[LinalgExtError], what: str, state: dict[str, Any]) -> LinalgExtError:
     error = kind.__new__(kind, what)
+    error.args = (what,)
     vars(error).update(state)
     return error
 

@@ -120,7 +120,7 @@ class _Grid:
         if function is None:
             return blocks
         if blocks.ndim > rank:
-            blocks = combined(blocks, tuple(range(rank, blocks.ndim)), function)
+            blocks = combined(blocks, tuple(range(rank, blocks.ndim)), function, self.name)
         if output.init is None:
             return blocks
         init = in_chunks(Given(output.init, output.dims, "init"), self.chunks)

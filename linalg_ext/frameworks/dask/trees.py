@@ -59,8 +59,15 @@ class _Node:
         return total if keepdims else total.reshape(np.delete(total.shape, axis))
 
 
-def combined(partial: AnyArray, axes: tuple[int, ...], function: Function) -> AnyArray:
-    """Partial results along some axes, combined into one; the axes are gone."""
+def combined(partial: AnyArray, axes: tuple[int, ...], function: Function, name: str) -> AnyArray:
+    """Partial results along some axes, combined into one; the axes are gone.
+
+    Args:
+        partial: the results; a block has one along each of the axes.
+        axes: which.
+        function: combines them.
+        name: what the tasks are called.
+    """
     node = _Node(Combine(function))
     return da.reduction(
         partial,
@@ -71,7 +78,7 @@ def combined(partial: AnyArray, axes: tuple[int, ...], function: Function) -> An
         concatenate=False,
         dtype=partial.dtype,
         meta=empty_meta(partial.ndim - len(axes), partial.dtype),
-        name=f"{function.name}-tree",
+        name=f"{name}-{function.name}",
     )
 
 
