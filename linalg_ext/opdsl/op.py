@@ -138,6 +138,11 @@ def _arrived(definition: OpDefinition, place: tuple[str, str] | None) -> Structu
     return _arrivals.get((key, place), make)
 
 
+def op_of(definition: OpDefinition) -> StructuredOp:
+    """The op of a definition that no module has: one for each, so that its kernels are kept."""
+    return _arrived(definition, None)
+
+
 def _shown(default: object) -> object:
     """The default of an attribute, as a call would give it."""
     return default.name if isinstance(default, Function) else default

@@ -241,26 +241,33 @@ def _nested(op: ir.Operation) -> Iterator[ir.Operation]:
                 yield from _nested(inner.operation)
 
 
-def same_but_for_sizes(one: ir.Operation, other: ir.Operation) -> bool:
+def same_but_for_sizes(
+    one: ir.Operation, other: ir.Operation, *, ignore_maps: bool = False
+) -> bool:
     """Whether two functions do the same, but for how long their tensors are.
 
     A size that a function computes with is a number in it: at other sizes it is another.
+
+    Args:
+        one, other: the functions.
+        ignore_maps: whether indexing maps may differ.
     """
+    ignored = _SIZES | {"indexing_maps"} if ignore_maps else _SIZES
     pairs = zip(_nested(one), _nested(other), strict=False)
     same_length = sum(1 for _ in _nested(one)) == sum(1 for _ in _nested(other))
-    return same_length and all(_is_alike(left, right) for left, right in pairs)
+    return same_length and all(_is_alike(left, right, ignored) for left, right in pairs)
 
 
 _SIZES = frozenset({"static_sizes", "static_output_shape"})
 """Attributes that state how long a result is, and nothing else."""
 
 
-def _is_alike(one: ir.Operation, other: ir.Operation) -> bool:
+def _is_alike(one: ir.Operation, other: ir.Operation, ignored: frozenset[str]) -> bool:
     mine, its = dict(one.attributes.items()), dict(other.attributes.items())
     if one.name != other.name or mine.keys() != its.keys():
         return False
     for name, attribute in mine.items():
-        if name in _SIZES or str(attribute) == str(its[name]):
+        if name in ignored or str(attribute) == str(its[name]):
             continue
         splat = [_splat(value) for value in (attribute, its[name])]
         if splat[0] is None or splat[0] != splat[1]:

@@ -1,15 +1,16 @@
 """Jitted functions on dask arrays: the traced function on each block.
 
 The function is traced once for the whole arrays, to learn which axes can be split. What it computes
-with a size would be another number for a block: so it is traced at the sizes of blocks too, and an
-axis whose size makes a difference is not split.
+with a size would be another number for a block: so it is traced at each size of the blocks too, and
+an axis whose size makes a difference is not split.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from linalg_ext.bindings import ir
 from linalg_ext.compiler.entry import find_entry
@@ -49,7 +50,8 @@ def call_jitted_on_dask(
     name = function.__name__
     refuse_out(name, out)
     call = _Call(function, arguments, named)
-    axes = call.axes()
+    learned = _learned(function, call)
+    axes = learned.axes
     inputs = [
         Given(array, dims, f"{name}: argument {number}")
         for number, (array, dims) in enumerate(zip(call.arrays, axes.arguments, strict=True))
@@ -57,8 +59,8 @@ def call_jitted_on_dask(
     on_block = _OnBlock(
         function, call.structure, call.places, call.constants, threads_of_blocks(threads)
     )
-    results = in_blocks(on_block, name, inputs, call.wanted(axes), axes.whole)
-    return unflatten(call.traced.results, results)
+    results = in_blocks(on_block, name, inputs, learned.wanted, axes.whole)
+    return unflatten(learned.results, results)
 
 
 def refuse_out(name: str, out: Any) -> None:
@@ -107,13 +109,42 @@ class _OnBlock:
         return results[0] if len(results) == 1 else tuple(results)
 
 
+@dataclass(frozen=True)
+class _Learned:
+    """What traces of a function tell.
+
+    Attributes:
+        axes: of the arrays among its arguments, and of its results.
+        wanted: its results.
+        results: how they are contained.
+    """
+
+    axes: FunctionAxes
+    wanted: tuple[Wanted, ...]
+    results: Structure
+
+
+_known: WeakKeyDictionary[JitFunction, dict[Hashable, _Learned]] = WeakKeyDictionary()
+
+
+def _learned(function: JitFunction, call: _Call) -> _Learned:
+    """What traces tell of a call, remembered for the next one like it."""
+    known = _known.setdefault(function, {})
+    try:
+        found = known.get(call.key)
+    except TypeError:  # an argument without a hash: a trace refuses it by its name
+        return call.traced()
+    if found is None:
+        found = known[call.key] = call.traced()
+    return found
+
+
 class _Call:
-    """A call: its arrays, and what the function is at their shapes.
+    """A call: its arguments, and what the function does at the shapes of their arrays.
 
     Attributes:
         arrays: those of its arguments.
         structure, places, constants: as of `_OnBlock`.
-        traced: the function, traced for the whole arrays.
     """
 
     def __init__(
@@ -130,11 +161,27 @@ class _Call:
             known_array(self._leaves[place], f"{function.__name__}: argument {number}")
             for number, place in enumerate(self.places)
         ]
-        self.traced, self._axes = self._at([array.shape for array in self.arrays])
 
-    def axes(self) -> FunctionAxes:
+    @property
+    def key(self) -> Hashable:
+        """All that a trace depends on."""
+        cut = tuple((a.shape, a.dtype, getattr(a, "chunks", None)) for a in self.arrays)
+        constants = tuple((type(constant), constant) for constant in self.constants)
+        return self.structure, self.places, constants, cut
+
+    def traced(self) -> _Learned:
+        """What traces tell, at the shapes of the arrays and of their blocks."""
+        self._whole, axes = self._at([array.shape for array in self.arrays])
+        axes = self._split(with_common_axes(axes))
+        types = [ir.ShapedType(type_) for type_ in _entry(self._whole).type.results]
+        wanted = tuple(
+            Wanted(dims, tuple(type_.shape), dtype)
+            for dims, type_, dtype in zip(axes.results, types, self._whole.dtypes, strict=True)
+        )
+        return _Learned(axes, wanted, self._whole.results)
+
+    def _split(self, axes: FunctionAxes) -> FunctionAxes:
         """The axes, those whole whose size makes a difference to what the function does."""
-        axes = with_common_axes(self._axes)
         cut = self._cut(axes)
         if self._is_uniform(axes, cut):
             return axes
@@ -144,14 +191,6 @@ class _Call:
         if not self._is_uniform(axes, kept):
             kept = {}
         return replace(axes, whole={**dict.fromkeys(cut.keys() - kept.keys(), why), **axes.whole})
-
-    def wanted(self, axes: FunctionAxes) -> list[Wanted]:
-        """The results."""
-        types = [ir.ShapedType(type_) for type_ in _entry(self.traced).type.results]
-        return [
-            Wanted(dims, tuple(type_.shape), dtype)
-            for dims, type_, dtype in zip(axes.results, types, self.traced.dtypes, strict=True)
-        ]
 
     def _at(self, shapes: Sequence[tuple[int, ...]]) -> tuple[Lowered, FunctionAxes]:
         """The function at some shapes of the arrays, and its axes: for the arguments, these."""
@@ -177,11 +216,14 @@ class _Call:
         return found
 
     def _is_uniform(self, axes: FunctionAxes, cut: Mapping[str, tuple[int, ...]]) -> bool:
-        """Whether the function does the same to the largest and to the smallest blocks."""
+        """Whether the function does the same to blocks of all these sizes.
+
+        Each size is one more trace; its kernel costs many times as much where the blocks are.
+        """
         largest = {dim: max(sizes) for dim, sizes in cut.items()}
-        # A size of 1 is recorded otherwise, for it broadcasts; all operands have it then.
-        smallest = {dim: max(2, min(sizes)) for dim, sizes in cut.items()}
-        return all(self._does_the_same(axes, sizes) for sizes in (largest, smallest) if sizes)
+        trials = [{**largest, dim: size} for dim, sizes in cut.items() for size in set(sizes)]
+        distinct = {tuple(trial.items()) for trial in trials}
+        return all(self._does_the_same(axes, dict(trial)) for trial in sorted(distinct))
 
     def _does_the_same(self, axes: FunctionAxes, sizes: Mapping[str, int]) -> bool:
         shapes = [
@@ -192,9 +234,11 @@ class _Call:
             traced, found = self._at(shapes)
         except Exception:  # the user's own check of a size, for example
             return False
-        return with_common_axes(found) == axes and same_but_for_sizes(
-            _entry(self.traced).operation, _entry(traced).operation
-        )
+        # Of size 1 an axis may be read as one that others stretch: its map says so, nothing else.
+        has_ones = 1 in sizes.values()
+        same_axes = has_ones or with_common_axes(found) == axes
+        both = _entry(self._whole).operation, _entry(traced).operation
+        return same_axes and same_but_for_sizes(*both, ignore_maps=has_ones)
 
 
 def _is_array(leaf: Any) -> bool:

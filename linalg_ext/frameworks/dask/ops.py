@@ -25,7 +25,7 @@ from linalg_ext.notations.operand_keywords import (
     take_operand_maps,
     with_operand_maps,
 )
-from linalg_ext.opdsl.op import StructuredOp
+from linalg_ext.opdsl.op import StructuredOp, op_of
 from linalg_ext.runtime.dtypes import DType
 
 
@@ -150,8 +150,9 @@ class _Call:
         if self._needs_init:
             why = "only init= says how large an output is"
         kinds = {dtype.kind for dtype in (self._compute_type, *self._free_dtypes) if dtype}
-        if self._compute_type is not None and kinds & set("iub"):
-            why = "its sums are cast between integers and floats, once"
+        is_fixed = any(str(output.type_var) in PREDEFINED for output in self._definition.outputs)
+        if self._compute_type is not None and (is_fixed or kinds & set("iub")):
+            why = "its sums are cast to or from integers once, or to a type of its own"
         reduced = {dim: why for dim in self._definition.reduction_dims if why}
         return {**reduced, **self._apart.whole}
 
@@ -214,7 +215,7 @@ class _Call:
         """The op as it is called on blocks."""
         op = self._op
         if self._apart.sizes:
-            op = StructuredOp(with_numbers(op.definition, self._apart.sizes))
+            op = op_of(with_numbers(op.definition, self._apart.sizes))
         keywords = dict(self._on_blocks)
         if self._compute_type is not None:
             keywords["compute_type"] = self._compute_type

@@ -10,10 +10,13 @@ import dask.array as da
 import ml_dtypes
 import numpy as np
 import pytest
+from dask.delayed import delayed
 
 import linalg_ext as lx
 from linalg_ext.errors import ArgumentError, ArgumentTypeError, ArityError, DTypeError, ShapeError
 from linalg_ext.frameworks.dask import chunks
+from linalg_ext.frameworks.dask.ops import call_on_dask
+from linalg_ext.opdsl import StructuredOp
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.random((10, 12)), RNG.random((12, 7))
@@ -112,14 +115,16 @@ def test_the_same_call_is_the_same_tasks() -> None:
 
 def test_a_block_is_one_thread_unless_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[Any] = []
-    monkeypatch.setattr(
-        type(lx.ops.exp),
-        "__call__",
-        lambda op, *operands, **keywords: said.append(keywords["threads"]) or operands[0],
-    )
-    call = lx.frameworks.dask.ops.call_on_dask  # type: ignore[attr-defined]
-    call(lx.ops.exp, (A,), {}).compute()
+
+    def call(op: Any, *operands: Any, **keywords: Any) -> Any:
+        said.append(keywords["threads"])
+        return operands[0]
+
+    monkeypatch.setattr(StructuredOp, "__call__", call)
+    call_on_dask(lx.ops.exp, (A,), {}).compute()
     assert set(said) == {1}
+    call_on_dask(lx.ops.exp, (A,), {"threads": 3}).compute()
+    assert set(said) == {1, 3}
 
 
 UNKNOWN = A[A[:, 0] > 0.5]
@@ -134,7 +139,7 @@ UNKNOWN = A[A[:, 0] > 0.5]
         (lambda: lx.ops.matmul(A, B, thread=1), ArityError, "did you mean threads"),
         (lambda: lx.ops.matmul(A, B, threads=0), ArgumentError, "threads is 0"),
         (lambda: lx.ops.matmul(A.astype(object), B), DTypeError, "matmul: A: dtype object"),
-        (lambda: lx.ops.matmul(dask.delayed(X), B), ArgumentTypeError, "from_delayed"),
+        (lambda: lx.ops.matmul(delayed(X), B), ArgumentTypeError, "from_delayed"),
         (lambda: lx.ops.tril(A, A), ShapeError, "offset is a scalar"),
         (lambda: lx.ops.add(A, np.ones(2)), ShapeError, "rhs has shape"),
         (lambda: lx.ops.add(A, "x"), DTypeError, "rhs is 'x'"),
