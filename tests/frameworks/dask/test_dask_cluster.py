@@ -26,7 +26,7 @@ def client(tmp_path: Path) -> Iterator[Client]:
     """Of a cluster of two worker processes, which share nothing but what is pickled."""
     cluster = LocalCluster(
         n_workers=2,
-        threads_per_worker=1,
+        threads_per_worker=2,
         processes=True,
         dashboard_address=None,
         local_directory=str(tmp_path / "workers"),
@@ -63,7 +63,8 @@ def test_an_answer_survives_a_worker(
     a = np.random.default_rng(0).random((80, 80))
     gate = tmp_path / "open"
     cut = da.from_array(a, chunks=20)
-    late = cut.map_blocks(behind(gate), dtype=a.dtype)
+    # Tasks of its own: fused with those that read it, the waiting block would stop each of them.
+    late = client.persist(cut.map_blocks(behind(gate), dtype=a.dtype))
     future = client.compute(squashed(shifted(lx.ops.matmul(late, cut), bias)))
 
     def holders() -> list[str]:
@@ -74,10 +75,12 @@ def test_an_answer_survives_a_worker(
             if any("matmul" in str(key) for key in keys)
         ]
 
-    while not holders():
+    for _ in range(10_000):
+        if found := holders():
+            break
         assert not future.done(), future.exception()
         time.sleep(0.01)
-    victim = holders()[0]
+    victim = found[0]
     pid = client.run(os.getpid, workers=[victim])[victim]
     os.kill(pid, signal.SIGKILL)
     assert not future.done()
