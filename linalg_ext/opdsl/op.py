@@ -22,8 +22,9 @@ from linalg_ext.quick_call import quickly_called
 class StructuredOp:
     """An operation declared in Python.
 
-    Call it on NumPy arrays to run it, on MLIR values (inside an insertion point, with `outs=[...]`)
-    to build IR, on traced values inside `jit` to record it.
+    Call it on NumPy arrays to run it, on dask arrays to have it run on their blocks, on MLIR values
+    (inside an insertion point, with `outs=[...]`) to build IR, on traced values inside `jit` to
+    record it.
 
     Attributes:
         definition: what the op is.

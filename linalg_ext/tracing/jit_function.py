@@ -43,7 +43,7 @@ class JitFunction:
 
     Call it as the function itself, on arrays and on containers of arrays; `out=` says where the
     result goes, in containers like its own, `threads=` how many may work on it. `lower` gives the
-    traced module, `lower(...).compile()` the kernel.
+    traced module, `lower(...).compile()` the kernel. On dask arrays it runs on their blocks.
 
     Attributes:
         options: what `jit` was told.
