@@ -12,6 +12,7 @@ from linalg_ext.dispatch import register
 
 if TYPE_CHECKING:
     # What `_LAZY` says at run time, for type checkers and editors.
+    from linalg_ext import cache as cache
     from linalg_ext import dialects as dialects
     from linalg_ext import errors as errors
     from linalg_ext import opdsl_defs as ops
@@ -41,6 +42,7 @@ __all__ = [
     "Limits",
     "Module",
     "ShapeDtype",
+    "cache",
     "compile",
     "cond",
     "contract",
@@ -71,6 +73,7 @@ _LAZY = {
     "Limits": "linalg_ext.compiler.isolated:Limits",
     "Module": "linalg_ext.module:Module",
     "ShapeDtype": "linalg_ext.tracing:ShapeDtype",
+    "cache": "linalg_ext.cache",
     "compile": "linalg_ext.compiler:compile",
     "cond": "linalg_ext.tracing:cond",
     "contract": "linalg_ext.compiler.contract:contract",
@@ -108,6 +111,9 @@ register("LaTeX of a definition", "linalg_ext.notations.formula:latex")
 register("run a pipeline", "linalg_ext.rewriting.pipeline:run_pipeline")
 register("call on traced", "linalg_ext.tracing.op_calls:call_on_traced")
 register("einsum on traced", "linalg_ext.tracing.contractions:einsum_on_traced")
+register("text of bytecode", "linalg_ext.compiler.stages:text_of")
+register("size of bytecode", "linalg_ext.compiler.stages:size_of")
+register("cut into slices", "linalg_ext.compiler.slicing:cut")
 register("tuned einsum", "linalg_ext.tracing.tuned_einsum:on_arrays")
 
 

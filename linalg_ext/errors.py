@@ -17,14 +17,12 @@ import linecache
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 
-@dataclass(frozen=True)
-class SourceLocation:
+class SourceLocation(NamedTuple):
     """A line of somebody's file: what an error points at."""
 
     file: str
@@ -199,6 +197,10 @@ class SignatureError(LinalgExtError, TypeError):
 
 class UntrustedError(LinalgExtError, PermissionError):
     """A module that nobody vouches for reaches beyond itself."""
+
+
+class CacheError(LinalgExtError, OSError):
+    """The folder that compiled code is kept in cannot be used, or not be trusted."""
 
 
 class TargetError(LinalgExtError, ValueError):

@@ -1,8 +1,8 @@
 """Cumulative sums and their like along the rows of a matrix.
 
-A structured op carries nothing from one element of its output to the next, so that each element is
-a reduction of its own, over the row masked behind it: N * N steps for a row of N. Right for short
-rows; a loop that carries the sum is quicker for long ones.
+A structured op carries nothing from one element of its output to the next: each is a reduction of
+its own, over the row masked behind it. Compiled they are loops that carry the result along the row
+(`carry_prefixes`).
 """
 
 from linalg_ext.opdsl import (

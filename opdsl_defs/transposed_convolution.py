@@ -1,10 +1,9 @@
 """Transposed convolutions, at any stride and dilation, in both layouts.
 
 A structured op writes where its index says, and spreads nothing: each element of the output looks
-at every element of the kernel and takes what meets it there, so that a stride of S does S times
-the work of a scatter in each direction. The way without it is two ops: `dilate_nhwc` and its like
-put zeros between the elements, and a convolution of that, padded by (KW - 1) * DW on both sides,
-with the kernel flipped.
+at every element of the kernel and takes what meets it there. Compiled, each tap is a contraction
+whose result is spread (`spread_transposed_convolutions`): no element of the kernel is looked at in
+vain.
 """
 
 from linalg_ext.opdsl import (

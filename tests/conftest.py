@@ -17,6 +17,9 @@ settings.register_profile(
 )
 settings.load_profile("suite")
 
+# Tests compile what they test; a user's folder of compiled code is left alone. Child processes too.
+os.environ["LINALG_EXT_CACHE_DIR"] = "off"
+
 REQUIRE_ALL = os.environ.get("LINALG_EXT_REQUIRE_ALL", "") not in ("", "0")
 """Set where every tool and all data are installed: a skip for want of one is then a mistake."""
 

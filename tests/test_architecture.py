@@ -20,7 +20,7 @@ TIERS: tuple[frozenset[str], ...] = tuple(
     for tier in (
         "errors dispatch arrivals quick_call samples",
         "options",
-        "definition analysis",
+        "definition analysis cache",
         "opdsl notations",
         "opdsl_defs",
         # From here on MLIR may be needed.
@@ -45,6 +45,7 @@ TIERS: tuple[frozenset[str], ...] = tuple(
 NARROWER = {
     "opdsl_defs": {"errors", "opdsl"},
     "target": {"errors", "options"},
+    "cache": {"errors"},
     "dispatch": set(),
 }
 """Rooms that may import less than all that lies below them."""

@@ -74,6 +74,7 @@ _LINALG = (
     # Upstream's fusion would add several times to what is broadcast afterwards.
     "linalg-ext-read-destinations-as-inputs",
     "linalg-ext-spread-transposed-convolutions",
+    "linalg-ext-carry-prefixes",
     "linalg-ext-keep-contractions",
     "linalg-ext-keep-windows",
     "linalg-fuse-elementwise-ops",

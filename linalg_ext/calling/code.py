@@ -1,36 +1,15 @@
-"""What a kernel takes for its code: the engine that made it, or a file that holds it."""
+"""What a kernel takes for its code: the engine that made it or a file that holds it, and where."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple
 
-from linalg_ext.runtime.machine_code import PackedFunction
+from linalg_ext.runtime.machine_code import Code
 
-
-class Code(Protocol):
-    """Machine code with functions in it. It must outlive every call of one of them."""
-
-    @property
-    def opt_level(self) -> int:
-        """LLVM's, with which it was made."""
-        ...
-
-    def function(self, name: str) -> PackedFunction:
-        """The packed form of the function `name`.
-
-        Raises:
-            UnresolvedSymbolError: the code refers to something that nothing provides.
-        """
-        ...
-
-    def object_code(self) -> bytes:
-        """The object file (ELF or Mach-O)."""
-        ...
+__all__ = ["Code", "Entry"]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """The native entry of a kernel.
 
     Attributes:

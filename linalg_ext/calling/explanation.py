@@ -13,28 +13,16 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
+from linalg_ext.calling.decision import Decision, Row
 from linalg_ext.target import Target
 from linalg_ext.target.model import bytes_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-Row = tuple[str, str]
-
-
-class Decision(Protocol):
-    """What a transformation chose for an op, and can explain. It holds nothing of the module."""
-
-    @property
-    def title(self) -> str:
-        """What it is about, in a few words."""
-        ...
-
-    def rows(self) -> Sequence[Row]:
-        """The explanation: names, and what is to be said of each."""
-        ...
+__all__ = ["Decision", "Explanation", "Row"]
 
 
 @dataclass(frozen=True, repr=False)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from linalg_ext.calling.argument import Argument
 from linalg_ext.calling.arrays import ArrayArgument, StridedArgument
 from linalg_ext.calling.code import Code, Entry
 from linalg_ext.calling.direct_call import Callee, direct_call
-from linalg_ext.calling.explanation import Explanation, Row
 from linalg_ext.calling.failures import Failures
 from linalg_ext.calling.native_call import kernel_record
 from linalg_ext.calling.overlap import share_memory
@@ -44,6 +43,9 @@ from linalg_ext.runtime.threads import alone, checked, run
 from linalg_ext.runtime.threads import current as current_threads
 from linalg_ext.target import Target, host
 
+if TYPE_CHECKING:
+    from linalg_ext.calling.explanation import Explanation, Row
+
 
 @quickly_called
 class Kernel:
@@ -55,8 +57,15 @@ class Kernel:
 
     Attributes:
         signature: what it takes and gives.
+        entry: the native function behind it.
+        code: has that function.
         target: the machine that its code is for.
         opt_level: LLVM's optimization level.
+        steps: the module at each point of the way down.
+        assertions: the messages of its failures.
+        shared: what several threads can share of its work, if anything.
+        explanation: gives what the passes say of their work, if that is known.
+        is_kept: whether its code comes from the disk, see `linalg_ext.cache`.
         callee: what its calls run.
         direct: the short way into it, if there is one.
         recipe: what it was made from; None where that is not known.
@@ -73,8 +82,9 @@ class Kernel:
         codegen_seconds: float = 0.0,
         target: Target | None = None,
         shared: SharedWork | None = None,
-        explanation: Explanation | None = None,
+        explanation: Callable[[], Explanation] | None = None,
         open_ended: bool = True,
+        is_kept: bool = False,
         recipe: Recipe | None = None,
     ) -> None:
         """Made by `linalg_ext.compile`."""
@@ -82,12 +92,14 @@ class Kernel:
         self.target = host() if target is None else target
         self.opt_level = code.opt_level
         self.recipe = recipe
-        self._explanation = explanation
-        self._shared = shared
-        self._symbol = entry.symbol
-        self._code = code
+        self.explanation = explanation
+        self.shared = shared
+        self.entry = entry
+        self.code = code
         self._function = code.function(entry.symbol)
-        self._stages = tuple(stages)
+        self.steps = tuple(stages)
+        self.assertions = tuple(assertions)
+        self.is_kept = is_kept
         self._failures = Failures(signature.name, assertions)
         self._codegen_seconds = codegen_seconds
         self._asm: dict[bool, str] = {}
@@ -224,12 +236,12 @@ class Kernel:
     @property
     def stages(self) -> Mapping[str, str]:
         """The module at each point of the way down, as text, by the name of the stage."""
-        return MappingProxyType({stage.name: stage.text for stage in self._stages})
+        return MappingProxyType({stage.name: stage.text for stage in self.steps})
 
     @property
     def times(self) -> Mapping[str, float]:
         """Seconds that each step of the compilation took, and their sum as `total`."""
-        times = {stage.name: stage.seconds for stage in self._stages}
+        times = {stage.name: stage.seconds for stage in self.steps}
         times["code"] = self._codegen_seconds
         return MappingProxyType({**times, "total": sum(times.values())})
 
@@ -259,40 +271,40 @@ class Kernel:
         Raises:
             ArgumentError: no number of threads.
         """
-        if self._explanation is None:
+        if self.explanation is None:
             raise ArgumentError(
                 f"nothing is known of how `{self.signature.name}` came to be",
                 cure="make it with linalg_ext.compile or jit",
             )
         shared = None if self._shared is None else self._shared.for_threads(checked(threads))
+        told = self.explanation()
         if shared is None:
-            return self._explanation
-        return replace(
-            self._explanation, decisions=shared.decisions, threads=f"{shared.slices} slices"
-        )
+            return told
+        return replace(told, decisions=shared.decisions, threads=f"{shared.slices} slices")
 
     def with_tuning(self, found: Sequence[Row]) -> Kernel:
         """This kernel, which from now on tells what tuning found."""
-        self._explanation = replace(self.explain(), tuning=tuple(found))
+        told = replace(self.explain(), tuning=tuple(found))
+        self.explanation = lambda: told
         return self
 
     def asm(self, *, whole: bool = False) -> str:
         """The machine code as assembly text: of the entry, or of everything with `whole`."""
         with self._asm_lock:
             if whole not in self._asm:
-                code = self._code.object_code()
-                self._asm[whole] = disassemble(code, None if whole else self._symbol)
+                code = self.code.object_code()
+                self._asm[whole] = disassemble(code, None if whole else self.entry.symbol)
             return self._asm[whole]
 
     def __repr__(self) -> str:
-        ops = " > ".join(f"{stage.name} {stage.operations}" for stage in self._stages)
+        ops = " > ".join(f"{stage.name} {stage.operations}" for stage in self.steps)
         times = self.times
         parts = " + ".join(f"{name} {1e3 * t:.1f}" for name, t in times.items() if name != "total")
         return "\n".join(
             [
                 f"kernel {self.signature}",
                 f"stages    {ops} ops",
-                f"compiled  in {1e3 * times['total']:.1f} ms: {parts}",
+                f"compiled  in {1e3 * times['total']:.1f} ms{', kept' * self.is_kept}: {parts}",
                 f"code      for {self.target.name}, LLVM opt level {self.opt_level}",
             ]
         )

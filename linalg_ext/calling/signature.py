@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from linalg_ext.runtime.dtypes import DType, ElementType
 
@@ -12,8 +11,7 @@ Shape = tuple[int | None, ...]
 """Dimensions; None where the module leaves one open."""
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayType:
+class ArrayType(NamedTuple):
     """A ranked tensor or memref.
 
     Attributes:
@@ -52,8 +50,7 @@ class ArrayType:
         return self.text
 
 
-@dataclass(frozen=True, slots=True)
-class ScalarType:
+class ScalarType(NamedTuple):
     """A number passed by value."""
 
     text: str
@@ -66,11 +63,10 @@ class ScalarType:
 ValueType = ArrayType | ScalarType
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(NamedTuple):
     """One input of the entry."""
 
-    index: int
+    index: int  # type: ignore[assignment]  # a tuple's method, which nobody needs
     type: ValueType
     is_written: bool = False
 
@@ -78,11 +74,10 @@ class Parameter:
         return f"argument {self.index} ({self.type})"
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """One result of the entry, and the dtype it is handed back as."""
 
-    index: int
+    index: int  # type: ignore[assignment]  # a tuple's method, which nobody needs
     type: ValueType
     dtype: DType
 
@@ -95,8 +90,7 @@ class Result:
         return f"result {self.index} ({self.type})"
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(NamedTuple):
     """What an entry takes and gives."""
 
     name: str

@@ -1,4 +1,7 @@
-"""`compile`: a module in, a kernel out."""
+"""`compile`: a module in, a kernel out.
+
+A kernel that is kept on disk is called without MLIR, which is not loaded for it.
+"""
 
 from __future__ import annotations
 
@@ -8,34 +11,16 @@ from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
-from linalg_ext.bindings import ir
+from linalg_ext.calling import kept
 from linalg_ext.calling.kernel import Kernel
 from linalg_ext.calling.recipe import Recipe
-from linalg_ext.calling.shared_work import SharedWork
-from linalg_ext.compiler.duration import is_open_ended
-from linalg_ext.compiler.effects import written_arguments
-from linalg_ext.compiler.entry import find_entry, wrap_entry
-from linalg_ext.compiler.explaining import WrittenPlan, explained, written_plans
-from linalg_ext.compiler.signature import read_signature
-from linalg_ext.compiler.slicing import shared_work
-from linalg_ext.compiler.source import own_copy
-from linalg_ext.compiler.stages import LARGE_BYTES, Clock, Stage
-from linalg_ext.compiler.tuned import tuned
-from linalg_ext.context import Borrowed, borrowed_context
 from linalg_ext.errors import ArgumentError
-from linalg_ext.module import Module, ModuleLike
-from linalg_ext.rewriting import run_in_place
-from linalg_ext.runtime.foreign import engine_for
-from linalg_ext.runtime.libraries import is_provided, load_libraries
-from linalg_ext.target import current, host, override, using
-from linalg_ext.transforms.lowering.refuse_recursion import refuse_recursion
-from linalg_ext.transforms.lowering.refuse_unsupported import refuse_unsupported
-from linalg_ext.transforms.lowering.refuse_untrusted import check_trust
-from linalg_ext.transforms.pipelines import CHECKS, lower_to_llvm
-from linalg_ext.tuning import Tuning
+from linalg_ext.target import host, using
 
 if TYPE_CHECKING:
     from linalg_ext.compiler.isolated import IsolatedKernel, Limits
+    from linalg_ext.module import ModuleLike
+    from linalg_ext.tuning import Tuning
 
 
 @overload
@@ -140,108 +125,42 @@ def compile(
             checked=checked,
             opt_level=opt_level,
         )
+    # Only here what loads MLIR: a kernel that is kept does without.
+    key: str | None = None
+    if isinstance(module, str | bytes) and tune is False:
+        key = kept.key_of_module(
+            "trusted text" if trusted else "text",
+            module,
+            entry,
+            checked=checked,
+            opt_level=opt_level,
+            libraries=libraries,
+            result_dtypes=result_dtypes,
+        )
+        if (kernel := kept.find(key)) is not None:
+            return kernel
+    from linalg_ext.compiler.in_place import compile_copy
+    from linalg_ext.compiler.tuned import tuned
+    from linalg_ext.module import Module
+    from linalg_ext.tuning import Tuning
+
     tuning = Tuning.of(tune)
     if tuning is not None and isinstance(module, str | bytes):
         module = Module.parse(module, trusted=trusted)
 
     def make() -> Kernel:
-        with borrowed_context() as loan:
-            own = own_copy(module, trusted=trusted, context=loan.context)
-            if not trusted:
-                handles = load_libraries([str(library) for library in libraries])
-                check_trust(own.ir.operation, provided=lambda name: is_provided(name, handles))
-            return compile_in_place(
-                own,
-                entry,
-                loan=loan,
-                trusted=trusted,
-                checked=checked,
-                opt_level=opt_level,
-                libraries=libraries,
-                result_dtypes=result_dtypes,
-            )
+        return compile_copy(
+            module,
+            entry,
+            trusted=trusted,
+            checked=checked,
+            opt_level=opt_level,
+            libraries=libraries,
+            result_dtypes=result_dtypes,
+            key=key,
+        )
 
     return make() if tuning is None else tuned(make, tuning)
-
-
-def compile_in_place(
-    own: Module,
-    entry: str | None = None,
-    *,
-    loan: Borrowed,
-    trusted: bool = True,
-    checked: bool = False,
-    opt_level: int | None = None,
-    libraries: Sequence[str | Path] = (),
-    result_dtypes: Sequence[np.typing.DTypeLike | None] | None = None,
-) -> Kernel:
-    """`compile` of a module that nobody else has, in a context on loan: it is used up.
-
-    Args:
-        trusted: whether it need not be checked where the kernel is sent to: it is our own, or
-            somebody vouched for it.
-    """
-    target = current()
-    clock = Clock()
-    first = Stage("module", own.ir, clock, keep=True)
-    stages = [first]
-    loan.keep = first.nbytes <= LARGE_BYTES
-    # Before the entry is wrapped: errors then show the names that the user wrote.
-    refuse_unsupported.apply(own.ir.operation)
-    refuse_recursion.apply(own.ir.operation)
-    with own.context:
-        function = find_entry(own.ir, entry)
-        signature = read_signature(
-            function, written=written_arguments(function), result_dtypes=result_dtypes
-        )
-        open_ended = is_open_ended(own.ir)
-        wrapped = wrap_entry(own.ir, function, signature)
-    own.verify(after="its entry was wrapped")
-    stages.append(Stage("entry", own.ir, clock))
-    if checked:
-        run_in_place(own, ",".join(CHECKS))
-        stages.append(Stage("checks", own.ir, clock))
-    work = own.ir
-    shared: SharedWork | None = None
-
-    def on_stage(name: str, module: ir.Module) -> None:
-        nonlocal shared
-        stages.append(Stage(name, module, clock))
-        if name == "buffers":
-            shared = shared_work(work, signature.name, wrapped.symbol, opt_level, libraries)
-        if name == "loops":
-            written.extend(written_plans(module))
-
-    written: list[WrittenPlan] = []
-    info = lower_to_llvm(work, on_stage=on_stage)
-    level = info.suggested_opt_level if opt_level is None else opt_level
-    engine = engine_for(target, work, opt_level=level, libraries=libraries)
-    # Looking the entry up is what makes LLVM generate the code.
-    engine.function(wrapped.symbol)
-    return Kernel(
-        signature,
-        wrapped,
-        engine,
-        stages=stages,
-        assertions=info.assertions,
-        shared=shared,
-        open_ended=open_ended,
-        codegen_seconds=clock.lap(),
-        target=target,
-        explanation=explained(
-            str(signature), target, info.reports, written, is_shared=shared is not None
-        ),
-        recipe=Recipe(
-            first.bytecode,
-            entry,
-            trusted,
-            checked,
-            opt_level,
-            tuple(map(str, libraries)),
-            tuple(result.dtype for result in signature.results),
-            override(),
-        ),
-    )
 
 
 def compile_recipe(recipe: Recipe) -> Kernel:

@@ -10,17 +10,16 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from linalg_ext.bindings import func, ir
+from linalg_ext.calling import kept
 from linalg_ext.calling.conversion import as_array, is_python_number
 from linalg_ext.calling.kernel import Kernel
 from linalg_ext.calling.known_calls import KnownCalls
 from linalg_ext.calling.overlap import share_memory
-from linalg_ext.compiler.compilation import compile_in_place
-from linalg_ext.compiler.op_dtypes import resolve_dtypes, unsigned_type_vars
-from linalg_ext.context import borrowed_context
+from linalg_ext.compiler.op_dtypes import resolve_dtypes
 from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
 from linalg_ext.definition.call_inputs import per_output, split_inputs
 from linalg_ext.definition.call_shapes import Shape, resolve_shapes
+from linalg_ext.definition.identity import identity
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.errors import (
     ArgumentError,
@@ -29,7 +28,6 @@ from linalg_ext.errors import (
     ShapeError,
     caller_location,
 )
-from linalg_ext.module import Module
 from linalg_ext.notations.operand_keywords import (
     inverses_named,
     operand_maps_key,
@@ -37,11 +35,9 @@ from linalg_ext.notations.operand_keywords import (
     with_operand_maps,
 )
 from linalg_ext.opdsl.op import StructuredOp
+from linalg_ext.runtime import keeping
 from linalg_ext.runtime.dtypes import DType, by_dtype, dtype_named
 from linalg_ext.runtime.threads import checked
-from linalg_ext.structured.calls import build, results_of
-from linalg_ext.structured.operands import bind
-from linalg_ext.structured.outputs import initial_tensor
 from linalg_ext.target import override
 
 Array = np.ndarray[Any, DType]
@@ -116,7 +112,7 @@ def _call(
     else:
         shapes = resolve_shapes(definition, given_shapes, known_shapes, attributes)
     maps = operand_maps_key(definition) if said else ()
-    call = _Call(definition, dtypes, shapes, attributes, frozenset(inits), maps, compute_type)
+    call = OpCall(definition, dtypes, shapes, attributes, frozenset(inits), maps, compute_type)
     kernel = _kernel(op, call)
     arguments = [
         _fitted(definition, operand, deciding[operand.name], dtypes[str(operand.type_var)])
@@ -137,7 +133,7 @@ def _call(
 
 
 @dataclass(frozen=True)
-class _Call:
+class OpCall:
     """What a kernel for an op is compiled for.
 
     Attributes:
@@ -155,6 +151,7 @@ class _Call:
 
     @property
     def key(self) -> tuple[object, ...]:
+        """What its kernel goes by in this process."""
         return (
             tuple(self.dtypes.items()),
             tuple(self.shapes.items()),
@@ -165,12 +162,34 @@ class _Call:
             override(),
         )
 
+    @property
+    def kept_key(self) -> str | None:
+        """What its kernel is kept under on disk; None where nobody can tell what it is made of."""
+        try:
+            return keeping.key_of(
+                "op",
+                identity(self.definition),
+                {name: _told(dtype) for name, dtype in self.dtypes.items()},
+                dict(self.shapes),
+                dict(self.attributes.symbols),
+                {name: function.name for name, function in self.attributes.functions.items()},
+                self.initialized,
+                bool(self.maps),
+                None if self.compute_type is None else _told(self.compute_type),
+            )
+        except TypeError:
+            return None
+
+
+def _told(dtype: DType) -> tuple[str, str]:
+    return dtype.str, dtype.name
+
 
 _kernels: WeakKeyDictionary[StructuredOp, dict[tuple[object, ...], Kernel]] = WeakKeyDictionary()
 _compiling = threading.RLock()
 
 
-def _kernel(op: StructuredOp, call: _Call) -> Kernel:
+def _kernel(op: StructuredOp, call: OpCall) -> Kernel:
     known = _kernels.get(op)
     kernel = known.get(call.key) if known is not None else None
     if kernel is None:
@@ -178,56 +197,19 @@ def _kernel(op: StructuredOp, call: _Call) -> Kernel:
             kernels = _kernels.setdefault(op, {})
             kernel = kernels.get(call.key)
             if kernel is None:
-                kernel = kernels[call.key] = _compile(call)
+                kernel = kernels[call.key] = _found_or_compiled(call)
     return kernel
 
 
-def _compile(call: _Call) -> Kernel:
-    definition = call.definition
-    results = [call.dtypes[str(output.type_var)] for output in definition.outputs]
-    with borrowed_context() as loan:
-        with loan.context, ir.Location.name(definition.name):
-            module = ir.Module.create()
-            with ir.InsertionPoint(module.body):
-                _build_function(call)
-        return compile_in_place(Module(module), definition.name, loan=loan, result_dtypes=results)
+def _found_or_compiled(call: OpCall) -> Kernel:
+    key = call.kept_key
+    kernel = kept.find(key)
+    if kernel is not None:
+        return kernel
+    # Only here what loads MLIR: a kernel that is kept does without.
+    from linalg_ext.compiler.op_kernels import compile_op
 
-
-def _build_function(call: _Call) -> None:
-    """A function of the op: its inputs and the initial values that were given, its results."""
-    definition = call.definition
-    elements = {name: ir.Type.parse(by_dtype(d).mlir) for name, d in call.dtypes.items()}
-    initialized = [o for o in definition.outputs if o.name in call.initialized]
-    types = [
-        elements[str(operand.type_var)]
-        if operand.kind is OperandKind.SCALAR
-        else ir.RankedTensorType.get(call.shapes[operand.name], elements[str(operand.type_var)])
-        for operand in (*definition.inputs, *initialized)
-    ]
-    results = [
-        ir.RankedTensorType.get(call.shapes[output.name], elements[str(output.type_var)])
-        for output in definition.outputs
-    ]
-    function = func.FuncOp(definition.name, (types, results))
-    with ir.InsertionPoint(function.add_entry_block()):
-        arguments = list(function.arguments)
-        inputs = arguments[: len(definition.inputs)]
-        given = dict(zip(initialized, arguments[len(inputs) :], strict=True))
-        outputs = [
-            given[output]
-            if output in given
-            else initial_tensor(
-                definition.assignment_to(output.name),
-                call.shapes[output.name],
-                elements[str(output.type_var)],
-                call.attributes,
-                call.dtypes[str(output.type_var)],
-            )
-            for output in definition.outputs
-        ]
-        bound = bind(definition, inputs, outputs, call.attributes, unsigned_type_vars(call.dtypes))
-        computed = call.compute_type and ir.Type.parse(by_dtype(call.compute_type).mlir)
-        func.ReturnOp(results_of(build(bound, mapped=bool(call.maps), compute_type=computed)))
+    return compile_op(call, key)
 
 
 def dtype_of_keyword(definition: OpDefinition, keyword: str, value: Any) -> DType | None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from linalg_ext.bindings import ir
 from linalg_ext.definition import call_dtypes
 from linalg_ext.definition.call_dtypes import common_dtype
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import DTypeError
 from linalg_ext.runtime.dtypes import DType, by_dtype
 
-__all__ = ["common_dtype", "element_type", "resolve_dtypes", "unsigned_type_vars"]
+__all__ = ["common_dtype", "resolve_dtypes", "unsigned_type_vars"]
 
 
 def resolve_dtypes(
@@ -46,8 +45,3 @@ def unsigned_type_vars(dtypes: Mapping[str, DType]) -> frozenset[str]:
         if element.kind == "bool"
         or (element.unsigned is not None and element.unsigned == dtypes[name])
     )
-
-
-def element_type(dtype: DType) -> ir.Type:
-    """The element type of MLIR for a dtype."""
-    return ir.Type.parse(by_dtype(dtype).mlir)

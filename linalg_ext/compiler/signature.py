@@ -89,7 +89,7 @@ def read_type(type_: ir.Type, where: str) -> ValueType:
             where,
             "no array or number stands for it",
             "ranked tensors, ranked memrefs, and scalars of "
-            + ", ".join(known.mlir for known in dtypes.ELEMENT_TYPES),
+            + ", ".join(known.mlir for known in dtypes.element_types()),
         )
     return ScalarType(text, element)
 
@@ -133,7 +133,7 @@ def _array(type_: Any, text: str, kind: Literal["tensor", "memref"], where: str)
             text,
             where,
             f"no dtype stands for elements of {inner}",
-            "elements of " + ", ".join(known.mlir for known in dtypes.ELEMENT_TYPES),
+            "elements of " + ", ".join(known.mlir for known in dtypes.element_types()),
         )
     if vector and element.is_sub_byte:
         # LLVM packs these bits; every other vector lies in memory as an array does.

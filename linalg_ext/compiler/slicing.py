@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from linalg_ext.bindings import ir
-from linalg_ext.calling.failures import Failures
-from linalg_ext.calling.shared_work import Shared, SharedWork
+from linalg_ext.calling.shared_work import Cut, Work
 from linalg_ext.compiler.stages import LARGE_BYTES
 from linalg_ext.context import borrowed_context
 from linalg_ext.module import Module
@@ -28,13 +26,13 @@ that sleeps after 10 us or more, in which the caller goes on with the slices.
 """
 
 
-def shared_work(
+def work_to_share(
     module: ir.Module,
     name: str,
     symbol: str,
     opt_level: int | None,
     libraries: Sequence[str | Path],
-) -> SharedWork | None:
+) -> Work | None:
     """What several threads can share of an entry on buffers; None where nothing is worth it.
 
     Args:
@@ -50,42 +48,33 @@ def shared_work(
         return None
     bytecode = io.BytesIO()
     module.operation.write_bytecode(bytecode)
-    return SharedWork(
+    return Work(
+        bytecode.getvalue(),
         name,
-        _Slicer(bytecode.getvalue(), name, symbol, opt_level, tuple(libraries)),
+        symbol,
+        opt_level,
+        tuple(libraries),
         nanoseconds=work.nanoseconds(target),
         packs=work.packs,
     )
 
 
-@dataclass(frozen=True)
-class _Slicer:
-    """Makes the code of slices.
+def cut(work: Work, slices: int) -> Cut | None:
+    """The code for so many slices; None where the work cannot be cut.
 
-    Attributes:
-        bytecode: of the module, on buffers, as it is before it is cut.
-        name, symbol, opt_level, libraries: of the kernel.
+    Raises:
+        LinalgExtError: the slices cannot be compiled.
     """
-
-    bytecode: bytes
-    name: str
-    symbol: str
-    opt_level: int | None
-    libraries: tuple[str | Path, ...]
-
-    def __call__(self, slices: int) -> Shared | None:
-        """The code for so many slices; None where the work cannot be cut."""
-        with borrowed_context() as loan:
-            loan.keep = len(self.bytecode) <= LARGE_BYTES
-            module = Module.parse(self.bytecode, trusted=True, context=loan.context)
-            report = share_work.apply(module.ir.operation, slices=slices)
-            if not report:
-                return None
-            module.verify(after=share_work.pass_name)
-            count = slices_of(module.ir.operation)
-            info = lower_to_llvm(module.ir, stages=("loops", "llvm"))
-            level = info.suggested_opt_level if self.opt_level is None else self.opt_level
-            engine = Engine(module.ir, opt_level=level, libraries=self.libraries)
-            failures = Failures(self.name, info.assertions)
-            decisions = [each for report in info.reports for each in report.decisions]
-            return Shared(engine, self.symbol, count, failures, decisions)
+    with borrowed_context() as loan:
+        loan.keep = len(work.bytecode) <= LARGE_BYTES
+        module = Module.parse(work.bytecode, trusted=True, context=loan.context)
+        report = share_work.apply(module.ir.operation, slices=slices)
+        if not report:
+            return None
+        module.verify(after=share_work.pass_name)
+        count = slices_of(module.ir.operation)
+        info = lower_to_llvm(module.ir, stages=("loops", "llvm"))
+        level = info.suggested_opt_level if work.opt_level is None else work.opt_level
+        engine = Engine(module.ir, opt_level=level, libraries=work.libraries)
+        decisions = [each for report in info.reports for each in report.decisions]
+        return Cut(engine, count, info.assertions, tuple(decisions))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 import time
-from functools import cached_property
 
 from linalg_ext.bindings import ir
+from linalg_ext.calling.stage import Stage
 from linalg_ext.module import Module
 from linalg_ext.transforms.pipelines import stage_text
 
@@ -14,44 +14,36 @@ LARGE_BYTES = 1 << 20
 """Of a module with more than this the text is kept, large constants elided."""
 
 
-class Stage:
-    """The module at one point of the way down.
+def stage(name: str, module: ir.Module, clock: Clock) -> Stage:
+    """A module as it is now.
 
-    Attributes:
+    Args:
         name: of the stage.
-        seconds: what it took to get here from the stage before.
-        nbytes: of the module, in MLIR's binary form.
-        bytecode: that form; empty where it is large and was not to be kept.
+        module: read, not kept.
+        clock: has run since the stage before.
     """
+    stream = io.BytesIO()
+    module.operation.write_bytecode(stream)
+    allowed = module.context.allow_unregistered_dialects
+    if stream.tell() > LARGE_BYTES:
+        text, count = stage_text(module), _count_operations(module)
+        return Stage(name, clock.lap(), b"", allowed, text, count)
+    # Printing takes ten times as long as writing it down.
+    return Stage(name, clock.lap(), stream.getvalue(), allowed)
 
-    def __init__(self, name: str, module: ir.Module, clock: Clock, *, keep: bool = False) -> None:
-        stream = io.BytesIO()
-        module.operation.write_bytecode(stream)
-        self.name = name
-        self.nbytes = stream.tell()
-        self._allow_unregistered = module.context.allow_unregistered_dialects
-        # Printing takes ten times as long as writing it down.
-        is_large = self.nbytes > LARGE_BYTES
-        self.bytecode = b"" if is_large and not keep else stream.getvalue()
-        if is_large:
-            self.__dict__["text"] = stage_text(module)
-            self.__dict__["operations"] = _count_operations(module)
-        self.seconds = clock.lap()
 
-    @cached_property
-    def text(self) -> str:
-        """As MLIR, large constants elided."""
-        return stage_text(self._module().ir)
+def text_of(bytecode: bytes, allow_unregistered: bool) -> str:
+    """A module as MLIR, large constants elided."""
+    return stage_text(_parsed(bytecode, allow_unregistered).ir)
 
-    @cached_property
-    def operations(self) -> int:
-        """How many ops there are."""
-        return _count_operations(self._module().ir)
 
-    def _module(self) -> Module:
-        return Module.parse(
-            self.bytecode, trusted=True, allow_unregistered=self._allow_unregistered
-        )
+def size_of(bytecode: bytes, allow_unregistered: bool) -> int:
+    """How many ops a module has."""
+    return _count_operations(_parsed(bytecode, allow_unregistered).ir)
+
+
+def _parsed(bytecode: bytes, allow_unregistered: bool) -> Module:
+    return Module.parse(bytecode, trusted=True, allow_unregistered=allow_unregistered)
 
 
 class Clock:

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from linalg_ext import cache
 from linalg_ext.calling.kernel import Kernel
 from linalg_ext.calling.signature import ArrayType, Parameter, Signature
 from linalg_ext.rewriting import Decision
 from linalg_ext.runtime import threads
+from linalg_ext.runtime.keeping import apart
 from linalg_ext.target import host
 from linalg_ext.transforms.codegen._explaining import PlannedContraction
 from linalg_ext.transforms.codegen.contractions._choosing import Choices, Variation, choosing
@@ -28,7 +30,9 @@ def tuned(make: Make, tuning: Tuning) -> Kernel:
     What was found before, for the same work on the same machine and so many threads, is taken
     without measuring.
     """
-    first = make()
+    # What is kept has its decisions as text alone, and here they are needed as they are.
+    with cache.off():
+        first = make()
     obstacle = _obstacle(first)
     if obstacle is not None:
         return first.with_tuning(Finding(Choices(), why=obstacle).rows())
@@ -40,7 +44,7 @@ def tuned(make: Make, tuning: Tuning) -> Kernel:
         finding = search(
             first,
             decisions,
-            lambda choices: _with(choices, make),
+            lambda choices: _tried(choices, make),
             lambda: [_argument(parameter) for parameter in first.signature.parameters],
             lambda given, returned: _results(first.signature, given, returned),
             tuning,
@@ -68,13 +72,24 @@ def _obstacle(kernel: Kernel) -> str | None:
     return None
 
 
+def _tried(choices: Choices, make: Make) -> Kernel:
+    """A kernel to be measured: the fastest of them alone is kept."""
+    with cache.off():
+        return _with(choices, make)
+
+
 def _with(choices: Choices, make: Make) -> Kernel:
     def run() -> Kernel:
-        with choosing(choices):
+        with choosing(choices), apart("choices", *_choices_key(choices)):
             return make()
 
     # Code for several threads is made later, under what is in force now.
     return copy_context().run(run)
+
+
+def _choices_key(choices: Choices) -> tuple[object, ...]:
+    plans = {key: one.as_data() for key, one in sorted(choices.plans.items())}
+    return plans, choices.vector_bits, choices.streams
 
 
 def _work(kernel: Kernel, decisions: Sequence[Decision]) -> str:

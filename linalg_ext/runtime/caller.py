@@ -18,6 +18,8 @@ from linalg_ext.errors import LinalgExtError
 from linalg_ext.quick_call import AVAILABLE, quickly_called
 from linalg_ext.runtime.call_record import ALIGNED, CONTIGUOUS, WRITABLE, Record
 from linalg_ext.runtime.crew import NativeCall
+from linalg_ext.runtime.keeping import own_code
+from linalg_ext.runtime.machine_code import Code
 
 COMPILING_PAYS = 2_000
 """Calls through Python after which the caller is compiled.
@@ -105,13 +107,17 @@ class _Provider:
             return
         try:
             if _is_as_expected():
-                # Only now: this needs MLIR.
-                from linalg_ext.runtime.caller_code import compiled_caller
-
-                self.caller = Caller(compiled_caller())
+                self.caller = Caller(own_code("caller", _compiled))
         except LinalgExtError:
             pass  # functions of the C API that the interpreter does not show
         self._is_refused = self.caller is None
+
+
+def _compiled() -> Code:
+    # Only now: this needs MLIR.
+    from linalg_ext.runtime.caller_code import compiled_caller
+
+    return compiled_caller()
 
 
 caller = _Provider()

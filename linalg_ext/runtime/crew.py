@@ -12,7 +12,8 @@ import threading
 import time
 from collections.abc import Sequence
 
-from linalg_ext.runtime.machine_code import PackedFunction
+from linalg_ext.runtime.keeping import own_code
+from linalg_ext.runtime.machine_code import Code, PackedFunction
 
 AWAKE = 50e-6
 """Seconds that a thread waits awake, before it sleeps: about what sleeping and waking take."""
@@ -71,10 +72,7 @@ class _Code:
     """
 
     def __init__(self) -> None:
-        # Only now: what compiles it loads MLIR.
-        from linalg_ext.runtime.crew_code import compiled
-
-        engine = compiled()
+        engine = own_code("crew", _compiled)
         # Threads are in it for ever, at the interpreter's end too.
         _keep_for_ever(engine)
         self.run = engine.function("run")
@@ -84,6 +82,13 @@ class _Code:
         start = time.perf_counter()
         wait()
         self.rounds = max(1, int(AWAKE / max(time.perf_counter() - start, 1e-7) * rounds))
+
+
+def _compiled() -> Code:
+    # Only now: what compiles it loads MLIR.
+    from linalg_ext.runtime.crew_code import compiled
+
+    return compiled()
 
 
 _code = functools.cache(_Code)

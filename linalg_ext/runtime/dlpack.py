@@ -10,7 +10,6 @@ import ctypes
 from contextlib import suppress
 from typing import Any, NoReturn
 
-import ml_dtypes
 import numpy as np
 
 from linalg_ext.errors import ArgumentError, DTypeError, caller_location
@@ -25,18 +24,18 @@ _DEVICES = {
 
 _READ_ONLY = 1
 
-_FLOATS: dict[tuple[int, int], Any] = {
-    (4, 16): ml_dtypes.bfloat16,
-    (7, 8): ml_dtypes.float8_e3m4,
-    (8, 8): ml_dtypes.float8_e4m3,
-    (9, 8): ml_dtypes.float8_e4m3b11fnuz,
-    (10, 8): ml_dtypes.float8_e4m3fn,
-    (11, 8): ml_dtypes.float8_e4m3fnuz,
-    (12, 8): ml_dtypes.float8_e5m2,
-    (13, 8): ml_dtypes.float8_e5m2fnuz,
-    (14, 8): ml_dtypes.float8_e8m0fnu,
+_FLOATS: dict[tuple[int, int], str] = {
+    (4, 16): "bfloat16",
+    (7, 8): "float8_e3m4",
+    (8, 8): "float8_e4m3",
+    (9, 8): "float8_e4m3b11fnuz",
+    (10, 8): "float8_e4m3fn",
+    (11, 8): "float8_e4m3fnuz",
+    (12, 8): "float8_e5m2",
+    (13, 8): "float8_e5m2fnuz",
+    (14, 8): "float8_e8m0fnu",
 }
-"""By the code of the type and its bits."""
+"""The names in ml_dtypes, by the code of the type and its bits."""
 
 _KINDS = {0: "i", 1: "u", 2: "f", 5: "c"}
 
@@ -180,7 +179,9 @@ def _array(capsule: Any, name: str, kind: str) -> Array:
 def _dtype(given: _DataType, name: str) -> np.dtype[Any]:
     code, bits, lanes = given.code, given.bits, given.lanes
     if lanes == 1 and (code, bits) in _FLOATS:
-        narrow: np.dtype[Any] = np.dtype(_FLOATS[code, bits])
+        import ml_dtypes
+
+        narrow: np.dtype[Any] = np.dtype(getattr(ml_dtypes, _FLOATS[code, bits]))
         return narrow
     if lanes == 1 and code == 6 and bits == 8:
         return np.dtype(np.bool_)

@@ -7,10 +7,10 @@ dtypes (`i8` as int8 and as uint8). Sub-byte integers take one byte an element o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+import functools
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple
 
-import ml_dtypes
 import numpy as np
 
 from linalg_ext.errors import DTypeError
@@ -20,8 +20,7 @@ DType = np.dtype[Any]
 Kind = Literal["float", "complex", "integer", "index", "bool"]
 
 
-@dataclass(frozen=True, slots=True)
-class ElementType:
+class ElementType(NamedTuple):
     """One element type of MLIR and how NumPy holds it.
 
     Attributes:
@@ -63,8 +62,14 @@ class ElementType:
 
 def integer_range(dtype: DType) -> tuple[int, int]:
     """The least and the greatest value of an integer dtype, NumPy's or ml_dtypes'."""
-    info: Any = ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
+    info: Any = np.iinfo(dtype) if dtype.isbuiltin == 1 else _narrow_range(dtype)
     return int(info.min), int(info.max)
+
+
+def _narrow_range(dtype: DType) -> Any:
+    import ml_dtypes
+
+    return ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
 
 
 def _float(mlir: str, scalar: type[Any]) -> ElementType:
@@ -76,21 +81,11 @@ def _signless(width: int, signed: type[Any], unsigned: type[Any]) -> ElementType
     return ElementType(f"i{width}", np.dtype(signed), "integer", width, np.dtype(unsigned))
 
 
-ELEMENT_TYPES: tuple[ElementType, ...] = (
+_PLAIN = (
     _float("f64", np.float64),
     _float("f32", np.float32),
     _float("f16", np.float16),
-    _float("bf16", ml_dtypes.bfloat16),
-    _float("f8E5M2", ml_dtypes.float8_e5m2),
-    _float("f8E4M3", ml_dtypes.float8_e4m3),
-    _float("f8E4M3FN", ml_dtypes.float8_e4m3fn),
-    _float("f8E5M2FNUZ", ml_dtypes.float8_e5m2fnuz),
-    _float("f8E4M3FNUZ", ml_dtypes.float8_e4m3fnuz),
-    _float("f8E4M3B11FNUZ", ml_dtypes.float8_e4m3b11fnuz),
-    _float("f8E3M4", ml_dtypes.float8_e3m4),
-    _float("f8E8M0FNU", ml_dtypes.float8_e8m0fnu),
     ElementType("i1", np.dtype(np.bool_), "bool", 1),
-    _signless(4, ml_dtypes.int4, ml_dtypes.uint4),
     _signless(8, np.int8, np.uint8),
     _signless(16, np.int16, np.uint16),
     _signless(32, np.int32, np.uint32),
@@ -99,20 +94,57 @@ ELEMENT_TYPES: tuple[ElementType, ...] = (
     ElementType("complex<f32>", np.dtype(np.complex64), "complex", 64),
     ElementType("complex<f64>", np.dtype(np.complex128), "complex", 128),
 )
-"""Every element type that an array can be passed as."""
+"""Those whose dtypes are NumPy's own."""
 
-_BY_MLIR = {element.mlir: element for element in ELEMENT_TYPES}
-_BY_DTYPE = {
-    dtype: element
-    for element in ELEMENT_TYPES
-    if element.kind != "index"
-    for dtype in element.dtypes
-}
+
+@functools.cache
+def _narrow() -> tuple[ElementType, ...]:
+    """Those whose dtypes are of ml_dtypes: to load it takes longer than to load a kept kernel."""
+    import ml_dtypes
+
+    return (
+        _float("bf16", ml_dtypes.bfloat16),
+        _float("f8E5M2", ml_dtypes.float8_e5m2),
+        _float("f8E4M3", ml_dtypes.float8_e4m3),
+        _float("f8E4M3FN", ml_dtypes.float8_e4m3fn),
+        _float("f8E5M2FNUZ", ml_dtypes.float8_e5m2fnuz),
+        _float("f8E4M3FNUZ", ml_dtypes.float8_e4m3fnuz),
+        _float("f8E4M3B11FNUZ", ml_dtypes.float8_e4m3b11fnuz),
+        _float("f8E3M4", ml_dtypes.float8_e3m4),
+        _float("f8E8M0FNU", ml_dtypes.float8_e8m0fnu),
+        _signless(4, ml_dtypes.int4, ml_dtypes.uint4),
+    )
+
+
+def element_types() -> tuple[ElementType, ...]:
+    """Every element type that an array can be passed as."""
+    return (*_PLAIN, *_narrow())
+
+
+def _by_mlir(elements: Iterable[ElementType]) -> dict[str, ElementType]:
+    return {element.mlir: element for element in elements}
+
+
+def _by_dtype(elements: Iterable[ElementType]) -> dict[DType, ElementType]:
+    return {
+        dtype: element
+        for element in elements
+        if element.kind != "index"
+        for dtype in element.dtypes
+    }
+
+
+_PLAIN_BY_MLIR, _PLAIN_BY_DTYPE = _by_mlir(_PLAIN), _by_dtype(_PLAIN)
+
+
+@functools.cache
+def _every() -> tuple[dict[str, ElementType], dict[DType, ElementType]]:
+    return _by_mlir(element_types()), _by_dtype(element_types())
 
 
 def by_mlir(text: str) -> ElementType | None:
     """The element type that MLIR spells `text`, or None where arrays cannot hold it."""
-    return _BY_MLIR.get(text)
+    return _PLAIN_BY_MLIR.get(text) or _every()[0].get(text)
 
 
 def by_dtype(dtype: np.typing.DTypeLike) -> ElementType:
@@ -122,11 +154,11 @@ def by_dtype(dtype: np.typing.DTypeLike) -> ElementType:
         DTypeError: MLIR has no such element type, or the byte order is not the machine's.
     """
     dtype = np.dtype(dtype)
-    element = _BY_DTYPE.get(dtype)
+    element = _PLAIN_BY_DTYPE.get(dtype) or _every()[1].get(dtype)
     if element is None:
         raise DTypeError(
             f"dtype {describe_dtype(dtype)} has no element type in MLIR",
-            expected="one of " + ", ".join(str(known) for known in _BY_DTYPE),
+            expected="one of " + ", ".join(str(known) for known in _every()[1]),
             cure=cure_for(dtype),
         )
     return element

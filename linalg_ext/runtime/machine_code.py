@@ -1,12 +1,40 @@
-"""Functions of compiled code, and how they are called."""
+"""Compiled code, wherever it comes from, and how its functions are called."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 PackedFunction = Callable[[int], None]
 """Takes the address of a packed argument table; runs without the GIL."""
+
+
+class Code(Protocol):
+    """Machine code with functions in it. It must outlive every call of one of them."""
+
+    @property
+    def opt_level(self) -> int:
+        """LLVM's, with which it was made."""
+        ...
+
+    @property
+    def libraries(self) -> Sequence[str]:
+        """The shared libraries that were loaded for it."""
+        ...
+
+    def function(self, name: str) -> PackedFunction:
+        """The packed form of the function `name`.
+
+        Raises:
+            UnresolvedSymbolError: the code refers to something that nothing provides.
+        """
+        ...
+
+    def object_code(self) -> bytes:
+        """The object file (ELF or Mach-O)."""
+        ...
+
 
 _PROTOTYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 

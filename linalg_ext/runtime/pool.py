@@ -13,8 +13,7 @@ import os
 import threading
 import weakref
 from collections import deque
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,8 +36,7 @@ _SLACK = 8
 """A block is used again for an array that leaves at most one part in `_SLACK` of it unused."""
 
 
-@dataclass(frozen=True, slots=True)
-class PoolStatistics:
+class PoolStatistics(NamedTuple):
     """The state of a pool, and what it did so far.
 
     Attributes:

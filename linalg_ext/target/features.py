@@ -7,8 +7,8 @@ Extensions have LLVM's names here. Linux spells them otherwise in /proc/cpuinfo 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
 from linalg_ext.errors import TargetError
 
@@ -194,8 +194,7 @@ def _needs(architecture: str, feature: str) -> list[str]:
     return _NEEDS[architecture].get(feature, "").split()
 
 
-@dataclass(frozen=True, slots=True)
-class DotProduct:
+class DotProduct(NamedTuple):
     """An instruction that sums products of neighbouring narrow elements into wide accumulators.
 
     Attributes:

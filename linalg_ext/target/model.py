@@ -20,7 +20,7 @@ from linalg_ext.target.features import (
     without,
 )
 
-_ELEMENT = re.compile(r"(?:[su]?i|s|u|b?f)(\d+)|f8E\w+")
+_ELEMENT = r"(?:[su]?i|s|u|b?f)(\d+)|f8E\w+"
 
 BASELINE_CPU: Mapping[str, str] = MappingProxyType({"x86_64": "x86-64", "aarch64": "generic"})
 """LLVM's name of the least CPU of each architecture."""
@@ -248,7 +248,7 @@ def element_bits(dtype: object) -> int:
     if isinstance(dtype, str):
         if dtype == "index":
             return 64
-        if found := _ELEMENT.fullmatch(dtype):
+        if found := re.fullmatch(_ELEMENT, dtype):
             return int(found[1] or 8)
     try:
         return 8 * np.dtype(dtype).itemsize  # type: ignore[call-overload, no-any-return]

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from difflib import get_close_matches
 
 from linalg_ext.errors import TargetError
-from linalg_ext.target import linux, macos
+from linalg_ext.target import linux
 from linalg_ext.target.known import KNOWN
 from linalg_ext.target.model import Target
 
@@ -24,6 +23,9 @@ _in_force: ContextVar[Target | None] = ContextVar("linalg_ext.target", default=N
 def host() -> Target:
     """This machine, read once."""
     if platform.system() == "Darwin":
+        # Only there: running its commands takes much to load.
+        from linalg_ext.target import macos
+
         return macos.read()
     machine = linux.read()
     if "amx-tile" in machine.features and not linux.allow_tiles():
@@ -45,6 +47,8 @@ def named(name: str) -> Target:
     if name == HOST:
         return host()
     if name not in KNOWN:
+        from difflib import get_close_matches
+
         near = get_close_matches(name, names(), n=1)
         raise TargetError(
             f"there is no target {name!r}",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.bindings import func, ir
-from linalg_ext.compiler.compilation import compile_in_place
+from linalg_ext.compiler.in_place import compile_in_place
 from linalg_ext.compiler.tuned import tuned
 from linalg_ext.context import borrowed_context, new_context
 from linalg_ext.errors import ArgumentError, SourceLocation, caller_location

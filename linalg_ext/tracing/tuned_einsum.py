@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from linalg_ext.compiler.einsum.algebra import Array
-from linalg_ext.compiler.einsum.record import Request
+from linalg_ext.compiler.einsum.request import Request
 from linalg_ext.errors import ArgumentError
 from linalg_ext.tracing.contractions import einsum_on_traced
 from linalg_ext.tracing.jit_function import JitFunction

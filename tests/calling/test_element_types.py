@@ -10,9 +10,9 @@ import pytest
 
 from linalg_ext import errors
 from linalg_ext.compiler import compile
-from linalg_ext.runtime.dtypes import ELEMENT_TYPES
+from linalg_ext.runtime.dtypes import element_types
 
-BY_NAME = {element.mlir: element for element in ELEMENT_TYPES}
+BY_NAME = {element.mlir: element for element in element_types()}
 
 
 def sample(element: Any, dtype: Any, shape: tuple[int, ...] = (3, 4)) -> Any:
@@ -31,7 +31,7 @@ def sample(element: Any, dtype: Any, shape: tuple[int, ...] = (3, 4)) -> Any:
     return np.asarray(values).astype(dtype).reshape(shape)
 
 
-CASES = [(e.mlir, str(d)) for e in ELEMENT_TYPES for d in e.dtypes]
+CASES = [(e.mlir, str(d)) for e in element_types() for d in e.dtypes]
 
 
 def identity(element: Any) -> Any:

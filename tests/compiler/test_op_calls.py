@@ -13,7 +13,7 @@ import pytest
 
 import linalg_ext as lx
 from letters import said
-from linalg_ext.compiler.compilation import compile_in_place
+from linalg_ext.compiler.in_place import compile_in_place
 from linalg_ext.errors import (
     AliasingError,
     ArgumentError,
@@ -314,7 +314,7 @@ def test_a_kernel_is_compiled_once_for_each_combination(monkeypatch: pytest.Monk
         compiled.append(args)
         return compile_in_place(*args, **keywords)
 
-    monkeypatch.setattr("linalg_ext.compiler.op_calls.compile_in_place", counting)
+    monkeypatch.setattr("linalg_ext.compiler.op_kernels.compile_in_place", counting)
 
     @structured_op
     def fresh(A=TensorDef(T, S.N), C=TensorDef(T, S.N, output=True)):

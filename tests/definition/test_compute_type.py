@@ -35,9 +35,9 @@ from linalg_ext.opdsl import (
     index,
     structured_op,
 )
-from linalg_ext.runtime.dtypes import ELEMENT_TYPES
+from linalg_ext.runtime.dtypes import element_types
 
-FLOATS = [e.mlir for e in ELEMENT_TYPES if e.kind == "float" and e.mlir != "f8E8M0FNU"]
+FLOATS = [e.mlir for e in element_types() if e.kind == "float" and e.mlir != "f8E8M0FNU"]
 INTEGERS = ["i4", "i8", "i16", "i32", "i64"]
 
 

@@ -14,7 +14,7 @@ from core_ops import Array
 from linalg_ext.definition.functions import REDUCTIONS
 from linalg_ext.definition.neutral import neutral_element
 from linalg_ext.errors import DTypeError
-from linalg_ext.runtime.dtypes import ELEMENT_TYPES, ElementType, integer_range
+from linalg_ext.runtime.dtypes import ElementType, element_types, integer_range
 
 COMBINE: dict[str, Callable[..., Any]] = {
     "add": operator.add,
@@ -28,7 +28,7 @@ COMBINE: dict[str, Callable[..., Any]] = {
     "xor": operator.xor,
 }
 ON_BITS = ("and", "or", "xor")
-CASES = [(element, dtype) for element in ELEMENT_TYPES for dtype in element.dtypes]
+CASES = [(element, dtype) for element in element_types() for dtype in element.dtypes]
 
 
 def _samples(element: ElementType, dtype: np.dtype[Any]) -> Array:

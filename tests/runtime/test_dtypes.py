@@ -9,10 +9,10 @@ import pytest
 from linalg_ext import errors
 from linalg_ext.bindings import ir
 from linalg_ext.runtime import dtypes
-from linalg_ext.runtime.dtypes import ELEMENT_TYPES, ElementType
+from linalg_ext.runtime.dtypes import ElementType, element_types
 
 
-@pytest.mark.parametrize("element", ELEMENT_TYPES, ids=str)
+@pytest.mark.parametrize("element", element_types(), ids=str)
 def test_mlir_knows_every_name_and_spells_it_so(element: ElementType) -> None:
     with ir.Context():
         type_ = ir.Type.parse(element.mlir)
@@ -22,7 +22,7 @@ def test_mlir_knows_every_name_and_spells_it_so(element: ElementType) -> None:
     assert dtypes.by_mlir(element.mlir) is element
 
 
-@pytest.mark.parametrize("element", ELEMENT_TYPES, ids=str)
+@pytest.mark.parametrize("element", element_types(), ids=str)
 def test_names_and_dtypes_go_both_ways(element: ElementType) -> None:
     for dtype in element.dtypes:
         known = dtypes.mlir_text(dtype)

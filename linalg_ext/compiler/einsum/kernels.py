@@ -19,20 +19,14 @@ from functools import cache, partial
 
 import numpy as np
 
-from linalg_ext.bindings import func, ir, linalg
+from linalg_ext.calling import kept
 from linalg_ext.calling.kernel import Kernel
-from linalg_ext.compiler.compilation import compile_in_place
 from linalg_ext.compiler.einsum.algebra import Algebra, Array
-from linalg_ext.context import borrowed_context
-from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.functions import BINARY
 from linalg_ext.definition.model import OpDefinition
-from linalg_ext.module import Module
 from linalg_ext.notations.einsum import Semiring, definition_of
-from linalg_ext.runtime.dtypes import DType, by_dtype
-from linalg_ext.structured.constants import number_constant
-from linalg_ext.structured.generic import build_generic
-from linalg_ext.structured.operands import bind
+from linalg_ext.runtime import keeping
+from linalg_ext.runtime.dtypes import DType
 from linalg_ext.target import Target, override
 
 COMPILING_PAYS = 1 << 24
@@ -98,6 +92,9 @@ _Key = tuple[str, tuple[str, ...], str, DType, Target | None]
 Quick to hash."""
 
 _kernels: dict[_Key, Kernel] = {}
+_sought: set[_Key] = set()
+"""Those that were looked for on disk."""
+
 _rent: dict[tuple[str, str, DType], int] = {}
 _compiling = threading.RLock()
 
@@ -132,6 +129,12 @@ def _compiled(form: Form, algebra: Algebra, products: int) -> Kernel | None:
     kernel = _kernels.get(key)
     if kernel is not None:
         return kernel
+    if key not in _sought:
+        # One that is kept costs nothing to speak of.
+        _sought.add(key)
+        kernel = kept.find(_kept_key(form, algebra))
+        if kernel is not None:
+            return _kernels.setdefault(key, kernel)
     # One rent for all layouts of a form: once it pays for one it is likely to for the next.
     family = form.name, algebra.kind.name, algebra.dtype
     rent = _rent[family] = _rent.get(family, 0) + products
@@ -139,50 +142,22 @@ def _compiled(form: Form, algebra: Algebra, products: int) -> Kernel | None:
         return None
     with _compiling:
         if key not in _kernels:
-            _kernels[key] = _compile(form, algebra)
+            # Only here what loads MLIR.
+            from linalg_ext.compiler.einsum.building import compile_form
+
+            _kernels[key] = compile_form(form, algebra, _kept_key(form, algebra))
     return _kernels[key]
 
 
-def _compile(form: Form, algebra: Algebra) -> Kernel:
-    name = f"einsum_{form.name}"
-    with borrowed_context() as loan:
-        with loan.context, ir.Location.name(name):
-            module = ir.Module.create()
-            with ir.InsertionPoint(module.body):
-                _build(name, form, algebra)
-        return compile_in_place(Module(module), name, loan=loan, opt_level=3)
+def _kept_key(form: Form, algebra: Algebra) -> str | None:
+    return keeping.key_of(
+        "einsum nest",
+        (form.name, form.inputs, form.output, form.loops, form.nearest),
+        kind_key(algebra.kind),
+        algebra.dtype.str,
+    )
 
 
-def _build(name: str, form: Form, algebra: Algebra) -> None:
-    """A function on memrefs that overwrites its last argument, which is contiguous."""
-    element = ir.Type.parse(by_dtype(algebra.dtype).mlir)
-    inner = form.loops[-1]
-    nearest = form.nearest or [inner if labels[-1] == inner else "" for labels in form.inputs]
-    inputs = [_memref(*each, element) for each in zip(form.inputs, nearest, strict=True)]
-    sizes = [ir.ShapedType.get_dynamic_size()] * len(form.output)
-    output = ir.MemRefType.get(sizes, element)
-    definition = form.definition(algebra)
-    function = func.FuncOp(name, ([*inputs, output], []))
-    unsigned = by_dtype(algebra.dtype)
-    signless = unsigned.kind == "bool" or unsigned.unsigned == algebra.dtype
-    with ir.InsertionPoint(function.add_entry_block()):
-        *operands, result = function.arguments
-        linalg.fill(number_constant(algebra.zero.item(), element), outs=[result])
-        build_generic(
-            bind(
-                definition,
-                operands,
-                [result],
-                resolve_attributes(definition, {}),
-                frozenset({"U"}) if signless else frozenset(),
-            )
-        )
-        func.ReturnOp([])
-
-
-def _memref(labels: str, nearest: str, element: ir.Type) -> ir.Type:
-    open_size = ir.ShapedType.get_dynamic_size()
-    open_stride = ir.ShapedType.get_dynamic_stride_or_offset()
-    strides = [1 if label == nearest else open_stride for label in labels]
-    layout = ir.StridedLayoutAttr.get(open_stride, strides)
-    return ir.MemRefType.get([open_size] * len(labels), element, layout)
+def kind_key(kind: Semiring) -> tuple[str, str, str]:
+    """A semiring as a part of a key."""
+    return kind.name, kind.add.name, kind.multiply.name

@@ -2,7 +2,8 @@
 
 Reading the subscripts, finding a path and putting labels on axes takes longer than a product of
 small matrices. For the most common call, two arrays and no word about dtypes, what came of it is
-kept under the string and the sizes, strides and dtypes of the arrays.
+kept under the string and the sizes, strides and dtypes of the arrays: in this process, and on disk
+for others.
 """
 
 from __future__ import annotations
@@ -11,22 +12,26 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import EllipsisType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linalg_ext.calling import kept
 from linalg_ext.calling.kernel import Kernel
 from linalg_ext.calling.native_call import record_of
 from linalg_ext.calling.overlap import share_memory
-from linalg_ext.compiler.einsum.algebra import Array
-from linalg_ext.compiler.einsum.specialized import compiled_for
-from linalg_ext.notations.einsum import Contraction
+from linalg_ext.runtime import keeping
 from linalg_ext.runtime.call_record import ArrayEntry, Entry, Record, TextEntry
 from linalg_ext.runtime.caller import caller
 from linalg_ext.runtime.descriptors import contiguous_strides
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.runtime.pool import memory
-from linalg_ext.target import override, setting
+from linalg_ext.target import Target, override, setting
+
+if TYPE_CHECKING:
+    from linalg_ext.notations.einsum import Contraction
+
+Array = np.ndarray[Any, DType]
 
 _MOST_CALLS = 2048
 
@@ -50,7 +55,12 @@ class _Known:
     record: Record | EllipsisType | None = ...
 
 
-_calls: OrderedDict[tuple[object, ...], _Known] = OrderedDict()
+_Key = tuple[object, ...]
+
+_calls: OrderedDict[_Key, _Known] = OrderedDict()
+
+_sought: OrderedDict[_Key, None] = OrderedDict()
+"""Calls that were looked for on disk, in vain."""
 
 
 def repeat(
@@ -62,7 +72,10 @@ def repeat(
     """
     if type(a) is not np.ndarray or type(b) is not np.ndarray or type(text) is not str:
         return None
-    known = _calls.get(_key(text, a, b, makes_result=out is None))
+    key = _key(text, a, b, makes_result=out is None)
+    known = _calls.get(key)
+    if known is None:
+        known = _found(key)
     if known is None or not (a.flags.aligned and b.flags.aligned):
         return None
     if threads is None and (native := caller()) is not None:
@@ -100,25 +113,66 @@ def remember(
         result: what was computed.
         back: the axes by which it is transposed for the caller.
     """
+    from linalg_ext.compiler.einsum.specialized import compiled_for, kept_key
+
     a, b = operands
     if any(size == 1 for size in contraction.sizes.values()):
         return
     inputs = tuple(tuple(labels) for labels in contraction.inputs)
     if any(len(set(labels)) < len(labels) for labels in inputs):
         return
-    kernel = compiled_for((a, inputs[0]), (b, inputs[1]), tuple(contraction.output))
+    labelled = (a, inputs[0]), (b, inputs[1])
+    kernel = compiled_for(*labelled, tuple(contraction.output))
     if kernel is None:
         return
     key = _key(text, a, b, makes_result=out is None)
     if key in _calls or not result.flags.c_contiguous:
         return
     is_turned = back != tuple(range(len(back)))
-    _calls[key] = _Known(kernel, contraction.shape, a.dtype, back if is_turned else ())
+    known = _Known(kernel, contraction.shape, a.dtype, back if is_turned else ())
+    _put(key, known)
+    record = {
+        "kernel": kept_key(*labelled, tuple(contraction.output), a.dtype),
+        "shape": known.shape,
+        "dtype": known.dtype.str,
+        "back": known.back,
+    }
+    keeping.write(_kept_key(key), f"einsum {text}", record, {})
+
+
+def _put(key: _Key, known: _Known) -> None:
+    _calls[key] = known
     if len(_calls) > _MOST_CALLS:
         _calls.popitem(last=False)
 
 
-def _key(text: str, a: Array, b: Array, *, makes_result: bool) -> tuple[object, ...]:
+def _found(key: _Key) -> _Known | None:
+    """What a call comes to, where another process has kept it."""
+    if key in _sought:
+        return None
+    entry = keeping.read(_kept_key(key))
+    if entry is not None:
+        record = entry.record
+        kernel = kept.find(record["kernel"])
+        if kernel is not None:
+            shape, back = tuple(record["shape"]), tuple(record["back"])
+            known = _Known(kernel, shape, np.dtype(record["dtype"]), back)
+            _put(key, known)
+            return known
+    _sought[key] = None
+    if len(_sought) > _MOST_CALLS:
+        _sought.popitem(last=False)
+    return None
+
+
+def _kept_key(key: _Key) -> str | None:
+    # The target is in every key that is kept.
+    told = [part for part in key if not isinstance(part, Target)]
+    told = [part.str if isinstance(part, np.dtype) else part for part in told]
+    return keeping.key_of("call of einsum", *told)
+
+
+def _key(text: str, a: Array, b: Array, *, makes_result: bool) -> _Key:
     return (
         text, a.shape, a.strides, a.dtype, b.shape, b.strides, b.dtype, override(), makes_result
     )  # fmt: skip

@@ -10,22 +10,19 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import replace
 
 import ml_dtypes
 import numpy as np
 
-from linalg_ext.bindings import func, ir
+from linalg_ext.calling import kept
 from linalg_ext.calling.kernel import Kernel
-from linalg_ext.compiler.compilation import compile
 from linalg_ext.compiler.einsum.algebra import Array
 from linalg_ext.compiler.einsum.dtypes import Dtypes
-from linalg_ext.compiler.einsum.record import Request, on_values
+from linalg_ext.compiler.einsum.request import Request
 from linalg_ext.compiler.einsum.specialized import CALL, SPECIALIZING_PAYS
-from linalg_ext.context import new_context
-from linalg_ext.module import Module
 from linalg_ext.notations.einsum import Contraction
-from linalg_ext.runtime.dtypes import DType, by_dtype
+from linalg_ext.runtime import keeping
+from linalg_ext.runtime.dtypes import DType
 from linalg_ext.target import Target, override
 
 _NARROW = {
@@ -67,36 +64,36 @@ def narrow_kernel(
     with _lock:
         if (kernel := _kernels.get(key)) is not None:
             return kernel
+        if key not in _rent:
+            # One that is kept costs nothing to speak of.
+            kernel = kept.find(_kept_key(request, arrays, dtypes))
+            if kernel is not None:
+                return _put(key, kernel)
         products = math.prod(contraction.sizes.values())
         rent = _rent[key] = _rent.pop(key, 0) + products + CALL
         if len(_rent) > 8 * _MOST_KERNELS:
             _rent.popitem(last=False)
         if rent < SPECIALIZING_PAYS:
             return None
-        kernel = _kernels[key] = _compile(request, arrays, dtypes)
-        if len(_kernels) > _MOST_KERNELS:
-            _kernels.popitem(last=False)
-        return kernel
+        # Only here what loads MLIR.
+        from linalg_ext.compiler.einsum.building import compile_narrow
+
+        made = compile_narrow(request, arrays, dtypes, _kept_key(request, arrays, dtypes))
+        return _put(key, made)
+
+
+def _put(key: _Key, kernel: Kernel) -> Kernel:
+    _kernels[key] = kernel
+    if len(_kernels) > _MOST_KERNELS:
+        _kernels.popitem(last=False)
+    return kernel
 
 
 def _is_plain(array: Array) -> bool:
     return array.flags.c_contiguous and array.flags.aligned
 
 
-def _compile(request: Request, arrays: Sequence[Array], dtypes: Dtypes) -> Kernel:
-    # That the casts are allowed was seen before.
-    asked = replace(request, dtype=dtypes.result, compute_type=dtypes.compute, casting="unsafe")
-    with new_context(), ir.Location.name("einsum"):
-        module = ir.Module.create()
-        types = [
-            ir.RankedTensorType.get(array.shape, ir.Type.parse(by_dtype(array.dtype).mlir))
-            for array in arrays
-        ]
-        with ir.InsertionPoint(module.body):
-            function = func.FuncOp("einsum", (types, []))
-            with ir.InsertionPoint(function.add_entry_block()):
-                result = on_values(asked, list(function.arguments), None)
-                func.ReturnOp([result])
-            signature = ir.FunctionType.get(types, [result.type])
-            function.attributes["function_type"] = ir.TypeAttr.get(signature)
-        return compile(Module.of(module), "einsum", trusted=True, checked=False)
+def _kept_key(request: Request, arrays: Sequence[Array], dtypes: Dtypes) -> str | None:
+    described = [(array.shape, array.dtype.str, array.dtype.name) for array in arrays]
+    counted = [dtypes.operands.name, dtypes.compute.name, dtypes.result.name]
+    return keeping.key_of("narrow einsum", request.subscripts.text, described, counted)

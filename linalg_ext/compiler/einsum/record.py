@@ -7,35 +7,22 @@ reads are summed first, then two are contracted at a time.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext import opdsl_defs as ops
 from linalg_ext.bindings import ir
-from linalg_ext.compiler.op_dtypes import element_type, unsigned_type_vars
+from linalg_ext.compiler.einsum.request import Request
+from linalg_ext.compiler.op_dtypes import unsigned_type_vars
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError
-from linalg_ext.notations.einsum import BROADCAST, Semiring, Subscripts, definition_of
+from linalg_ext.notations.einsum import BROADCAST, Semiring, definition_of
 from linalg_ext.notations.einsum.path import Path, find_path
-from linalg_ext.runtime.dtypes import DType
+from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.structured.atomic import all_or_nothing
 from linalg_ext.structured.calls import as_value, build, require_insertion_point
 from linalg_ext.structured.operands import bind
 from linalg_ext.structured.outputs import make_outputs
-
-
-@dataclass(frozen=True)
-class Request:
-    """What a call of `einsum` asks for, but for its operands; see there."""
-
-    subscripts: Subscripts
-    kind: Semiring
-    dtype: DType | None
-    compute_type: DType | None
-    casting: str
-    optimize: Any
-
 
 Labels = tuple[str, ...]
 Apply = Callable[[list[Any], list[Labels], Labels, bool], Any]
@@ -204,14 +191,14 @@ def _elements(
     asked = request.compute_type or request.dtype
     if target is not None:
         element = ir.ShapedType(target.type).element_type
-        if asked is not None and element_type(asked) != element:
+        if asked is not None and _element_type(asked) != element:
             raise DTypeError(
                 f"einsum: outs= is of {element}, but it is to be computed in {asked}",
                 cure="leave outs= away, or compute in its type",
             )
         return element, element
     if request.dtype is not None:
-        result = element_type(request.dtype)
+        result = _element_type(request.dtype)
     elif request.kind.is_boolean:
         result = ir.IntegerType.get_signless(1)
     else:
@@ -224,4 +211,9 @@ def _elements(
         result = ir.ShapedType(values[0].type).element_type
     if request.kind.is_boolean:
         return ir.IntegerType.get_signless(1), result
-    return (result if asked is None else element_type(asked)), result
+    return (result if asked is None else _element_type(asked)), result
+
+
+def _element_type(dtype: DType) -> ir.Type:
+    """The element type of MLIR for a dtype."""
+    return ir.Type.parse(by_dtype(dtype).mlir)

@@ -9,22 +9,14 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
 
 import numpy as np
 
-from linalg_ext.bindings import func, ir, linalg
+from linalg_ext.calling import kept
 from linalg_ext.calling.kernel import Kernel
-from linalg_ext.compiler.compilation import compile_in_place
 from linalg_ext.compiler.einsum.algebra import Algebra, Array
-from linalg_ext.context import borrowed_context
-from linalg_ext.definition.attributes import resolve_attributes
-from linalg_ext.module import Module
-from linalg_ext.notations.einsum import definition_of
-from linalg_ext.runtime.dtypes import by_dtype
-from linalg_ext.structured.constants import number_constant
-from linalg_ext.structured.generic import build_generic
-from linalg_ext.structured.operands import bind
+from linalg_ext.runtime import keeping
+from linalg_ext.runtime.dtypes import DType
 from linalg_ext.target import Target, override
 
 SPECIALIZING_PAYS = 1 << 26
@@ -78,16 +70,29 @@ def specialized_kernel(
     if not (_is_plain(a[0]) and _is_plain(b[0])):
         return None
     with _lock:
+        if key not in _rent:
+            # One that is kept costs nothing to speak of.
+            kernel = kept.find(kept_key(a, b, output, algebra.dtype))
+            if kernel is not None:
+                _put(key, kernel)
+                return kernel
         rent = _rent[key] = _rent.pop(key, 0) + products + CALL
         if len(_rent) > 8 * _MOST_KERNELS:
             _rent.popitem(last=False)
         if rent < SPECIALIZING_PAYS:
             return None
         if key not in _kernels:
-            _kernels[key] = _compile(a, b, output, algebra)
-            if len(_kernels) > _MOST_KERNELS:
-                _kernels.popitem(last=False)
+            # Only here what loads MLIR.
+            from linalg_ext.compiler.einsum.building import compile_for
+
+            _put(key, compile_for(a, b, output, algebra, kept_key(a, b, output, algebra.dtype)))
         return _kernels[key]
+
+
+def _put(key: _Key, kernel: Kernel) -> None:
+    _kernels[key] = kernel
+    if len(_kernels) > _MOST_KERNELS:
+        _kernels.popitem(last=False)
 
 
 def compiled_for(
@@ -110,39 +115,11 @@ def _is_plain(array: Array) -> bool:
     )
 
 
-def _compile(
+def kept_key(
     a: tuple[Array, tuple[str, ...]],
     b: tuple[Array, tuple[str, ...]],
     output: tuple[str, ...],
-    algebra: Algebra,
-) -> Kernel:
-    sizes: dict[str, int] = {}
-    for array, labels in (a, b):
-        sizes.update(zip(labels, array.shape, strict=True))
-    definition = definition_of(
-        (a[1], b[1]), output, kind=algebra.kind, name="einsum", types=["U", "U"]
-    )
-    with borrowed_context() as loan:
-        with loan.context, ir.Location.name("einsum"):
-            module = ir.Module.create()
-            element = ir.Type.parse(by_dtype(algebra.dtype).mlir)
-            types: Sequence[ir.Type] = [
-                *(_memref(array, element) for array, _ in (a, b)),
-                ir.MemRefType.get([sizes[label] for label in output], element),
-            ]
-            with ir.InsertionPoint(module.body):
-                function = func.FuncOp("einsum", (list(types), []))
-            with ir.InsertionPoint(function.add_entry_block()):
-                *operands, result = function.arguments
-                linalg.fill(number_constant(algebra.zero.item(), element), outs=[result])
-                attributes = resolve_attributes(definition, {})
-                build_generic(bind(definition, operands, [result], attributes))
-                func.ReturnOp([])
-        return compile_in_place(Module(module), "einsum", loan=loan)
-
-
-def _memref(array: Array, element: ir.Type) -> ir.Type:
-    if array.flags.c_contiguous:  # whose calls have a short way
-        return ir.MemRefType.get(list(array.shape), element)
-    strides = [stride // array.itemsize for stride in array.strides]
-    return ir.MemRefType.get(list(array.shape), element, ir.StridedLayoutAttr.get(0, strides))
+    dtype: DType,
+) -> str | None:
+    """What the kernel for arrays like these is kept under on disk, if it is."""
+    return keeping.key_of("einsum", _described(*a), _described(*b), output, dtype.str)

@@ -12,8 +12,12 @@ from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap
 from linalg_ext.structured.maps import indexing_maps, split_operands
 from linalg_ext.transforms.codegen._fills import producer
-
-from ._index_conditions import conjuncts, evaluated, grid, loops_of
+from linalg_ext.transforms.codegen._index_conditions import (
+    conditional_step,
+    evaluated,
+    grid,
+    loops_of,
+)
 
 _ADDITIONS = ("arith.addf", "arith.addi")
 
@@ -173,24 +177,16 @@ class Conditions:
     @classmethod
     def of(cls, op: Any, sizes: Mapping[str, int]) -> Conditions | str:
         """The conditions in the body of an op; or why it is no sum under conditions."""
-        body = op.regions[0].blocks[0]
-        total = inside(body.operations[len(body.operations) - 1].operation.operands[0], body)
-        before = body.arguments[len(body.arguments) - 1]
-        if total is None or total.name not in _ADDITIONS or list(total.operands).count(before) != 1:
-            return "it is no sum"
-        if sum(1 for _ in before.uses) != 1:
-            return "what is added depends on the sum so far"
-        (added,) = (value for value in total.operands if value != before)
-        choice = inside(added, body)
-        if choice is None or choice.name != "arith.select" or not _is_zero(choice.operands[2]):
-            return "it does not choose between a product and 0"
-        if loops_of(choice.operands[1]):
-            return "what is added depends on its position"
+        step = conditional_step(op)
+        if isinstance(step, str):
+            return step
+        if step.combiner.name not in _ADDITIONS or not _is_zero(step.otherwise):
+            return "it does not sum a product or 0"
         dims = indexing_maps(op)[0].dims
-        parts = [(_names(part, dims), part) for part in conjuncts(choice.operands[0])]
+        parts = [(_names(part, dims), part) for part in step.conditions]
         largest = {loops for loops, _ in parts if not any(loops < other for other, _ in parts)}
         by_loops = {loops: [part for names, part in parts if names <= loops] for loops in largest}
-        return cls(choice.operands[1], by_loops, sizes, dims)
+        return cls(step.value, by_loops, sizes, dims)
 
     def axis(self, index: AffineExpr, size: int, output: AffineMap) -> Axis | str:
         """The direction that an index of the image runs in, or why it is none."""
@@ -236,12 +232,6 @@ def _steps(met: np.ndarray[Any, Any]) -> tuple[int, int]:
     starts = met.argmax(axis=0)
     dilation = int(starts[1] - starts[0]) if len(starts) > 1 else 1
     return stride, max(dilation, 1)
-
-
-def inside(value: Any, body: Any) -> Any:
-    """The op of a body that a value comes of."""
-    op = producer(value)
-    return op if op is not None and op.block == body else None
 
 
 def _is_zero(value: Any) -> bool:

@@ -66,12 +66,12 @@ from linalg_ext.definition.shapes import linear_terms
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.maps import indexing_maps, maps_attribute, split_operands
 from linalg_ext.transforms.codegen._fills import producer
+from linalg_ext.transforms.codegen._index_conditions import inside
 from linalg_ext.transforms.lowering._walk import replace_op, select
 
 from ._transposed_convolution import (
     Axis,
     TransposedConvolution,
-    inside,
     read_transposed_convolution,
 )
 

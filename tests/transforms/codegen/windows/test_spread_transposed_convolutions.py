@@ -118,9 +118,9 @@ def test_nothing_to_spread(shape: Any) -> None:
         ("%c8 :", "%c2 :", "its conditions are not that a tap is met"),
         ("cmpi eq", "cmpi ne", "its conditions are not that a tap is met"),
         ("floordiv 2", "floordiv 3", "its conditions are not that a tap is met"),
-        ("%met, %p, %zero", "%met, %p, %x", "it does not choose between a product and 0"),
-        ("arith.addf %o, %s", "arith.maximumf %o, %s", "it is no sum"),
-        ("arith.mulf %x, %y", "arith.mulf %x, %o", "what is added depends on the sum so far"),
+        ("%met, %p, %zero", "%met, %p, %x", "it does not sum a product or 0"),
+        ("arith.addf %o, %s", "arith.maximumf %o, %s", "it does not sum a product or 0"),
+        ("arith.mulf %x, %y", "arith.mulf %x, %o", "what is taken depends on the result so far"),
         ("arith.remsi", "arith.divsi", "more than sums and comparisons"),
     ],
 )

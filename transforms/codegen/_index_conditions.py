@@ -1,9 +1,17 @@
-"""What the body of a structured op asks about its position, answered for a whole grid at once."""
+"""What the body of a structured op asks about its position, answered for a whole grid at once.
+
+    %met = arith.cmpi sle, %k, %n : index
+    %chosen = arith.select %met, %value, %otherwise : f32
+    %next = arith.addf %before, %chosen : f32
+
+What a condition means is not told by its form: it is computed for every position.
+"""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,6 +43,58 @@ _FUNCTIONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "arith.remsi": np.fmod,
 }
 _CASTS = ("arith.index_cast", "arith.extsi")
+
+
+@dataclass(frozen=True)
+class ConditionalStep:
+    """A step of a reduction that takes a value where conditions on the position hold.
+
+    Attributes:
+        combiner: the op that combines what was there before with what is chosen.
+        choice: the select.
+    """
+
+    combiner: Any
+    choice: Any
+
+    @property
+    def conditions(self) -> list[Any]:
+        """What all must hold."""
+        return conjuncts(self.choice.operands[0])
+
+    @property
+    def value(self) -> Any:
+        """What is taken where they do."""
+        return self.choice.operands[1]
+
+    @property
+    def otherwise(self) -> Any:
+        """What is taken elsewhere."""
+        return self.choice.operands[2]
+
+
+def conditional_step(op: Any) -> ConditionalStep | str:
+    """The one step of a structured op with one result; or why it is no such step."""
+    body = op.regions[0].blocks[0]
+    before = body.arguments[len(body.arguments) - 1]
+    combiner = inside(body.operations[len(body.operations) - 1].operation.operands[0], body)
+    if combiner is None or list(combiner.operands).count(before) != 1:
+        return "it reduces nothing"
+    if sum(1 for _ in before.uses) != 1:
+        return "what is taken depends on the result so far"
+    (chosen,) = (value for value in combiner.operands if value != before)
+    choice = inside(chosen, body)
+    if choice is None or choice.name != "arith.select":
+        return "it does not choose"
+    if loops_of(choice.operands[1]):
+        return "what is taken depends on its position"
+    return ConditionalStep(combiner, choice)
+
+
+def inside(value: Any, body: Any) -> Any:
+    """The op of a body that a value comes of."""
+    op = producer(value)
+    return op if op is not None and op.block == body else None
 
 
 def conjuncts(condition: Any) -> list[Any]:

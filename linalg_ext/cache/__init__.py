@@ -1,0 +1,145 @@
+"""Compiled code that is kept on disk: the next process calls it without compiling it anew.
+
+    lx.cache.folder()                       # where it is; None where nothing is kept
+    lx.cache.entries()                      # what is there, the one that was used last first
+    lx.cache.clear()
+    lx.cache.configure(limit="500M")        # for this process
+    with lx.cache.off():                    # in this thread, and this asynchronous task
+        kernel = lx.compile(text)
+
+The environment variable `LINALG_EXT_CACHE_DIR` names another folder, or `off`;
+`LINALG_EXT_CACHE_SIZE` bounds it (1G where nothing is said), and what was not used for longest
+goes first. An entry that is damaged, or of another version, counts as absent. A folder that others
+can write to is not used, with a warning: what lies in it is run.
+
+What is kept goes by all that made it: the module or the op, with types, shapes and options, the
+machine, and the files of this library and of the bindings. A change to any of them is another key.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from os import PathLike
+from pathlib import Path
+
+from linalg_ext.cache import folder as _folder
+from linalg_ext.cache.store import Entry, Store, Summary
+from linalg_ext.errors import CacheError
+
+__all__ = [
+    "Entry",
+    "Store",
+    "Summary",
+    "clear",
+    "configure",
+    "entries",
+    "folder",
+    "limit",
+    "off",
+    "store",
+]
+
+_is_off: ContextVar[bool] = ContextVar("linalg_ext.cache.off", default=False)
+_said_folder: str | None = None
+_said_limit: int | None = None
+
+
+def folder() -> Path | None:
+    """The folder that compiled code is kept in; None where it is off."""
+    return None if _is_off.get() else _folder.chosen_folder(_said_folder)
+
+
+def limit() -> int:
+    """How many bytes it may hold.
+
+    Raises:
+        CacheError: the environment says what is no size.
+    """
+    return _folder.chosen_size() if _said_limit is None else _said_limit
+
+
+def configure(folder: str | PathLike[str] | None = None, *, limit: int | str | None = None) -> None:
+    """Choose the folder and its limit for this process; what is None is as the environment says.
+
+    Args:
+        folder: a path; `"off"` keeps nothing.
+        limit: a number of bytes, or a text such as `"500M"`.
+
+    Raises:
+        CacheError: that is no size, or no path; or the folder cannot be used or trusted.
+    """
+    global _said_folder, _said_limit
+    if folder is not None and not isinstance(folder, str | PathLike):
+        raise CacheError(f"the folder is {folder!r}", expected="a path, or 'off'")
+    place = None if folder is None else str(folder)
+    size = None if limit is None else _folder.parsed_size(limit, "limit")
+    if place is not None:
+        chosen = _folder.chosen_folder(place)
+        if chosen is not None:
+            _folder.make_trusted(chosen)
+    _said_folder, _said_limit = place, size
+
+
+@contextmanager
+def off() -> Iterator[None]:
+    """Neither look up nor keep what is compiled inside the `with` block."""
+    token = _is_off.set(True)
+    try:
+        yield
+    finally:
+        _is_off.reset(token)
+
+
+def store() -> Store | None:
+    """The store in force; None where it is off, or, with a warning, where it cannot be used.
+
+    Without one where a user has no folder to keep anything in, and did not ask for any.
+    """
+    try:
+        return _named_store()
+    except CacheError as error:
+        is_asked_for = _said_folder is not None or os.environ.get(_folder.FOLDER)
+        if is_asked_for or not isinstance(error.__cause__, OSError):
+            _warn_once(str(error))
+        return None
+
+
+def entries() -> list[Summary]:
+    """What is kept, the one that was used last first.
+
+    Raises:
+        CacheError: the folder cannot be used, or not be trusted.
+    """
+    opened = _named_store()
+    return [] if opened is None else opened.entries()
+
+
+def clear() -> int:
+    """Remove all that is kept; returns how many entries there were.
+
+    Raises:
+        CacheError: the folder cannot be used, or not be trusted.
+    """
+    opened = _named_store()
+    return 0 if opened is None else opened.clear()
+
+
+def _named_store() -> Store | None:
+    place = folder()
+    return None if place is None else _opened(place, limit())
+
+
+@functools.lru_cache(maxsize=8)
+def _opened(place: Path, size: int) -> Store:
+    _folder.make_trusted(place)
+    return Store(place, size)
+
+
+@functools.cache
+def _warn_once(message: str) -> None:
+    warnings.warn(f"compiled code is not kept: {message}", RuntimeWarning, stacklevel=5)

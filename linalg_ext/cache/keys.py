@@ -1,0 +1,112 @@
+"""Keys: what a kernel was made of and for, as one text, known before any of it is made."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+try:
+    # hashlib would load OpenSSL for it, which takes longer than to load a kernel.
+    from _blake2 import blake2b
+except ImportError:  # of another Python than CPython
+    from hashlib import blake2b
+
+FORMAT = "linalg_ext kernel"
+VERSION = 1
+"""Of what is in the files. Files of another version are not read."""
+
+PROVIDERS = ("mlir", "torch_mlir")
+"""The packages that may bring the bindings, and with them LLVM."""
+
+_CHOICE = "LINALG_EXT_BINDINGS"
+"""The environment variable that says which."""
+
+_SUFFIXES = (".py", ".mlir", ".lark", ".yaml")
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+_BYTES = 20
+"""Of a key and of a checksum."""
+
+_PLAIN = (str, bytes, int, float, bool, type(None))
+
+
+def digest(*parts: object) -> str:
+    """One text for all of `parts`: another one wherever they differ.
+
+    Args:
+        *parts: texts, bytes, numbers, None, and tuples, lists, sets and dicts of these.
+
+    Raises:
+        TypeError: something else is among them, whose value nobody knows.
+    """
+    state = blake2b(digest_size=_BYTES)
+    for piece in _pieces(parts):
+        state.update(len(piece).to_bytes(8, "little"))
+        state.update(piece)
+    return state.hexdigest()
+
+
+def checksum(content: bytes) -> str:
+    """A text that tells whether a file is as it was written."""
+    return blake2b(content, digest_size=_BYTES).hexdigest()
+
+
+def _pieces(value: object) -> Iterator[bytes]:
+    if isinstance(value, _PLAIN):
+        yield type(value).__name__.encode()
+        yield value if isinstance(value, bytes) else repr(value).encode()
+    elif isinstance(value, tuple | list):
+        yield b"(%d" % len(value)
+        for item in value:
+            yield from _pieces(item)
+    elif isinstance(value, set | frozenset):
+        yield b"{%d" % len(value)
+        yield from sorted(b"".join(_pieces(item)) for item in value)
+    elif isinstance(value, dict):
+        yield b":%d" % len(value)
+        for key, item in value.items():
+            yield from _pieces((key, item))
+    else:
+        raise TypeError(f"a {type(value).__name__} has no key")
+
+
+@functools.cache
+def makers() -> str:
+    """What made the code: this library and the bindings, by their files."""
+    forced = os.environ.get(_CHOICE, "")
+    files = "\n".join(sorted(_sources()))
+    return digest(FORMAT, VERSION, sys.implementation.cache_tag, forced, files)
+
+
+def _sources() -> Iterator[str]:
+    """Each file that has a part in the code: its path, size and time of change."""
+    yield from _files_under(str(_PACKAGE))
+    for provider in PROVIDERS:
+        spec = importlib.util.find_spec(provider)
+        for place in (spec.submodule_search_locations or ()) if spec is not None else ():
+            yield _described(place, os.stat(place))
+            libraries = os.path.join(place, "_mlir_libs")
+            if os.path.isdir(libraries):
+                with os.scandir(libraries) as entries:
+                    for entry in entries:
+                        if entry.is_file():
+                            yield _described(entry.path, entry.stat())
+
+
+def _files_under(folder: str) -> Iterator[str]:
+    # Links are followed: two of the package's folders are linked into it.
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(_SUFFIXES):
+                yield _described(entry.path, entry.stat())
+            elif "." not in entry.name and entry.name != "__pycache__" and entry.is_dir():
+                yield from _files_under(entry.path)
+
+
+def _described(path: str, found: os.stat_result) -> str:
+    return f"{path} {found.st_size} {found.st_mtime_ns}"

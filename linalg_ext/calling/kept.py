@@ -1,0 +1,150 @@
+"""Kernels that outlive the process: found on disk, or put there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.cache.store import Entry
+from linalg_ext.calling.kernel import Kernel
+from linalg_ext.calling.kernel_data import (
+    entry_data,
+    entry_of,
+    explanation_data,
+    explanation_of,
+    signature_data,
+    signature_of,
+    stages_data,
+    stages_of,
+    work_data,
+    work_of,
+)
+from linalg_ext.calling.recipe import Recipe
+from linalg_ext.calling.shared_work import SharedWork
+from linalg_ext.errors import LinalgExtError
+from linalg_ext.runtime import keeping
+from linalg_ext.target import current, override
+
+_STAGES = "stages"
+_WORK = "work.mlirbc"
+_MODULE = "module.mlirbc"
+
+
+def key_of_module(
+    kind: str,
+    content: str | bytes,
+    entry: str | None,
+    *,
+    checked: bool,
+    opt_level: int | None,
+    libraries: Sequence[str | Path],
+    result_dtypes: Sequence[Any] | None,
+) -> str | None:
+    """What the kernel of a module is kept under; None where nobody can tell what it is made of.
+
+    Args:
+        kind: of the content.
+        content: the module.
+        entry, checked, opt_level, libraries, result_dtypes: as of `linalg_ext.compile`.
+    """
+    stamps = [keeping.file_stamp(library) for library in libraries]
+    if None in stamps:
+        return None  # which file it is, the system's loader knows
+    try:
+        dtypes = None if result_dtypes is None else [_dtype_key(one) for one in result_dtypes]
+        return keeping.key_of(kind, content, entry, bool(checked), opt_level, stamps, dtypes)
+    except TypeError:
+        return None  # one of them is wrong, and the compiler will say so
+
+
+def _dtype_key(dtype: Any) -> tuple[str, str] | None:
+    if dtype is None:
+        return None
+    found = np.dtype(dtype)
+    return found.str, found.name
+
+
+def find(key: str | None) -> Kernel | None:
+    """The kernel that is kept under a key; None where there is none.
+
+    What is there and cannot be used (a library is gone, the system gives no executable memory)
+    counts as absent: it is compiled anew, and the compiler says what is wrong.
+    """
+    entry = keeping.read(key)
+    if entry is None:
+        return None
+    try:
+        return _kernel_of(entry)
+    except (LinalgExtError, OSError, KeyError, TypeError, ValueError):
+        return None
+
+
+def keep(key: str | None, kernel: Kernel) -> None:
+    """Put a kernel on disk; does nothing where `key` is None."""
+    if key is None:
+        return
+    record: dict[str, Any] = {
+        "signature": signature_data(kernel.signature),
+        "entry": entry_data(kernel.entry),
+        "opt_level": kernel.opt_level,
+        "libraries": [str(library) for library in kernel.code.libraries],
+        "assertions": kernel.assertions,
+        "open_ended": kernel.callee.open_ended,
+        "code_seconds": kernel.times["code"],
+    }
+    files = {keeping.CODE: kernel.code.object_code()}
+    record["stages"], files[_STAGES] = stages_data(kernel.steps)
+    if kernel.shared is not None:
+        record["work"], files[_WORK] = work_data(kernel.shared.work)
+    if kernel.explanation is not None:
+        record["explanation"] = explanation_data(kernel.explanation())
+    if (recipe := kernel.recipe) is not None:
+        record["recipe"] = {
+            "entry": recipe.entry,
+            "trusted": recipe.trusted,
+            "checked": recipe.checked,
+            "opt_level": recipe.opt_level,
+            "libraries": list(recipe.libraries),
+        }
+        files[_MODULE] = recipe.module
+    keeping.write(key, str(kernel.signature), record, files)
+
+
+def _kernel_of(entry: Entry) -> Kernel:
+    record, target = entry.record, current()
+    told = record.get("explanation")
+    work = record.get("work")
+    return Kernel(
+        signature_of(record["signature"]),
+        entry_of(record["entry"]),
+        keeping.load(entry),
+        stages=stages_of(record["stages"], entry.files[_STAGES]),
+        assertions=record["assertions"],
+        open_ended=record["open_ended"],
+        codegen_seconds=record["code_seconds"],
+        target=target,
+        shared=None if work is None else SharedWork(work_of(work, entry.files[_WORK]), entry.key),
+        explanation=None if told is None else lambda: explanation_of(told, target),
+        is_kept=True,
+        recipe=_recipe_of(entry),
+    )
+
+
+def _recipe_of(entry: Entry) -> Recipe | None:
+    """What the kernel was made from: it can be sent on as if it had been made here."""
+    told = entry.record.get("recipe")
+    if told is None:
+        return None
+    return Recipe(
+        entry.files[_MODULE],
+        told["entry"],
+        told["trusted"],
+        told["checked"],
+        told["opt_level"],
+        tuple(told["libraries"]),
+        tuple(result.dtype for result in signature_of(entry.record["signature"]).results),
+        override(),
+    )

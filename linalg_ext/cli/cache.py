@@ -1,0 +1,66 @@
+"""`linalg-ext cache`: the compiled code that is kept on disk."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from linalg_ext.cache import Summary
+
+
+class Action(Enum):
+    """What to do with it."""
+
+    LIST = "list"
+    INFO = "info"
+    CLEAR = "clear"
+
+
+def cache(
+    action: Annotated[
+        Action, typer.Argument(help="Show what is kept, where and how much, or remove all of it.")
+    ] = Action.LIST,
+) -> None:
+    """Show or remove the compiled code that is kept for other processes.
+
+    LINALG_EXT_CACHE_DIR names the folder, or `off`; LINALG_EXT_CACHE_SIZE bounds it, as in 500M.
+    """
+    from linalg_ext import cache as kept
+    from linalg_ext.target.model import bytes_text
+
+    if kept.folder() is None:
+        typer.echo("nothing is kept: LINALG_EXT_CACHE_DIR is off")
+    elif action is Action.CLEAR:
+        typer.echo(f"removed {kept.clear()} entries from {kept.folder()}")
+    elif action is Action.LIST:
+        _show(kept.entries())
+    else:
+        found = kept.entries()
+        typer.echo(f"folder   {kept.folder()}")
+        typer.echo(f"entries  {len(found)}")
+        size = sum(each.size for each in found)
+        typer.echo(f"size     {bytes_text(size)} of {bytes_text(kept.limit())}")
+
+
+def _show(entries: Sequence[Summary]) -> None:
+    """A table, the entry that was used last first."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from linalg_ext.target.model import bytes_text
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("used", no_wrap=True)
+    table.add_column("size", no_wrap=True, justify="right")
+    table.add_column("what", overflow="fold")
+    for each in entries:
+        used = datetime.fromtimestamp(each.used).strftime("%Y-%m-%d %H:%M")
+        table.add_row(used, bytes_text(each.size), Text(each.name))
+    Console().print(table)

@@ -1,0 +1,165 @@
+"""The compilation of a module that nobody else has, from its first stage to machine code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from linalg_ext.bindings import ir
+from linalg_ext.calling import kept
+from linalg_ext.calling.kernel import Kernel
+from linalg_ext.calling.recipe import Recipe
+from linalg_ext.calling.shared_work import SharedWork
+from linalg_ext.compiler.duration import is_open_ended
+from linalg_ext.compiler.effects import written_arguments
+from linalg_ext.compiler.entry import find_entry, wrap_entry
+from linalg_ext.compiler.explaining import WrittenPlan, explained, written_plans
+from linalg_ext.compiler.signature import read_signature
+from linalg_ext.compiler.slicing import work_to_share
+from linalg_ext.compiler.source import own_copy
+from linalg_ext.compiler.stages import Clock, stage
+from linalg_ext.context import Borrowed, borrowed_context
+from linalg_ext.module import Module, ModuleLike
+from linalg_ext.rewriting import run_in_place
+from linalg_ext.runtime.foreign import engine_for
+from linalg_ext.runtime.libraries import is_provided, load_libraries
+from linalg_ext.target import current, override
+from linalg_ext.transforms.lowering.refuse_recursion import refuse_recursion
+from linalg_ext.transforms.lowering.refuse_unsupported import refuse_unsupported
+from linalg_ext.transforms.lowering.refuse_untrusted import check_trust
+from linalg_ext.transforms.pipelines import CHECKS, lower_to_llvm
+
+
+def compile_copy(
+    module: ModuleLike | bytes,
+    entry: str | None,
+    *,
+    trusted: bool,
+    checked: bool,
+    opt_level: int | None,
+    libraries: Sequence[str | Path],
+    result_dtypes: Sequence[np.typing.DTypeLike | None] | None,
+    key: str | None,
+) -> Kernel:
+    """`compile` of a copy of a module; `key` is what the kernel is kept under, if that is known."""
+    with borrowed_context() as loan:
+        own = own_copy(module, trusted=trusted, context=loan.context)
+        if not trusted:
+            handles = load_libraries([str(library) for library in libraries])
+            check_trust(own.ir.operation, provided=lambda name: is_provided(name, handles))
+        return compile_in_place(
+            own,
+            entry,
+            loan=loan,
+            trusted=trusted,
+            checked=checked,
+            opt_level=opt_level,
+            libraries=libraries,
+            result_dtypes=result_dtypes,
+            key=key,
+        )
+
+
+def compile_in_place(
+    own: Module,
+    entry: str | None = None,
+    *,
+    loan: Borrowed,
+    trusted: bool = True,
+    checked: bool = False,
+    opt_level: int | None = None,
+    libraries: Sequence[str | Path] = (),
+    result_dtypes: Sequence[np.typing.DTypeLike | None] | None = None,
+    key: str | None = None,
+) -> Kernel:
+    """`compile` of a module that nobody else has, in a context on loan: it is used up.
+
+    Args:
+        own: the module.
+        entry, checked, opt_level, libraries, result_dtypes: as of `compile`.
+        loan: its context.
+        trusted: whether it need not be checked where the kernel is sent to: it is our own, or
+            somebody vouched for it.
+        key: what the kernel is kept under, where the caller has looked there already; else it is
+            looked for under what the module says.
+    """
+    target = current()
+    clock = Clock()
+    stages = [stage("module", own.ir, clock)]
+    loan.keep = bool(stages[0].bytecode)
+    bytecode = own.bytecode()
+    if key is None:
+        key = kept.key_of_module(
+            "module",
+            bytecode,
+            entry,
+            checked=checked,
+            opt_level=opt_level,
+            libraries=libraries,
+            result_dtypes=result_dtypes,
+        )
+        if (found := kept.find(key)) is not None:
+            if found.recipe is not None:
+                found.recipe = replace(found.recipe, trusted=trusted)
+            return found
+    # Before the entry is wrapped: errors then show the names that the user wrote.
+    refuse_unsupported.apply(own.ir.operation)
+    refuse_recursion.apply(own.ir.operation)
+    with own.context:
+        function = find_entry(own.ir, entry)
+        signature = read_signature(
+            function, written=written_arguments(function), result_dtypes=result_dtypes
+        )
+        open_ended = is_open_ended(own.ir)
+        wrapped = wrap_entry(own.ir, function, signature)
+    own.verify(after="its entry was wrapped")
+    stages.append(stage("entry", own.ir, clock))
+    if checked:
+        run_in_place(own, ",".join(CHECKS))
+        stages.append(stage("checks", own.ir, clock))
+    work = own.ir
+    shared: SharedWork | None = None
+
+    def on_stage(name: str, module: ir.Module) -> None:
+        nonlocal shared
+        stages.append(stage(name, module, clock))
+        if name == "buffers":
+            share = work_to_share(work, signature.name, wrapped.symbol, opt_level, libraries)
+            shared = None if share is None else SharedWork(share, key)
+        if name == "loops":
+            written.extend(written_plans(module))
+
+    written: list[WrittenPlan] = []
+    info = lower_to_llvm(work, on_stage=on_stage)
+    level = info.suggested_opt_level if opt_level is None else opt_level
+    engine = engine_for(target, work, opt_level=level, libraries=libraries)
+    # Looking the entry up is what makes LLVM generate the code.
+    engine.function(wrapped.symbol)
+    told = explained(str(signature), target, info.reports, written, is_shared=shared is not None)
+    kernel = Kernel(
+        signature,
+        wrapped,
+        engine,
+        stages=stages,
+        assertions=info.assertions,
+        shared=shared,
+        open_ended=open_ended,
+        codegen_seconds=clock.lap(),
+        target=target,
+        explanation=lambda: told,
+        recipe=Recipe(
+            bytecode,
+            entry,
+            trusted,
+            checked,
+            opt_level,
+            tuple(map(str, libraries)),
+            tuple(result.dtype for result in signature.results),
+            override(),
+        ),
+    )
+    kept.keep(key, kernel)
+    return kernel

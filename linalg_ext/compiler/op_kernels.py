@@ -1,0 +1,76 @@
+"""The kernel of an op: a function of it alone, compiled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from linalg_ext.bindings import func, ir
+from linalg_ext.calling.kernel import Kernel
+from linalg_ext.compiler.in_place import compile_in_place
+from linalg_ext.compiler.op_dtypes import unsigned_type_vars
+from linalg_ext.context import borrowed_context
+from linalg_ext.definition.model import OperandKind
+from linalg_ext.module import Module
+from linalg_ext.runtime.dtypes import by_dtype
+from linalg_ext.structured.calls import build, results_of
+from linalg_ext.structured.operands import bind
+from linalg_ext.structured.outputs import initial_tensor
+
+if TYPE_CHECKING:
+    from linalg_ext.compiler.op_calls import OpCall
+
+
+def compile_op(call: OpCall, key: str | None) -> Kernel:
+    """The kernel of an op, made.
+
+    Args:
+        call: what it is for.
+        key: what it is kept under, if it is.
+    """
+    definition = call.definition
+    results = [call.dtypes[str(output.type_var)] for output in definition.outputs]
+    with borrowed_context() as loan:
+        with loan.context, ir.Location.name(definition.name):
+            module = ir.Module.create()
+            with ir.InsertionPoint(module.body):
+                _build_function(call)
+        return compile_in_place(
+            Module(module), definition.name, loan=loan, result_dtypes=results, key=key
+        )
+
+
+def _build_function(call: OpCall) -> None:
+    """A function of the op: its inputs and the initial values that were given, its results."""
+    definition = call.definition
+    elements = {name: ir.Type.parse(by_dtype(d).mlir) for name, d in call.dtypes.items()}
+    initialized = [o for o in definition.outputs if o.name in call.initialized]
+    types = [
+        elements[str(operand.type_var)]
+        if operand.kind is OperandKind.SCALAR
+        else ir.RankedTensorType.get(call.shapes[operand.name], elements[str(operand.type_var)])
+        for operand in (*definition.inputs, *initialized)
+    ]
+    results = [
+        ir.RankedTensorType.get(call.shapes[output.name], elements[str(output.type_var)])
+        for output in definition.outputs
+    ]
+    function = func.FuncOp(definition.name, (types, results))
+    with ir.InsertionPoint(function.add_entry_block()):
+        arguments = list(function.arguments)
+        inputs = arguments[: len(definition.inputs)]
+        given = dict(zip(initialized, arguments[len(inputs) :], strict=True))
+        outputs = [
+            given[output]
+            if output in given
+            else initial_tensor(
+                definition.assignment_to(output.name),
+                call.shapes[output.name],
+                elements[str(output.type_var)],
+                call.attributes,
+                call.dtypes[str(output.type_var)],
+            )
+            for output in definition.outputs
+        ]
+        bound = bind(definition, inputs, outputs, call.attributes, unsigned_type_vars(call.dtypes))
+        computed = call.compute_type and ir.Type.parse(by_dtype(call.compute_type).mlir)
+        func.ReturnOp(results_of(build(bound, mapped=bool(call.maps), compute_type=computed)))

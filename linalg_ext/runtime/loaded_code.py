@@ -1,0 +1,142 @@
+"""Object code put into memory and called, without a linker and without MLIR.
+
+What an engine made once is loaded in another process: its sections are copied to fresh pages, every
+address in them is filled in, and then code can no longer be written, nor data executed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import struct
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from linalg_ext.errors import UnresolvedSymbolError
+from linalg_ext.runtime.libraries import (
+    address_of_symbol,
+    load_compiler_runtime,
+    load_libraries,
+)
+from linalg_ext.runtime.machine_code import PackedFunction, as_packed
+from linalg_ext.runtime.object_file import RELATIVE_64, ObjectFile, Relocation, Section
+
+_WORD = struct.Struct("<Q")
+_MASK = (1 << 64) - 1
+
+
+class LoadedCode:
+    """An object file in memory. It must live as long as anything that may still call into it.
+
+    Attributes:
+        opt_level: LLVM's optimization level that it was made with.
+        libraries: the shared libraries that were loaded for it.
+    """
+
+    def __init__(
+        self, content: bytes, *, opt_level: int, libraries: Sequence[str | Path] = ()
+    ) -> None:
+        """Load the object.
+
+        Raises:
+            LinalgExtError: it is no object that can be loaded.
+            UnresolvedSymbolError: a library is missing, or a function that nobody provides.
+            OSError: the system gives no executable memory.
+        """
+        self.opt_level = opt_level
+        self.libraries = tuple(str(library) for library in libraries)
+        self._content = content
+        load_compiler_runtime()
+        self._handles = load_libraries(self.libraries)
+        read = ObjectFile(content)
+        provided = self._provided(read.undefined)
+        self._memory, places = _mapped(read.sections)
+        for relocation in read.relocations:
+            self._fill_in(relocation, places, provided)
+        _protect(self._memory, read.sections, places)
+        self._addresses = {
+            name: places[symbol.section] + symbol.offset
+            for name, symbol in read.defined.items()
+            if symbol.section in places
+        }
+
+    def function(self, name: str) -> PackedFunction:
+        """The packed form of the function `name`, as `Engine.function` gives it.
+
+        Raises:
+            UnresolvedSymbolError: the object has no such function.
+        """
+        # The engine's names: `_mlir_` before what takes a table of arguments.
+        address = self._addresses.get(f"_mlir__mlir_ciface_{name}")
+        if address is None:
+            raise UnresolvedSymbolError(f"the object code has no function `{name}`")
+        return as_packed(address)
+
+    def object_code(self) -> bytes:
+        """The object file."""
+        return self._content
+
+    def _provided(self, names: Sequence[str]) -> Mapping[str, int]:
+        found = {name: address_of_symbol(name, self._handles) for name in names}
+        missing = [name for name, address in found.items() if not address]
+        if missing:
+            raise UnresolvedSymbolError(
+                f"the object code calls {', '.join(missing)}, which nothing provides",
+                cure="pass the library that has it as libraries=[...]",
+            )
+        return {name: address for name, address in found.items() if address}
+
+    def _fill_in(
+        self, relocation: Relocation, places: Mapping[int, int], provided: Mapping[str, int]
+    ) -> None:
+        symbol = relocation.symbol
+        if symbol.section is None:
+            value = provided[symbol.name]
+        else:
+            value = places[symbol.section] + symbol.offset
+        place = places[relocation.section] + relocation.offset
+        value += relocation.addend
+        if relocation.kind == RELATIVE_64:
+            value -= place
+        base = _address(self._memory)
+        _WORD.pack_into(self._memory, place - base, value & _MASK)
+
+
+def _mapped(sections: Sequence[Section]) -> tuple[mmap.mmap, dict[int, int]]:
+    """Fresh pages with the sections in them, and the address of each."""
+    offsets: dict[int, int] = {}
+    end = 0
+    for section in sections:
+        # Each on pages of its own: they are protected apart.
+        step = max(section.alignment, mmap.PAGESIZE)
+        end = -(-end // step) * step
+        offsets[section.number] = end
+        end += len(section.data)
+    memory = mmap.mmap(-1, max(end, 1))
+    for section in sections:
+        start = offsets[section.number]
+        memory[start : start + len(section.data)] = section.data
+    base = _address(memory)
+    return memory, {number: base + offset for number, offset in offsets.items()}
+
+
+def _protect(memory: mmap.mmap, sections: Sequence[Section], places: Mapping[int, int]) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    for section in sections:
+        allowed = mmap.PROT_READ
+        if section.is_code:
+            allowed |= mmap.PROT_EXEC
+        if section.is_written:
+            allowed |= mmap.PROT_WRITE
+        size = ctypes.c_size_t(max(1, len(section.data)))
+        if libc.mprotect(ctypes.c_void_p(places[section.number]), size, allowed):
+            code = ctypes.get_errno()
+            raise OSError(code, "the system gives no executable memory")
+
+
+def _address(memory: mmap.mmap) -> int:
+    # What ctypes holds must be gone at once: it would keep the pages from being freed.
+    cell = ctypes.c_char.from_buffer(memory)
+    address = ctypes.addressof(cell)
+    del cell
+    return address

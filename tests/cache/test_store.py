@@ -1,0 +1,210 @@
+"""The store of compiled code: whole entries, many processes, bad files, a bound."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from linalg_ext.cache.folder import make_trusted
+from linalg_ext.cache.keys import digest, makers
+from linalg_ext.cache.store import RECORD, Entry, Store
+from linalg_ext.errors import CacheError
+
+KEY = digest("a kernel")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path, 1 << 20)
+
+
+def _entry(key: str = KEY, size: int = 100) -> Entry:
+    return Entry(key, {"n": 3, "names": ["a"]}, {"code.o": bytes(size), "module": b"\n\0x\n"})
+
+
+def _place(store: Store, key: str = KEY) -> Path:
+    return store.folder / key[:2] / key
+
+
+def test_what_is_put_is_found(store: Store) -> None:
+    assert store.get(KEY) is None
+    store.put(_entry(), name="matmul")
+    assert store.get(KEY) == _entry()
+    (summary,) = store.entries()
+    assert (summary.key, summary.name) == (KEY, "matmul")
+    assert summary.size == sum(path.stat().st_size for path in _place(store).iterdir())
+
+
+def test_what_is_there_already_stays(store: Store) -> None:
+    store.put(_entry(), name="first")
+    store.put(_entry(size=7), name="second")
+    assert store.get(KEY) == _entry()
+    assert [path.name for path in _place(store).parent.iterdir()] == [KEY]
+
+
+@pytest.mark.parametrize("file", ["code.o", "module", RECORD])
+def test_every_file_says_its_format_and_version(store: Store, file: str) -> None:
+    store.put(_entry(), name="matmul")
+    start = (_place(store) / file).read_bytes()[:120].decode(errors="replace")
+    assert "linalg_ext kernel" in start
+    assert "version" in start
+
+
+@pytest.mark.parametrize("file", ["code.o", "module", RECORD])
+@pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "gone", "foreign", "folder"])
+def test_damaged_entries_are_absent_and_can_be_put_again(
+    store: Store, file: str, damage: str
+) -> None:
+    store.put(_entry(), name="matmul")
+    path = _place(store) / file
+    content = path.read_bytes()
+    path.unlink()
+    if damage == "folder":
+        path.mkdir()
+    elif damage != "gone":
+        flipped = bytes([content[-2] ^ 1])
+        path.write_bytes(
+            {
+                "cut": content[:-1],
+                "flipped": content[:-2] + flipped + content[-1:],
+                "empty": b"",
+                "foreign": b"\x7fELF" + content,
+            }[damage]
+        )
+    found = store.get(KEY)
+    assert found is None
+    store.put(_entry(), name="matmul")
+    assert store.get(KEY) == _entry()
+
+
+def test_another_version_is_absent(store: Store) -> None:
+    store.put(_entry(), name="matmul")
+    record = _place(store) / RECORD
+    record.write_text(record.read_text().replace('"version": 1', '"version": 2'))
+    assert store.get(KEY) is None
+
+
+def test_an_entry_under_another_key_is_absent(store: Store) -> None:
+    other = digest("another")
+    store.put(_entry(), name="matmul")
+    _place(store, other).parent.mkdir(exist_ok=True)
+    os.rename(_place(store), _place(store, other))
+    assert store.get(other) is None
+
+
+def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:
+    store = Store(tmp_path, 12_000)
+    keys = [digest(number) for number in range(12)]
+    for number, key in enumerate(keys[:4]):
+        store.put(_entry(key, 2000), name=f"k{number}")
+        os.utime(_place(store, key), (number, number))
+    assert store.get(keys[0]) is not None  # used now
+    store.put(_entry(keys[4], 2000), name="k4")
+    left = {summary.key for summary in store.entries()}
+    assert keys[0] in left
+    assert keys[4] in left
+    assert keys[1] not in left
+    for key in keys[5:]:
+        store.put(_entry(key, 2000), name="more")
+        assert sum(summary.size for summary in store.entries()) <= store.limit
+
+
+def test_an_entry_larger_than_the_limit_does_no_harm(tmp_path: Path) -> None:
+    store = Store(tmp_path, 100)
+    store.put(_entry(size=5000), name="large")
+    assert store.entries() == []
+    assert store.get(KEY) is None
+
+
+def test_clear_removes_all(store: Store) -> None:
+    for number in range(3):
+        store.put(_entry(digest(number)), name="k")
+    assert store.clear() == 3
+    assert store.entries() == []
+    assert store.clear() == 0
+
+
+def test_processes_write_at_once_and_one_is_killed(tmp_path: Path) -> None:
+    script = textwrap.dedent(
+        """
+        import os, signal, sys
+        from pathlib import Path
+        from linalg_ext.cache.keys import digest
+        from linalg_ext.cache.store import Entry, Store
+        store = Store(Path(sys.argv[1]), 200_000)
+        for number in range(60):
+            key = digest(number)
+            content = bytes([number]) * 5000
+            store.put(Entry(key, {}, {"code.o": content}), name="k")
+            found = store.get(key)
+            assert found is None or found.files == {"code.o": content}, number
+            if sys.argv[2] == "3" and number == 30:
+                os.kill(os.getpid(), signal.SIGKILL)
+        """
+    )
+    processes = [
+        subprocess.Popen([sys.executable, "-c", script, str(tmp_path), str(number)])
+        for number in range(8)
+    ]
+    codes = [process.wait(timeout=120) for process in processes]
+    assert [code for number, code in enumerate(codes) if number != 3] == [0] * 7
+    assert codes[3] == -9
+    store = Store(tmp_path, 200_000)
+    for number in range(60):
+        found = store.get(digest(number))
+        assert found is None or found.files["code.o"] == bytes([number]) * 5000
+    store.put(_entry(digest("last"), 5000), name="k")
+    assert sum(summary.size for summary in store.entries()) <= store.limit
+
+
+def test_folders_that_others_can_write_to_are_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "kernels"
+    make_trusted(folder)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    for mode in (0o770, 0o702, 0o777):
+        folder.chmod(mode)
+        with pytest.raises(CacheError, match="others may write") as error:
+            make_trusted(folder)
+        assert "chmod go-w" in str(error.value)
+    folder.chmod(0o755)
+    make_trusted(folder)
+
+
+def test_a_file_where_the_folder_should_be_is_an_error(tmp_path: Path) -> None:
+    place = tmp_path / "file"
+    place.write_text("")
+    with pytest.raises(CacheError, match="cannot be used"):
+        make_trusted(place)
+
+
+def test_digests_differ_wherever_the_parts_do() -> None:
+    parts: list[object] = [
+        (),
+        ("ab", "c"),
+        ("a", "bc"),
+        (("a",), "bc"),
+        (1,),
+        (1.0,),
+        (True,),
+        ("1",),
+        (b"1",),
+        (None,),
+        ({"a": 1},),
+        ({"a": 2},),
+        (frozenset({1, 2}),),
+        ((1, 2),),
+    ]
+    assert len({digest(*part) for part in parts if isinstance(part, tuple)}) == len(parts)
+    assert digest(frozenset({"x", "y", "z"})) == digest(frozenset({"z", "y", "x"}))
+    with pytest.raises(TypeError, match="object"):
+        digest(object())
+
+
+def test_the_makers_are_this_library_and_the_bindings() -> None:
+    assert makers() == makers()
+    assert len(makers()) == 40
