@@ -14,8 +14,10 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
+from linalg_ext.cache.folder import FOLDER
 from linalg_ext.calling import recipe as recipes
 from linalg_ext.errors import ExecutionError, ShapeError, UntrustedError
+from resources import skip_machine
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 
@@ -94,6 +96,21 @@ def test_trust_is_asked_for_again() -> None:
     plain = lx.compile(DOUBLED, "doubled").recipe
     assert plain is not None
     assert not plain.trusted
+
+
+def test_one_from_the_disk_knows_what_it_was_made_from(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(FOLDER, str(tmp_path / "kernels"))
+    made, kept = (lx.compile(DOUBLED, "tripled") for _ in range(2))
+    if not kept.is_kept:
+        skip_machine("an x86-64 processor")
+    assert kept.recipe == made.recipe
+    # The module that somebody vouched for is the same; that it was so is not.
+    module = lx.parse(DOUBLED)
+    trusted, checked = (lx.compile(module, "tripled", trusted=t) for t in (True, False))
+    assert checked.is_kept
+    assert [kernel.recipe.trusted for kernel in (trusted, checked)] == [True, False]  # type: ignore[union-attr]
 
 
 def test_assertions_come_along() -> None:
