@@ -107,6 +107,11 @@ _LAZY = {
 
 register("call on values", "linalg_ext.structured.calls:call_on_values")
 register("call on arrays", "linalg_ext.compiler.op_calls:call_on_arrays")
+register("call on dask", "linalg_ext.frameworks.dask.ops:call_on_dask")
+register("einsum on dask", "linalg_ext.frameworks.dask.einsums:einsum_on_dask")
+register("jitted on dask", "linalg_ext.frameworks.dask.functions:call_jitted_on_dask")
+register("kernel on dask", "linalg_ext.frameworks.dask.kernels:call_kernel_on_dask")
+register("kernel of a recipe", "linalg_ext.compiler.compilation:compile_recipe")
 register("formula of a definition", "linalg_ext.notations.formula:formula")
 register("LaTeX of a definition", "linalg_ext.notations.formula:latex")
 register("run a pipeline", "linalg_ext.rewriting.pipeline:run_pipeline")

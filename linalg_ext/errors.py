@@ -19,7 +19,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 
 class SourceLocation(NamedTuple):
@@ -81,6 +81,17 @@ class LinalgExtError(Exception):
             parts.append(self.cure)
         parts.extend(self.notes)
         return "\n".join([parts[0], *(_indented(part) for part in parts[1:])])
+
+    def __reduce__(self) -> Any:
+        # Errors of workers come back by pickling, those with more arguments than one as well.
+        return _as_raised, (type(self), self.what, vars(self))
+
+
+def _as_raised(kind: type[LinalgExtError], what: str, state: dict[str, Any]) -> LinalgExtError:
+    error = kind.__new__(kind, what)
+    error.args = (what,)
+    vars(error).update(state)
+    return error
 
 
 class BindingsError(LinalgExtError, ImportError):

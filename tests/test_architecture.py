@@ -18,7 +18,7 @@ from resources import REPOSITORY, project_files
 TIERS: tuple[frozenset[str], ...] = tuple(
     frozenset(tier.split())
     for tier in (
-        "errors dispatch locks quick_call samples",
+        "errors dispatch locks arrivals quick_call samples",
         "options",
         "definition analysis cache",
         "opdsl notations",

@@ -19,6 +19,7 @@ from linalg_ext.errors import (
     ShapeError,
     caller_location,
 )
+from linalg_ext.opdsl.calls import is_dask
 from linalg_ext.runtime.dlpack import from_dlpack, is_exported
 from linalg_ext.runtime.dtypes import DType, ElementType, by_dtype, integer_range
 
@@ -88,6 +89,12 @@ def as_array(value: Any, name: str) -> Array:
             f"{name} is a masked array, and compiled code knows no mask",
             where=caller_location(),
             cure="fill it first: array.filled(value)",
+        )
+    if is_dask(value):
+        raise ArgumentError(
+            f"{name} is a dask array, and its elements are wanted here",
+            where=caller_location(),
+            cure="compute it first: x.compute()",
         )
     try:
         array = from_dlpack(value, name) if is_exported(value) else np.asarray(value)

@@ -22,13 +22,15 @@ from linalg_ext.calling.kernel_data import (
     work_data,
     work_of,
 )
+from linalg_ext.calling.recipe import Recipe
 from linalg_ext.calling.shared_work import SharedWork
 from linalg_ext.errors import LinalgExtError
 from linalg_ext.runtime import keeping
-from linalg_ext.target import current
+from linalg_ext.target import current, override
 
 _STAGES = "stages"
 _WORK = "work.mlirbc"
+_MODULE = "module.mlirbc"
 
 
 def key_of_module(
@@ -99,6 +101,15 @@ def keep(key: str | None, kernel: Kernel) -> None:
         record["work"], files[_WORK] = work_data(kernel.shared.work)
     if kernel.explanation is not None:
         record["explanation"] = explanation_data(kernel.explanation())
+    if (recipe := kernel.recipe) is not None:
+        record["recipe"] = {
+            "entry": recipe.entry,
+            "trusted": recipe.trusted,
+            "checked": recipe.checked,
+            "opt_level": recipe.opt_level,
+            "libraries": list(recipe.libraries),
+        }
+        files[_MODULE] = recipe.module
     keeping.write(key, str(kernel.signature), record, files)
 
 
@@ -118,4 +129,22 @@ def _kernel_of(entry: Entry) -> Kernel:
         shared=None if work is None else SharedWork(work_of(work, entry.files[_WORK]), entry.key),
         explanation=None if told is None else lambda: explanation_of(told, target),
         is_kept=True,
+        recipe=_recipe_of(entry),
+    )
+
+
+def _recipe_of(entry: Entry) -> Recipe | None:
+    """What the kernel was made from: it can be sent on as if it had been made here."""
+    told = entry.record.get("recipe")
+    if told is None:
+        return None
+    return Recipe(
+        entry.files[_MODULE],
+        told["entry"],
+        told["trusted"],
+        told["checked"],
+        told["opt_level"],
+        tuple(told["libraries"]),
+        tuple(result.dtype for result in signature_of(entry.record["signature"]).results),
+        override(),
     )

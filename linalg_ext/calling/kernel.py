@@ -6,16 +6,18 @@ import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linalg_ext import dispatch
 from linalg_ext.calling.argument import Argument, refuse_keywords
 from linalg_ext.calling.arrays import ArrayArgument, StridedArgument, check_aliasing
 from linalg_ext.calling.code import Code, Entry
 from linalg_ext.calling.direct_call import Callee, direct_call
 from linalg_ext.calling.failures import Failures
 from linalg_ext.calling.native_call import kernel_record
+from linalg_ext.calling.recipe import Recipe, arrived
 from linalg_ext.calling.results import ResultSlot, split_out
 from linalg_ext.calling.scalars import ScalarArgument
 from linalg_ext.calling.shared_work import SharedWork
@@ -28,6 +30,7 @@ from linalg_ext.errors import (
     refuse_pickling,
 )
 from linalg_ext.locks import Lock
+from linalg_ext.opdsl.calls import is_dask
 from linalg_ext.quick_call import quickly_called
 from linalg_ext.runtime.buffers import take_over
 from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayout
@@ -47,7 +50,8 @@ class Kernel:
     """An entry of a module, compiled for one machine: this one, as a rule.
 
     Calling it checks every argument and then runs native code without the GIL; any number of
-    threads may call one kernel at once. It holds nothing of the module that it was made from.
+    threads may call one kernel at once. Of the module that it was made from it holds the binary
+    form, so that it can be pickled.
 
     Attributes:
         signature: what it takes and gives.
@@ -62,6 +66,7 @@ class Kernel:
         is_kept: whether its code comes from the disk, see `linalg_ext.cache`.
         callee: what its calls run.
         direct: the short way into it, if there is one.
+        recipe: what it was made from; None where that is not known.
     """
 
     def __init__(
@@ -78,11 +83,13 @@ class Kernel:
         explanation: Callable[[], Explanation] | None = None,
         open_ended: bool = True,
         is_kept: bool = False,
+        recipe: Recipe | None = None,
     ) -> None:
         """Made by `linalg_ext.compile`."""
         self.signature = signature
         self.target = host() if target is None else target
         self.opt_level = code.opt_level
+        self.recipe = recipe
         self.explanation = explanation
         self.shared = shared
         self.entry = entry
@@ -156,6 +163,8 @@ class Kernel:
                 if self._is_slow:
                     self._quicken()
                 return result
+        if any(map(is_dask, args)) and not unknown:
+            return dispatch.handler("kernel on dask")(self, args, out, threads)
         if unknown:
             refuse_keywords(self.signature, unknown)
         if len(args) != self._arity:
@@ -330,8 +339,24 @@ class Kernel:
                 slot.check_shape(outs[slot.index], array.shape)
             results[slot.index] = array
 
-    def __reduce__(self) -> NoReturn:
-        refuse_pickling("a compiled kernel", "send the module's text, and compile it there")
+    def __reduce__(self) -> Any:
+        """A kernel travels as its module and options, no code, and is compiled on arrival, at once.
+
+        It then is for the machine that it arrives on, unless a target was named. One that arrives
+        twice is compiled once. A module that was compiled without `trusted=True` is checked as
+        `linalg_ext.compile` checks it. What `tune` found does not travel.
+
+        Pickles run code when they are read: read those alone whose authors you trust.
+        """
+        if self.recipe is None:
+            refuse_pickling("a kernel whose module is gone", "compile the module there")
+        return arrived, (self.recipe,)
+
+    def __copy__(self) -> Kernel:
+        return self  # nothing of it ever changes
+
+    def __deepcopy__(self, memo: object) -> Kernel:
+        return self
 
     def _refuse_arity(self, count: int) -> None:
         raise ArityError(

@@ -13,7 +13,9 @@ import numpy as np
 
 from linalg_ext.calling import kept
 from linalg_ext.calling.kernel import Kernel
+from linalg_ext.calling.recipe import Recipe
 from linalg_ext.errors import ArgumentError
+from linalg_ext.target import host, using
 
 if TYPE_CHECKING:
     from linalg_ext.isolated import IsolatedKernel, Limits
@@ -166,3 +168,17 @@ def _bytecode_of(module: ModuleLike) -> str | bytes:
     from linalg_ext.compiler.source import as_source
 
     return as_source(module)
+
+
+def compile_recipe(recipe: Recipe) -> Kernel:
+    """The kernel that a recipe says, for this machine where it names no other."""
+    with using(recipe.target or host()):
+        return compile(
+            recipe.module,
+            recipe.entry,
+            trusted=recipe.trusted,
+            checked=recipe.checked,
+            opt_level=recipe.opt_level,
+            libraries=recipe.libraries,
+            result_dtypes=recipe.result_dtypes,
+        )

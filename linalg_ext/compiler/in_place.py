@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from linalg_ext.bindings import ir
 from linalg_ext.calling import kept
 from linalg_ext.calling.kernel import Kernel
+from linalg_ext.calling.recipe import Recipe
 from linalg_ext.calling.shared_work import SharedWork
 from linalg_ext.compiler.duration import is_open_ended
 from linalg_ext.compiler.effects import written_arguments
@@ -25,7 +27,7 @@ from linalg_ext.module import Module, ModuleLike
 from linalg_ext.rewriting import Report, run_in_place
 from linalg_ext.runtime.foreign import engine_for
 from linalg_ext.runtime.libraries import is_provided, load_libraries
-from linalg_ext.target import current
+from linalg_ext.target import current, override
 from linalg_ext.transforms.lowering.refuse_recursion import refuse_recursion
 from linalg_ext.transforms.lowering.refuse_unsupported import refuse_unsupported
 from linalg_ext.transforms.lowering.refuse_untrusted import check_trust
@@ -57,6 +59,7 @@ def compile_copy(
             own,
             entry,
             loan=loan,
+            trusted=trusted,
             checked=checked,
             opt_level=opt_level,
             libraries=libraries,
@@ -70,6 +73,7 @@ def compile_in_place(
     entry: str | None = None,
     *,
     loan: Borrowed,
+    trusted: bool = True,
     checked: bool = False,
     opt_level: int | None = None,
     libraries: Sequence[str | Path] = (),
@@ -82,6 +86,8 @@ def compile_in_place(
         own: the module.
         entry, checked, opt_level, libraries, result_dtypes: as of `compile`.
         loan: its context.
+        trusted: whether it need not be checked where the kernel is sent to: it is our own, or
+            somebody vouched for it.
         key: what the kernel is kept under, where the caller has looked there already; else it is
             looked for under what the module says.
     """
@@ -89,10 +95,11 @@ def compile_in_place(
     clock = Clock()
     stages = [stage("module", own.ir, clock)]
     loan.keep = bool(stages[0].bytecode)
+    bytecode = own.bytecode()
     if key is None:
         key = kept.key_of_module(
             "module",
-            own.bytecode(),
+            bytecode,
             entry,
             checked=checked,
             opt_level=opt_level,
@@ -100,6 +107,8 @@ def compile_in_place(
             result_dtypes=result_dtypes,
         )
         if (found := kept.find(key)) is not None:
+            if found.recipe is not None:
+                found.recipe = replace(found.recipe, trusted=trusted)
             return found
     # Before the entry is wrapped: errors then show the names that the user wrote.
     refuse_unsupported.apply(own.ir.operation)
@@ -150,6 +159,16 @@ def compile_in_place(
         codegen_seconds=clock.lap(),
         target=target,
         explanation=lambda: told,
+        recipe=Recipe(
+            bytecode,
+            entry,
+            trusted,
+            checked,
+            opt_level,
+            tuple(map(str, libraries)),
+            tuple(result.dtype for result in signature.results),
+            override(),
+        ),
     )
     kept.keep(key, kernel)
     return kernel

@@ -76,8 +76,8 @@ def _call(
     given_keywords, keywords = keywords, dict(keywords)
     out = per_output(definition, "out", keywords.pop("out", None))
     init = per_output(definition, "init", keywords.pop("init", None))
-    dtype = _dtype(definition, "dtype", keywords.pop("dtype", None))
-    compute_type = _dtype(definition, "compute_type", keywords.pop("compute_type", None))
+    dtype = dtype_of_keyword(definition, "dtype", keywords.pop("dtype", None))
+    compute_type = dtype_of_keyword(definition, "compute_type", keywords.pop("compute_type", None))
     threads = keywords.pop("threads", None)
     if threads is not None:
         checked(threads)
@@ -214,7 +214,12 @@ def _found_or_compiled(call: OpCall) -> Kernel:
     return compile_op(call, key)
 
 
-def _dtype(definition: OpDefinition, keyword: str, value: Any) -> DType | None:
+def dtype_of_keyword(definition: OpDefinition, keyword: str, value: Any) -> DType | None:
+    """`dtype=` or `compute_type=`.
+
+    Raises:
+        DTypeError: it is no dtype, or none that MLIR knows.
+    """
     if value is None:
         return None
     try:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 
 class FunctionKind(Enum):
@@ -46,6 +47,14 @@ class Function:
 
     def __str__(self) -> str:
         return self.name
+
+    def __reduce__(self) -> Any:
+        # There is one of each, and some code asks which it is by identity.
+        return _function, (self.kind, self.name)
+
+
+def _function(kind: FunctionKind, name: str) -> Function:
+    return FUNCTIONS[kind][name]
 
 
 def _table(

@@ -8,7 +8,7 @@ output, as in upstream's structured ops (`linalg.generic`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from functools import cached_property
 from typing import Any
@@ -199,6 +199,10 @@ class OpDefinition:
 
     def __hash__(self) -> int:
         return self._hash
+
+    def __reduce__(self) -> Any:
+        # What is kept beside the fields does not travel: hashes of texts differ between processes.
+        return type(self), tuple(getattr(self, f.name) for f in fields(self) if f.init)
 
     @cached_property
     def _hash(self) -> int:

@@ -1,7 +1,8 @@
 """What a call of an op does depends on its operands.
 
-An op may be called on arrays, on MLIR values, and on values that a tracer records. The code for
-each lives above the language and needs MLIR, which the language does not: see `dispatch`.
+An op may be called on arrays, on dask's collections of them, on MLIR values, and on values that a
+tracer records. The code for each lives above the language and needs MLIR, which the language does
+not: see `dispatch`.
 """
 
 from __future__ import annotations
@@ -11,13 +12,20 @@ from typing import Any
 
 
 def kind_of_call(operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> str:
-    """`"arrays"`, `"values"` or `"traced"`: told without importing NumPy or MLIR."""
+    """`"arrays"`, `"dask"`, `"values"` or `"traced"`: told without importing what they are of."""
     everything = [*operands, *_flattened(keywords.values())]
     if any(getattr(value, "__linalg_ext_traced__", False) for value in everything):
         return "traced"
+    if any(is_dask(value) for value in everything):
+        return "dask"
     if "outs" in keywords or any(_is_ir(value) for value in everything):
         return "values"
     return "arrays"
+
+
+def is_dask(value: object) -> bool:
+    """Whether this is a collection of dask's, such as a dask array."""
+    return hasattr(type(value), "__dask_graph__")
 
 
 def _is_ir(value: object) -> bool:

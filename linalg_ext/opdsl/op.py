@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any, overload
 
 from linalg_ext import dispatch
+from linalg_ext.arrivals import Arrivals
 from linalg_ext.definition.functions import Function
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import DefinitionError, caller_location
@@ -20,8 +22,9 @@ from linalg_ext.quick_call import quickly_called
 class StructuredOp:
     """An operation declared in Python.
 
-    Call it on NumPy arrays to run it, on MLIR values (inside an insertion point, with `outs=[...]`)
-    to build IR, on traced values inside `jit` to record it.
+    Call it on NumPy arrays to run it, on dask arrays to have it run on their blocks, on MLIR values
+    (inside an insertion point, with `outs=[...]`) to build IR, on traced values inside `jit` to
+    record it.
 
     Attributes:
         definition: what the op is.
@@ -80,9 +83,23 @@ class StructuredOp:
         ]
         return inspect.Signature([*inputs, *keywords])
 
-    def __reduce__(self) -> str:
-        # By name, as functions are: an op that no module has cannot be pickled.
-        return getattr(self, "__qualname__", self.__name__)
+    def __reduce__(self) -> Any:
+        """An op of the library travels by its name, any other as its definition, which is data.
+
+        No code travels, and no module of the user's is imported on arrival. Where one that is
+        there already has the op under its name, that op is meant; else an op that arrives twice is
+        made once.
+        """
+        if self.__module__.startswith(_LIBRARY):
+            return self.__qualname__
+        place = (self.__module__, self.__qualname__) if "__qualname__" in vars(self) else None
+        return _arrived, (self.definition, place)
+
+    def __copy__(self) -> StructuredOp:
+        return self  # as of functions, there is no second one
+
+    def __deepcopy__(self, memo: object) -> StructuredOp:
+        return self
 
     def __repr__(self) -> str:
         return self.definition.header
@@ -90,6 +107,41 @@ class StructuredOp:
     def _repr_latex_(self) -> str:
         """What a notebook shows: the op's formula."""
         return self.definition._repr_latex_()
+
+
+_LIBRARY = "linalg_ext.opdsl_defs."
+
+_arrivals: Arrivals[StructuredOp] = Arrivals(most=256)
+
+
+def _arrived(definition: OpDefinition, place: tuple[str, str] | None) -> StructuredOp:
+    """The op of a definition that came from elsewhere.
+
+    Args:
+        definition: of the op.
+        place: the module and the qualified name that its function had, if it had one.
+    """
+
+    def make() -> StructuredOp:
+        op = StructuredOp(definition)
+        if place is not None:
+            op.__module__, op.__qualname__ = place
+        return op
+
+    # 1 and 1.0 are equal as constants, and not the same: the text tells them apart.
+    key = (definition, str(definition))
+    if place is not None:
+        found: Any = sys.modules.get(place[0])
+        for name in place[1].split("."):
+            found = getattr(found, name, None)
+        if isinstance(found, StructuredOp) and (found.definition, str(found.definition)) == key:
+            return found
+    return _arrivals.get((key, place), make)
+
+
+def op_of(definition: OpDefinition) -> StructuredOp:
+    """The op of a definition that no module has: one for each, so that its kernels are kept."""
+    return _arrived(definition, None)
 
 
 def _shown(default: object) -> object:

@@ -6,11 +6,11 @@ that is there already may be called hangs on which libraries are in force.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from linalg_ext.errors import LibraryError
+from linalg_ext.locks import Lock
 
 
 class Registered(Protocol):
@@ -30,7 +30,7 @@ class Registered(Protocol):
 Libraries = tuple[Registered, ...]
 
 _in_force: Libraries = ()
-_changing = threading.Lock()
+_changing = Lock()
 _watching: list[Callable[[], None]] = []
 
 _published: dict[str, int] = {}

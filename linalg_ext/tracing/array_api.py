@@ -7,6 +7,7 @@ What the standard has and this lacks raises an AttributeError that says so.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +22,7 @@ from linalg_ext.tracing.traced import Traced
 
 __array_api_version__ = "2024.12"
 
-e, inf, nan, newaxis, pi = np.e, np.inf, np.nan, None, np.pi
+e, inf, nan, newaxis, pi = math.e, math.inf, math.nan, None, math.pi
 
 bool = np.dtype(np.bool_)
 int8, int16, int32, int64 = (np.dtype(f"int{width}") for width in (8, 16, 32, 64))

@@ -8,6 +8,7 @@ import numpy as np
 
 from linalg_ext.bindings import arith, ir, tensor
 from linalg_ext.errors import ArgumentError, DTypeError, caller_location
+from linalg_ext.opdsl.calls import is_dask
 from linalg_ext.runtime.dlpack import from_dlpack, is_exported
 from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.structured.constants import number_constant
@@ -63,6 +64,12 @@ def as_constant(value: Any, dtype: DType | None = None) -> Array:
             "a masked array cannot be a constant of a traced function",
             where=caller_location(),
             cure="fill it first: array.filled(value)",
+        )
+    if is_dask(value):
+        raise ArgumentError(
+            "a dask array cannot be a constant of a traced function",
+            where=caller_location(),
+            cure="make it an argument; or compute it first: x.compute()",
         )
     is_number = isinstance(value, bool | int | float | complex) and not isinstance(
         value, np.generic

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, overload
+import secrets
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, overload
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from linalg_ext import dispatch
+from linalg_ext.arrivals import Arrivals
 from linalg_ext.calling.explanation import Explanation
 from linalg_ext.calling.kernel import Kernel
 from linalg_ext.calling.native_call import known_record
-from linalg_ext.errors import ArgumentError, caller_location, refuse_pickling
+from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.locks import Lock
+from linalg_ext.opdsl.calls import is_dask
 from linalg_ext.quick_call import quickly_called
 from linalg_ext.runtime.call_record import Record
 from linalg_ext.runtime.caller import Caller, caller
 from linalg_ext.runtime.registered import Libraries, in_force
 from linalg_ext.target import Target, override, setting
 from linalg_ext.tracing.calling import Call, Parameters
+from linalg_ext.tracing.containers import flatten
 from linalg_ext.tracing.lowered import Compiled, Lowered
 from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.recording import compiled, lower
@@ -38,7 +44,10 @@ class JitFunction:
 
     Call it as the function itself, on arrays and on containers of arrays; `out=` says where the
     result goes, in containers like its own, `threads=` how many may work on it. `lower` gives the
-    traced module, `lower(...).compile()` the kernel.
+    traced module, `lower(...).compile()` the kernel. On dask arrays it runs on their blocks.
+
+    Attributes:
+        options: what `jit` was told.
     """
 
     __name__: str
@@ -56,6 +65,13 @@ class JitFunction:
         functools.update_wrapper(self, function)
         self.__name__ = getattr(function, "__name__", type(function).__name__)
         self._function = function
+        self.options: Mapping[str, Any] = {
+            "static_argnames": static_argnames,
+            "dynamic": dynamic,
+            "signature": signature,
+            "tuning": tuning,
+        }
+        self._identity: str | None = None
         self._parameters = Parameters(function, static_argnames, dynamic, signature)
         self._tuning = tuning
         self._known: dict[Any, Any] = {}
@@ -83,6 +99,9 @@ class JitFunction:
                 if threads is None and (native := caller()) is not None:
                     self._quicken(native, known, arguments, libraries)
                 return known(*arguments, out=out, threads=threads)
+        if any(map(is_dask, flatten([list(arguments), named])[0])):
+            handle = dispatch.handler("jitted on dask")
+            return handle(self, arguments, named, out, threads)
         if running() is not None and self._parameters.has_traced(arguments, named):
             if out is not None or threads is not None:
                 keyword = "out" if threads is None else "threads"
@@ -150,11 +169,49 @@ class JitFunction:
                     found = self._compiled[key] = compiled(self._function, call, self._tuning)
         return found
 
-    def __reduce__(self) -> NoReturn:
-        refuse_pickling("a jitted function", "pickle the plain function, and jit it there")
+    def __reduce__(self) -> Any:
+        """A jitted function travels as functions do: by its name, or with the function in it.
+
+        By its name where a module that can be imported has it under that name. Else as the function
+        that it was made of and the options: the pickler must know how to send that one, and
+        cloudpickle, which dask uses, sends any. Kernels do not travel: it is traced and compiled
+        where it arrives, once, however often it does.
+        """
+        qualified = getattr(self, "__qualname__", self.__name__)
+        found: Any = sys.modules.get(self.__module__)
+        for name in qualified.split("."):
+            found = getattr(found, name, None)
+        if found is self and self.__module__ != "__main__":
+            return qualified
+        if self._identity is None:
+            self._identity = secrets.token_hex(16)
+            _arrivals.get(self._identity, lambda: self)
+        return _arrived, (self._identity, self._function, self.options)
+
+    def __copy__(self) -> JitFunction:
+        return self  # as of functions, there is no second one
+
+    def __deepcopy__(self, memo: object) -> JitFunction:
+        return self
 
     def __repr__(self) -> str:
         return f"<jit {self.__name__}, {len(self._compiled)} kernel(s)>"
+
+
+_arrivals: Arrivals[JitFunction] = Arrivals(most=256)
+
+
+def _arrived(
+    identity: str, function: Callable[..., Any], options: Mapping[str, Any]
+) -> JitFunction:
+    """The jitted function of an identity: the first that arrived of it."""
+
+    def make() -> JitFunction:
+        made = JitFunction(function, **options)
+        made._identity = identity
+        return made
+
+    return _arrivals.get(identity, make)
 
 
 @overload

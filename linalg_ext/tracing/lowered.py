@@ -25,6 +25,9 @@ class Lowered:
     Attributes:
         module: the function, in linalg on tensors.
         name: its name in the module.
+        call: the arguments that it was traced for.
+        results: how its results are contained.
+        dtypes: theirs.
     """
 
     def __init__(
@@ -38,10 +41,10 @@ class Lowered:
     ) -> None:
         self.module = module
         self.name = name
-        self._call = call
+        self.call = call
         self._demands = demands
-        self._results = results
-        self._dtypes = tuple(dtypes)
+        self.results = results
+        self.dtypes = tuple(dtypes)
 
     def as_text(self) -> str:
         """The module as MLIR text."""
@@ -58,10 +61,10 @@ class Lowered:
             self.name,
             trusted=True,
             checked=False,
-            result_dtypes=self._dtypes,
+            result_dtypes=self.dtypes,
             tune=tune,
         )
-        return Compiled(kernel, self._call, self._demands, self._results)
+        return Compiled(kernel, self.call, self._demands, self.results)
 
     def __repr__(self) -> str:
         return f"<Lowered {self.name}>\n{self.as_text()}"
@@ -162,9 +165,6 @@ class Compiled:
         if name.startswith("_") or name == "kernel":
             raise AttributeError(name)
         return getattr(self.kernel, name)
-
-    def __reduce__(self) -> Any:
-        return self.kernel.__reduce__()
 
     def __repr__(self) -> str:
         return repr(self.kernel)

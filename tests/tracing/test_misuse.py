@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -143,9 +142,3 @@ def test_arguments_are_bound_as_pythons_are() -> None:
 def test_a_number_that_does_not_fit_is_refused() -> None:
     with pytest.raises(DTypeError, match="300 does not fit the dtype int8"):
         lx.jit(lambda x: x + 300)(np.ones(3, np.int8))
-
-
-@pytest.mark.parametrize("make", [lx.jit, lambda f: lx.jit(f).lower(X).compile()])
-def test_pickling_is_refused_clearly(make: Callable[[Any], Any]) -> None:
-    with pytest.raises(TypeError, match="cannot be pickled"):
-        pickle.dumps(make(lambda x: x + 1))

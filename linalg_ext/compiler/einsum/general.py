@@ -72,6 +72,9 @@ def evaluated(
     called_on = "arrays"
     if outs is not None or any(type(value) is not np.ndarray for value in arrays):
         called_on = kind_of_call(tuple(arrays), {} if outs is None else {"outs": outs})
+    if called_on == "dask":
+        asked = _request(subscripts, ring, dtype, compute_type, casting, optimize)
+        return dispatch.handler("einsum on dask")(asked, arrays, out, threads, tune)
     if called_on != "arrays":
         if out is not None:
             raise ArgumentError(

@@ -53,7 +53,7 @@ def on_values(request: Request, operands: Sequence[Any], outs: Any) -> Any:
         [tuple(1 if size is None else size for size in shape) for shape in shapes]
     )
     path = find_path(contraction, request.optimize)
-    labels = _with_broadcasts(contraction.inputs, shapes)
+    labels = with_broadcasts(contraction.inputs, shapes)
     element, wanted = _elements(request, values, target)
     asked = request.compute_type or request.dtype
     unsigned = frozenset[str]() if asked is None else unsigned_type_vars({"U": asked})
@@ -165,7 +165,7 @@ def _static_shape(value: ir.Value) -> tuple[int | None, ...]:
     )
 
 
-def _with_broadcasts(
+def with_broadcasts(
     inputs: Sequence[Labels], shapes: Sequence[tuple[int | None, ...]]
 ) -> list[Labels]:
     """The labels, with BROADCAST for a size 1 where another operand has more, or may have."""

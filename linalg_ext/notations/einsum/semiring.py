@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Any
 
 from linalg_ext.definition.functions import BINARY, Function
 from linalg_ext.errors import ArgumentError, ArgumentTypeError
@@ -41,6 +42,9 @@ class Semiring:
 
     def __str__(self) -> str:
         return self.name
+
+    def __reduce__(self) -> Any:
+        return semiring, (self.name,)
 
 
 _SUM, _PRODUCT = BINARY["add"], BINARY["mul"]

@@ -1,0 +1,1 @@
+"""Other people's arrays and schedulers: each an extra to install, none needed by the rest."""

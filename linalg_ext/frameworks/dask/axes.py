@@ -1,0 +1,281 @@
+"""Which axes of a function's arguments and results can be split among blocks, read off its IR.
+
+Axes that ops tie together, element for element, are one dimension: of `tanh(x @ w + b)` the rows of
+`x` and those of the result, the columns of `w`, `b` and the result. A dimension must be whole where
+an op asks for more than the elements at one place along it: it sums over them, slices, joins or
+reshapes them, asks where it is; or where it is an op that is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linalg_ext.bindings import ir
+from linalg_ext.definition.affine import AffineConst, AffineDim
+from linalg_ext.structured.maps import indexing_maps, split_operands
+
+Node = tuple[int, int]
+"""An axis: the number of a value, and the place among its axes."""
+
+
+@dataclass(frozen=True)
+class FunctionAxes:
+    """The dimensions of a function.
+
+    Attributes:
+        arguments, results: for each of them the dimension of each axis; () for what is no tensor.
+        whole: the dimensions that must be whole, and why.
+    """
+
+    arguments: tuple[tuple[str, ...], ...]
+    results: tuple[tuple[str, ...], ...]
+    whole: Mapping[str, str]
+
+
+def axes_of(function: ir.Operation) -> FunctionAxes:
+    """The dimensions of a `func.func` with one block, of tensors."""
+    return _Reader(function).found()
+
+
+class _Reader:
+    def __init__(self, function: ir.Operation) -> None:
+        self._parents: dict[Node, Node] = {}
+        self._whole: dict[Node, str] = {}
+        self._numbers: dict[ir.Value, int] = {}
+        blocks = list(function.regions[0].blocks)
+        self._arguments = list(blocks[0].arguments)
+        self._returned: list[ir.Value] = []
+        for op in blocks[0].operations:
+            self._read(op.operation)
+        if len(blocks) > 1:
+            self._keep_all(self._arguments, "it has branches")
+
+    def found(self) -> FunctionAxes:
+        names: dict[Node, str] = {}
+
+        def named(values: Sequence[ir.Value]) -> tuple[tuple[str, ...], ...]:
+            roots = [[self._root(node) for node in self._axes(value)] for value in values]
+            return tuple(
+                tuple(names.setdefault(root, f"d{len(names)}") for root in own) for own in roots
+            )
+
+        self._check_repeated()
+        arguments, results = named(self._arguments), named(self._returned)
+        whole: dict[str, str] = {}
+        for node, why in self._whole.items():
+            if (name := names.get(self._root(node))) is not None:
+                whole.setdefault(name, why)
+        return FunctionAxes(arguments, tuple(map(_each_once, results)), whole)
+
+    def _check_repeated(self) -> None:
+        """Of a tensor that has a dimension twice, blocks beside the diagonal would be left out."""
+        for value in list(self._numbers):
+            nodes = self._axes(value)
+            roots = [self._root(node) for node in nodes]
+            self._keep((r for r in roots if roots.count(r) > 1), "it is two axes of one array")
+
+    def _axes(self, value: ir.Value) -> list[Node]:
+        if not isinstance(value.type, ir.RankedTensorType):
+            return []
+        number = self._numbers.setdefault(value, len(self._numbers))
+        return [(number, axis) for axis in range(ir.ShapedType(value.type).rank)]
+
+    def _root(self, node: Node) -> Node:
+        while (parent := self._parents.get(node, node)) != node:
+            node = parent
+        return node
+
+    def _tie(self, one: Node, other: Node) -> None:
+        one, other = self._root(one), self._root(other)
+        if one != other:
+            self._parents[other] = one
+
+    def _keep(self, nodes: Iterable[Node], why: str) -> None:
+        for node in nodes:
+            self._whole.setdefault(node, why)
+
+    def _keep_all(self, values: Iterable[ir.Value], why: str) -> None:
+        for value in values:
+            self._keep(self._axes(value), why)
+
+    def _read(self, op: ir.Operation) -> None:
+        self._check_elements(op)
+        if op.name == "func.return":
+            self._returned = list(op.operands)
+        elif op.name == "tensor.dim":
+            self._read_dim(op)
+        elif op.name == "arith.constant":
+            self._read_constant(op)
+        elif op.name == "tensor.empty":
+            pass  # new axes, tied to nothing
+        elif op.name in ("tensor.extract_slice", "tensor.insert_slice"):
+            self._read_slice(op)
+        elif op.name in ("tensor.collapse_shape", "tensor.expand_shape"):
+            self._read_reshape(op)
+        elif op.name.startswith("linalg.") and len(op.regions) == 1 and (maps := _maps(op)):
+            self._read_structured(op, maps)
+        elif op.name.startswith(("arith.", "math.", "complex.")) and not op.regions:
+            self._read_elementwise(op)
+        else:
+            values = [*op.operands, *op.results]
+            self._keep_all(values, f"{op.name} may need all of it")
+
+    def _check_elements(self, op: ir.Operation) -> None:
+        """What the bodies of an op read by themselves, as a gather does, they read anywhere."""
+        for inner in _nested(op):
+            self._keep_all(inner.operands, f"{inner.name} in {op.name} reads it anywhere")
+            if inner.name == "linalg.index" and (maps := _maps(op)):
+                dim = AffineDim(f"d{ir.IntegerAttr(inner.attributes['dim']).value}")
+                for value, map in zip(op.operands, maps, strict=False):
+                    nodes = zip(self._axes(value), map.results, strict=False)
+                    self._keep((n for n, i in nodes if i == dim), "it counts positions along it")
+
+    def _read_dim(self, op: ir.Operation) -> None:
+        users = {use.owner.operation.name for use in op.results[0].uses}
+        if users - {"tensor.empty"}:
+            self._keep_all([op.operands[0]], "it computes with its size")
+
+    def _read_constant(self, op: ir.Operation) -> None:
+        value = op.attributes["value"]
+        if not (isinstance(value, ir.DenseElementsAttr) and value.is_splat):
+            self._keep_all(op.results, "it is combined with an array from outside")
+
+    def _read_slice(self, op: ir.Operation) -> None:
+        """A slice of all of an axis ties it; of less, the axis must be whole."""
+        is_insert = op.name == "tensor.insert_slice"
+        large = op.operands[1] if is_insert else op.operands[0]
+        small = op.operands[0] if is_insert else op.results[0]
+        if is_insert:
+            for one, other in zip(self._axes(large), self._axes(op.results[0]), strict=True):
+                self._tie(one, other)
+        offsets, sizes, strides = (
+            list(ir.DenseI64ArrayAttr(op.attributes[name]))
+            for name in ("static_offsets", "static_sizes", "static_strides")
+        )
+        shape = ir.ShapedType(large.type).shape
+        inner = self._axes(small)
+        is_whole = [
+            (offset, stride) == (0, 1) and size == extent and extent >= 0
+            for offset, size, stride, extent in zip(offsets, sizes, strides, shape, strict=True)
+        ]
+        if len(inner) == len(is_whole):
+            for one, other, all_of_it in zip(self._axes(large), inner, is_whole, strict=True):
+                if all_of_it:
+                    self._tie(one, other)
+                else:
+                    self._keep((one, other), "a part of it is taken, or put in")
+        else:
+            self._keep_all([large, small], "a part of it is taken, or put in")
+
+    def _read_reshape(self, op: ir.Operation) -> None:
+        """Axes of size 1 come and go; others are kept, or must be whole."""
+        is_collapse = op.name == "tensor.collapse_shape"
+        wide, narrow = op.operands[0], op.results[0]
+        if not is_collapse:
+            wide, narrow = narrow, wide
+        shape = ir.ShapedType(wide.type).shape
+        wide_axes, narrow_axes = self._axes(wide), self._axes(narrow)
+        groups = [
+            [ir.IntegerAttr(axis).value for axis in ir.ArrayAttr(group)]
+            for group in ir.ArrayAttr(op.attributes["reassociation"])
+        ]
+        for node, group in zip(narrow_axes, groups, strict=False):
+            longer = [axis for axis in group if shape[axis] != 1]
+            if len(longer) == 1:
+                self._tie(wide_axes[longer[0]], node)
+            elif longer:
+                self._keep((node, *(wide_axes[axis] for axis in group)), "it is reshaped")
+
+    def _read_structured(self, op: ir.Operation, maps: Sequence[Any]) -> None:
+        _, destinations = split_operands(op)
+        written = [
+            {index.name for index in map.results if isinstance(index, AffineDim)}
+            for map in maps[-len(destinations) :]
+        ]
+        values = list(op.operands)
+        owner: dict[str, Node] = {}
+        for value, map in zip(values, maps, strict=True):
+            for node, index in zip(self._axes(value), map.results, strict=False):
+                if isinstance(index, AffineDim):
+                    self._tie(owner.setdefault(index.name, node), node)
+                    if not all(index.name in dims for dims in written):
+                        self._keep((node,), f"{op.name} reduces over it")
+        for value, map in zip(values, maps, strict=True):
+            for node, index in zip(self._axes(value), map.results, strict=False):
+                if not isinstance(index, AffineDim | AffineConst):
+                    others = [owner[dim] for dim in index.dims if dim in owner]
+                    self._keep((node, *others), f"{op.name} reads it at {index}")
+        for destination, result in zip(destinations, op.results, strict=False):
+            for one, other in zip(self._axes(destination), self._axes(result), strict=True):
+                self._tie(one, other)
+
+    def _read_elementwise(self, op: ir.Operation) -> None:
+        values = [value for value in (*op.operands, *op.results) if self._axes(value)]
+        shapes = {tuple(ir.ShapedType(value.type).shape) for value in values}
+        if len(shapes) > 1:
+            self._keep_all(values, f"{op.name} has operands of several shapes")
+            return
+        for value in values[1:]:
+            for one, other in zip(self._axes(values[0]), self._axes(value), strict=True):
+                self._tie(one, other)
+
+
+def _each_once(dims: tuple[str, ...]) -> tuple[str, ...]:
+    """The dimensions of a result, those that it has again (they are whole) by other names."""
+    return tuple(
+        dim if dim not in dims[:axis] else f"{dim}, axis {axis}" for axis, dim in enumerate(dims)
+    )
+
+
+def _maps(op: ir.Operation) -> list[Any]:
+    return indexing_maps(op) if op.name.startswith("linalg.") else []
+
+
+def _nested(op: ir.Operation) -> Iterator[ir.Operation]:
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                yield inner.operation
+                yield from _nested(inner.operation)
+
+
+def same_but_for_sizes(
+    one: ir.Operation, other: ir.Operation, *, ignore_maps: bool = False
+) -> bool:
+    """Whether two functions do the same, but for how long their tensors are.
+
+    A size that a function computes with is a number in it: at other sizes it is another.
+
+    Args:
+        one, other: the functions.
+        ignore_maps: whether indexing maps may differ.
+    """
+    ignored = _SIZES | {"indexing_maps"} if ignore_maps else _SIZES
+    pairs = zip(_nested(one), _nested(other), strict=False)
+    same_length = sum(1 for _ in _nested(one)) == sum(1 for _ in _nested(other))
+    return same_length and all(_is_alike(left, right, ignored) for left, right in pairs)
+
+
+_SIZES = frozenset({"static_sizes", "static_output_shape"})
+"""Attributes that state how long a result is, and nothing else."""
+
+
+def _is_alike(one: ir.Operation, other: ir.Operation, ignored: frozenset[str]) -> bool:
+    mine, its = dict(one.attributes.items()), dict(other.attributes.items())
+    if one.name != other.name or mine.keys() != its.keys():
+        return False
+    for name, attribute in mine.items():
+        if name in ignored or str(attribute) == str(its[name]):
+            continue
+        splat = [_splat(value) for value in (attribute, its[name])]
+        if splat[0] is None or splat[0] != splat[1]:
+            return False
+    return len(one.operands) == len(other.operands)
+
+
+def _splat(attribute: ir.Attribute) -> str | None:
+    if isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat:
+        return str(attribute.get_splat_value())
+    return None

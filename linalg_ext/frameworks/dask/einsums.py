@@ -1,0 +1,161 @@
+"""`lx.einsum` of dask arrays: a kernel for each pair of blocks that meet, and a tree of their sums.
+
+Operands are contracted two at a time along the path that their shapes give. A label is cut as the
+largest operand of the step is; along a label that is summed over, each block gives a part of the
+sum. No operand is ever put together: a task has at most one block of each, and two parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linalg_ext.compiler.einsum.call import einsum
+from linalg_ext.compiler.einsum.dtypes import Dtypes, resolve
+from linalg_ext.compiler.einsum.record import Labels, follow, with_broadcasts
+from linalg_ext.compiler.einsum.request import Request
+from linalg_ext.errors import ArgumentError, caller_location
+from linalg_ext.frameworks.dask.blocks import Wanted, in_blocks
+from linalg_ext.frameworks.dask.chunks import Given
+from linalg_ext.frameworks.dask.operands import AnyArray, Array, known_array, threads_of_blocks
+from linalg_ext.notations.einsum import BROADCAST, Semiring
+from linalg_ext.notations.einsum.path import find_path
+from linalg_ext.notations.einsum.subscripts import LETTERS
+
+
+def einsum_on_dask(
+    request: Request, operands: Sequence[Any], out: Any, threads: int | None, tune: Any
+) -> AnyArray:
+    """An einsum of dask arrays, and arrays beside them; nothing runs.
+
+    Args:
+        request: what is asked.
+        operands: the arrays.
+        out: refused.
+        threads: of the call on each block; 1 by default.
+        tune: refused.
+
+    Raises:
+        ArgumentError: of the kind that tells what is wrong.
+    """
+    if out is not None:
+        raise ArgumentError(
+            "einsum: out= where an operand is a dask array",
+            where=caller_location(),
+            cure="leave it out; dask.array.store(result, target) writes it to memory or a file",
+        )
+    if tune is not False:
+        raise ArgumentError(
+            "einsum: tune= where an operand is a dask array",
+            where=caller_location(),
+            cure="tune an einsum of arrays as large as a block: workers of this machine find it",
+        )
+    each = threads_of_blocks(threads)
+    arrays = [known_array(value, f"einsum: operand {n}") for n, value in enumerate(operands)]
+    shapes = [array.shape for array in arrays]
+    contraction = request.subscripts.bind(shapes)
+    path = find_path(contraction, request.optimize)
+    dtypes = resolve(
+        tuple(array.dtype for array in arrays),
+        request.kind,
+        dtype=request.dtype,
+        compute_type=request.compute_type,
+        casting=request.casting,
+        out=None,
+        out_is_cast=True,
+    )
+
+    def step(group: list[_Value], inputs: list[Labels], output: Labels, is_last: bool) -> _Value:
+        return _Value(_contracted(request.kind, dtypes, group, inputs, output, each))
+
+    # A product that cannot be taken out of a sum is of all operands at once.
+    distributes = not request.kind.needs_non_negative
+    if not distributes:
+        path = (tuple(range(len(arrays))),)
+    values = [_Value(array, f"einsum: operand {n}") for n, array in enumerate(arrays)]
+    labels = with_broadcasts(contraction.inputs, shapes)
+    made = follow(
+        path, values, labels, contraction.output, step, distributes, whole=not distributes
+    )
+    result = made.array
+    return result if result.dtype == dtypes.result else result.astype(dtypes.result)
+
+
+@dataclass(frozen=True)
+class _Value:
+    """An operand of the einsum, by its name; or what a step gave, which has none."""
+
+    array: AnyArray
+    name: str = ""
+
+
+def _contracted(
+    kind: Semiring,
+    dtypes: Dtypes,
+    group: Sequence[_Value],
+    labels: Sequence[Labels],
+    output: Labels,
+    threads: int,
+) -> AnyArray:
+    # An axis of size 1 that others stretch is one by itself: nothing is cut along it.
+    dims = [
+        tuple(f"{n}:{axis}" if label == BROADCAST else label for axis, label in enumerate(own))
+        for n, own in enumerate(labels)
+    ]
+    letters = dict(zip(dict.fromkeys(dim for own in dims for dim in own), LETTERS, strict=False))
+    terms = ["".join(letters[dim] for dim in own) for own in dims]
+    text = f"{','.join(terms)}->{''.join(letters[label] for label in output)}"
+    sizes = {
+        dim: size
+        for value, own in zip(group, dims, strict=True)
+        for dim, size in zip(own, value.array.shape, strict=True)
+    }
+    on_block = _OnBlock(text, kind, dtypes, tuple(bool(value.name) for value in group), threads)
+    inputs = [
+        Given(value.array, own, value.name or "einsum: an intermediate")
+        for value, own in zip(group, dims, strict=True)
+    ]
+    shape = tuple(sizes[label] for label in output)
+    wanted = Wanted(output, shape, dtypes.compute, kind.add)
+    return in_blocks(on_block, "einsum", inputs, [wanted], {})[0]
+
+
+@dataclass(frozen=True)
+class _OnBlock:
+    """An einsum of blocks, in the dtype that it is computed in.
+
+    Attributes:
+        text: the subscripts.
+        kind: the semiring.
+        dtypes: of the whole einsum.
+        given: for each operand whether it is one of the einsum's own, not a step's result.
+        threads: of a call.
+    """
+
+    text: str
+    kind: Semiring
+    dtypes: Dtypes
+    given: tuple[bool, ...]
+    threads: int
+
+    def __call__(self, *blocks: Array) -> Any:
+        compute = self.dtypes.compute
+        if all(self.given) and {block.dtype for block in blocks} == {self.dtypes.operands}:
+            if compute == self.dtypes.operands:
+                return einsum(self.text, *blocks, kind=self.kind, threads=self.threads)
+            # Narrow elements can be read as they are.
+            return einsum(
+                self.text,
+                *blocks,
+                dtype=compute,
+                compute_type=compute,
+                casting="unsafe",
+                kind=self.kind,
+                threads=self.threads,
+            )
+        converted = [
+            self.dtypes.converted(block) if own else block
+            for block, own in zip(blocks, self.given, strict=True)
+        ]
+        return einsum(self.text, *converted, kind=self.kind, threads=self.threads)

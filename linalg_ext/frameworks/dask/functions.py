@@ -1,0 +1,249 @@
+"""Jitted functions on dask arrays: the traced function on each block.
+
+The function is traced once for the whole arrays, to learn which axes can be split. What it computes
+with a size would be another number for a block: so it is traced at each size of the blocks too, and
+an axis whose size makes a difference is not split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from linalg_ext.bindings import ir
+from linalg_ext.compiler.entry import find_entry
+from linalg_ext.errors import ArgumentError, caller_location
+from linalg_ext.frameworks.dask.axes import FunctionAxes, axes_of, same_but_for_sizes
+from linalg_ext.frameworks.dask.blocks import Wanted, in_blocks
+from linalg_ext.frameworks.dask.chunks import Given
+from linalg_ext.frameworks.dask.operands import known_array, threads_of_blocks
+from linalg_ext.opdsl.calls import is_dask
+from linalg_ext.tracing.containers import Structure, flatten, unflatten
+from linalg_ext.tracing.jit_function import JitFunction
+from linalg_ext.tracing.lowered import Lowered
+from linalg_ext.tracing.specs import ShapeDtype
+
+
+def call_jitted_on_dask(
+    function: JitFunction,
+    arguments: Sequence[Any],
+    named: Mapping[str, Any],
+    out: Any,
+    threads: int | None,
+) -> Any:
+    """A call of a jitted function with dask arrays among its arguments; nothing runs.
+
+    Args:
+        function: the function.
+        arguments, named: as they were given.
+        out: refused.
+        threads: of the call on each block; 1 by default.
+
+    Returns:
+        What the function returns, its arrays those of dask.
+
+    Raises:
+        ArgumentError: of the kind that tells what is wrong.
+    """
+    name = function.__name__
+    refuse_out(name, out)
+    call = _Call(function, arguments, named)
+    learned = _learned(function, call)
+    axes = learned.axes
+    inputs = [
+        Given(array, dims, f"{name}: argument {number}")
+        for number, (array, dims) in enumerate(zip(call.arrays, axes.arguments, strict=True))
+    ]
+    on_block = _OnBlock(
+        function, call.structure, call.places, call.constants, threads_of_blocks(threads)
+    )
+    results = in_blocks(on_block, name, inputs, learned.wanted, axes.whole)
+    return unflatten(learned.results, results)
+
+
+def refuse_out(name: str, out: Any) -> None:
+    """Raise where there is an `out=`: what dask's graph gives is new."""
+    if out is not None:
+        raise ArgumentError(
+            f"{name}: out= where an argument is a dask array",
+            where=caller_location(),
+            cure="leave it out; dask.array.store(result, target) writes it to memory or a file",
+        )
+
+
+def with_common_axes(axes: FunctionAxes) -> FunctionAxes:
+    """The axes, those whole that not every result has: a block of it would be given many times."""
+    dims = {dim for own in (*axes.arguments, *axes.results) for dim in own}
+    lone = {dim for dim in dims if not all(dim in own for own in axes.results)}
+    return replace(axes, whole={**dict.fromkeys(lone, "not every result has it"), **axes.whole})
+
+
+@dataclass(frozen=True)
+class _OnBlock:
+    """The function on a block of each array.
+
+    Attributes:
+        function: the function.
+        structure: of its positional and its named arguments.
+        places: which of their leaves are arrays.
+        constants: the other leaves.
+        threads: of a call.
+    """
+
+    function: JitFunction
+    structure: Structure
+    places: tuple[int, ...]
+    constants: tuple[Any, ...]
+    threads: int
+
+    def __call__(self, *blocks: Any) -> Any:
+        constants, by_place = iter(self.constants), dict(zip(self.places, blocks, strict=True))
+        leaves = [
+            by_place[place] if place in by_place else next(constants)
+            for place in range(self.structure.leaves)
+        ]
+        arguments, named = unflatten(self.structure, leaves)
+        results, _ = flatten(self.function(*arguments, threads=self.threads, **named))
+        return results[0] if len(results) == 1 else tuple(results)
+
+
+@dataclass(frozen=True)
+class _Learned:
+    """What traces of a function tell.
+
+    Attributes:
+        axes: of the arrays among its arguments, and of its results.
+        wanted: its results.
+        results: how they are contained.
+    """
+
+    axes: FunctionAxes
+    wanted: tuple[Wanted, ...]
+    results: Structure
+
+
+_known: WeakKeyDictionary[JitFunction, dict[Hashable, _Learned]] = WeakKeyDictionary()
+
+
+def _learned(function: JitFunction, call: _Call) -> _Learned:
+    """What traces tell of a call, remembered for the next one like it."""
+    known = _known.setdefault(function, {})
+    try:
+        found = known.get(call.key)
+    except TypeError:  # an argument without a hash: a trace refuses it by its name
+        return call.traced()
+    if found is None:
+        found = known[call.key] = call.traced()
+    return found
+
+
+class _Call:
+    """A call: its arguments, and what the function does at the shapes of their arrays.
+
+    Attributes:
+        arrays: those of its arguments.
+        structure, places, constants: as of `_OnBlock`.
+    """
+
+    def __init__(
+        self, function: JitFunction, arguments: Sequence[Any], named: Mapping[str, Any]
+    ) -> None:
+        # With no size open: what is asked is whether sizes make a difference.
+        self._function = JitFunction(
+            function.__wrapped__, static_argnames=function.options["static_argnames"]
+        )
+        self._leaves, self.structure = flatten([list(arguments), dict(named)])
+        self.places = tuple(place for place, x in enumerate(self._leaves) if _is_array(x))
+        self.constants = tuple(leaf for leaf in self._leaves if not _is_array(leaf))
+        self.arrays = [
+            known_array(self._leaves[place], f"{function.__name__}: argument {number}")
+            for number, place in enumerate(self.places)
+        ]
+
+    @property
+    def key(self) -> Hashable:
+        """All that a trace depends on."""
+        cut = tuple((a.shape, a.dtype, getattr(a, "chunks", None)) for a in self.arrays)
+        constants = tuple((type(constant), constant) for constant in self.constants)
+        return self.structure, self.places, constants, cut
+
+    def traced(self) -> _Learned:
+        """What traces tell, at the shapes of the arrays and of their blocks."""
+        self._whole, axes = self._at([array.shape for array in self.arrays])
+        axes = self._split(with_common_axes(axes))
+        types = [ir.ShapedType(type_) for type_ in _entry(self._whole).type.results]
+        wanted = tuple(
+            Wanted(dims, tuple(type_.shape), dtype)
+            for dims, type_, dtype in zip(axes.results, types, self._whole.dtypes, strict=True)
+        )
+        return _Learned(axes, wanted, self._whole.results)
+
+    def _split(self, axes: FunctionAxes) -> FunctionAxes:
+        """The axes, those whole whose size makes a difference to what the function does."""
+        cut = self._cut(axes)
+        if self._is_uniform(axes, cut):
+            return axes
+        # Seldom: so each by itself.
+        why = "at another size of it the function does something else"
+        kept = {dim: sizes for dim, sizes in cut.items() if self._is_uniform(axes, {dim: sizes})}
+        if not self._is_uniform(axes, kept):
+            kept = {}
+        return replace(axes, whole={**dict.fromkeys(cut.keys() - kept.keys(), why), **axes.whole})
+
+    def _at(self, shapes: Sequence[tuple[int, ...]]) -> tuple[Lowered, FunctionAxes]:
+        """The function at some shapes of the arrays, and its axes: for the arguments, these."""
+        specs = [ShapeDtype(s, a.dtype) for s, a in zip(shapes, self.arrays, strict=True)]
+        leaves = list(self._leaves)
+        for place, spec in zip(self.places, specs, strict=True):
+            leaves[place] = spec
+        arguments, named = unflatten(self.structure, leaves)
+        traced = self._function.lower(*arguments, **named)
+        found = axes_of(_entry(traced).operation)
+        # Numbers are arguments of the traced function too.
+        order = [id(given) for given in traced.call.arrays]
+        own = tuple(found.arguments[order.index(id(spec))] for spec in specs)
+        return traced, replace(found, arguments=own)
+
+    def _cut(self, axes: FunctionAxes) -> dict[str, tuple[int, ...]]:
+        """For each dimension that would be split the sizes of its blocks."""
+        found: dict[str, tuple[int, ...]] = {}
+        for array, dims in zip(self.arrays, axes.arguments, strict=True):
+            for dim, sizes in zip(dims, getattr(array, "chunks", ()), strict=False):
+                if dim not in axes.whole and len(sizes) > 1:
+                    found[dim] = (*found.get(dim, ()), *sizes)
+        return found
+
+    def _is_uniform(self, axes: FunctionAxes, cut: Mapping[str, tuple[int, ...]]) -> bool:
+        """Whether the function does the same to blocks of all these sizes.
+
+        Each size is one more trace; its kernel costs many times as much where the blocks are.
+        """
+        largest = {dim: max(sizes) for dim, sizes in cut.items()}
+        trials = [{**largest, dim: size} for dim, sizes in cut.items() for size in set(sizes)]
+        distinct = {tuple(trial.items()) for trial in trials}
+        return all(self._does_the_same(axes, dict(trial)) for trial in sorted(distinct))
+
+    def _does_the_same(self, axes: FunctionAxes, sizes: Mapping[str, int]) -> bool:
+        shapes = [
+            tuple(sizes.get(dim, size) for dim, size in zip(dims, array.shape, strict=True))
+            for array, dims in zip(self.arrays, axes.arguments, strict=True)
+        ]
+        try:
+            traced, found = self._at(shapes)
+        except Exception:  # the user's own check of a size, for example
+            return False
+        # Of size 1 an axis may be read as one that others stretch: its map says so, nothing else.
+        has_ones = 1 in sizes.values()
+        same_axes = has_ones or with_common_axes(found) == axes
+        both = _entry(self._whole).operation, _entry(traced).operation
+        return same_axes and same_but_for_sizes(*both, ignore_maps=has_ones)
+
+
+def _is_array(leaf: Any) -> bool:
+    return is_dask(leaf) or hasattr(leaf, "__array__") or hasattr(leaf, "__dlpack__")
+
+
+def _entry(traced: Lowered) -> Any:
+    return find_entry(traced.module.ir, traced.name)
