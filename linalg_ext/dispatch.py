@@ -25,3 +25,8 @@ def handler(task: str) -> Any:
     """
     module, _, function = _HANDLERS[task].partition(":")
     return getattr(import_module(module), function)
+
+
+def is_dask(value: object) -> bool:
+    """Whether this is a collection of dask's, such as a dask array: it has handlers of its own."""
+    return hasattr(type(value), "__dask_graph__")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.calling.argument import Argument, Array
+from linalg_ext.dispatch import is_dask
 from linalg_ext.errors import (
     ArgumentError,
     DTypeError,
@@ -19,7 +20,6 @@ from linalg_ext.errors import (
     ShapeError,
     caller_location,
 )
-from linalg_ext.opdsl.calls import is_dask
 from linalg_ext.runtime.dlpack import from_dlpack, is_exported
 from linalg_ext.runtime.dtypes import DType, ElementType, by_dtype, integer_range
 

@@ -23,6 +23,7 @@ from linalg_ext.calling.scalars import ScalarArgument
 from linalg_ext.calling.shared_work import SharedWork
 from linalg_ext.calling.signature import ArrayType, Parameter, Signature
 from linalg_ext.calling.stage import Stage
+from linalg_ext.dispatch import is_dask
 from linalg_ext.errors import (
     ArgumentError,
     ArityError,
@@ -30,7 +31,6 @@ from linalg_ext.errors import (
     refuse_pickling,
 )
 from linalg_ext.locks import Lock
-from linalg_ext.opdsl.calls import is_dask
 from linalg_ext.quick_call import quickly_called
 from linalg_ext.runtime.buffers import take_over
 from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayout

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from linalg_ext.dispatch import is_dask
+
 
 def kind_of_call(operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> str:
     """`"arrays"`, `"dask"`, `"values"` or `"traced"`: told without importing what they are of."""
@@ -21,11 +23,6 @@ def kind_of_call(operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> str:
     if "outs" in keywords or any(_is_ir(value) for value in everything):
         return "values"
     return "arrays"
-
-
-def is_dask(value: object) -> bool:
-    """Whether this is a collection of dask's, such as a dask array."""
-    return hasattr(type(value), "__dask_graph__")
 
 
 def _is_ir(value: object) -> bool:

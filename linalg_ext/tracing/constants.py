@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.bindings import arith, ir, tensor
+from linalg_ext.dispatch import is_dask
 from linalg_ext.errors import ArgumentError, DTypeError, caller_location
-from linalg_ext.opdsl.calls import is_dask
 from linalg_ext.runtime.dlpack import from_dlpack, is_exported
 from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.structured.constants import number_constant

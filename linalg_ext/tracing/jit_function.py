@@ -16,9 +16,9 @@ from linalg_ext.arrivals import Arrivals
 from linalg_ext.calling.explanation import Explanation
 from linalg_ext.calling.kernel import Kernel
 from linalg_ext.calling.native_call import known_record
+from linalg_ext.dispatch import is_dask
 from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.locks import Lock
-from linalg_ext.opdsl.calls import is_dask
 from linalg_ext.quick_call import quickly_called
 from linalg_ext.runtime.call_record import Record
 from linalg_ext.runtime.caller import Caller, caller

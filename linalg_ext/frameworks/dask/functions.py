@@ -14,12 +14,12 @@ from weakref import WeakKeyDictionary
 
 from linalg_ext.bindings import ir
 from linalg_ext.compiler.entry import find_entry
+from linalg_ext.dispatch import is_dask
 from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.frameworks.dask.axes import FunctionAxes, axes_of, same_but_for_sizes
 from linalg_ext.frameworks.dask.blocks import Wanted, in_blocks
 from linalg_ext.frameworks.dask.chunks import Given
 from linalg_ext.frameworks.dask.operands import known_array, threads_of_blocks
-from linalg_ext.opdsl.calls import is_dask
 from linalg_ext.tracing.containers import Structure, flatten, unflatten
 from linalg_ext.tracing.jit_function import JitFunction
 from linalg_ext.tracing.lowered import Lowered

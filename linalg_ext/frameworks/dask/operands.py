@@ -9,8 +9,8 @@ import dask.array as da
 import numpy as np
 
 from linalg_ext.calling.conversion import as_array
+from linalg_ext.dispatch import is_dask
 from linalg_ext.errors import ArgumentTypeError, DTypeError, ShapeError, caller_location
-from linalg_ext.opdsl.calls import is_dask
 from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.runtime.threads import checked
 
