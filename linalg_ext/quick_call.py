@@ -14,7 +14,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
-import sysconfig
 from collections.abc import Callable
 from types import MethodType
 from typing import Any, TypeVar, cast
@@ -25,7 +24,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 AVAILABLE = (
     sys.implementation.name == "cpython"
     and ctypes.sizeof(ctypes.c_void_p) == 8
-    and not sysconfig.get_config_var("Py_GIL_DISABLED")
+    and "t" not in getattr(sys, "abiflags", "")  # a free-threaded build
 )
 """Whether this interpreter has the protocol, and a lock that native code can count on."""
 
