@@ -38,7 +38,6 @@ from linalg_ext.notations.einsum.path import Path, find_path
 from linalg_ext.opdsl.calls import kind_of_call
 from linalg_ext.runtime.dlpack import from_dlpack, is_exported
 from linalg_ext.runtime.threads import using
-from linalg_ext.tuning import Tuning
 
 
 def evaluated(
@@ -93,11 +92,12 @@ def evaluated(
 
         return on_values(asked, arrays, outs)
     in_force = nullcontext() if threads is None else using(threads)
-    tuning = Tuning.of(tune)
-    if tuning is not None:
+    if tune is not None and tune is not False:
+        from linalg_ext.tuning import Tuning  # which loads MLIR
+
         asked = _request(subscripts, ring, dtype, compute_type, casting, optimize)
         with in_force:
-            return dispatch.handler("tuned einsum")(asked, arrays, out, tuning)
+            return dispatch.handler("tuned einsum")(asked, arrays, out, Tuning.of(tune))
     with in_force, np.errstate(all="ignore"):  # kernels do not warn of overflows; np.einsum neither
         return _on_arrays(
             subscripts,

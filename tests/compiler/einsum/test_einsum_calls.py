@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import ml_dtypes
@@ -170,3 +172,17 @@ def test_small_calls_share_their_way_to_a_kernel(monkeypatch: pytest.MonkeyPatch
     assert list(kernels._kernels) == [("contract", ("k", "n"), "+*", double, None, ())]
     lx.einsum("bij,bjk->bik", np.ones((2, 30, 9)), np.ones((2, 9, 11)))
     assert len(kernels._kernels) == 1  # other sizes, the same kernel
+
+
+def test_a_call_that_needs_no_kernel_loads_no_mlir() -> None:
+    program = """
+import sys
+import numpy as np
+import linalg_ext as lx
+
+x = np.arange(6.0).reshape(2, 3)
+assert (lx.einsum("ij,kj->ik", x, x) == x @ x.T).all()
+loaded = {name.split(".")[0] for name in sys.modules}
+assert not loaded & {"mlir", "torch_mlir"}, loaded
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
