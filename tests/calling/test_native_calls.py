@@ -284,7 +284,8 @@ def test_no_reference_is_lost_or_kept(add: Any) -> None:
             add(first, four)
     after = [sys.getrefcount(each) for each in watched]
     assert after == before
-    assert abs(sys.getrefcount(None) - none) < 50
+    # Others have references to None, too, and drop them; a call that lost one would lose 25,000.
+    assert abs(sys.getrefcount(None) - none) < 5_000
 
 
 def test_a_kernel_and_its_code_go_when_nobody_holds_them() -> None:
