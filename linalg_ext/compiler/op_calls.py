@@ -11,6 +11,7 @@ import numpy as np
 
 from linalg_ext.calling import kept
 from linalg_ext.calling.conversion import as_array, is_python_number
+from linalg_ext.calling.guests import Guests, has_guests
 from linalg_ext.calling.kernel import Kernel
 from linalg_ext.calling.known_calls import KnownCalls
 from linalg_ext.calling.overlap import share_memory
@@ -57,16 +58,43 @@ def call_on_arrays(
             many may work on it; inputs and attributes by name.
 
     Returns:
-        The result, a tuple of them where the op has several outputs.
+        The result, a tuple of them where the op has several outputs. Where all arrays come from
+        one other library, it is of that library.
 
     Raises:
         ArgumentError: of the kind that tells what is wrong, before anything ran.
     """
     try:
+        init = keywords.get("init")
+        inits = init if isinstance(init, tuple) else (init,)
+        if has_guests((*operands, *keywords.values(), *inits), keywords.get("out")):
+            return _with_guests(op, operands, keywords)
         return _call(op, operands, keywords)
     except LinalgExtError as error:
         error.where = error.where or caller_location()
         raise
+
+
+def _with_guests(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """A call with arrays that are not NumPy's."""
+    guests = Guests()
+    names = [operand.name for operand in op.definition.inputs]
+    # Of inputs too many to have names something is said later.
+    labels = [*names, *["an input"] * len(operands)]
+    arrays = [
+        guests.array(value, f"{op.op_name}: {label}")
+        for value, label in zip(operands, labels, strict=False)
+    ]
+    given = dict(keywords)
+    for name, value in keywords.items():
+        label = f"{op.op_name}: {name}"
+        if name == "out":
+            given[name] = guests.place(value, f"{label}=")
+        elif name == "init" and isinstance(value, tuple):
+            given[name] = tuple(guests.array(each, label) for each in value)
+        elif name in (*names, "init"):
+            given[name] = guests.array(value, label)
+    return guests.back(op(*arrays, **given))
 
 
 def _call(
@@ -254,7 +282,7 @@ def _out(definition: OpDefinition, name: str, value: Any) -> Array:
     if not isinstance(value, np.ndarray) or isinstance(value, np.ma.MaskedArray):
         raise ArgumentError(
             f"{definition.name}: out= for {name} is a {type(value).__name__}",
-            expected="a NumPy array, which is overwritten",
+            expected="an array or a writable buffer, which is overwritten",
         )
     return _array(definition, name, value)
 
