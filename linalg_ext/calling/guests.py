@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from types import ModuleType
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ _FROM = "from_dlpack"
 
 
 def has_guests(values: Iterable[Any], out: Any = None) -> bool:
-    """Whether a call has arrays of other libraries, or an `out=` that is no array of NumPy's."""
+    """Whether a call has arrays of other libraries, or an `out=` that is more than NumPy's."""
     if any(type(value) is not np.ndarray and is_exported(value) for value in values):
         return True
     given = out if isinstance(out, tuple | list) else (out,)
@@ -50,7 +50,11 @@ class Guests:
             return value
         if not is_exported(value):
             return value
-        library = _library(value)
+        library = (
+            value.__array_namespace__()
+            if hasattr(value, "__array_namespace__")
+            else _library(type(value))
+        )
         self._libraries[id(library)] = library
         return from_dlpack(value, name)
 
@@ -71,6 +75,9 @@ class Guests:
         if not _may_be_written(out):
             return out
         array = from_dlpack(out, name) if is_exported(out) else np.asarray(_interface(out))
+        self._given[id(array)] = array, out
+        if isinstance(out, np.ndarray):
+            return array  # a mapped file: it is looked at as all arrays are
         if not array.flags.writeable:
             raise LayoutError(
                 f"{name} is read-only: a {type(out).__module__}.{type(out).__qualname__} "
@@ -79,7 +86,6 @@ class Guests:
                 cure="leave out= away (from JAX's arrays alone comes an array of JAX's), "
                 "or pass something writable",
             )
-        self._given[id(array)] = array, out
         return array
 
     def back(self, result: Any) -> Any:
@@ -95,8 +101,8 @@ class Guests:
 
 
 def _may_be_written(out: Any) -> bool:
-    """Whether something is no array of NumPy's, and has memory that a result may go to."""
-    if out is None or isinstance(out, np.ndarray | np.generic):
+    """Whether something is no plain array of NumPy's, and has memory that a result may go to."""
+    if out is None or type(out) is np.ndarray or isinstance(out, np.ma.MaskedArray | np.generic):
         return False
     return is_exported(out) or _interface(out) is not None
 
@@ -111,13 +117,11 @@ def _interface(value: Any) -> Any:
         return None
 
 
-def _library(value: Any) -> Any:
-    """The namespace that an array belongs to, if arrays can be given to it."""
-    if hasattr(value, "__array_namespace__"):
-        found = value.__array_namespace__()
-        return found if hasattr(found, _FROM) else None
-    for kind in type(value).__mro__:
-        package: ModuleType | None = sys.modules.get(kind.__module__.partition(".")[0])
+@lru_cache(maxsize=64)
+def _library(kind: type) -> Any:
+    """The namespace that arrays of a class belong to, if arrays can be given to it."""
+    for base in kind.__mro__:
+        package = sys.modules.get(base.__module__.partition(".")[0])
         if package is not None and hasattr(package, _FROM):
             return package
     return None
@@ -128,7 +132,7 @@ def _exported(array: np.ndarray[Any, Any], library: Any) -> Any:
     take = getattr(library, _FROM)
     try:
         return take(Exported(array))
-    except (BufferError, RuntimeError, ValueError):
+    except (BufferError, RuntimeError, TypeError, ValueError):
         pass  # read-only memory, or strides that the library has no word for
     try:
         return take(Exported(np.array(array, order="C")))
