@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -154,11 +155,15 @@ def _call(
     ]
     if not isinstance(op.known_calls, KnownCalls):
         op.known_calls = KnownCalls(op)
-    op.known_calls.remember(operands, given_keywords, kernel.direct, arguments)
+    names = [operand.name for operand in definition.inputs] + ["init"] * len(inits)
+    run = partial(_run, definition, kernel)
+    if len(set(names)) == len(names):
+        by_name = dict(zip(names, arguments, strict=True))
+        op.known_calls.remember(operands, given_keywords, by_name, kernel.direct, run)
     if not outs:
-        made: Array | tuple[Array, ...] = kernel(*arguments, threads=threads)
-        return made
-    return _run_into(definition, kernel, arguments, outs, threads)
+        return run(arguments, None, threads)
+    order = tuple(outs.get(output.name) for output in definition.outputs)
+    return run(arguments, order if len(order) > 1 else order[0], threads)
 
 
 @dataclass(frozen=True)
@@ -308,32 +313,28 @@ def _converted(value: Any, dtype: DType) -> Any:
     return value.astype(dtype) if isinstance(value, np.ndarray) and value.dtype != dtype else value
 
 
-def _run_into(
-    definition: OpDefinition,
-    kernel: Kernel,
-    arguments: Sequence[Any],
-    outs: Mapping[str, Array],
-    threads: int | None,
-) -> Array | tuple[Array, ...]:
-    """Run with the results written to `outs`.
+def _run(
+    definition: OpDefinition, kernel: Kernel, arguments: Sequence[Any], out: Any, threads: int | None
+) -> Any:
+    """Run, with the results written to `out` where it is given.
 
     An element-wise op may write over one of its inputs: each element is read before it is written,
     whatever the loops look like, for the result is computed aside and then copied.
     """
+    if out is None:
+        return kernel(*arguments, threads=threads)
     inputs = [value for value in arguments if isinstance(value, np.ndarray)]
-    shared = any(share_memory(out, array) for out in outs.values() for array in inputs)
-    order = [outs.get(output.name) for output in definition.outputs]
+    order = out if isinstance(out, tuple) else (out,)
+    given = [array for array in order if array is not None]
+    shared = any(share_memory(array, value) for array in given for value in inputs)
     if not (shared and _is_elementwise(definition)):
-        written: Array | tuple[Array, ...] = kernel(
-            *arguments, out=order[0] if len(order) == 1 else tuple(order), threads=threads
-        )
-        return written
+        return kernel(*arguments, out=out, threads=threads)
     results = kernel(*arguments, threads=threads)
     results = results if isinstance(results, tuple) else (results,)
-    for out, result in zip(order, results, strict=True):
-        if out is not None:
-            np.copyto(out, result)
-    final = tuple(r if out is None else out for out, r in zip(order, results, strict=True))
+    for array, result in zip(order, results, strict=True):
+        if array is not None:
+            np.copyto(array, result)
+    final = tuple(r if array is None else array for array, r in zip(order, results, strict=True))
     return final[0] if len(final) == 1 else final
 
 
