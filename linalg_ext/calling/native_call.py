@@ -116,6 +116,7 @@ def record_of(
     takes: bool = True,
     settings: Sequence[Setting] = (),
     spare: int = 0,
+    as_number: bool = False,
     names: Sequence[str] = (),
 ) -> Record | None:
     """What native code must know to run a kernel; None where calls have to go through Python.
@@ -126,15 +127,17 @@ def record_of(
         entries: what the arguments of a call must be; None for what native code cannot take.
         results: what is written.
         makes, takes: whether a call without `out=`, and one with it, may fit. Large results are
-            not made, for their memory comes from the pool; scalars are not either.
+            not made, for their memory comes from the pool; numbers among several are not either.
         settings: variables, and what they must be.
         spare: words for numbers, behind those of the frame.
+        as_number: whether a result without axes is given as NumPy's number.
         names: of the last arguments, which come as keywords.
     """
     # Where several threads may share the work, what Python costs is little beside it.
     alone = threads.alone() if callee.shared else ()
     makes = makes and all(result.nbytes < SMALLEST for result in results)
-    makes = makes and not any(slot.is_scalar for slot in callee.slots)
+    numbers = [slot.is_scalar for slot in callee.slots]
+    makes = makes and (len(results) == 1 or not any(numbers))
     takes = takes and len(results) == 1
     known = [entry for entry in entries if entry is not None]
     if (
@@ -156,6 +159,7 @@ def record_of(
         report=callee.failures.report,
         settings=(*settings, *alone),
         always_free=callee.open_ended,
+        as_number=as_number or any(numbers),
         names=names,
         keep=(callee,),
     )

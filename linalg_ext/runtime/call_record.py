@@ -119,7 +119,7 @@ Entry = ArrayEntry | NumberEntry | TextEntry | ObjectEntry | IntegersEntry
 class Record(ctypes.Structure):
     """One record. Native code finds its words by what ctypes keeps of every structure."""
 
-    _fields_ = (("words", ctypes.c_int64 * 18),)
+    _fields_ = (("words", ctypes.c_int64 * 19),)
 
     def __init__(
         self,
@@ -134,6 +134,7 @@ class Record(ctypes.Structure):
         report: Callable[[int], object],
         settings: Sequence[Setting] = (),
         always_free: bool = False,
+        as_number: bool = False,
         names: Sequence[str] = (),
         keep: Sequence[object] = (),
     ) -> None:
@@ -149,6 +150,7 @@ class Record(ctypes.Structure):
             report: called with a status that is not 0; raises.
             settings: variables, and what they must be in the caller's context.
             always_free: whether the GIL is never held while the code runs.
+            as_number: whether the result, one without axes, is given as NumPy's number.
             names: of the last arguments, which come as keywords.
             keep: what must live as long as the code may run.
         """
@@ -182,6 +184,7 @@ class Record(ctypes.Structure):
             always_free,
             self._table([id(name) for name in interned]),
             len(interned),
+            as_number,
         ]
 
     def _entry(self, entry: Entry) -> list[int]:

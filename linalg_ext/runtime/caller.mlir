@@ -13,6 +13,7 @@
 //     8 context          9 settings in force    10 entries                11 what reports failures
 //    12 whether it makes its results    13 whether it takes out=    14 what the last run took
 //    15 whether the GIL is always free    16 names of keywords but out=    17 how many they are
+//    18 whether its result, one without axes, is given as a number
 // of an entry, one for each argument, those of keywords last, and then one for each result:
 //     0 kind (0 an array, 1 a number, 2 a text, 3 this very object, 4 integers in a list or tuple)
 //     1 word in the frame    2, 3 types
@@ -22,7 +23,7 @@
 //    11 dtype, or int
 // of the world:
 //     0 numpy.ndarray    1 "out"    2 None    3 "__call__"    4 PyArray_NewFromDescr
-//     5 ticks of a short run
+//     5 ticks of a short run    6 PyArray_Return
 
 llvm.func @Py_IncRef(!llvm.ptr)
 llvm.func @Py_DecRef(!llvm.ptr)
@@ -829,7 +830,19 @@ func.func private @carry_out(%record: !llvm.ptr, %count: i64, %out: !llvm.ptr,
   return %none : !llvm.ptr
 ^one:
   %only = llvm.load %results : !llvm.ptr -> !llvm.ptr
+  %144 = arith.constant 144 : i64
+  %as_number = func.call @word(%record, %144) : (!llvm.ptr, i64) -> i64
+  %is_wanted = arith.select %has_out, %0, %as_number : i64
+  %is_number = arith.cmpi ne, %is_wanted, %0 : i64
+  cf.cond_br %is_number, ^number, ^as_it_is
+^as_it_is:
   return %only : !llvm.ptr
+^number:
+  // It takes over the reference.
+  %48 = arith.constant 48 : i64
+  %to_number = func.call @place(%world, %48) : (!llvm.ptr, i64) -> !llvm.ptr
+  %number_made = llvm.call %to_number(%only) : !llvm.ptr, (!llvm.ptr) -> !llvm.ptr
+  return %number_made : !llvm.ptr
 ^tuple:
   %tuple = llvm.call @PyTuple_New(%result_count) : (i64) -> !llvm.ptr
   %tuple_number = llvm.ptrtoint %tuple : !llvm.ptr to i64

@@ -76,7 +76,7 @@ class _Versioned(ctypes.Structure):
 
 def is_exported(value: Any) -> bool:
     """Whether an object hands over its memory by DLPack, and is no array of NumPy's."""
-    return not isinstance(value, np.ndarray | np.generic) and hasattr(value, "__dlpack__")
+    return hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray | np.generic | type)
 
 
 def from_dlpack(value: Any, name: str) -> Array:
