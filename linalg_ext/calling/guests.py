@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -117,14 +117,15 @@ def _interface(value: Any) -> Any:
         return None
 
 
-@lru_cache(maxsize=64)
+_libraries: WeakKeyDictionary[type, Any] = WeakKeyDictionary()
+
+
 def _library(kind: type) -> Any:
     """The namespace that arrays of a class belong to, if arrays can be given to it."""
-    for base in kind.__mro__:
-        package = sys.modules.get(base.__module__.partition(".")[0])
-        if package is not None and hasattr(package, _FROM):
-            return package
-    return None
+    if kind not in _libraries:
+        packages = (sys.modules.get(base.__module__.partition(".")[0]) for base in kind.__mro__)
+        _libraries[kind] = next((found for found in packages if hasattr(found, _FROM)), None)
+    return _libraries[kind]
 
 
 def _exported(array: np.ndarray[Any, Any], library: Any) -> Any:

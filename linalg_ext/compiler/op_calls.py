@@ -46,9 +46,7 @@ from linalg_ext.target import override
 Array = np.ndarray[Any, DType]
 
 
-def call_on_arrays(
-    op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]
-) -> Array | tuple[Array, ...]:
+def call_on_arrays(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Run an op on arrays.
 
     Args:
@@ -98,9 +96,7 @@ def _with_guests(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str
     return guests.back(op(*arrays, **given))
 
 
-def _call(
-    op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]
-) -> Array | tuple[Array, ...]:
+def _call(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     definition = op.definition
     given_keywords, keywords = keywords, dict(keywords)
     out = per_output(definition, "out", keywords.pop("out", None))
@@ -314,7 +310,11 @@ def _converted(value: Any, dtype: DType) -> Any:
 
 
 def _run(
-    definition: OpDefinition, kernel: Kernel, arguments: Sequence[Any], out: Any, threads: int | None
+    definition: OpDefinition,
+    kernel: Kernel,
+    arguments: Sequence[Any],
+    out: Any,
+    threads: int | None,
 ) -> Any:
     """Run, with the results written to `out` where it is given.
 

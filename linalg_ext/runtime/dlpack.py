@@ -204,7 +204,9 @@ def _array(capsule: Any, name: str, kind: str) -> Array:
 def _tensor(capsule: Any) -> _Tensor:
     """The tensor that a capsule of NumPy's holds."""
     if _is_valid(capsule, b"dltensor_versioned"):
-        return _Versioned.from_address(_pointer_in(capsule, b"dltensor_versioned")).tensor
+        managed = _Versioned.from_address(_pointer_in(capsule, b"dltensor_versioned"))
+        versioned: _Tensor = managed.tensor
+        return versioned
     return _Tensor.from_address(_pointer_in(capsule, b"dltensor"))
 
 
