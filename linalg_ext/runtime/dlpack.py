@@ -37,7 +37,7 @@ _FLOATS: dict[tuple[int, int], str] = {
 }
 """The names in ml_dtypes, by the code of the type and its bits."""
 
-_CODES = {np.dtype(narrow): code for (code, _), narrow in _FLOATS.items()}
+_CODES = {name: code for (code, _), name in _FLOATS.items()}
 
 _KINDS = {0: "i", 1: "u", 2: "f", 5: "c"}
 
@@ -124,7 +124,7 @@ class Exported:
         return 1, 0
 
     def __dlpack__(self, **options: Any) -> Any:
-        code = _CODES.get(self._array.dtype)
+        code = _CODES.get(self._array.dtype.name)
         if code is None:
             return self._array.__dlpack__(**options)
         capsule = self._array.view(f"u{self._array.itemsize}").__dlpack__(**options)
