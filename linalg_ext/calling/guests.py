@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from linalg_ext.errors import ArgumentError, LayoutError, caller_location
-from linalg_ext.runtime.dlpack import Exported, from_dlpack, is_exported
+from linalg_ext.runtime.dlpack import exported, from_dlpack, is_exported
 
 _FROM = "from_dlpack"
 """What the namespaces of all libraries call it (the Python array API standard)."""
@@ -132,11 +132,11 @@ def _exported(array: np.ndarray[Any, Any], library: Any) -> Any:
     """An array of a library in the memory of one of NumPy's; a copy of what it cannot take so."""
     take = getattr(library, _FROM)
     try:
-        return take(Exported(array))
+        return take(exported(array))
     except (BufferError, RuntimeError, TypeError, ValueError):
         pass  # read-only memory, or strides that the library has no word for
     try:
-        return take(Exported(np.array(array, order="C")))
+        return take(exported(np.array(array, order="C")))
     except (BufferError, RuntimeError, ValueError, TypeError) as error:
         raise ArgumentError(
             f"{library.__name__} does not take a result of {array.dtype}: {error}",

@@ -113,11 +113,15 @@ def from_dlpack(value: Any, name: str) -> Array:
     return _array(capsule, name, _type(value))
 
 
-class Exported:
-    """An array as other libraries take it from us."""
+def exported(array: Array) -> Any:
+    """What other libraries take an array from: it has `__dlpack__`."""
+    return array if array.dtype.isbuiltin == 1 else _Narrow(array)
+
+
+class _Narrow:
+    """An array of narrow floats, or what else NumPy does not hand over."""
 
     def __init__(self, array: Array) -> None:
-        """`array` lives as long as what is made of it."""
         self._array = array
 
     def __dlpack_device__(self) -> tuple[int, int]:

@@ -163,9 +163,9 @@ class Exporting(Tensor):
     """Narrow floats, which NumPy does not hand over."""
 
     def __dlpack__(self, **options: Any) -> Any:
-        from linalg_ext.runtime.dlpack import Exported
+        from linalg_ext.runtime.dlpack import exported
 
-        return Exported(self.memory).__dlpack__(**options)
+        return exported(self.memory).__dlpack__(**options)
 
 
 def test_a_view_is_a_view_in_every_library() -> None:
