@@ -10,7 +10,7 @@ library its results do too; where NumPy's are among them, or two libraries', the
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -29,6 +29,19 @@ def has_guests(values: Iterable[Any], out: Any = None) -> bool:
         return True
     given = out if isinstance(out, tuple | list) else (out,)
     return any(_may_be_written(each) for each in given)
+
+
+def call_with_guests(
+    kernel: Callable[..., Any],
+    arguments: Sequence[Any],
+    name: Callable[[int], str],
+    out: Any,
+    threads: int | None,
+) -> Any:
+    """A call of a kernel with arrays that are not NumPy's; `name` is what errors call each."""
+    guests = Guests()
+    arrays = [guests.array(value, name(at)) for at, value in enumerate(arguments)]
+    return guests.back(kernel(*arrays, out=guests.place(out, "out"), threads=threads))
 
 
 class Guests:

@@ -16,7 +16,7 @@ from linalg_ext.calling.arrays import ArrayArgument, StridedArgument, check_alia
 from linalg_ext.calling.code import Code, Entry
 from linalg_ext.calling.direct_call import Callee, direct_call
 from linalg_ext.calling.failures import Failures
-from linalg_ext.calling.guests import Guests, has_guests
+from linalg_ext.calling.guests import call_with_guests, has_guests
 from linalg_ext.calling.native_call import kernel_record
 from linalg_ext.calling.recipe import Recipe, arrived
 from linalg_ext.calling.results import ResultSlot, split_out
@@ -174,7 +174,8 @@ class Kernel:
         if len(args) != self._arity:
             self._refuse_arity(len(args))
         if has_guests(args, out):
-            return self._with_guests(args, out, threads)
+            names = [argument.name for argument in self._arguments]
+            return call_with_guests(self, args, names.__getitem__, out, threads)
         prepared = [
             argument.prepare(value) for argument, value in zip(self._arguments, args, strict=True)
         ]
@@ -229,15 +230,6 @@ class Kernel:
         record = kernel_record(self.direct, native.world)
         if record is not None:
             native.install(self, record)
-
-    def _with_guests(self, args: Sequence[Any], out: Any, threads: int | None) -> Any:
-        """A call with arrays that are not NumPy's."""
-        guests = Guests()
-        arrays = [
-            guests.array(value, argument.name)
-            for argument, value in zip(self._arguments, args, strict=True)
-        ]
-        return guests.back(self(*arrays, out=guests.place(out, "out"), threads=threads))
 
     def _fill(self, frame: Frame, prepared: Sequence[Any], results: Sequence[Any]) -> None:
         for argument, value in zip(self._arguments, prepared, strict=True):

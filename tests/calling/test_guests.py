@@ -251,6 +251,22 @@ def test_out_meets_an_input_in_another_guise(kernel: Any) -> None:
     np.testing.assert_array_equal(one.memory, 2 * numbers())
 
 
+def test_a_kernel_in_a_process_apart_takes_them() -> None:
+    kernel = lx.compile(
+        "func.func @f(%a: tensor<4x4xf32>) -> tensor<4x4xf32> { return %a : tensor<4x4xf32> }",
+        isolated=True,
+    )
+    a, out = numbers(), Tensor(np.empty((4, 4), np.float32))
+    found = kernel(Tensor(a))
+    assert type(found) is Tensor
+    np.testing.assert_array_equal(found.memory, a)
+    assert kernel(a, out=out) is out
+    np.testing.assert_array_equal(out.memory, a)
+    with pytest.raises(LayoutError, match="read-only"):
+        kernel(a, out=Tensor(numbers(), frozen=True))
+    kernel.close()
+
+
 def test_a_result_that_the_library_lacks_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(value: Any) -> Any:
         raise TypeError("no such elements")
