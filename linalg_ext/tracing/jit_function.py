@@ -100,7 +100,8 @@ class JitFunction:
                 if threads is None and (native := caller()) is not None:
                     self._quicken(native, known, arguments, libraries)
                 return known(*arguments, out=out, threads=threads)
-        if any(map(is_dask, flatten([list(arguments), named])[0])):
+        leaves, _ = flatten([list(arguments), named])
+        if any(map(is_dask, leaves)):
             handle = dispatch.handler("jitted on dask")
             return handle(self, arguments, named, out, threads)
         if running() is not None and self._parameters.has_traced(arguments, named):
@@ -108,7 +109,6 @@ class JitFunction:
                 keyword = "out" if threads is None else "threads"
                 refuse(f"{self.__name__}: {keyword}= inside a traced function", "leave it out")
             return self._function(*arguments, **named)
-        leaves, _ = flatten([list(arguments), named])
         if has_guests(leaves, tuple(flatten(out)[0])):
             return self._with_guests(arguments, named, out, threads)
         call = self._parameters.call(arguments, named)
