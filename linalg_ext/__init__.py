@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from linalg_ext.opdsl import structured_op
     from linalg_ext.runtime import threads as threads
     from linalg_ext.runtime.pool import memory
+    from linalg_ext.settings import Options, options
     from linalg_ext.tracing import Dim, ShapeDtype, cond, jit, loop
 
     __version__: str
@@ -43,6 +44,7 @@ __all__ = [
     "Kernel",
     "Limits",
     "Module",
+    "Options",
     "ShapeDtype",
     "cache",
     "compile",
@@ -58,6 +60,7 @@ __all__ = [
     "loop",
     "memory",
     "ops",
+    "options",
     "parse",
     "samples",
     "structured",
@@ -76,6 +79,7 @@ _LAZY = {
     "Kernel": "linalg_ext.compiler:Kernel",
     "Limits": "linalg_ext.isolated:Limits",
     "Module": "linalg_ext.module:Module",
+    "Options": "linalg_ext.settings:Options",
     "ShapeDtype": "linalg_ext.tracing:ShapeDtype",
     "cache": "linalg_ext.cache",
     "compile": "linalg_ext.compiler:compile",
@@ -91,6 +95,7 @@ _LAZY = {
     "loop": "linalg_ext.tracing:loop",
     "memory": "linalg_ext.runtime.pool:memory",
     "ops": "linalg_ext.opdsl_defs",
+    "options": "linalg_ext.settings:options",
     "parse": "linalg_ext.module:parse",
     "samples": "linalg_ext.samples",
     "structured": "linalg_ext.structured",

@@ -19,7 +19,6 @@ TIERS: tuple[frozenset[str], ...] = tuple(
     frozenset(tier.split())
     for tier in (
         "errors dispatch locks arrivals quick_call samples",
-        "options",
         "definition analysis cache",
         "opdsl notations",
         "opdsl_defs",
@@ -34,7 +33,7 @@ TIERS: tuple[frozenset[str], ...] = tuple(
         "module",
         "rewriting",
         "transforms",
-        "tuning",
+        "tuning settings",
         "compiler",
         "tracing",
         "frameworks explain",
@@ -45,7 +44,7 @@ TIERS: tuple[frozenset[str], ...] = tuple(
 
 NARROWER = {
     "opdsl_defs": {"errors", "opdsl"},
-    "target": {"errors", "options"},
+    "target": {"errors"},
     "cache": {"errors"},
     "dispatch": set(),
     "locks": set(),

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from linalg_ext.calling.argument import Argument, Array, shape_text
-from linalg_ext.calling.conversion import PYTHON_NUMBERS, from_python
+from linalg_ext.calling.conversion import PYTHON_NUMBERS, from_python, of_buffer
 from linalg_ext.calling.overlap import overlaps_itself, share_memory
 from linalg_ext.calling.signature import ArrayType, Parameter
 from linalg_ext.errors import AliasingError, ArgumentError, LayoutError, ShapeError
@@ -20,7 +20,6 @@ from linalg_ext.runtime.descriptors import (
     contiguous_strides,
     describe,
 )
-from linalg_ext.runtime.dlpack import from_dlpack, is_exported
 
 
 class ArrayArgument(Argument):
@@ -114,13 +113,13 @@ class ArrayArgument(Argument):
             self.refuse_mask()
         if isinstance(value, np.ndarray | np.generic):
             return np.asarray(value)
-        if is_exported(value):
-            return from_dlpack(value, self.name)
+        if (buffer := of_buffer(value)) is not None:
+            return buffer
         if self.is_written:
             raise self.error(
                 ArgumentError,
                 f"got a {type(value).__name__}, and the entry may write this argument",
-                expected="a NumPy array",
+                expected="an array",
             )
         if isinstance(value, (*PYTHON_NUMBERS, list, tuple)):
             return from_python(value, self.type.element, self)

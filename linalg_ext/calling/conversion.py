@@ -124,6 +124,14 @@ def as_array(value: Any, name: str) -> Array:
     return array
 
 
+def of_buffer(value: Any) -> Array | None:
+    """The memory of an object with the buffer protocol; None of any other object."""
+    try:
+        return np.asarray(memoryview(value))
+    except (TypeError, ValueError):
+        return None
+
+
 def _shown(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 40 else f"a {type(value).__name__}"

@@ -16,6 +16,7 @@ from linalg_ext.calling.arrays import ArrayArgument, StridedArgument, check_alia
 from linalg_ext.calling.code import Code, Entry
 from linalg_ext.calling.direct_call import Callee, direct_call
 from linalg_ext.calling.failures import Failures
+from linalg_ext.calling.guests import call_with_guests, has_guests
 from linalg_ext.calling.native_call import kernel_record
 from linalg_ext.calling.recipe import Recipe, arrived
 from linalg_ext.calling.results import ResultSlot, split_out
@@ -138,15 +139,18 @@ class Kernel:
         Args:
             *args: arrays and numbers in the order of the entry's inputs. An array that does not lie
                 in memory as the entry reads it is copied first. Lists and Python numbers take the
-                dtype of the parameter; whatever has a dtype must have the right one.
+                dtype of the parameter; whatever has a dtype must have the right one. Arrays of
+                other libraries come through DLPack, and buffers as they are.
             out: where the result goes: an array, or for several results a tuple with an array or
-                None for each. It must not share memory with an input.
+                None for each. It must not share memory with an input. Arrays of other libraries
+                and writable buffers may be given, too.
             threads: how many may work on this call, where the work is large; by default
                 `lx.threads.current()`. For a given number the result is the same at every call.
 
         Returns:
             The result, or a tuple of them, or None where the entry has none: arrays, and NumPy
-            scalars for results that are scalars; the arrays of `out` where they were given.
+            scalars for results that are scalars; the arrays of `out` where they were given. Where
+            all arrays among the arguments come from one other library, results are of that library.
 
         Raises:
             ArgumentError: of the kind that tells what is wrong, before anything ran (for a result
@@ -169,6 +173,9 @@ class Kernel:
             refuse_keywords(self.signature, unknown)
         if len(args) != self._arity:
             self._refuse_arity(len(args))
+        if has_guests(args, out):
+            names = [argument.name for argument in self._arguments]
+            return call_with_guests(self, args, names.__getitem__, out, threads)
         prepared = [
             argument.prepare(value) for argument, value in zip(self._arguments, args, strict=True)
         ]

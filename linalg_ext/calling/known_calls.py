@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,48 @@ from linalg_ext.runtime.registered import Libraries, in_force
 from linalg_ext.target import override, setting
 
 _Key = tuple[object, ...]
-_Known = tuple[DirectCall, "tuple[DType | None, ...] | None"]
+_Run = Callable[[Sequence[Any], Any, "int | None"], Any]
+
 _NUMBERS = (float, int)
 """Python's, which take a dtype for their type, not for what they are."""
+
+_MOST_CALLS = 4096
+_MOST_ITEMS = 64
+"""Of an array that is an attribute."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """How a call was resolved.
+
+    Attributes:
+        direct: the short way into the kernel, if there is one.
+        run: the long way: called with the arguments of the kernel, `out` and `threads`.
+        by_name: the arguments that came as keywords: where the kernel takes each.
+        dtypes: for each argument what it is converted to first, if to anything.
+        is_mixed: whether arrays are among those that are converted.
+    """
+
+    direct: DirectCall | None
+    run: _Run
+    by_name: Mapping[str, int]
+    dtypes: tuple[DType | None, ...] | None
+    is_mixed: bool
+
+    def arguments(self, operands: Sequence[Any], keywords: Mapping[str, Any]) -> Sequence[Any]:
+        """What the kernel takes in a call like this one.
+
+        Raises:
+            OverflowError: a number that is out of the range of what it is converted to.
+        """
+        if self.by_name:
+            operands = [*operands, *(keywords[name] for name in self.by_name)]
+        if self.dtypes is None:
+            return operands
+        return [
+            operand if dtype is None else np.asarray(operand, dtype)
+            for operand, dtype in zip(operands, self.dtypes, strict=True)
+        ]
 
 
 class KnownCalls:
@@ -28,6 +68,7 @@ class KnownCalls:
     def __init__(self, op: Any) -> None:
         """Nothing is known of `op` yet; native code answers its calls once they come again."""
         self._op = op
+        self._operands = frozenset((*(o.name for o in op.definition.inputs), "init", "out"))
         self._calls: dict[_Key, _Known] = {}
         self._records: dict[_Key, Record | None] = {}
 
@@ -35,58 +76,71 @@ class KnownCalls:
         """The result of a call, or NotImplemented where it is not known or needs a closer look.
 
         Raises:
+            ArgumentError: what is said of the kernel's arguments is wrong.
             ExecutionError: the code reported a failure.
         """
         libraries = in_force()
         try:
-            key = _key(operands, keywords)
+            key = self._key(operands, keywords)
             known = self._calls.get(key)
-        except TypeError:  # a list among the keywords, or an array: not to be told by its hash
+        except TypeError:  # among the keywords is something that is not to be told by its hash
             return NotImplemented
         if known is None:
             return NotImplemented
-        call, dtypes = known
-        if keywords.keys() <= {"out"} and (native := caller()) is not None:
-            self._quicken(native, key, operands, keywords.get("out"), libraries)
-        if dtypes is None:
-            return call.on_known(operands, keywords.get("out"), keywords.get("threads"))
         try:
-            values = [
-                operand if dtype is None else np.asarray(operand, dtype)
-                for operand, dtype in zip(operands, dtypes, strict=True)
-            ]
+            arguments = known.arguments(operands, keywords)
         except OverflowError:
             return NotImplemented
-        return call.on_known(values, keywords.get("out"), keywords.get("threads"))
+        out, threads = keywords.get("out"), keywords.get("threads")
+        if known.direct is not None:
+            if not known.is_mixed and threads is None and (native := caller()) is not None:
+                self._quicken(native, key, known, operands, keywords, libraries)
+            result = known.direct.on_known(arguments, out, threads)
+            if result is not NotImplemented:
+                return result
+        return known.run(arguments, out, threads)
 
     def remember(
         self,
         operands: tuple[Any, ...],
         keywords: Mapping[str, Any],
-        call: DirectCall | None,
-        arguments: Sequence[Any],
+        arguments: Mapping[str, Any],
+        direct: DirectCall | None,
+        run: _Run,
     ) -> None:
-        """Keep how a call was resolved, where the kernel takes the very operands, or numbers.
+        """Keep how a call was resolved, where the kernel takes its operands, or numbers.
 
         Args:
             operands, keywords: of the op.
-            call: the short way into the kernel, if there is one.
-            arguments: of the kernel.
+            arguments: of the kernel, by the names that they have as keywords.
+            direct: the short way into the kernel, if there is one.
+            run: the long way: called with the arguments, `out` and `threads`.
         """
-        if call is None or len(arguments) != len(operands):
+        names = list(arguments)
+        by_name = {name: at for at, name in enumerate(names) if at >= len(operands)}
+        if not keywords.keys() >= by_name.keys():
             return
+        given = [*operands, *(keywords[name] for name in by_name)]
         dtypes: list[DType | None] = []
-        for argument, operand in zip(arguments, operands, strict=True):
+        is_mixed = False
+        for operand, argument in zip(given, arguments.values(), strict=True):
             if argument is operand:
                 dtypes.append(None)
-            elif type(operand) is not ndarray and isinstance(argument, ndarray | np.generic):
-                dtypes.append(argument.dtype)
-            else:
+                continue
+            if not isinstance(argument, ndarray | np.generic):
                 return
+            if type(operand) is ndarray:
+                if operand.dtype == argument.dtype:
+                    return
+                is_mixed = True
+            dtypes.append(argument.dtype)
         try:
-            key = _key(operands, keywords)
-            if key:
-                self._calls[key] = call, tuple(dtypes) if any(dtypes) else None
+            if key := self._key(operands, keywords):
+                if len(self._calls) >= _MOST_CALLS:
+                    self._calls.clear()
+                    self._records.clear()
+                converted = tuple(dtypes) if any(dtypes) else None
+                self._calls[key] = _Known(direct, run, by_name, converted, is_mixed)
         except TypeError:
             return
 
@@ -94,47 +148,67 @@ class KnownCalls:
         self,
         native: Caller,
         key: _Key,
+        known: _Known,
         operands: tuple[Any, ...],
-        out: Any,
+        keywords: Mapping[str, Any],
         libraries: Libraries,
     ) -> None:
         """Have native code answer calls like this one from now on, where it can."""
-        if key not in self._records:
-            call, dtypes = self._calls[key]
+        if key not in self._records and known.direct is not None:
             self._records[key] = known_record(
-                call, native.world, operands, dtypes, out, (setting(),)
+                known.direct,
+                native.world,
+                [*operands, *(keywords[name] for name in known.by_name)],
+                known.dtypes,
+                keywords.get("out"),
+                (setting(),),
+                keywords={name: value for name, value in keywords.items() if name != "out"},
+                by_name=known.by_name,
             )
         if (record := self._records[key]) is not None:
             native.install(self._op, record, libraries)
 
+    def _key(self, operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Key:
+        """All that the resolution of a call looks at; empty where there is more to look at.
 
-def _key(operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Key:
-    """All that the resolution of a call looks at; empty where that is more than dtypes and shapes.
-
-    Raises:
-        TypeError: when it is hashed, for a keyword that has no hash.
-    """
-    key: list[object] = [override(), in_force()]
-    for operand in operands:
-        kind = type(operand)
-        if kind is ndarray:
-            key.append(operand.dtype)
-            key.append(operand.shape)
-        elif kind in _NUMBERS or isinstance(operand, np.generic):
-            key.append(kind)
-        else:
-            return ()
-    for name, value in keywords.items():
-        key.append(name)
-        if name == "out" and value is not None:
-            if type(value) is not ndarray:
+        Raises:
+            TypeError: when it is hashed, for a keyword that has no hash.
+        """
+        key: list[object] = [override(), in_force()]
+        for operand in operands:
+            if not _add_operand(key, operand):
                 return ()
-            key.append(value.dtype)
-            key.append(value.shape)
-        else:
-            # 1, 1.0 and True are equal, and not the same to say.
-            key.append(type(value))
-            key.append(value)
-            if type(value) is tuple:
-                key.append(tuple(map(type, value)))
-    return tuple(key)
+        for name, value in keywords.items():
+            key.append(name)
+            if name in self._operands and value is not None:
+                if not _add_operand(key, value):
+                    return ()
+            else:
+                _add_attribute(key, value)
+        return tuple(key)
+
+
+def _add_operand(key: list[object], operand: Any) -> bool:
+    """Write dtype and shape of an array, or the type of a number, to a key, if it is one."""
+    kind = type(operand)
+    if kind is ndarray:
+        key.append(operand.dtype)
+        key.append(operand.shape)
+        return True
+    key.append(kind)
+    return kind in _NUMBERS or isinstance(operand, np.generic)
+
+
+def _add_attribute(key: list[object], value: Any) -> None:
+    """Write an attribute to a key."""
+    # 1, 1.0 and True are equal, and not the same to say.
+    kind = type(value)
+    key.append(kind)
+    if kind is ndarray and value.size <= _MOST_ITEMS and value.dtype.kind in "iu":
+        key.append(value.dtype)
+        value = value.tolist()
+        kind = type(value)
+    if kind is list or kind is tuple:
+        key.append(tuple(map(type, value)))
+        value = tuple(value)
+    key.append(value)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 from numpy import ndarray
 
 from linalg_ext.calling.arrays import ArrayArgument
@@ -17,9 +19,12 @@ from linalg_ext.runtime.call_record import (
     MOST_WORDS,
     ArrayEntry,
     Entry,
+    IntegersEntry,
     NumberEntry,
+    ObjectEntry,
     Record,
     Setting,
+    TextEntry,
 )
 from linalg_ext.runtime.dtypes import DType, integer_range
 from linalg_ext.runtime.machine_code import address_of_function
@@ -53,6 +58,8 @@ def known_record(
     dtypes: Sequence[DType | None] | None = None,
     out: Any = ...,
     settings: Sequence[Setting] = (),
+    keywords: Mapping[str, Any] = MappingProxyType({}),
+    by_name: Mapping[str, int] = MappingProxyType({}),
 ) -> Record | None:
     """What native code must know of calls that are resolved as one call was.
 
@@ -65,6 +72,8 @@ def known_record(
         out: where its result went, or None: others must say so too, or not either. By default
             both fit.
         settings: variables, and what they must be.
+        keywords: of the call, but for `out`, in order: others must give the same, but for operands.
+        by_name: which operands came as keywords.
     """
     entries: list[Entry | None] = []
     room = size = call.callee.layout.size
@@ -73,7 +82,7 @@ def known_record(
         if isinstance(argument, ScalarArgument):
             entries.append(_number(argument.word, dtype or argument.element.dtype, operand))
         elif type(operand) is ndarray:
-            entries.append(array_entry(argument, (operand.dtype,)))
+            entries.append(None if dtype else array_entry(argument, (operand.dtype,)))
         else:
             entries.append(None if dtype is None else _number(argument.word, dtype, operand, room))
             room += 1
@@ -81,15 +90,19 @@ def known_record(
         _result(slot, (out.dtype,) if isinstance(out, ndarray) else _dtypes(slot))
         for slot in call.callee.slots
     ]
+    ordered = [entry for at, entry in enumerate(entries) if at not in by_name.values()]
+    for name, value in keywords.items():
+        ordered.append(entries[by_name[name]] if name in by_name else _said(value))
     return record_of(
         call.callee,
         world,
-        entries,
+        ordered,
         results,
         makes=out is None or out is ...,
         takes=out is not None,
         settings=settings,
         spare=room - size,
+        names=tuple(keywords),
     )
 
 
@@ -103,6 +116,8 @@ def record_of(
     takes: bool = True,
     settings: Sequence[Setting] = (),
     spare: int = 0,
+    as_number: bool = False,
+    names: Sequence[str] = (),
 ) -> Record | None:
     """What native code must know to run a kernel; None where calls have to go through Python.
 
@@ -112,14 +127,17 @@ def record_of(
         entries: what the arguments of a call must be; None for what native code cannot take.
         results: what is written.
         makes, takes: whether a call without `out=`, and one with it, may fit. Large results are
-            not made, for their memory comes from the pool; scalars are not either.
+            not made, for their memory comes from the pool; numbers among several are not either.
         settings: variables, and what they must be.
         spare: words for numbers, behind those of the frame.
+        as_number: whether a result without axes is given as NumPy's number.
+        names: of the last arguments, which come as keywords.
     """
     # Where several threads may share the work, what Python costs is little beside it.
     alone = threads.alone() if callee.shared else ()
     makes = makes and all(result.nbytes < SMALLEST for result in results)
-    makes = makes and not any(slot.is_scalar for slot in callee.slots)
+    numbers = [slot.is_scalar for slot in callee.slots]
+    makes = makes and (len(results) == 1 or not any(numbers))
     takes = takes and len(results) == 1
     known = [entry for entry in entries if entry is not None]
     if (
@@ -141,6 +159,8 @@ def record_of(
         report=callee.failures.report,
         settings=(*settings, *alone),
         always_free=callee.open_ended,
+        as_number=as_number or any(numbers),
+        names=names,
         keep=(callee,),
     )
 
@@ -166,6 +186,18 @@ def _dtypes(slot: ResultSlot) -> tuple[DType, ...]:
     """Those that `out=` may have, and first the one that a new array gets."""
     own = slot.result.dtype
     return own, *(dtype for dtype in slot.dtypes if dtype != own)
+
+
+def _said(value: Any) -> Entry | None:
+    """An attribute that is the same; None for one that has to be looked at more closely."""
+    kind = type(value)
+    if kind in (list, tuple) and all(type(item) is int and abs(item) < 1 << 63 for item in value):
+        return IntegersEntry(tuple(value))
+    if kind is str:
+        return TextEntry(value)
+    if value is None or kind in (bool, int, type) or isinstance(value, np.dtype):
+        return ObjectEntry(value)
+    return None
 
 
 def _scalar(argument: ScalarArgument) -> NumberEntry | None:

@@ -80,7 +80,7 @@ class ResultSlot(Argument):
         if isinstance(out, np.ma.MaskedArray):
             self.refuse_mask()
         if not isinstance(out, np.ndarray):
-            raise self.error(ArgumentError, f"is a {type(out).__name__}", expected="a NumPy array")
+            raise self.error(ArgumentError, f"is a {type(out).__name__}", expected="an array")
         if out.dtype not in self.dtypes:
             self.refuse_dtype(out.dtype, self.dtypes, self.name)
         self.check_shape(out, self.result.shape)

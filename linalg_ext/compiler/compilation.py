@@ -15,6 +15,7 @@ from linalg_ext.calling import kept
 from linalg_ext.calling.kernel import Kernel
 from linalg_ext.calling.recipe import Recipe
 from linalg_ext.errors import ArgumentError
+from linalg_ext.settings import Options
 from linalg_ext.target import host, using
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def compile(
     entry: str | None = None,
     *,
     trusted: bool = False,
-    checked: bool = True,
+    checked: bool | None = None,
     opt_level: int | None = None,
     libraries: Sequence[str | Path] = (),
     result_dtypes: Sequence[np.typing.DTypeLike | None] | None = None,
@@ -44,7 +45,7 @@ def compile(
     entry: str | None = None,
     *,
     trusted: bool = False,
-    checked: bool = True,
+    checked: bool | None = None,
     opt_level: int | None = None,
     libraries: Sequence[str | Path] = (),
     result_dtypes: Sequence[np.typing.DTypeLike | None] | None = None,
@@ -57,7 +58,7 @@ def compile(
     entry: str | None = None,
     *,
     trusted: bool = False,
-    checked: bool = True,
+    checked: bool | None = None,
     opt_level: int | None = None,
     libraries: Sequence[str | Path] = (),
     result_dtypes: Sequence[np.typing.DTypeLike | None] | None = None,
@@ -80,7 +81,8 @@ def compile(
             integers. A text that is trusted is parsed without the guard process: some texts kill
             MLIR's parser, and with it this process.
         checked: have the code itself check what only the run can tell: that open dimensions agree,
-            and that indices and slices are in bounds. A failed check is an `ExecutionError`;
+            and that indices and slices are in bounds; by default it does, unless `lx.options` says
+            otherwise. A failed check is an `ExecutionError`;
             without the checks it is a wrong number or the end of the process. Checks of whole
             tensors cost nothing to speak of; those of single loads are in the loops.
         opt_level: LLVM's, 0 to 3; None chooses by the size of the code.
@@ -106,6 +108,7 @@ def compile(
         raise ArgumentError(f"opt_level is {opt_level!r}", expected="0, 1, 2, 3 or None")
     if isinstance(libraries, str | Path):
         libraries = [libraries]
+    checked = Options.current().checked if checked is None else checked
     if isolated is not False:
         from linalg_ext.isolated import Limits, isolate
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from linalg_ext.calling import kept
 from linalg_ext.calling.conversion import as_array, is_python_number
+from linalg_ext.calling.guests import Guests, has_guests
 from linalg_ext.calling.kernel import Kernel
 from linalg_ext.calling.known_calls import KnownCalls
 from linalg_ext.calling.overlap import share_memory
@@ -44,9 +46,7 @@ from linalg_ext.target import override
 Array = np.ndarray[Any, DType]
 
 
-def call_on_arrays(
-    op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]
-) -> Array | tuple[Array, ...]:
+def call_on_arrays(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Run an op on arrays.
 
     Args:
@@ -57,21 +57,46 @@ def call_on_arrays(
             many may work on it; inputs and attributes by name.
 
     Returns:
-        The result, a tuple of them where the op has several outputs.
+        The result, a tuple of them where the op has several outputs. Where all arrays come from
+        one other library, it is of that library.
 
     Raises:
         ArgumentError: of the kind that tells what is wrong, before anything ran.
     """
     try:
+        init = keywords.get("init")
+        inits = init if isinstance(init, tuple) else (init,)
+        if has_guests((*operands, *keywords.values(), *inits), keywords.get("out")):
+            return _with_guests(op, operands, keywords)
         return _call(op, operands, keywords)
     except LinalgExtError as error:
         error.where = error.where or caller_location()
         raise
 
 
-def _call(
-    op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]
-) -> Array | tuple[Array, ...]:
+def _with_guests(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """A call with arrays that are not NumPy's."""
+    guests = Guests()
+    names = [operand.name for operand in op.definition.inputs]
+    # Of inputs too many to have names something is said later.
+    labels = [*names, *["an input"] * len(operands)]
+    arrays = [
+        guests.array(value, f"{op.op_name}: {label}")
+        for value, label in zip(operands, labels, strict=False)
+    ]
+    given = dict(keywords)
+    for name, value in keywords.items():
+        label = f"{op.op_name}: {name}"
+        if name == "out":
+            given[name] = guests.place(value, f"{label}=")
+        elif name == "init" and isinstance(value, tuple):
+            given[name] = tuple(guests.array(each, label) for each in value)
+        elif name in (*names, "init"):
+            given[name] = guests.array(value, label)
+    return guests.back(op(*arrays, **given))
+
+
+def _call(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     definition = op.definition
     given_keywords, keywords = keywords, dict(keywords)
     out = per_output(definition, "out", keywords.pop("out", None))
@@ -126,11 +151,15 @@ def _call(
     ]
     if not isinstance(op.known_calls, KnownCalls):
         op.known_calls = KnownCalls(op)
-    op.known_calls.remember(operands, given_keywords, kernel.direct, arguments)
+    names = [operand.name for operand in definition.inputs] + ["init"] * len(inits)
+    run = partial(_run, definition, kernel)
+    if len(set(names)) == len(names):
+        by_name = dict(zip(names, arguments, strict=True))
+        op.known_calls.remember(operands, given_keywords, by_name, kernel.direct, run)
     if not outs:
-        made: Array | tuple[Array, ...] = kernel(*arguments, threads=threads)
-        return made
-    return _run_into(definition, kernel, arguments, outs, threads)
+        return run(arguments, None, threads)
+    order = tuple(outs.get(output.name) for output in definition.outputs)
+    return run(arguments, order if len(order) > 1 else order[0], threads)
 
 
 @dataclass(frozen=True)
@@ -254,7 +283,7 @@ def _out(definition: OpDefinition, name: str, value: Any) -> Array:
     if not isinstance(value, np.ndarray) or isinstance(value, np.ma.MaskedArray):
         raise ArgumentError(
             f"{definition.name}: out= for {name} is a {type(value).__name__}",
-            expected="a NumPy array, which is overwritten",
+            expected="an array or a writable buffer, which is overwritten",
         )
     return _array(definition, name, value)
 
@@ -280,32 +309,32 @@ def _converted(value: Any, dtype: DType) -> Any:
     return value.astype(dtype) if isinstance(value, np.ndarray) and value.dtype != dtype else value
 
 
-def _run_into(
+def _run(
     definition: OpDefinition,
     kernel: Kernel,
     arguments: Sequence[Any],
-    outs: Mapping[str, Array],
+    out: Any,
     threads: int | None,
-) -> Array | tuple[Array, ...]:
-    """Run with the results written to `outs`.
+) -> Any:
+    """Run, with the results written to `out` where it is given.
 
     An element-wise op may write over one of its inputs: each element is read before it is written,
     whatever the loops look like, for the result is computed aside and then copied.
     """
+    if out is None:
+        return kernel(*arguments, threads=threads)
     inputs = [value for value in arguments if isinstance(value, np.ndarray)]
-    shared = any(share_memory(out, array) for out in outs.values() for array in inputs)
-    order = [outs.get(output.name) for output in definition.outputs]
+    order = out if isinstance(out, tuple) else (out,)
+    given = [array for array in order if array is not None]
+    shared = any(share_memory(array, value) for array in given for value in inputs)
     if not (shared and _is_elementwise(definition)):
-        written: Array | tuple[Array, ...] = kernel(
-            *arguments, out=order[0] if len(order) == 1 else tuple(order), threads=threads
-        )
-        return written
+        return kernel(*arguments, out=out, threads=threads)
     results = kernel(*arguments, threads=threads)
     results = results if isinstance(results, tuple) else (results,)
-    for out, result in zip(order, results, strict=True):
-        if out is not None:
-            np.copyto(out, result)
-    final = tuple(r if out is None else out for out, r in zip(order, results, strict=True))
+    for array, result in zip(order, results, strict=True):
+        if array is not None:
+            np.copyto(array, result)
+    final = tuple(r if array is None else array for array, r in zip(order, results, strict=True))
     return final[0] if len(final) == 1 else final
 
 

@@ -42,6 +42,10 @@ _KINDS = {
 }
 
 
+_MOST = (1 << 63) - 1
+"""Of an index: MLIR's are of 64 bits."""
+
+
 def resolve_attributes(
     definition: OpDefinition, given: Mapping[str, object], *, also: tuple[str, ...] = ()
 ) -> CallAttributes:
@@ -115,6 +119,11 @@ def _indices(definition: OpDefinition, operand: Operand, value: object) -> tuple
             f"{_less_than(operand.minimum)}",
             expected=f"integers of {operand.minimum} or more"
             + (", as strides and dilations are" if operand.minimum == 1 else ""),
+        )
+    if any(number > _MOST for number in numbers):
+        raise ArgumentError(
+            f"{definition.name}: attribute {operand.name} = {list(numbers)} is beyond 64 bits",
+            expected=f"integers up to {_MOST}",
         )
     return tuple(int(number) for number in numbers)
 

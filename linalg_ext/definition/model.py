@@ -270,12 +270,12 @@ class OpDefinition:
             indices for accesses in self.accesses.values() for indices in accesses
         )
 
-    @property
+    @cached_property
     def type_vars(self) -> tuple[TypeVar, ...]:
         """Type variables of the operands, in order, each once."""
         return tuple(dict.fromkeys(o.type_var for o in self.operands if o.type_var is not None))
 
-    @property
+    @cached_property
     def all_type_vars(self) -> tuple[TypeVar, ...]:
         """Type variables of the operands, then those that only a cast names, each once."""
         casts = (e.type_var for e in self.expressions() if isinstance(e, Apply))

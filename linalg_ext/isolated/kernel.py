@@ -18,6 +18,7 @@ from linalg_ext.calling import signature_data
 from linalg_ext.calling.argument import refuse_keywords
 from linalg_ext.calling.arrays import ArrayArgument, check_aliasing
 from linalg_ext.calling.explanation import Explanation
+from linalg_ext.calling.guests import call_with_guests, has_guests
 from linalg_ext.calling.results import ResultSlot, split_out
 from linalg_ext.calling.signature import ArrayType, Signature
 from linalg_ext.errors import (
@@ -158,7 +159,7 @@ class IsolatedKernel:
         What the entry writes to its arguments is copied back when it came to its end.
 
         Args:
-            *args: arrays and numbers, as for a `Kernel`.
+            *args: arrays and numbers, as for a `Kernel`, of other libraries too.
             out: what the result is copied to: an array, or a tuple with one, or None, for each.
             threads: how many may work on this call.
 
@@ -169,6 +170,8 @@ class IsolatedKernel:
         """
         if unknown:
             refuse_keywords(self.signature, unknown)
+        if has_guests(args, out):
+            return call_with_guests(self, args, self._name, out, threads)
         values = [taken(value, self._name(number)) for number, value in enumerate(args)]
         # In the other process each argument has memory of its own.
         check_aliasing(self._written, values)

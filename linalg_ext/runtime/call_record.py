@@ -7,6 +7,7 @@ or a call is under way, and keeps alive all that it points to.
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ MOST_WORDS = 512
 """Of a frame, which native code puts on the stack."""
 
 _ENTRY_WORDS = 12
-_ARRAY, _NUMBER, _TEXT = range(3)
+_ARRAY, _NUMBER, _TEXT, _OBJECT, _INTEGERS = range(5)
 _UNKNOWN = (1 << 63) - 1
 
 
@@ -95,13 +96,30 @@ class TextEntry:
     text: str
 
 
-Entry = ArrayEntry | NumberEntry | TextEntry
+@dataclass(frozen=True)
+class ObjectEntry:
+    """An object that an argument must be, the same one; native code is not told of it."""
+
+    value: object
+
+
+@dataclass(frozen=True)
+class IntegersEntry:
+    """Integers that an argument must list, in a list or a tuple; native code is not told of them.
+
+    Each of them fits into 64 bits.
+    """
+
+    values: tuple[int, ...]
+
+
+Entry = ArrayEntry | NumberEntry | TextEntry | ObjectEntry | IntegersEntry
 
 
 class Record(ctypes.Structure):
     """One record. Native code finds its words by what ctypes keeps of every structure."""
 
-    _fields_ = (("words", ctypes.c_int64 * 16),)
+    _fields_ = (("words", ctypes.c_int64 * 19),)
 
     def __init__(
         self,
@@ -116,6 +134,8 @@ class Record(ctypes.Structure):
         report: Callable[[int], object],
         settings: Sequence[Setting] = (),
         always_free: bool = False,
+        as_number: bool = False,
+        names: Sequence[str] = (),
         keep: Sequence[object] = (),
     ) -> None:
         """Lay it out.
@@ -130,6 +150,8 @@ class Record(ctypes.Structure):
             report: called with a status that is not 0; raises.
             settings: variables, and what they must be in the caller's context.
             always_free: whether the GIL is never held while the code runs.
+            as_number: whether the result, one without axes, is given as NumPy's number.
+            names: of the last arguments, which come as keywords.
             keep: what must live as long as the code may run.
         """
         super().__init__()
@@ -139,6 +161,8 @@ class Record(ctypes.Structure):
         for number, entry in enumerate(entries):
             for at, word in enumerate(self._entry(entry), number * _ENTRY_WORDS):
                 self._entries[at] = word
+        interned = [sys.intern(name) for name in names]
+        self._kept += interned
         pairs = [id(each) for pair in settings for each in pair]
         self._kept += [each for pair in settings for each in pair]
         self.words[:] = [
@@ -158,12 +182,22 @@ class Record(ctypes.Structure):
             takes,
             _UNKNOWN,
             always_free,
+            self._table([id(name) for name in interned]),
+            len(interned),
+            as_number,
         ]
 
     def _entry(self, entry: Entry) -> list[int]:
         if isinstance(entry, TextEntry):
             self._kept.append(entry.text)
             return [_TEXT, 0, id(entry.text), id(str)]
+        if isinstance(entry, ObjectEntry):
+            self._kept.append(entry.value)
+            return [_OBJECT, 0, id(entry.value)]
+        if isinstance(entry, IntegersEntry):
+            numbers = self._table(entry.values)
+            of = [id(list), id(tuple), 0, len(entry.values), numbers]
+            return [_INTEGERS, 0, *of, 0, 0, 0, 0, id(int)]
         if isinstance(entry, NumberEntry):
             return self._number(entry)
         return self._array(entry)

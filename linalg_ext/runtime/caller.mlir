@@ -12,15 +12,18 @@
 //     4 frame            5 words of the frame    6 words that hold places  7 how many they are
 //     8 context          9 settings in force    10 entries                11 what reports failures
 //    12 whether it makes its results    13 whether it takes out=    14 what the last run took
-//    15 whether the GIL is always free
-// of an entry, one for each argument and then one for each result:
-//     0 kind (0 an array, 1 a number, 2 a text)    1 word in the frame    2, 3 types
-//     4 flags or form    5 rank or least    6 sizes or most    7 strides, or float    8 bytes
+//    15 whether the GIL is always free    16 names of keywords but out=    17 how many they are
+//    18 whether its result, one without axes, is given as a number
+// of an entry, one for each argument, those of keywords last, and then one for each result:
+//     0 kind (0 an array, 1 a number, 2 a text, 3 this very object, 4 integers in a list or tuple)
+//     1 word in the frame    2, 3 types
+//     4 flags or form    5 rank, least or how many    6 sizes, most or which    7 strides, or float
+//     8 bytes
 //     9 whether it is written    10 unused bits, or the word of a number in memory
 //    11 dtype, or int
 // of the world:
 //     0 numpy.ndarray    1 "out"    2 None    3 "__call__"    4 PyArray_NewFromDescr
-//     5 ticks of a short run
+//     5 ticks of a short run    6 PyArray_Return
 
 llvm.func @Py_IncRef(!llvm.ptr)
 llvm.func @Py_DecRef(!llvm.ptr)
@@ -353,6 +356,99 @@ func.func private @is_text(%value: !llvm.ptr, %entry: !llvm.ptr) -> i1 {
   return %false : i1
 }
 
+// Whether a value is a list or a tuple of the integers of an entry.
+func.func private @are_integers(%value: !llvm.ptr, %entry: !llvm.ptr) -> i1 {
+  %0 = arith.constant 0 : i64
+  %1 = arith.constant 1 : i64
+  %8 = arith.constant 8 : i64
+  %16 = arith.constant 16 : i64
+  %24 = arith.constant 24 : i64
+  %40 = arith.constant 40 : i64
+  %48 = arith.constant 48 : i64
+  %88 = arith.constant 88 : i64
+  %no_overflow = arith.constant 0 : i32
+  %true = arith.constant true
+  %false = arith.constant false
+  %overflow = llvm.alloca %1 x i32 : (i64) -> !llvm.ptr
+  %type = func.call @word(%value, %8) : (!llvm.ptr, i64) -> i64
+  %list = func.call @word(%entry, %16) : (!llvm.ptr, i64) -> i64
+  %tuple = func.call @word(%entry, %24) : (!llvm.ptr, i64) -> i64
+  %is_list = arith.cmpi eq, %type, %list : i64
+  %is_tuple = arith.cmpi eq, %type, %tuple : i64
+  %is_either = arith.ori %is_list, %is_tuple : i1
+  cf.cond_br %is_either, ^size, ^no
+^size:
+  %size = func.call @word(%value, %16) : (!llvm.ptr, i64) -> i64
+  %wanted_size = func.call @word(%entry, %40) : (!llvm.ptr, i64) -> i64
+  %has_size = arith.cmpi eq, %size, %wanted_size : i64
+  cf.cond_br %has_size, ^items, ^no
+^items:
+  // A list has a pointer to its items at 24, a tuple the items themselves.
+  %inside = llvm.getelementptr %value[24] : (!llvm.ptr) -> !llvm.ptr, i8
+  %outside = func.call @place(%value, %24) : (!llvm.ptr, i64) -> !llvm.ptr
+  %items = arith.select %is_list, %outside, %inside : !llvm.ptr
+  %wanted = func.call @place(%entry, %48) : (!llvm.ptr, i64) -> !llvm.ptr
+  %int = func.call @word(%entry, %88) : (!llvm.ptr, i64) -> i64
+  cf.br ^next(%0 : i64)
+^next(%at: i64):
+  %more = arith.cmpi slt, %at, %size : i64
+  cf.cond_br %more, ^item, ^yes
+^item:
+  %at_item = llvm.getelementptr %items[%at] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+  %item = llvm.load %at_item : !llvm.ptr -> !llvm.ptr
+  %item_type = func.call @word(%item, %8) : (!llvm.ptr, i64) -> i64
+  %is_int = arith.cmpi eq, %item_type, %int : i64
+  cf.cond_br %is_int, ^number, ^no
+^number:
+  %number = llvm.call @PyLong_AsLongLongAndOverflow(%item, %overflow)
+      : (!llvm.ptr, !llvm.ptr) -> i64
+  %which = llvm.load %overflow : !llvm.ptr -> i32
+  %is_held = arith.cmpi eq, %which, %no_overflow : i32
+  %wanted_number = func.call @element(%wanted, %at) : (!llvm.ptr, i64) -> i64
+  %is_equal = arith.cmpi eq, %number, %wanted_number : i64
+  %is_it = arith.andi %is_held, %is_equal : i1
+  %after = arith.addi %at, %1 : i64
+  cf.cond_br %is_it, ^next(%after : i64), ^no
+^yes:
+  return %true : i1
+^no:
+  return %false : i1
+}
+
+// Whether the names of a call's keywords, but for the one at `out_at`, are those of a record.
+func.func private @has_names(%record: !llvm.ptr, %names: !llvm.ptr, %named: i64,
+                             %out_at: i64) -> i1 {
+  %0 = arith.constant 0 : i64
+  %1 = arith.constant 1 : i64
+  %3 = arith.constant 3 : i64
+  %128 = arith.constant 128 : i64
+  %136 = arith.constant 136 : i64
+  %true = arith.constant true
+  %false = arith.constant false
+  %wanted = func.call @place(%record, %128) : (!llvm.ptr, i64) -> !llvm.ptr
+  %wanted_count = func.call @word(%record, %136) : (!llvm.ptr, i64) -> i64
+  %is_as_many = arith.cmpi eq, %named, %wanted_count : i64
+  cf.cond_br %is_as_many, ^next(%0 : i64), ^no
+^next(%at: i64):
+  %more = arith.cmpi slt, %at, %named : i64
+  cf.cond_br %more, ^compare, ^yes
+^compare:
+  // The items of a tuple begin at its word 3.
+  %is_behind = arith.cmpi sge, %at, %out_at : i64
+  %shift = arith.extui %is_behind : i1 to i64
+  %place = arith.addi %at, %shift : i64
+  %item = arith.addi %place, %3 : i64
+  %name = func.call @element(%names, %item) : (!llvm.ptr, i64) -> i64
+  %wanted_name = func.call @element(%wanted, %at) : (!llvm.ptr, i64) -> i64
+  %is_it = arith.cmpi eq, %name, %wanted_name : i64
+  %after = arith.addi %at, %1 : i64
+  cf.cond_br %is_it, ^next(%after : i64), ^no
+^yes:
+  return %true : i1
+^no:
+  return %false : i1
+}
+
 // Whether what is in force is what a record was made for.
 func.func private @is_in_force(%record: !llvm.ptr) -> i1 {
   %0 = arith.constant 0 : i64
@@ -438,9 +534,10 @@ func.func private @are_apart(%record: !llvm.ptr, %places: !llvm.ptr, %count: i64
 }
 
 // Whether a call fits a record. If so, `places` has for each value where its elements are, or the
-// bits of a number. `out` is null where it is not given.
-func.func private @fits(%record: !llvm.ptr, %values: !llvm.ptr, %count: i64, %out: !llvm.ptr,
-                        %places: !llvm.ptr) -> i1 {
+// bits of a number. `out` is null where it is not given. Behind the first `count` values come those
+// of keywords, `named` and perhaps, at `out_at` of them, that of out=.
+func.func private @fits(%record: !llvm.ptr, %values: !llvm.ptr, %count: i64, %names: !llvm.ptr,
+                        %named: i64, %out_at: i64, %out: !llvm.ptr, %places: !llvm.ptr) -> i1 {
   %0 = arith.constant 0 : i64
   %1 = arith.constant 1 : i64
   %16 = arith.constant 16 : i64
@@ -449,7 +546,8 @@ func.func private @fits(%record: !llvm.ptr, %values: !llvm.ptr, %count: i64, %ou
   %false = arith.constant false
   %world = func.call @place(%record, %0) : (!llvm.ptr, i64) -> !llvm.ptr
   %wanted = func.call @word(%record, %16) : (!llvm.ptr, i64) -> i64
-  %is_as_many = arith.cmpi eq, %count, %wanted : i64
+  %total = arith.addi %count, %named : i64
+  %is_as_many = arith.cmpi eq, %total, %wanted : i64
   %out_number = llvm.ptrtoint %out : !llvm.ptr to i64
   %has_out = arith.cmpi ne, %out_number, %0 : i64
   %makes = func.call @word(%record, %96) : (!llvm.ptr, i64) -> i64
@@ -457,18 +555,29 @@ func.func private @fits(%record: !llvm.ptr, %values: !llvm.ptr, %count: i64, %ou
   %may = arith.select %has_out, %takes, %makes : i64
   %is_allowed = arith.cmpi ne, %may, %0 : i64
   %is_alike = arith.andi %is_as_many, %is_allowed : i1
-  cf.cond_br %is_alike, ^next(%0 : i64), ^no
+  cf.cond_br %is_alike, ^names, ^no
+^names:
+  %has_names = func.call @has_names(%record, %names, %named, %out_at)
+      : (!llvm.ptr, !llvm.ptr, i64, i64) -> i1
+  // Where out= is not the last keyword, those behind it have one place more.
+  %before_out = arith.addi %count, %out_at : i64
+  cf.cond_br %has_names, ^next(%0 : i64), ^no
 ^next(%number: i64):
-  %more = arith.cmpi slt, %number, %count : i64
+  %more = arith.cmpi slt, %number, %total : i64
   cf.cond_br %more, ^look, ^out
 ^look:
-  %at_value = llvm.getelementptr %values[%number] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+  %is_behind = arith.cmpi sge, %number, %before_out : i64
+  %shift = arith.extui %is_behind : i1 to i64
+  %place = arith.addi %number, %shift : i64
+  %at_value = llvm.getelementptr %values[%place] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
   %value = llvm.load %at_value : !llvm.ptr -> !llvm.ptr
   %entry = func.call @entry(%record, %number) : (!llvm.ptr, i64) -> !llvm.ptr
   %to = llvm.getelementptr %places[%number] : (!llvm.ptr, i64) -> !llvm.ptr, i64
   %kind = func.call @word(%entry, %0) : (!llvm.ptr, i64) -> i64
   %after = arith.addi %number, %1 : i64
-  cf.switch %kind : i64, [default: ^text, 0: ^array, 1: ^number]
+  // What is no array and no number is nowhere.
+  llvm.store %0, %to : i64, !llvm.ptr
+  cf.switch %kind : i64, [default: ^text, 0: ^array, 1: ^number, 3: ^object, 4: ^integers]
 ^array:
   %is_array = func.call @is_array(%value, %entry, %world)
       : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i1
@@ -484,17 +593,25 @@ func.func private @fits(%record: !llvm.ptr, %values: !llvm.ptr, %count: i64, %ou
 ^text:
   %is_text = func.call @is_text(%value, %entry) : (!llvm.ptr, !llvm.ptr) -> i1
   cf.cond_br %is_text, ^next(%after : i64), ^no
+^object:
+  %object = func.call @word(%entry, %16) : (!llvm.ptr, i64) -> i64
+  %value_number = llvm.ptrtoint %value : !llvm.ptr to i64
+  %is_object = arith.cmpi eq, %object, %value_number : i64
+  cf.cond_br %is_object, ^next(%after : i64), ^no
+^integers:
+  %are_integers = func.call @are_integers(%value, %entry) : (!llvm.ptr, !llvm.ptr) -> i1
+  cf.cond_br %are_integers, ^next(%after : i64), ^no
 ^out:
-  cf.cond_br %has_out, ^given, ^apart(%count : i64)
+  cf.cond_br %has_out, ^given, ^apart(%total : i64)
 ^given:
-  %out_entry = func.call @entry(%record, %count) : (!llvm.ptr, i64) -> !llvm.ptr
+  %out_entry = func.call @entry(%record, %total) : (!llvm.ptr, i64) -> !llvm.ptr
   %is_fit = func.call @is_array(%out, %out_entry, %world)
       : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i1
   cf.cond_br %is_fit, ^with_out, ^no
 ^with_out:
   %out_data = func.call @word(%out, %16) : (!llvm.ptr, i64) -> i64
-  func.call @store(%out_data, %places, %count) : (i64, !llvm.ptr, i64) -> ()
-  %one_more = arith.addi %count, %1 : i64
+  func.call @store(%out_data, %places, %total) : (i64, !llvm.ptr, i64) -> ()
+  %one_more = arith.addi %total, %1 : i64
   cf.br ^apart(%one_more : i64)
 ^apart(%all: i64):
   %are_apart = func.call @are_apart(%record, %places, %all) : (!llvm.ptr, !llvm.ptr, i64) -> i1
@@ -713,7 +830,19 @@ func.func private @carry_out(%record: !llvm.ptr, %count: i64, %out: !llvm.ptr,
   return %none : !llvm.ptr
 ^one:
   %only = llvm.load %results : !llvm.ptr -> !llvm.ptr
+  %144 = arith.constant 144 : i64
+  %as_number = func.call @word(%record, %144) : (!llvm.ptr, i64) -> i64
+  %is_wanted = arith.select %has_out, %0, %as_number : i64
+  %is_number = arith.cmpi ne, %is_wanted, %0 : i64
+  cf.cond_br %is_number, ^number, ^as_it_is
+^as_it_is:
   return %only : !llvm.ptr
+^number:
+  // It takes over the reference.
+  %48 = arith.constant 48 : i64
+  %to_number = func.call @place(%world, %48) : (!llvm.ptr, i64) -> !llvm.ptr
+  %number_made = llvm.call %to_number(%only) : !llvm.ptr, (!llvm.ptr) -> !llvm.ptr
+  return %number_made : !llvm.ptr
 ^tuple:
   %tuple = llvm.call @PyTuple_New(%result_count) : (i64) -> !llvm.ptr
   %tuple_number = llvm.ptrtoint %tuple : !llvm.ptr to i64
@@ -775,6 +904,7 @@ func.func @call(%object: !llvm.ptr, %values: !llvm.ptr, %count_and_flag: i64,
                 %names: !llvm.ptr) -> !llvm.ptr {
   %0 = arith.constant 0 : i64
   %1 = arith.constant 1 : i64
+  %3 = arith.constant 3 : i64
   %8 = arith.constant 8 : i64
   %16 = arith.constant 16 : i64
   %24 = arith.constant 24 : i64
@@ -792,43 +922,51 @@ func.func @call(%object: !llvm.ptr, %values: !llvm.ptr, %count_and_flag: i64,
   %records = func.call @place(%own, %16) : (!llvm.ptr, i64) -> !llvm.ptr
   %names_number = llvm.ptrtoint %names : !llvm.ptr to i64
   %has_names = arith.cmpi ne, %names_number, %0 : i64
-  cf.cond_br %has_names, ^names, ^look(%0, %null : i64, !llvm.ptr)
+  cf.cond_br %has_names, ^names, ^look(%0, %0, %0, %null : i64, i64, i64, !llvm.ptr)
 ^names:
   %keywords = func.call @word(%names, %16) : (!llvm.ptr, i64) -> i64
-  cf.switch %keywords : i64, [
-    default: ^slowly(%keywords : i64),
-    0: ^look(%keywords, %null : i64, !llvm.ptr),
-    1: ^name
-  ]
-^name:
-  %name = func.call @word(%names, %24) : (!llvm.ptr, i64) -> i64
   %out_name = func.call @word(%world, %8) : (!llvm.ptr, i64) -> i64
+  cf.br ^next_name(%0 : i64)
+^next_name(%at: i64):
+  %more_names = arith.cmpi slt, %at, %keywords : i64
+  cf.cond_br %more_names, ^name, ^look(%keywords, %keywords, %keywords, %null
+      : i64, i64, i64, !llvm.ptr)
+^name:
+  // The items of a tuple begin at its word 3.
+  %item = arith.addi %at, %3 : i64
+  %name = func.call @element(%names, %item) : (!llvm.ptr, i64) -> i64
   %is_out = arith.cmpi eq, %name, %out_name : i64
-  %given = func.call @element(%values, %count) : (!llvm.ptr, i64) -> i64
+  %after_name = arith.addi %at, %1 : i64
+  cf.cond_br %is_out, ^out, ^next_name(%after_name : i64)
+^out:
+  %at_given = arith.addi %count, %at : i64
+  %given = func.call @element(%values, %at_given) : (!llvm.ptr, i64) -> i64
   %none = func.call @word(%world, %16) : (!llvm.ptr, i64) -> i64
   %is_none = arith.cmpi eq, %given, %none : i64
   %said = arith.select %is_none, %0, %given : i64
   %out = llvm.inttoptr %said : i64 to !llvm.ptr
-  cf.cond_br %is_out, ^look(%1, %out : i64, !llvm.ptr), ^slowly(%1 : i64)
-^look(%named: i64, %out_or_null: !llvm.ptr):
+  %others = arith.subi %keywords, %1 : i64
+  cf.br ^look(%keywords, %others, %at, %out : i64, i64, i64, !llvm.ptr)
+^look(%all_named: i64, %named: i64, %out_at: i64, %out_or_null: !llvm.ptr):
   %records_number = llvm.ptrtoint %records : !llvm.ptr to i64
   %has_records = arith.cmpi ne, %records_number, %0 : i64
-  %is_usual = arith.cmpi ule, %count, %most : i64
+  %total = arith.addi %count, %named : i64
+  %is_usual = arith.cmpi ule, %total, %most : i64
   %may_fit = arith.andi %has_records, %is_usual : i1
-  cf.cond_br %may_fit, ^records, ^slowly(%named : i64)
+  cf.cond_br %may_fit, ^records, ^slowly(%all_named : i64)
 ^records:
   %record_count = func.call @word(%records, %16) : (!llvm.ptr, i64) -> i64
   %items = func.call @place(%records, %24) : (!llvm.ptr, i64) -> !llvm.ptr
   cf.br ^next(%0 : i64)
 ^next(%number: i64):
   %more = arith.cmpi slt, %number, %record_count : i64
-  cf.cond_br %more, ^try, ^slowly(%named : i64)
+  cf.cond_br %more, ^try, ^slowly(%all_named : i64)
 ^try:
   %at_holder = llvm.getelementptr %items[%number] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
   %holder = llvm.load %at_holder : !llvm.ptr -> !llvm.ptr
   %record = func.call @place(%holder, %16) : (!llvm.ptr, i64) -> !llvm.ptr
-  %fits = func.call @fits(%record, %values, %count, %out_or_null, %places)
-      : (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr, !llvm.ptr) -> i1
+  %fits = func.call @fits(%record, %values, %count, %names, %named, %out_at, %out_or_null, %places)
+      : (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr, i64, i64, !llvm.ptr, !llvm.ptr) -> i1
   %after = arith.addi %number, %1 : i64
   cf.cond_br %fits, ^found, ^next(%after : i64)
 ^found:
@@ -837,7 +975,7 @@ func.func @call(%object: !llvm.ptr, %values: !llvm.ptr, %count_and_flag: i64,
   llvm.store %first, %at_holder : !llvm.ptr, !llvm.ptr
   llvm.store %holder, %items : !llvm.ptr, !llvm.ptr
   llvm.call @Py_IncRef(%holder) : (!llvm.ptr) -> ()
-  %result = func.call @carry_out(%record, %count, %out_or_null, %places)
+  %result = func.call @carry_out(%record, %total, %out_or_null, %places)
       : (!llvm.ptr, i64, !llvm.ptr, !llvm.ptr) -> !llvm.ptr
   llvm.call @Py_DecRef(%holder) : (!llvm.ptr) -> ()
   return %result : !llvm.ptr

@@ -39,8 +39,8 @@ To let the GIL go and take it again costs 0.1 us where nobody else wants it, and
 somebody does.
 """
 
-_NEW_FROM_DESCR = 94
-"""PyArray_NewFromDescr in the table of NumPy's functions, whose order is part of its ABI."""
+_NEW_FROM_DESCR, _RETURN = 94, 76
+"""PyArray_NewFromDescr, PyArray_Return in NumPy's table of functions, whose order is of its ABI."""
 
 _OUT, _CALL = sys.intern("out"), sys.intern("__call__")
 
@@ -59,8 +59,14 @@ class Caller:
         found = ctypes.c_void_p()
         NativeCall(engine.function("address"), [ctypes.addressof(found)])()
         self._code = found.value
-        self._words = (ctypes.c_int64 * 6)(
-            id(np.ndarray), id(_OUT), id(None), id(_CALL), _function(_NEW_FROM_DESCR), SHORT
+        self._words = (ctypes.c_int64 * 7)(
+            id(np.ndarray),
+            id(_OUT),
+            id(None),
+            id(_CALL),
+            _function(_NEW_FROM_DESCR),
+            SHORT,
+            _function(_RETURN),
         )
         self.world = ctypes.addressof(self._words)
         self._answered: WeakSet[Any] = WeakSet()

@@ -1,7 +1,7 @@
-"""Arrays of other libraries, as NumPy sees them: through DLPack, without copying.
+"""Arrays of other libraries, as NumPy sees them, and back: through DLPack, without copying.
 
 DLPack (https://dmlc.github.io/dlpack, versions 0 and 1) hands over a tensor in a capsule. NumPy's
-own reader knows none of the narrow floats; this one knows every element type that MLIR has.
+own reader and writer know none of the narrow floats; these know every element type that MLIR has.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ _FLOATS: dict[tuple[int, int], str] = {
     (14, 8): "float8_e8m0fnu",
 }
 """The names in ml_dtypes, by the code of the type and its bits."""
+
+_CODES = {name: code for (code, _), name in _FLOATS.items()}
 
 _KINDS = {0: "i", 1: "u", 2: "f", 5: "c"}
 
@@ -74,7 +76,7 @@ class _Versioned(ctypes.Structure):
 
 def is_exported(value: Any) -> bool:
     """Whether an object hands over its memory by DLPack, and is no array of NumPy's."""
-    return not isinstance(value, np.ndarray | np.generic) and hasattr(value, "__dlpack__")
+    return hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray | np.generic | type)
 
 
 def from_dlpack(value: Any, name: str) -> Array:
@@ -95,6 +97,10 @@ def from_dlpack(value: Any, name: str) -> Array:
         device = int(value.__dlpack_device__()[0])
         if device not in _ON_THE_HOST:
             _refuse_device(device, value, name)
+        with suppress(BufferError, RuntimeError, ValueError, TypeError):
+            quick: Array = np.from_dlpack(value)
+            return quick
+        # Elements that NumPy's reader does not know, or a mistake, which is told below.
         capsule = _capsule(value)
     except (BufferError, RuntimeError, ValueError, TypeError) as error:
         if isinstance(error, ArgumentError):
@@ -105,6 +111,29 @@ def from_dlpack(value: Any, name: str) -> Array:
             cure="pass a plain copy of it (x.detach() for a PyTorch tensor with a gradient)",
         ) from None
     return _array(capsule, name, _type(value))
+
+
+def exported(array: Array) -> Any:
+    """What other libraries take an array from: it has `__dlpack__`."""
+    return array if array.dtype.isbuiltin == 1 else _Narrow(array)
+
+
+class _Narrow:
+    """An array of narrow floats, or what else NumPy does not hand over."""
+
+    def __init__(self, array: Array) -> None:
+        self._array = array
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+    def __dlpack__(self, **options: Any) -> Any:
+        code = _CODES.get(self._array.dtype.name)
+        if code is None:
+            return self._array.__dlpack__(**options)
+        capsule = self._array.view(f"u{self._array.itemsize}").__dlpack__(**options)
+        _tensor(capsule).type.code = code
+        return capsule
 
 
 def _refuse_device(device: int, value: Any, name: str) -> NoReturn:
@@ -174,6 +203,15 @@ def _array(capsule: Any, name: str, kind: str) -> Array:
     }
     array: Array = np.asarray(_Owner(capsule, interface))
     return array if array.dtype == dtype else array.view(dtype)
+
+
+def _tensor(capsule: Any) -> _Tensor:
+    """The tensor that a capsule of NumPy's holds."""
+    if _is_valid(capsule, b"dltensor_versioned"):
+        managed = _Versioned.from_address(_pointer_in(capsule, b"dltensor_versioned"))
+        versioned: _Tensor = managed.tensor
+        return versioned
+    return _Tensor.from_address(_pointer_in(capsule, b"dltensor"))
 
 
 def _dtype(given: _DataType, name: str) -> np.dtype[Any]:

@@ -14,6 +14,7 @@ import numpy as np
 from linalg_ext import dispatch
 from linalg_ext.arrivals import Arrivals
 from linalg_ext.calling.explanation import Explanation
+from linalg_ext.calling.guests import Guests, has_guests
 from linalg_ext.calling.kernel import Kernel
 from linalg_ext.calling.native_call import known_record
 from linalg_ext.dispatch import is_dask
@@ -25,7 +26,7 @@ from linalg_ext.runtime.caller import Caller, caller
 from linalg_ext.runtime.registered import Libraries, in_force
 from linalg_ext.target import Target, override, setting
 from linalg_ext.tracing.calling import Call, Parameters
-from linalg_ext.tracing.containers import flatten
+from linalg_ext.tracing.containers import flatten, unflatten
 from linalg_ext.tracing.lowered import Compiled, Lowered
 from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.recording import compiled, lower
@@ -99,7 +100,8 @@ class JitFunction:
                 if threads is None and (native := caller()) is not None:
                     self._quicken(native, known, arguments, libraries)
                 return known(*arguments, out=out, threads=threads)
-        if any(map(is_dask, flatten([list(arguments), named])[0])):
+        leaves, _ = flatten([list(arguments), named])
+        if any(map(is_dask, leaves)):
             handle = dispatch.handler("jitted on dask")
             return handle(self, arguments, named, out, threads)
         if running() is not None and self._parameters.has_traced(arguments, named):
@@ -107,6 +109,8 @@ class JitFunction:
                 keyword = "out" if threads is None else "threads"
                 refuse(f"{self.__name__}: {keyword}= inside a traced function", "leave it out")
             return self._function(*arguments, **named)
+        if has_guests(leaves, tuple(flatten(out)[0])):
+            return self._with_guests(arguments, named, out, threads)
         call = self._parameters.call(arguments, named)
         found = self._compiled_for(call)
         result = found.on_arrays(call.arrays, out, threads)
@@ -117,6 +121,25 @@ class JitFunction:
             kinds = tuple((array.shape, array.dtype) for array in call.arrays)
             self._known[override(), in_force(), kinds] = found.kernel
         return result
+
+    def _with_guests(
+        self, arguments: Sequence[Any], named: Mapping[str, Any], out: Any, threads: int | None
+    ) -> Any:
+        """A call with arrays that are not NumPy's."""
+        guests = Guests()
+
+        def brought(value: Any, name: str) -> Any:
+            leaves, structure = flatten(value)
+            arrays = [guests.array(leaf, f"{self.__name__}: {name}") for leaf in leaves]
+            return unflatten(structure, arrays) if has_guests(leaves) else value
+
+        arrays = [brought(value, f"argument {at}") for at, value in enumerate(arguments)]
+        others = {name: brought(value, f"argument {name}") for name, value in named.items()}
+        places, structure = flatten(out)
+        given = [guests.place(place, f"{self.__name__}: out=") for place in places]
+        result = self(*arrays, out=unflatten(structure, given), threads=threads, **others)
+        leaves, structure = flatten(result)
+        return unflatten(structure, list(map(guests.back, leaves)))
 
     def _quicken(
         self, native: Caller, kernel: Kernel, arguments: Sequence[Any], libraries: Libraries

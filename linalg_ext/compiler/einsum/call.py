@@ -41,13 +41,15 @@ def einsum(
     On traced values inside `jit` it records, on MLIR values inside an insertion point it builds.
 
     A single operand that nothing is summed of gives a view of it: a diagonal, a transpose. Where
-    the shape of the result is `()` and there is no `out`, the result is a NumPy scalar.
+    the shape of the result is `()` and there is no `out`, the result is a NumPy scalar. Of arrays
+    that all come from one other library (PyTorch, JAX) the result is an array of that library.
 
     Args:
         *operands: the subscripts and an array for each of their terms; or each array followed by
             the list of its labels, integers from 0 to 51 and `Ellipsis`, and last, if it is wanted,
             the list of the result's. Numbers count as arrays of their own dtype, as in NumPy.
-        out: where the result goes. It may share memory with an operand.
+        out: where the result goes: an array of NumPy's or of another library, or a writable buffer.
+            It may share memory with an operand.
         dtype: what the operands are cast to and the result is. By default the dtype in which the
             operands and `out` meet.
         casting: NumPy's rule for these casts and for the one into `out`: `"no"`, `"equiv"`,

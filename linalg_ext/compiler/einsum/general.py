@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from linalg_ext import dispatch
+from linalg_ext.calling.guests import Guests, has_guests
 from linalg_ext.calling.overlap import overlaps_itself, share_memory
 from linalg_ext.compiler.einsum.algebra import Algebra, Array
+from linalg_ext.compiler.einsum.call import einsum
 from linalg_ext.compiler.einsum.dtypes import as_dtype, check_casting, resolve
 from linalg_ext.compiler.einsum.evaluation import evaluate
 from linalg_ext.compiler.einsum.known import remember
@@ -36,7 +38,6 @@ from linalg_ext.notations.einsum import (
 )
 from linalg_ext.notations.einsum.path import Path, find_path
 from linalg_ext.opdsl.calls import kind_of_call
-from linalg_ext.runtime.dlpack import from_dlpack, is_exported
 from linalg_ext.runtime.threads import using
 
 
@@ -62,6 +63,25 @@ def evaluated(
         is_usual: whether the call is of two arrays and says nothing else but `out`.
         out, dtype, casting, order, optimize, compute_type, kind, outs, threads, tune: of the call.
     """
+    if outs is None and has_guests(operands, out):
+        guests = Guests()
+        has_text = bool(operands) and isinstance(operands[0], str | bytes)
+        numbers = (at - 1 if has_text else at // 2 for at in range(len(operands)))
+        named = [f"einsum: operand {number}" for number in numbers]
+        return guests.back(
+            einsum(
+                *map(guests.array, operands, named),
+                out=guests.place(out, "einsum: out="),
+                dtype=dtype,
+                casting=casting,
+                order=order,
+                optimize=optimize,
+                compute_type=compute_type,
+                kind=kind,
+                threads=threads,
+                tune=tune,
+            )
+        )
     ring = semiring(kind)
     check_casting(casting)
     if operands and isinstance(operands[0], str | bytes):
@@ -213,8 +233,6 @@ def _array(number: int, value: Any) -> Array:
             f"einsum: operand {number} is a masked array, and there is no mask in the result",
             cure="fill it first: array.filled(value)",
         )
-    if is_exported(value):
-        return from_dlpack(value, f"einsum: operand {number}")
     try:
         return np.asarray(value)
     except (TypeError, ValueError) as error:
@@ -227,7 +245,7 @@ def _check_out(out: Any, shape: Shape) -> None:
     if not isinstance(out, np.ndarray) or isinstance(out, np.ma.MaskedArray):
         raise ArgumentTypeError(
             f"einsum: out= is a {type(out).__name__}",
-            expected="a NumPy array, which is overwritten",
+            expected="an array or a writable buffer, which is overwritten",
         )
     if out.shape != shape:
         raise ShapeError(

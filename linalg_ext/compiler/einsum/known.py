@@ -43,13 +43,16 @@ class _Known:
 
     Attributes:
         kernel: what computes it.
-        shape: of the array that the kernel writes.
+        inner: the shapes that both operands and the result have for the kernel: without axes of
+            size 1.
+        shape: of the result as it is written.
         dtype: of the result.
         back: the axes by which a result that the call makes is transposed; empty for none.
         record: what native code must know of it; None where it cannot know, ... before it is asked.
     """
 
     kernel: Kernel
+    inner: tuple[tuple[int, ...], ...]
     shape: tuple[int, ...]
     dtype: DType
     back: tuple[int, ...]
@@ -87,14 +90,22 @@ def repeat(
             native.install(function, known.record, libraries)
     if out is None:
         made = memory.empty(known.shape, known.dtype)
-        known.kernel(a, b, made, threads=threads)
+        _run(known, (a, b, made), threads)
         if not known.shape:
             return made[()]
         return made.transpose(known.back) if known.back else made
     if not _is_written_as_it_is(out, known, (a, b)):
         return None
-    known.kernel(a, b, out, threads=threads)
+    _run(known, (a, b, out), threads)
     return out
+
+
+def _run(known: _Known, arrays: Sequence[Array], threads: int | None) -> None:
+    kernel_arrays = [
+        array if array.shape == shape else array.reshape(shape)
+        for array, shape in zip(arrays, known.inner, strict=True)
+    ]
+    known.kernel(*kernel_arrays, threads=threads)
 
 
 def remember(
@@ -116,25 +127,27 @@ def remember(
         back: the axes by which it is transposed for the caller.
     """
     from linalg_ext.compiler.einsum.specialized import compiled_for, kept_key
+    from linalg_ext.compiler.einsum.steps import diagonal
 
     a, b = operands
-    if any(size == 1 for size in contraction.sizes.values()):
+    if any(len(set(labels)) < len(labels) for labels in contraction.inputs):
         return
-    inputs = tuple(tuple(labels) for labels in contraction.inputs)
-    if any(len(set(labels)) < len(labels) for labels in inputs):
-        return
-    labelled = (a, inputs[0]), (b, inputs[1])
-    kernel = compiled_for(*labelled, tuple(contraction.output))
+    one, other = map(diagonal, operands, contraction.inputs)  # views, as the kernel got them
+    labelled = (one.array, one.labels), (other.array, other.labels)
+    output = tuple(label for label in contraction.output if contraction.sizes[label] != 1)
+    kernel = compiled_for(*labelled, output)
     if kernel is None:
         return
     key = _key(text, a, b, makes_result=out is None)
     if key in _calls or not result.flags.c_contiguous:
         return
     is_turned = back != tuple(range(len(back)))
-    known = _Known(kernel, contraction.shape, a.dtype, back if is_turned else ())
+    inner = one.array.shape, other.array.shape, tuple(contraction.sizes[x] for x in output)
+    known = _Known(kernel, inner, contraction.shape, a.dtype, back if is_turned else ())
     _put(key, known)
     record = {
-        "kernel": kept_key(*labelled, tuple(contraction.output), a.dtype),
+        "kernel": kept_key(*labelled, output, a.dtype),
+        "inner": known.inner,
         "shape": known.shape,
         "dtype": known.dtype.str,
         "back": known.back,
@@ -157,8 +170,9 @@ def _found(key: _Key) -> _Known | None:
         record = entry.record
         kernel = kept.find(record["kernel"])
         if kernel is not None:
-            shape, back = tuple(record["shape"]), tuple(record["back"])
-            known = _Known(kernel, shape, np.dtype(record["dtype"]), back)
+            inner, shape, back = map(tuple, (record["inner"], record["shape"], record["back"]))
+            sizes = tuple(map(tuple, inner))
+            known = _Known(kernel, sizes, shape, np.dtype(record["dtype"]), back)
             _put(key, known)
             return known
     _sought[key] = None
@@ -208,6 +222,7 @@ def _record(
         makes=makes,
         takes=not makes,
         settings=(setting(),),
+        as_number=not shape,
     )
 
 

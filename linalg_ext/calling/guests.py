@@ -1,0 +1,158 @@
+"""Arrays of other libraries in one call: inside they are NumPy's, and what is given back is theirs.
+
+    y = lx.einsum("ij,jk->ik", s, t)     # of torch's tensors: a tensor of torch's
+    kernel(s, b, out=t)                  # into a tensor of torch's, which is what comes back
+
+No memory is copied on the way, in either direction. Where all arrays of a call come from one other
+library its results do too; where NumPy's are among them, or two libraries', they are NumPy's.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from linalg_ext.errors import ArgumentError, LayoutError, caller_location
+from linalg_ext.runtime.dlpack import exported, from_dlpack, is_exported
+
+_FROM = "from_dlpack"
+"""What the namespaces of all libraries call it (the Python array API standard)."""
+
+
+def has_guests(values: Iterable[Any], out: Any = None) -> bool:
+    """Whether a call has arrays of other libraries, or an `out=` that is more than NumPy's."""
+    if any(type(value) is not np.ndarray and is_exported(value) for value in values):
+        return True
+    given = out if isinstance(out, tuple | list) else (out,)
+    return any(_may_be_written(each) for each in given)
+
+
+def call_with_guests(
+    kernel: Callable[..., Any],
+    arguments: Sequence[Any],
+    name: Callable[[int], str],
+    out: Any,
+    threads: int | None,
+) -> Any:
+    """A call of a kernel with arrays that are not NumPy's; `name` is what errors call each."""
+    guests = Guests()
+    arrays = [guests.array(value, name(at)) for at, value in enumerate(arguments)]
+    return guests.back(kernel(*arrays, out=guests.place(out, "out"), threads=threads))
+
+
+class Guests:
+    """The arrays of one call that are not NumPy's."""
+
+    def __init__(self) -> None:
+        """There are none yet."""
+        self._libraries: dict[int, Any] = {}
+        self._given: dict[int, tuple[Any, Any]] = {}
+
+    def array(self, value: Any, name: str) -> Any:
+        """The memory of an argument as an array of NumPy's; the argument itself if it is no guest.
+
+        Raises:
+            ArgumentError, DTypeError: as `from_dlpack`.
+        """
+        if isinstance(value, np.ndarray):
+            self._libraries[id(np)] = None
+            return value
+        if not is_exported(value):
+            return value
+        library = (
+            value.__array_namespace__()
+            if hasattr(value, "__array_namespace__")
+            else _library(type(value))
+        )
+        self._libraries[id(library)] = library
+        return from_dlpack(value, name)
+
+    def place(self, out: Any, name: str) -> Any:
+        """The memory of `out=` as an array of NumPy's, of each where there are several.
+
+        Args:
+            out: as it was given. What has no memory to write is returned as it is.
+            name: what errors call it.
+
+        Raises:
+            LayoutError: it must not be written.
+            ArgumentError, DTypeError: as `from_dlpack`.
+        """
+        if isinstance(out, tuple | list):
+            places = [self.place(each, f"{name}[{at}]") for at, each in enumerate(out)]
+            return type(out)(places) if type(out) in (tuple, list) else tuple(places)
+        if not _may_be_written(out):
+            return out
+        array = from_dlpack(out, name) if is_exported(out) else np.asarray(_interface(out))
+        self._given[id(array)] = array, out
+        if isinstance(out, np.ndarray):
+            return array  # a mapped file: it is looked at as all arrays are
+        if not array.flags.writeable:
+            raise LayoutError(
+                f"{name} is read-only: a {type(out).__module__}.{type(out).__qualname__} "
+                "does not let others write its memory",
+                where=caller_location(),
+                cure="leave out= away (from JAX's arrays alone comes an array of JAX's), "
+                "or pass something writable",
+            )
+        return array
+
+    def back(self, result: Any) -> Any:
+        """A result as the caller's library has it; what was given as `out=` is what it was."""
+        if id(result) in self._given:
+            return self._given[id(result)][1]
+        if type(result) is tuple:
+            return tuple(map(self.back, result))
+        if len(self._libraries) != 1 or not isinstance(result, np.ndarray | np.generic):
+            return result
+        (library,) = self._libraries.values()
+        return result if library is None else _exported(np.asarray(result), library)
+
+
+def _may_be_written(out: Any) -> bool:
+    """Whether something is no plain array of NumPy's, and has memory that a result may go to."""
+    if out is None or type(out) is np.ndarray or isinstance(out, np.ma.MaskedArray | np.generic):
+        return False
+    return is_exported(out) or _interface(out) is not None
+
+
+def _interface(value: Any) -> Any:
+    """What NumPy makes an array of without copying; None where there is no such thing."""
+    if hasattr(value, "__array_interface__"):
+        return value
+    try:
+        return memoryview(value)
+    except TypeError:
+        return None
+
+
+_libraries: WeakKeyDictionary[type, Any] = WeakKeyDictionary()
+
+
+def _library(kind: type) -> Any:
+    """The namespace that arrays of a class belong to, if arrays can be given to it."""
+    if kind not in _libraries:
+        packages = (sys.modules.get(base.__module__.partition(".")[0]) for base in kind.__mro__)
+        _libraries[kind] = next((found for found in packages if hasattr(found, _FROM)), None)
+    return _libraries[kind]
+
+
+def _exported(array: np.ndarray[Any, Any], library: Any) -> Any:
+    """An array of a library in the memory of one of NumPy's; a copy of what it cannot take so."""
+    take = getattr(library, _FROM)
+    try:
+        return take(exported(array))
+    except (BufferError, RuntimeError, TypeError, ValueError):
+        pass  # read-only memory, or strides that the library has no word for
+    try:
+        return take(exported(np.array(array, order="C")))
+    except (BufferError, RuntimeError, ValueError, TypeError) as error:
+        raise ArgumentError(
+            f"{library.__name__} does not take a result of {array.dtype}: {error}",
+            where=caller_location(),
+            cure="pass one argument as an array of NumPy's: the result is NumPy's, too",
+        ) from None

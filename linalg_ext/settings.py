@@ -1,0 +1,76 @@
+"""What holds for all calls and compilations inside a `with` block.
+
+    with lx.options(threads=2, checked=False) as in_force:
+        kernel = lx.compile(text)
+        y = kernel(x)
+    print(in_force)
+
+It holds for this thread and this asynchronous task. What a call says itself (`threads=`,
+`checked=`) goes before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from linalg_ext import target as targets
+from linalg_ext.errors import ArgumentError, caller_location
+from linalg_ext.runtime import threads as crews
+from linalg_ext.target import Target
+
+_checked: ContextVar[bool] = ContextVar("linalg_ext.checked", default=True)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is in force.
+
+    Attributes:
+        threads: how many may work on a call.
+        target: the machine that code is made for.
+        checked: whether `lx.compile` has the code check what only the run can tell.
+    """
+
+    threads: int
+    target: Target
+    checked: bool
+
+    @classmethod
+    def current(cls) -> Options:
+        """What is in force here and now."""
+        return cls(crews.current(), targets.current(), _checked.get())
+
+
+@contextmanager
+def options(
+    *,
+    threads: int | None = None,
+    target: Target | str | None = None,
+    checked: bool | None = None,
+) -> Iterator[Options]:
+    """Have these hold inside the `with` block; what is left out stays as it is.
+
+    Args:
+        threads: how many may work on a call, where its work is large.
+        target: the machine to make code for, by its name or as a description.
+        checked: whether `lx.compile` has the code check indices and open sizes, by default.
+
+    Raises:
+        ArgumentError: no number of threads, or `checked` is neither True nor False.
+        TargetError: there is no target of that name.
+    """
+    if checked is not None and not isinstance(checked, bool):
+        raise ArgumentError(
+            f"checked is {checked!r}", where=caller_location(), expected="True or False"
+        )
+    with ExitStack() as stack:
+        if threads is not None:
+            stack.enter_context(crews.using(threads))
+        if target is not None:
+            stack.enter_context(targets.using(target))
+        if checked is not None:
+            stack.callback(_checked.reset, _checked.set(checked))
+        yield Options.current()
