@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from linalg_ext.compiler.einsum.known import repeat
+from linalg_ext.compiler.einsum.small import in_numpy
 from linalg_ext.quick_call import quick_function
 from linalg_ext.runtime.threads import checked
 
@@ -79,23 +80,27 @@ def einsum(
         ArgumentError: another argument is wrong.
 
     Where it runs: products are summed by three compiled loop nests for each semiring and dtype,
-    which all shapes share. Until an einsum has cost about as much as compiling them would, NumPy's
-    multiply and add do the same sum; the order of a sum of floats differs between the two.
+    which all shapes share. Until an einsum has cost about as much as compiling them would, NumPy
+    does the same sum, and always where it is of a few elements that no kernel is made for; the
+    order of a sum of floats differs between the two.
     """
     if threads is not None:
         checked(threads)
-    is_usual = (
-        len(operands) == 3
+    is_plain = (
+        len(operands) >= 2
         and dtype is None
         and compute_type is None
         and outs is None
         and tune is False
         and (casting, order, optimize, kind) == ("safe", "K", "auto", "+*")
     )
+    is_usual = is_plain and len(operands) == 3
     if is_usual:
         known = repeat(einsum, operands[0], operands[1], operands[2], out, threads)
         if known is not None:
             return known
+    if is_plain and out is None and (result := in_numpy(operands)) is not NotImplemented:
+        return result
     # Only here what takes long to load.
     from linalg_ext.compiler.einsum.general import evaluated
 
