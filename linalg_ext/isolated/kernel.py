@@ -14,11 +14,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from linalg_ext.calling import signature_data
 from linalg_ext.calling.argument import refuse_keywords
 from linalg_ext.calling.arrays import ArrayArgument, check_aliasing
 from linalg_ext.calling.explanation import Explanation
 from linalg_ext.calling.guests import call_with_guests, has_guests
+from linalg_ext.calling.kernel_data import signature_of
 from linalg_ext.calling.results import ResultSlot, split_out
 from linalg_ext.calling.signature import ArrayType, Signature
 from linalg_ext.errors import (
@@ -98,7 +98,7 @@ class IsolatedKernel:
         _living.add(self)
         with self._lock:
             about = self._compiled()
-        self.signature = signature_data.from_data(about["signature"])
+        self.signature = signature_of(about["signature"])
         self._times: dict[str, float] = about["times"]
         results = self.signature.results
         self._slots = [ResultSlot(result, is_only=len(results) == 1) for result in results]

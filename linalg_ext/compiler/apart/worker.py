@@ -14,8 +14,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from linalg_ext.calling import signature_data
 from linalg_ext.calling.kernel import Kernel
+from linalg_ext.calling.kernel_data import signature_data
 from linalg_ext.compiler.compilation import compile
 from linalg_ext.errors import CrashError
 from linalg_ext.isolated import error_data, limits
@@ -105,7 +105,7 @@ class _Worker:
         with using("host" if target is None else from_data(target)):
             kernel = self._compiled = compile(module, result_dtypes=wanted, **options)
         return {
-            "signature": signature_data.to_data(kernel.signature),
+            "signature": signature_data(kernel.signature),
             "times": dict(kernel.times),
         }
 
