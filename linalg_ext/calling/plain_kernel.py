@@ -1,4 +1,4 @@
-"""What a kernel is but for its code and its stages, as plain data: for the disk, and to be shipped."""
+"""Kernels as plain data, but for their code and their stages: for the disk, and to be shipped."""
 
 from __future__ import annotations
 

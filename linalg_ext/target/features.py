@@ -79,9 +79,9 @@ SPELLINGS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 UNNAMED: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "x86_64": frozenset(
-            _words("amx_complex amx_fp8 apx avx10 fma4 sha512 sm3 sm4 tbm xop")
+            _words("amx_complex apx avx10 cmpccxadd fma4 lahf_lm sha512 sm3 sm4 tbm xop")
         ),
-        "aarch64": frozenset(_words("fphp paca sm3 sm4 sve2p1 sme2 wfxt")),
+        "aarch64": frozenset(_words("cssc flagm frint ilrcpc mops paca sm3 sm4 sme2 sve2p1")),
     }
 )
 """Linux's flags of extensions that no target names, and that LLVM uses in code for the host."""

@@ -161,8 +161,9 @@ def _arguments_text(signature: Signature, entry: Entry) -> Iterator[str]:
 
 
 def _holds(signature: Signature, *elements: str) -> bool:
-    everything = (*signature.parameters, *signature.results)
-    return any(each.type.element.mlir.startswith(elements) for each in everything)
+    types = [parameter.type for parameter in signature.parameters]
+    types += [result.type for result in signature.results]
+    return any(type_.element.mlir.startswith(elements) for type_ in types)
 
 
 def _place(type_: ValueType, own: str, is_unsigned: bool = False) -> list[str]:

@@ -4,8 +4,8 @@
     layer = load()                      # of the folder that this file is in
     y = layer(x, w, b)                  # arrays in, arrays out; out=y writes there
 
-It needs the folder's shared library, and NumPy; with ml_dtypes installed, floats of 16 and 8 bits
-and integers of 4 have its dtypes, without it bfloat16 and the 8-bit floats are arrays of their bits.
+It needs the folder's shared library, and NumPy. Where ml_dtypes is installed, bfloat16, floats of 8
+bits and integers of 4 are of its dtypes; elsewhere they are integers that hold their bits.
 What lies in the folder is run: load what you trust as a program.
 """
 
@@ -133,30 +133,27 @@ class Kernel:
         outs += [None] * (len(self._results) - len(outs) if out is None else 0)
         if len(outs) != len(self._results):
             raise TypeError(f"out has {len(outs)} arrays, expected {len(self._results)}")
+        for index, (own, each) in enumerate(zip(outs, self._results, strict=True)):
+            if own is not None:
+                _checked(f"out {index}", own, {**each, "is_written": True})
+                others = [other for other in outs[:index] if other is not None]
+                _check_apart(f"out {index}", own, given + others)
         made: list[Any] = [None] * len(self._results)
         for index in self._destinations:
-            name, each = f"out {index}", {**self._results[index], "is_written": True}
-            each.setdefault("shape", [])
-            if outs[index] is None:
-                made[index] = _empty(each["shape"], _result_dtype(each), each)
-                continue
-            made[index] = _prepared(name, outs[index], each)
-            others = [*given, *(array for array in made[:index] if array is not None)]
-            _check_apart(name, made[index], others)
+            own, each = outs[index], self._results[index]
+            is_ready = own is not None and _fits(own, each)
+            made[index] = own if is_ready else _empty(_shape(each), _result_dtype(each), each)
         self._call(given, made)
-        for index in self._returned:
-            if outs[index] is not None:
-                if outs[index].shape != made[index].shape:
+        for index, (own, each) in enumerate(zip(outs, self._results, strict=True)):
+            if own is None:
+                made[index] = made[index][()] if each["kind"] == "scalar" else made[index]
+            elif own is not made[index]:
+                if own.shape != made[index].shape:
                     raise ValueError(
-                        f"out {index} has shape {outs[index].shape}, expected {made[index].shape}"
+                        f"out {index} has shape {own.shape}, expected {made[index].shape}"
                     )
-                np.copyto(outs[index], made[index].view(outs[index].dtype))
-                made[index] = outs[index]
-        for index, each in enumerate(self._results):
-            if outs[index] is not None:
-                made[index] = outs[index]
-            elif each["kind"] == "scalar":
-                made[index] = made[index][()]
+                np.copyto(own, made[index].view(own.dtype))
+                made[index] = own
         return (made[0] if single else tuple(made)) if made else None
 
     def _call(self, given: list[Array], made: list[Any]) -> None:
@@ -258,24 +255,14 @@ def _result_dtype(each: Any) -> Any:
     return each["dtypes"][-1 if each["is_unsigned"] else 0]
 
 
+def _shape(each: Any) -> Any:
+    return each.get("shape", [])
+
+
 def _prepared(name: str, value: Any, each: Any) -> Array:
     """The array to pass for `value`: itself wherever it can be."""
-    is_array = isinstance(value, np.ndarray | np.generic)
-    is_written = each.get("is_written", False)
-    if is_written and not isinstance(value, np.ndarray):
-        raise TypeError(f"{name} is written: expected an array, got a {type(value).__name__}")
-    array = np.asarray(value) if is_array else np.asarray(value, each["dtypes"][0])
-    if array.dtype not in each["dtypes"]:
-        wanted = " or ".join(map(str, each["dtypes"]))
-        raise TypeError(f"{name} has dtype {array.dtype}, expected {wanted}")
-    shape = each.get("shape", [])
-    if array.ndim != len(shape) or any(
-        size is not None and size != own for size, own in zip(shape, array.shape, strict=True)
-    ):
-        raise ValueError(f"{name} has shape {array.shape}, expected {tuple(shape)}")
-    if is_written and not array.flags.writeable:
-        raise ValueError(f"{name} is read-only, and it is written")
-    array = _cleaned(array, each, is_written)
+    is_written = each["is_written"]
+    array = _cleaned(_checked(name, value, each), each, is_written)
     if _fits(array, each):
         return array
     if not is_written:
@@ -284,6 +271,25 @@ def _prepared(name: str, value: Any, each: Any) -> Array:
         if _fits(copy, each):
             return copy
     raise ValueError(f"{name} has strides {array.strides}, which {each['text']} does not allow")
+
+
+def _checked(name: str, value: Any, each: Any) -> Array:
+    """`value` as an array of the right dtype and shape, which can be written if need be."""
+    if each["is_written"] and not isinstance(value, np.ndarray):
+        raise TypeError(f"{name} is written: expected an array, got a {type(value).__name__}")
+    is_array = isinstance(value, np.ndarray | np.generic)
+    array = np.asarray(value) if is_array else np.asarray(value, each["dtypes"][0])
+    if array.dtype not in each["dtypes"]:
+        wanted = " or ".join(map(str, each["dtypes"]))
+        raise TypeError(f"{name} has dtype {array.dtype}, expected {wanted}")
+    shape = _shape(each)
+    if array.ndim != len(shape) or any(
+        size is not None and size != own for size, own in zip(shape, array.shape, strict=True)
+    ):
+        raise ValueError(f"{name} has shape {array.shape}, expected that of {each['text']}")
+    if each["is_written"] and not array.flags.writeable:
+        raise ValueError(f"{name} is read-only, and it is written")
+    return array
 
 
 def _cleaned(array: Array, each: Any, is_written: bool) -> Array:

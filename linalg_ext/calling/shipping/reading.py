@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 from linalg_ext.cache.folder import refuse_others
 from linalg_ext.cache.keys import checksum
@@ -47,7 +45,7 @@ def load(folder: str | PathLike[str]) -> Kernel:
         target = from_data(record["target"])
         _check_machine(target, record["unnamed"], where)
         code = _loaded(place, record, where)
-        return kernel_of(record, code, _stages(place, record["stages"]), target)
+        return kernel_of(record, code, _stages(place, record, where), target)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, LinalgExtError):
             raise
@@ -60,9 +58,7 @@ def load(folder: str | PathLike[str]) -> Kernel:
 
 def _loaded(place: Path, record: Data, where: str) -> LoadedCode:
     file = record["files"]["object"]
-    content = _content(place, file)
-    if checksum(content) != record["checksums"][file]:
-        raise damaged(file, where)
+    content = _checked(place, file, record, where)
     try:
         return LoadedCode(content, opt_level=record["opt_level"], libraries=record["libraries"])
     except OSError as error:
@@ -74,9 +70,9 @@ def _check_machine(target: Target, unnamed: list[str], where: str) -> None:
     missing = [*target.missing_on(host()), *sorted({*unnamed} - flags_of_this_machine())]
     if missing:
         raise TargetError(
-            f"the kernel is for {target.name}: this machine lacks {', '.join(missing)}",
+            f"the kernel needs a processor with {', '.join(missing)}, which this one lacks",
             where=where,
-            cure="compile it for less before you export it: with lx.target.using('avx2'): ...",
+            cure="compile it for less, and export it anew: with lx.target.using('avx2'): ...",
         )
 
 
@@ -107,15 +103,15 @@ def _content(place: Path, name: str) -> bytes:
         raise ExportError(f"{path} cannot be read: {error}") from error
 
 
-def _stages(place: Path, stages: list[Mapping[str, Any]]) -> list[Stage]:
-    """The stages that are there: they are to be looked at, and may be left out of what is shipped."""
+def _stages(place: Path, record: Data, where: str) -> list[Stage]:
+    """The stages that are there: they are for people, and need not be shipped."""
     found = []
-    for each in stages:
-        file = Path(f"{each['file']}{'.mlir' if each['is_text'] else '.mlirbc'}")
+    for each in record["stages"]:
+        is_text = each["is_text"]
+        file = f"{each['file']}.{'mlir' if is_text else 'mlirbc'}"
         if not (place / file).exists():
             continue
-        content = _content(place, str(file))
-        is_text = each["is_text"]
+        content = _checked(place, file, record, where)
         found.append(
             Stage(
                 each["name"],
@@ -127,3 +123,11 @@ def _stages(place: Path, stages: list[Mapping[str, Any]]) -> list[Stage]:
             )
         )
     return found
+
+
+def _checked(place: Path, file: str, record: Data, where: str) -> bytes:
+    """What a file holds, as it was written."""
+    content = _content(place, file)
+    if checksum(content) != record["checksums"][file]:
+        raise damaged(file, where)
+    return content

@@ -107,15 +107,17 @@ def _write(kernel: Kernel, folder: Path, library: bool | None) -> None:
         "failures": [told(message)[0] for message in kernel.assertions],
         "stages": [_write_stage(stages, *each) for each in enumerate(kernel.steps)],
         "files": files,
-        "checksums": {
-            file: checksum((folder / file).read_bytes()) for file in sorted(files.values())
-        },
+    }
+    record["checksums"] = {
+        path.relative_to(folder).as_posix(): checksum(path.read_bytes())
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
     }
     (folder / RECORD).write_text(sealed(record), encoding="utf-8")
 
 
 def _write_stage(folder: Path, number: int, stage: Stage) -> Data:
-    """Write a stage as text and, unless it is too large, as bytecode; large constants are elided."""
+    """Write a stage as text without large constants and, unless it is too large, as bytecode."""
     stem = f"{number}-{stage.name}"
     (folder / f"{stem}.mlir").write_text(stage.text + "\n", encoding="utf-8")
     if stage.bytecode:
@@ -155,7 +157,9 @@ def _notes(kernel: Kernel, flags: list[str], needs: list[str], code: str) -> lis
     if libraries := [str(library) for library in kernel.code.libraries]:
         notes += ["which are in the C library, or in", *_wrapped(libraries)]
     if "amx-tile" in target.features:
-        notes.append("Before its first call ask Linux for AMX: arch_prctl(ARCH_REQ_XCOMP_PERM, 18).")
+        notes.append(
+            "Before its first call ask Linux for AMX: arch_prctl(ARCH_REQ_XCOMP_PERM, 18)."
+        )
     return notes
 
 
