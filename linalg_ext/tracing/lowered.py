@@ -157,7 +157,13 @@ class Compiled:
             )
         dtypes = [result.dtype for result in self.kernel.signature.results]
         with using(self.kernel.target):
-            return compile(module, self.kernel.signature.name, trusted=True, result_dtypes=dtypes)
+            return compile(
+                module,
+                self.kernel.signature.name,
+                trusted=True,
+                checked=True,
+                result_dtypes=dtypes,
+            )
 
     def _check_sizes(self, arrays: Sequence[Any]) -> None:
         """Raise where sizes do not agree that the function needs to."""
