@@ -83,6 +83,7 @@ class Kernel:
         self._results = self.signature["results"]
         for each in (*self._parameters, *self._results):
             each["dtypes"] = _dtypes(each["element"])
+        self._returned_words = sum(3 + 2 * self._rank(index) for index in self._returned)
         _check_processor(record)
         name = record["files"].get("library")
         if name is None:
@@ -157,39 +158,50 @@ class Kernel:
         return (made[0] if single else tuple(made)) if made else None
 
     def _call(self, given: list[Array], made: list[Any]) -> None:
-        kept: list[Any] = []
-        words = [3 + 2 * self._rank(index) for index in self._returned]
-        returned = (ctypes.c_int64 * max(1, sum(words)))()
+        """Call compiled code: it takes a table of pointers to pointers to memrefs, or to numbers.
+
+        All of it is in one block: the table, then the pointers, then the memrefs.
+        """
         status = np.zeros(1, np.int64)
-        values: list[Any] = [_pointer(returned, kept)] if self._returned else []
+        memrefs: list[Any] = [[0] * self._returned_words] if self._returned else []
         for array, each in zip(given, self._parameters, strict=True):
-            if each["kind"] == "scalar":
-                values.append(array.ctypes.data)
-            else:
-                values.append(_pointer(_descriptor(array, each), kept))
-        for index in self._destinations:
-            values.append(_pointer(_descriptor(made[index], self._results[index]), kept))
-        plain = {"shape": [1], "vector": [], "kind": "memref"}
-        values.append(_pointer(_descriptor(status, plain), kept))
-        table = (ctypes.c_void_p * len(values))(*values)
-        self._run(ctypes.addressof(table))
+            is_number = each["kind"] == "scalar"
+            memrefs.append(_address(array) if is_number else _descriptor(array, each))
+        memrefs += [_descriptor(made[index], self._results[index]) for index in self._destinations]
+        memrefs.append([_address(status), _address(status), 0, 1, 1])
+        count = len(memrefs)
+        size = 2 * count + sum(len(each) for each in memrefs if isinstance(each, list))
+        block = (ctypes.c_int64 * size)()
+        start = ctypes.addressof(block)
+        words: list[ctypes.c_int64 | int] = [0] * (2 * count)
+        for index, memref in enumerate(memrefs):
+            if isinstance(memref, int):
+                words[index] = memref
+                continue
+            words[index], words[count + index] = start + 8 * (count + index), start + 8 * len(words)
+            words += memref
+        block[:] = words
+        self._run(start)
         if status[0]:
             number = int(status[0])
             known = 0 < number <= len(self._failures)
             why = self._failures[number - 1] if known else f"status {number}"
             raise RuntimeError(f"{self.name} stopped: {why}")
-        start, freed = 0, {array.ctypes.data for array in given} | {0, _CONSTANT}
-        to_free = []
-        for index, count in zip(self._returned, words, strict=True):
-            memref = [int(word) for word in returned[start : start + count]]
-            allocated = memref[0] & (1 << 64) - 1
-            made[index] = _copied(memref, self._results[index], self._rank(index))
-            if allocated not in freed:
-                freed.add(allocated)
-                to_free.append(allocated)
-            start += count
-        for allocated in to_free:
-            _free(ctypes.c_void_p(allocated))
+        if self._returned:
+            self._collect(block[2 * count : 2 * count + self._returned_words], given, made)
+
+    def _collect(self, words: list[int], given: list[Array], made: list[Any]) -> None:
+        """Copy what came back, and free what was allocated for it."""
+        borrowed = {_address(array) for array in given} | {0, _CONSTANT}
+        allocated = set()
+        start = 0
+        for index in self._returned:
+            rank = self._rank(index)
+            made[index] = _copied(words[start:], self._results[index], rank)
+            allocated.add(words[start] & (1 << 64) - 1)
+            start += 3 + 2 * rank
+        for address in allocated - borrowed:
+            _free(ctypes.c_void_p(address))
 
     def _rank(self, index: int) -> int:
         result = self._results[index]
@@ -307,7 +319,7 @@ def _cleaned(array: Array, each: Any, is_written: bool) -> Array:
 
 def _fits(array: Array, each: Any) -> bool:
     """Whether compiled code can use an array as it lies."""
-    if not array.flags.aligned or array.ctypes.data % _alignment(array.dtype, each):
+    if not array.flags.aligned or _address(array) % _alignment(array.dtype, each):
         return False
     strides = each.get("strides")
     if strides is None:
@@ -331,7 +343,7 @@ def _empty(shape: Any, dtype: Any, each: Any) -> Array:
     alignment = _alignment(dtype, each)
     size = int(dtype.itemsize * math.prod(shape))
     room = np.empty(size + alignment, np.uint8)
-    start = -room.ctypes.data % alignment
+    start = -_address(room) % alignment
     array: Array = room[start : start + size].view(dtype).reshape(tuple(shape))
     return array
 
@@ -347,26 +359,22 @@ def _check_apart(name: str, array: Array, others: list[Array]) -> None:
         raise ValueError(f"{name} may share memory with another argument, and it is written")
 
 
-def _descriptor(array: Array, each: Any) -> Any:
+def _descriptor(array: Array, each: Any) -> list[int]:
     """A memref: two pointers, offset, sizes, strides."""
     vector = each.get("vector", [])
     rank = array.ndim - len(vector)
     step = array.itemsize * math.prod(vector)
-    sizes = array.shape[:rank]
     strides = [stride // step for stride in array.strides[:rank]]
     for axis, stride in enumerate(each.get("strides") or ()):
         strides[axis] = strides[axis] if stride is None else stride
     offset = each.get("offset") or 0
-    start = array.ctypes.data
-    words = [start, start - offset * step, offset, *sizes, *strides]
-    return (ctypes.c_int64 * len(words))(*words)
+    start = _address(array)
+    return [start, start - offset * step, offset, *array.shape[:rank], *strides]
 
 
-def _pointer(memref: Any, kept: list[Any]) -> int:
-    """The address of a pointer to a memref; `kept` keeps both alive."""
-    cell = ctypes.c_void_p(ctypes.addressof(memref))
-    kept += [memref, cell]
-    return ctypes.addressof(cell)
+def _address(array: Array) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 def _copied(memref: list[int], each: Any, rank: int) -> Array:
