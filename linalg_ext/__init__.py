@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from linalg_ext import target as target
     from linalg_ext import transforms as transforms
     from linalg_ext import tuning as tuning
+    from linalg_ext.calling.shipping.reading import load
     from linalg_ext.compiler import Kernel, compile
     from linalg_ext.compiler.contract import contract
     from linalg_ext.compiler.einsum import einsum
@@ -57,6 +58,7 @@ __all__ = [
     "jit",
     "libraries",
     "library",
+    "load",
     "loop",
     "memory",
     "ops",
@@ -92,6 +94,7 @@ _LAZY = {
     "jit": "linalg_ext.tracing:jit",
     "libraries": "linalg_ext.libraries",
     "library": "linalg_ext.libraries:library",
+    "load": "linalg_ext.calling.shipping.reading:load",
     "loop": "linalg_ext.tracing:loop",
     "memory": "linalg_ext.runtime.pool:memory",
     "ops": "linalg_ext.opdsl_defs",

@@ -203,6 +203,10 @@ class CacheError(LinalgExtError, OSError):
     """The folder that compiled code is kept in cannot be used, or not be trusted."""
 
 
+class ExportError(LinalgExtError, OSError):
+    """A folder with an exported kernel cannot be written, read or trusted."""
+
+
 class TargetError(LinalgExtError, ValueError):
     """A description of a machine cannot be true, or code for it cannot be made or run here."""
 

@@ -12,7 +12,7 @@ import stat
 import sys
 from pathlib import Path
 
-from linalg_ext.errors import CacheError
+from linalg_ext.errors import CacheError, LinalgExtError
 
 FOLDER = "LINALG_EXT_CACHE_DIR"
 """The environment variable that names another folder; `off` keeps nothing."""
@@ -100,16 +100,25 @@ def make_trusted(folder: Path) -> None:
     refuse_others(folder, "for compiled code", cure=_CURE)
 
 
-def refuse_others(path: Path, what: str, *, cure: str) -> None:
+def refuse_others(
+    path: Path,
+    what: str,
+    *,
+    cure: str,
+    may_be_roots: bool = False,
+    kind_of_error: type[LinalgExtError] = CacheError,
+) -> None:
     """Raise where anybody but this user, and the administrator, can change what lies at a path.
 
     Args:
         path: of a file or folder.
         what: for the message, after the path.
         cure: for the message, where the place as a whole is wrong.
+        may_be_roots: whether it may belong to the administrator.
+        kind_of_error: to raise.
 
     Raises:
-        CacheError: naming who can, and where.
+        CacheError: or the kind that was asked for, naming who can, and where.
     """
     if sys.platform == "win32":  # permissions are of another kind there
         return
@@ -117,9 +126,9 @@ def refuse_others(path: Path, what: str, *, cure: str) -> None:
     for place in (here, *here.parents):
         found = place.stat()
         kind = "folder" if stat.S_ISDIR(found.st_mode) else "file"
-        owners = {os.geteuid()} if place == here else {os.geteuid(), 0}
+        owners = {os.geteuid(), 0} if may_be_roots or place != here else {os.geteuid()}
         if found.st_uid not in owners:
-            raise CacheError(
+            raise kind_of_error(
                 f"the {kind} {place} {_of(place, here, what)} belongs to another user",
                 expected=f"a {kind} of your own: what lies in it is run",
                 cure=cure,
@@ -127,7 +136,7 @@ def refuse_others(path: Path, what: str, *, cure: str) -> None:
         # Of a folder such as /tmp, nobody can rename what belongs to somebody else.
         is_sticky = place != here and found.st_mode & stat.S_ISVTX
         if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not is_sticky:
-            raise CacheError(
+            raise kind_of_error(
                 f"others may write to the {kind} {place} {_of(place, here, what)}",
                 expected=f"a {kind} that you alone can write to: what lies in it is run",
                 cure=f"chmod go-w {place}",

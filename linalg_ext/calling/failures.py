@@ -10,6 +10,16 @@ from linalg_ext.errors import ExecutionError, caller_location
 _CHECK_FAILED = "ERROR: Runtime op verification failed"
 
 
+def told(message: str) -> tuple[str, list[str]]:
+    """What an assertion says in a line, and what can be said beside it."""
+    if not message.startswith(_CHECK_FAILED):
+        return message, []
+    # Upstream's letter: a heading, the op, "^ what is wrong", "Location: ...".
+    lines = message.splitlines()[1:]
+    what = next((line[2:] for line in lines if line.startswith("^ ")), message)
+    return what, [line for line in lines if not line.startswith("^ ")]
+
+
 class Failures:
     """The messages behind the statuses of a kernel: of status 1, 2, ... in their order."""
 
@@ -25,12 +35,7 @@ class Failures:
         """
         known = 0 < status <= len(self._assertions)
         message = self._assertions[status - 1] if known else f"status {status}"
-        notes: list[str] = []
-        if message.startswith(_CHECK_FAILED):
-            # Upstream's letter: a heading, the op, "^ what is wrong", "Location: ...".
-            lines = message.splitlines()[1:]
-            message = next((line[2:] for line in lines if line.startswith("^ ")), message)
-            notes = [line for line in lines if not line.startswith("^ ")]
+        message, notes = told(message)
         raise ExecutionError(
             f"`{self._name}` stopped: {message}", where=caller_location(), notes=notes
         )

@@ -11,17 +11,13 @@ import numpy as np
 from linalg_ext.cache.store import Entry
 from linalg_ext.calling.kernel import Kernel
 from linalg_ext.calling.kernel_data import (
-    entry_data,
-    entry_of,
-    explanation_data,
-    explanation_of,
-    signature_data,
     signature_of,
     stages_data,
     stages_of,
     work_data,
     work_of,
 )
+from linalg_ext.calling.plain_kernel import data_of, kernel_of
 from linalg_ext.calling.recipe import Recipe
 from linalg_ext.calling.shared_work import SharedWork
 from linalg_ext.errors import LinalgExtError
@@ -86,21 +82,11 @@ def keep(key: str | None, kernel: Kernel) -> None:
     """Put a kernel on disk; does nothing where `key` is None."""
     if key is None:
         return
-    record: dict[str, Any] = {
-        "signature": signature_data(kernel.signature),
-        "entry": entry_data(kernel.entry),
-        "opt_level": kernel.opt_level,
-        "libraries": [str(library) for library in kernel.code.libraries],
-        "assertions": kernel.assertions,
-        "open_ended": kernel.callee.open_ended,
-        "code_seconds": kernel.times["code"],
-    }
+    record = data_of(kernel)
     files = {keeping.CODE: kernel.code.object_code()}
     record["stages"], files[_STAGES] = stages_data(kernel.steps)
     if kernel.shared is not None:
         record["work"], files[_WORK] = work_data(kernel.shared.work)
-    if kernel.explanation is not None:
-        record["explanation"] = explanation_data(kernel.explanation())
     if (recipe := kernel.recipe) is not None:
         record["recipe"] = {
             "entry": recipe.entry,
@@ -114,20 +100,13 @@ def keep(key: str | None, kernel: Kernel) -> None:
 
 
 def _kernel_of(entry: Entry) -> Kernel:
-    record, target = entry.record, current()
-    told = record.get("explanation")
-    work = record.get("work")
-    return Kernel(
-        signature_of(record["signature"]),
-        entry_of(record["entry"]),
+    record, work = entry.record, entry.record.get("work")
+    return kernel_of(
+        record,
         keeping.load(entry),
-        stages=stages_of(record["stages"], entry.files[_STAGES]),
-        assertions=record["assertions"],
-        open_ended=record["open_ended"],
-        codegen_seconds=record["code_seconds"],
-        target=target,
-        shared=None if work is None else SharedWork(work_of(work, entry.files[_WORK]), entry.key),
-        explanation=None if told is None else lambda: explanation_of(told, target),
+        stages_of(record["stages"], entry.files[_STAGES]),
+        current(),
+        None if work is None else SharedWork(work_of(work, entry.files[_WORK]), entry.key),
         is_kept=True,
         recipe=_recipe_of(entry),
     )

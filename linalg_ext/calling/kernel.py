@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -293,6 +295,28 @@ class Kernel:
         told = replace(self.explain(), tuning=tuple(found))
         self.explanation = lambda: told
         return self
+
+    def export(self, folder: str | PathLike[str], *, library: bool | None = None) -> Path:
+        """Write this kernel to a folder that can be shipped, and return its path.
+
+        In it are the object file, a shared library, a C header, a Python file that loads the
+        library with NumPy alone, each stage as text and as bytecode, and `kernel.json`, which says
+        for what machine and of what signature it is. `lx.load(folder)` reads it; nothing of it
+        needs MLIR. It runs on one thread; two exported kernels whose names differ can be linked
+        into one program. Elsewhere it runs where the processor has the extensions of the target:
+        `with lx.target.using("avx2"):` around what compiles it asks for less than this machine has.
+
+        Args:
+            folder: a new one, or one that an export wrote, which is replaced.
+            library: whether to link the shared library; by default where there is a linker.
+
+        Raises:
+            ExportError: the folder is something else, or cannot be written; no linker, or it fails.
+        """
+        # It builds on this.
+        from linalg_ext.calling.shipping.writing import export
+
+        return export(self, folder, library=library)
 
     def asm(self, *, whole: bool = False) -> str:
         """The machine code as assembly text: of the entry, or of everything with `whole`."""

@@ -13,7 +13,7 @@ from typing import Any
 import typer
 from typer.main import get_command
 
-COMMANDS = ("demo", "opt", "run", "yaml", "ods", "tc", "cache")
+COMMANDS = ("demo", "opt", "run", "export", "yaml", "ods", "tc", "cache")
 """The commands, in the order of the help."""
 
 FAILURE = 1

@@ -17,6 +17,7 @@ from linalg_ext.compiler.duration import is_open_ended
 from linalg_ext.compiler.effects import written_arguments
 from linalg_ext.compiler.entry import find_entry, wrap_entry
 from linalg_ext.compiler.explaining import WrittenPlan, explained, written_plans
+from linalg_ext.compiler.portable_call import add_portable_call
 from linalg_ext.compiler.signature import read_signature
 from linalg_ext.compiler.slicing import work_to_share
 from linalg_ext.compiler.source import own_copy
@@ -27,7 +28,7 @@ from linalg_ext.module import Module, ModuleLike
 from linalg_ext.rewriting import Report, run_in_place
 from linalg_ext.runtime.foreign import engine_for
 from linalg_ext.runtime.libraries import is_provided, load_libraries
-from linalg_ext.target import current, override
+from linalg_ext.target import current, host, override
 from linalg_ext.transforms.lowering.refuse_recursion import refuse_recursion
 from linalg_ext.transforms.lowering.refuse_unsupported import refuse_unsupported
 from linalg_ext.transforms.lowering.refuse_untrusted import check_trust
@@ -144,6 +145,8 @@ def compile_in_place(
     # What a library does may wait, for this interpreter even.
     open_ended |= any(report and report.pass_name == CALLS_LIBRARIES for report in reports)
     level = info.suggested_opt_level if opt_level is None else opt_level
+    if target != host():
+        add_portable_call(work, wrapped.symbol, target)
     engine = engine_for(target, work, opt_level=level, libraries=libraries)
     # Looking the entry up is what makes LLVM generate the code.
     engine.function(wrapped.symbol)

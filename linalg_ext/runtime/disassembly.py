@@ -56,9 +56,24 @@ def undefined_symbols(code: bytes) -> list[str]:
     Raises:
         LinalgExtError: not an ELF object.
     """
+    return [name for name, is_defined in _symbols(code) if not is_defined]
+
+
+def defined_symbols(code: bytes) -> list[str]:
+    """The functions and variables that an ELF object defines.
+
+    Raises:
+        LinalgExtError: not an ELF object.
+    """
+    return [name for name, is_defined in _symbols(code) if is_defined]
+
+
+def _symbols(code: bytes) -> Iterator[tuple[str, bool]]:
+    """Each named symbol, and whether it is defined."""
     table = _opened(code).get_section_by_name(".symtab")
-    symbols = table.iter_symbols() if table is not None else ()
-    return [symbol.name for symbol in symbols if symbol["st_shndx"] == "SHN_UNDEF" and symbol.name]
+    for symbol in table.iter_symbols() if table is not None else ():
+        if symbol.name:
+            yield symbol.name, symbol["st_shndx"] != "SHN_UNDEF"
 
 
 def _opened(code: bytes) -> Any:

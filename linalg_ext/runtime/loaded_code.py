@@ -18,7 +18,7 @@ from linalg_ext.runtime.libraries import (
     load_compiler_runtime,
     load_libraries,
 )
-from linalg_ext.runtime.machine_code import PackedFunction, as_packed
+from linalg_ext.runtime.machine_code import PackedFunction, as_packed, packed_names
 from linalg_ext.runtime.object_file import RELATIVE_64, ObjectFile, Relocation, Section
 
 _WORD = struct.Struct("<Q")
@@ -66,11 +66,10 @@ class LoadedCode:
         Raises:
             UnresolvedSymbolError: the object has no such function.
         """
-        # The engine's names: `_mlir_` before what takes a table of arguments.
-        address = self._addresses.get(f"_mlir__mlir_ciface_{name}")
-        if address is None:
-            raise UnresolvedSymbolError(f"the object code has no function `{name}`")
-        return as_packed(address)
+        for known in packed_names(name):
+            if (address := self._addresses.get(known)) is not None:
+                return as_packed(address)
+        raise UnresolvedSymbolError(f"the object code has no function `{name}`")
 
     def object_code(self) -> bytes:
         """The object file."""

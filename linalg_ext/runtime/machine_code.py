@@ -10,6 +10,20 @@ PackedFunction = Callable[[int], None]
 """Takes the address of a packed argument table; runs without the GIL."""
 
 
+PORTABLE = "lx_call_"
+"""Before the name of a function: its packed form, for the target that it is compiled for.
+
+The engine's own packed form is for the machine that makes the code. Code for that very machine has
+no other.
+"""
+
+
+def packed_names(name: str) -> tuple[str, str]:
+    """What the packed form of a function may be called in object code: the first that is there."""
+    # The engine's names: `_mlir_` before what takes a table of arguments.
+    return f"{PORTABLE}{name}", f"_mlir__mlir_ciface_{name}"
+
+
 class Code(Protocol):
     """Machine code with functions in it. It must outlive every call of one of them."""
 

@@ -76,6 +76,16 @@ SPELLINGS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 )
 """For each architecture, LLVM's name of each flag that Linux lists."""
 
+UNNAMED: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "x86_64": frozenset(
+            _words("amx_complex apx avx10 cmpccxadd fma4 lahf_lm sha512 sm3 sm4 tbm xop")
+        ),
+        "aarch64": frozenset(_words("cssc flagm frint ilrcpc mops paca sm3 sm4 sme2 sve2p1")),
+    }
+)
+"""Linux's flags of extensions that no target names, and that LLVM uses in code for the host."""
+
 BASELINE: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "x86_64": frozenset({"cmov", "cx8", "fxsr", "mmx", "sse", "sse2"}),

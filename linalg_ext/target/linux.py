@@ -28,14 +28,10 @@ def read(root: Path = Path("/"), cpus: Iterable[int] | None = None) -> Target:
         root: where `proc` and `sys` are.
         cpus: the logical cores that may be used; those that the scheduler gives us by default.
     """
-    processors = list(_processors(root))
     allowed = sorted(_affinity() if cpus is None else cpus)
-    used = [one for one in processors if int(one.get("processor", "-1")) in allowed] or processors
+    used = _used(root, allowed)
     architecture = _architecture(used)
-    flags = [(one.get("flags") or one.get("Features") or "").split() for one in used]
-    # Cores may differ; a thread may move from one to another.
-    common = set(flags[0]).intersection(*flags[1:]) if flags else set()
-    features = from_linux(architecture, common)
+    features = from_linux(architecture, _common_flags(used))
     # The length of SVE's vectors is in no file: vectors of 128 bits are right on every such CPU.
     bits = 128 if architecture == "aarch64" else widest_vector(architecture, features)
     multiply_add = _multiply_add(architecture, used[0], bits) if used else USUAL
@@ -58,6 +54,11 @@ def read(root: Path = Path("/"), cpus: Iterable[int] | None = None) -> Target:
     return Target(**facts)
 
 
+def flags() -> frozenset[str]:
+    """What every core that may be used can do, in Linux's words."""
+    return _common_flags(_used(Path("/"), sorted(_affinity())))
+
+
 def allow_tiles() -> bool:
     """Ask the kernel for AMX's tiles, which it grants once and for the whole process.
 
@@ -69,6 +70,18 @@ def allow_tiles() -> bool:
         return bool(ctypes.CDLL(None).syscall(arch_prctl, request_permission, tile_data) == 0)
     except (OSError, AttributeError):
         return False
+
+
+def _used(root: Path, allowed: list[int]) -> list[dict[str, str]]:
+    """The blocks of /proc/cpuinfo for the cores that may be used; all where none is among them."""
+    processors = list(_processors(root))
+    return [one for one in processors if int(one.get("processor", "-1")) in allowed] or processors
+
+
+def _common_flags(processors: list[dict[str, str]]) -> frozenset[str]:
+    # Cores may differ; a thread may move from one to another.
+    each = [(one.get("flags") or one.get("Features") or "").split() for one in processors]
+    return frozenset(each[0]).intersection(*each[1:]) if each else frozenset()
 
 
 def _affinity() -> set[int]:

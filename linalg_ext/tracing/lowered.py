@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from linalg_ext.calling.kernel import Kernel
 from linalg_ext.compiler.compilation import compile
-from linalg_ext.errors import ArityError, ShapeError, caller_location
+from linalg_ext.errors import ArityError, ExportError, ShapeError, caller_location
 from linalg_ext.module import Module
 from linalg_ext.runtime.dtypes import DType
+from linalg_ext.target import using
 from linalg_ext.tracing.calling import Call, sizes_of
 from linalg_ext.tracing.containers import LEAF, Structure, flatten, matched, unflatten
 from linalg_ext.tracing.sizes import AnySize, Size, value_of
@@ -129,6 +132,38 @@ class Compiled:
         found = self.kernel(*arrays, out=out, threads=threads)
         leaves = [found] if self._results.leaves == 1 else list(found)
         return unflatten(self._results, leaves)
+
+    def export(self, folder: str | PathLike[str], *, library: bool | None = None) -> Path:
+        """Write the kernel to a folder that can be shipped: see `Kernel.export`.
+
+        What is shipped takes the arrays of the arguments in order, and gives those of the results:
+        containers are left behind. Sizes that are open are checked by the code itself then.
+
+        Raises:
+            ExportError: as of `Kernel.export`; or sizes are open and the module is too large to
+                be compiled once more.
+        """
+        return self._checked_by_itself().export(folder, library=library)
+
+    def _checked_by_itself(self) -> Kernel:
+        """The kernel, with the checks of sizes in its code that are made here else."""
+        if not self._is_open:
+            return self.kernel
+        module = self.kernel.steps[0].bytecode
+        if not module:
+            raise ExportError(
+                f"`{self.kernel.signature.name}` has open sizes and large constants",
+                cure="pass the constants as arguments, or trace it for the sizes at hand",
+            )
+        dtypes = [result.dtype for result in self.kernel.signature.results]
+        with using(self.kernel.target):
+            return compile(
+                module,
+                self.kernel.signature.name,
+                trusted=True,
+                checked=True,
+                result_dtypes=dtypes,
+            )
 
     def _check_sizes(self, arrays: Sequence[Any]) -> None:
         """Raise where sizes do not agree that the function needs to."""

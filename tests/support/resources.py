@@ -80,6 +80,14 @@ def upstream_tool(name: str) -> Path:
     return Path(found)
 
 
+def c_compiler() -> str:
+    """A compiler of C; skips if absent."""
+    found = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if found is None:
+        skip_absent("a C compiler (Debian packages gcc and libc6-dev)")
+    return found
+
+
 @functools.cache
 def project_files() -> tuple[Path, ...]:
     """Every file of the project, relative to `REPOSITORY`: tracked, or new and not ignored."""

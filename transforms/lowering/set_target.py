@@ -56,12 +56,13 @@ def set_target(module: ir.Operation, *, name: str = "") -> Report:
         if "target_features" in function.attributes or "target_cpu" in function.attributes:
             report.leave("llvm.func", "it has a target of its own")
             continue
-        _confine(function, target)
+        confine(function, target)
         report.changed["llvm.func"] += 1
     return report
 
 
-def _confine(function: Any, target: Target) -> None:
+def confine(function: Any, target: Target) -> None:
+    """Have the code of an `llvm.func` be for a target, whatever machine makes it."""
     attributes = function.attributes
     attributes["target_cpu"] = ir.StringAttr.get(target.llvm_cpu)
     if target.cpu:

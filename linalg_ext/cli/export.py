@@ -1,0 +1,62 @@
+"""`linalg-ext export`: compile a module into a folder that C, Python and this library can load."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from linalg_ext.cli.files import read_module
+
+
+def export(
+    file: Annotated[str, typer.Argument(help="An .mlir file, or - for standard input.")],
+    output: Annotated[Path, typer.Option("-o", help="The folder: a new one, or an older export.")],
+    entry: Annotated[
+        str | None, typer.Option("--entry", "-e", help="The function; not needed if there is one.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", help="A machine by name, as avx2; this one if none.")
+    ] = None,
+    libraries: Annotated[
+        list[str] | None, typer.Option("--library", "-l", help="A shared library it calls.")
+    ] = None,
+    opt_level: Annotated[
+        int | None, typer.Option("-O", min=0, max=3, help="LLVM's optimization level.")
+    ] = None,
+    unchecked: Annotated[
+        bool, typer.Option("--unchecked", help="Leave out the checks of shapes and bounds.")
+    ] = False,
+    trusted: Annotated[
+        bool, typer.Option("--trusted", help="You vouch for its author: it may call any function.")
+    ] = False,
+    link: Annotated[
+        bool | None,
+        typer.Option("--link/--no-link", help="Make the shared library; if a linker is there."),
+    ] = None,
+) -> None:
+    """Compile a function of a module and write it to a folder, to be shipped.
+
+    In the folder: an object file, a shared library, a C header, a Python loader that needs NumPy
+    alone, the module at each stage, and kernel.json, for `linalg_ext.load`.
+    """
+    from linalg_ext.compiler import compile
+    from linalg_ext.module import Module
+    from linalg_ext.target import using
+
+    text, name = read_module(file)
+    with using(target) if target else nullcontext():
+        kernel = compile(
+            Module.parse(text, trusted=trusted, filename=name),
+            entry,
+            trusted=trusted,
+            checked=not unchecked,
+            opt_level=opt_level,
+            libraries=libraries or (),
+        )
+    typer.echo(repr(kernel), err=True)
+    place = kernel.export(output, library=link)
+    for path in sorted(place.iterdir()):
+        typer.echo(f"{path}/" if path.is_dir() else str(path))
