@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections import Counter
 from collections.abc import Generator
 
@@ -16,6 +17,10 @@ settings.register_profile(
     "suite", suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
 )
 settings.load_profile("suite")
+
+# A job in the background ignores interrupts. Tests send themselves some.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Tests compile what they test; a user's folder of compiled code is left alone. Child processes too.
 os.environ["LINALG_EXT_CACHE_DIR"] = "off"

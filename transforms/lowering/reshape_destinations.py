@@ -62,8 +62,8 @@ def _reshape_of(store: Any) -> Any:
     is_plain = isinstance(memory.type, ir.MemRefType) and memory.type.affine_map == (
         ir.AffineMap.get_identity(memory.type.rank)
     )
-    is_known = before.has_static_shape and value.type.has_static_shape
-    return reshape if is_plain and is_known else None
+    types = (before, value.type, memory.type)
+    return reshape if is_plain and all(type_.has_static_shape for type_ in types) else None
 
 
 def _where_it_is_known(memory: Any) -> ir.InsertionPoint:

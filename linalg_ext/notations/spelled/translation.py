@@ -134,7 +134,7 @@ def _candidates(text: str) -> Iterator[tuple[int, str]]:
     for found in _NAME.finditer(text):
         start, name = found.span()[0], found[0]
         before = text[start - 1] if start else "\n"
-        if before == '"' and has_indexed and name == _INDEXED and text[found.end()] == '"':
+        if before == '"' and has_indexed and name == _INDEXED and text.startswith('"', found.end()):
             if code.is_code(start - 1):
                 yield start, name
             continue

@@ -6,7 +6,7 @@ import contextlib
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from linalg_ext.errors import ParseError
@@ -80,6 +80,7 @@ PIECES = (
 )
 
 
+@example(['"', "linalg.indexed_generic"])
 @given(st.lists(st.sampled_from(PIECES.split("|")), max_size=40))
 def test_no_text_makes_it_fail_but_by_its_own_error(parts: list[str]) -> None:
     text = "".join(parts)

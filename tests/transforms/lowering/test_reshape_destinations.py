@@ -62,3 +62,16 @@ def test_an_argument_that_is_reshaped_is_copied() -> None:
 def test_nothing_at_all(reshape: tuple[int, int]) -> None:
     result = lx.jit(lambda a: (a + 1).reshape(reshape))(np.ones((0, 3), np.float32))
     assert result.shape == reshape
+
+
+def test_memory_of_open_sizes_is_not_reshaped() -> None:
+    module = lx.parse("""
+    func.func @f(%x: tensor<2x1x3xf32>, %m: memref<2x?xf32>) {
+      %c = tensor.collapse_shape %x [[0], [1, 2]] : tensor<2x1x3xf32> into tensor<2x3xf32>
+      bufferization.materialize_in_destination %c in restrict writable %m
+        : (tensor<2x3xf32>, memref<2x?xf32>) -> ()
+      return
+    }""")
+    before = str(module)
+    assert not file.reshape_destinations(module)
+    assert str(module) == before
