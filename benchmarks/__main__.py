@@ -9,6 +9,7 @@
     bars            this project beside NumPy, PyTorch, JAX, IREE and numba, on one thread and all
     library         ops of the library beside NumPy; work that has a budget, compilation among it
     calls           what a call costs beside the work, on one thread and on several
+    starting        how long a process takes to its first result, nothing or all being kept on disk
     contractions    products and tensor contractions beside NumPy, on one thread
     scaling         what all cores gain over one thread
     instructions    what the hot loops of some kernels are made of, and how many are executed
@@ -28,9 +29,20 @@ from pathlib import Path
 
 from rich.console import Console
 
-PARTS = ("limits", "bars", "library", "calls", "contractions", "scaling", "instructions")
-ALL = ("limits", "bars", "library", "calls", "scaling", "instructions")
+PARTS = (
+    "limits",
+    "bars",
+    "library",
+    "calls",
+    "starting",
+    "contractions",
+    "scaling",
+    "instructions",
+)
+ALL = ("limits", "bars", "library", "calls", "starting", "scaling", "instructions")
 """What runs where no part is named; the contractions are among the bars."""
+
+PARTS = (*ALL, "contractions")
 
 OUTPUT = Path("bench-out")
 
@@ -74,6 +86,11 @@ def _run(part: str, words: list[str], quick: bool, output: Path) -> int:
         from benchmarks import calls
 
         return calls.run(quick=quick)
+    if part == "starting":
+        from benchmarks import starting
+
+        Console().print(starting.table(quick=quick))
+        return 0
     if part == "instructions":
         from benchmarks import instructions
 
