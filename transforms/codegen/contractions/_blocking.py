@@ -195,13 +195,12 @@ def _depth_block(
 ) -> int:
     """How much of the depth is packed at once: much, for C is read and written for each block.
 
-    A block of A is then still some strips high, and takes half of L2.
+    A block of A is then still `_ROWS` high, and takes half of L2: the panel of B is read from L3,
+    or from memory, once for each such block.
     """
     half = machine.l2_bytes // 2
     most = max(half // _ROWS, _LEAST_DEPTH_BYTES)
-    if depth is not None and depth * size <= 2 * most:
-        most = 2 * most  # C is written once
-    elif rows and rows * _LEAST_DEPTH_BYTES <= half:
+    if rows and rows * _LEAST_DEPTH_BYTES <= half:
         # All rows in one block: neither operand is packed twice.
         most = min(most, max(half // (rows + _ROWS), _LEAST_DEPTH_BYTES))
     return _even_block(depth, most // size, lanes)

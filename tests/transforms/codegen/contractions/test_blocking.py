@@ -125,9 +125,15 @@ def test_how_large_operands_are_packed(spec: str, a: str, b: str) -> None:
 
 
 def test_c_is_written_once_where_the_depth_allows_it() -> None:
-    assert plan(MATMUL, m=1000, n=1000, k=2000).depth_block >= 2000
-    deep = plan(MATMUL, m=1000, n=1000, k=5000)
-    assert deep.depth_block < 2000
+    assert plan(MATMUL, m=1000, n=1000, k=1000).depth_block >= 1000
+
+
+@pytest.mark.parametrize("depth", [1500, 2000, 5000])
+def test_a_block_has_rows_enough_for_what_is_read_of_b(depth: int) -> None:
+    """Of fewer rows B would be read from L3 so often that caches of little bandwidth lag behind."""
+    deep = plan(MATMUL, m=1000, n=1000, k=depth)
+    assert deep.depth_block < depth
+    assert deep.row_block >= 120
     assert deep.fetches_c
 
 
