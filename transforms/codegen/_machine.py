@@ -18,6 +18,7 @@ class Machine:
         vector_registers: how many there are.
         l2_bytes: the second level.
         l3_bytes: the last level, which the cores may share.
+        l1_bytes: the first level.
         has_fma: whether it multiplies and adds in one instruction; else that would be a call.
         dots: its instructions for products of narrow elements, those that do most first.
     """
@@ -28,6 +29,7 @@ class Machine:
     l3_bytes: int = 16 << 20
     has_fma: bool = True
     dots: tuple[Dot, ...] = ()
+    l1_bytes: int = 32 << 10
 
     @classmethod
     def of(cls, target: Target) -> Machine:
@@ -40,6 +42,7 @@ class Machine:
             l3,
             target.has_fma,
             dots_of(target),
+            target.cache(1).size,
         )
 
     def beside(self, cores: int) -> Machine:

@@ -65,10 +65,11 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
     pack_a, pack_b = packing_of_a(problem, tile), packing_of_b(problem, lanes)
     # Packing pays by being read again and again.
     is_read_once = streams or is_one(rows, tile.rows)
-    if (fits or is_read_once) and is_readable_b(problem, lanes):
+    is_near = fits and _strips_stay_near(problem, tile, machine)
+    if (is_near or is_read_once) and is_readable_b(problem, lanes):
         # Converting pays by being done once, too.
         pack_b = pack_b if "B" in problem.converted and not is_read_once else "none"
-    if (fits or is_one(columns, tile.columns)) and is_readable_a(problem):
+    if (is_near or is_one(columns, tile.columns)) and is_readable_a(problem):
         pack_a = pack_a if "A" in problem.converted else "none"
     whole = rows is not None and rows <= row_block
     panel = _panel(problem, tile, machine) if whole else None
@@ -188,6 +189,21 @@ def _fits_unpacked(problem: Problem, machine: Machine) -> bool:
     # What is read is every line of B for each strip of A, and a strip of A for each of B.
     a, b = rows * depth * problem.element_bytes, columns * depth * problem.element_bytes
     return a <= machine.l2_bytes * 2 // 5 and b <= machine.l2_bytes
+
+
+def _strips_stay_near(problem: Problem, tile: Tile, machine: Machine) -> bool:
+    """Whether the lines of a strip of B, as it lies, are in L1 still when they are read again.
+
+    Where few tiles read it, that is not worth a copy. Packed, a strip that is larger comes from L2
+    line after line; as it lies its rows are far apart, and may all be in the same sets.
+    """
+    rows, depth = problem.rows.size or 0, problem.depth.size or 0
+    is_small = depth * tile.columns * problem.element_bytes < machine.l1_bytes
+    return is_small or rows < _MANY_TILES * tile.rows
+
+
+_MANY_TILES = 8
+"""Tiles of rows for which B is worth packing."""
 
 
 def _depth_block(

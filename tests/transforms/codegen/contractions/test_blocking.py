@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -105,9 +106,17 @@ def test_a_tile_fits_the_registers(machine: Machine, size: int | None) -> None:
 
 
 def test_small_operands_are_read_where_they_lie() -> None:
-    made = plan(MATMUL, m=128, n=128, k=128)
+    made = plan(MATMUL, m=64, n=64, k=64)
     assert (made.pack_a, made.pack_b) == ("none", "none")
     assert made.scratch_a == made.scratch_b == 0
+
+
+def test_strips_that_l1_does_not_hold_are_packed_where_many_tiles_read_them() -> None:
+    assert plan(MATMUL, m=128, n=128, k=128).pack_b == "rows"
+    assert plan(MATMUL, m=16, n=128, k=128).pack_b == "none"
+    roomy = replace(AVX512, l1_bytes=48 << 10)
+    assert plan(MATMUL, roomy, m=128, n=128, k=128).pack_b == "none"
+    assert plan(MATMUL, roomy, m=256, n=256, k=256).pack_b == "rows"
 
 
 @pytest.mark.parametrize(
