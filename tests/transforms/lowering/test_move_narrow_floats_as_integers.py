@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import ml_dtypes
@@ -50,11 +51,40 @@ def test_so_are_those_without_a_mask(type_: str) -> None:
     assert f": {bits}, !llvm.ptr" in text
 
 
+@pytest.mark.parametrize("element", ["bf16", "f16"])
+def test_so_are_elements_of_vectors(element: str) -> None:
+    module = lx.parse(f"""
+    llvm.func @f(%x: {element}, %n: i32, %c: i1) -> {element} {{
+      %p = llvm.mlir.poison : vector<4x{element}>
+      %v = llvm.insertelement %x, %p[%n : i32] : vector<4x{element}>
+      %w = llvm.shufflevector %v, %p [0, 0, 0, 0] : vector<4x{element}>
+      %s = llvm.select %c, %v, %w : i1, vector<4x{element}>
+      %e = llvm.extractelement %s[%n : i32] : vector<4x{element}>
+      llvm.return %e : {element}
+    }}""")
+    assert move_narrow_floats_as_integers(module).changed.total() == 4
+    moves = [line for line in str(module).splitlines() if re.search("element |vector |select", line)]
+    assert len(moves) == 4
+    assert not any(element in line for line in moves)
+
+
 def test_others_stay() -> None:
     module = lx.parse(TEXT.replace("ELEMENT", "f32").replace("alignment = 2", "alignment = 4"))
     before = str(module)
     assert not move_narrow_floats_as_integers(module)
     assert str(module) == before
+
+
+@pytest.mark.parametrize("one", runnable_targets())
+@pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, np.float16])
+def test_a_rounded_scalar_fills_a_vector(one: Target, dtype: Any) -> None:
+    @lx.jit(dynamic=True)
+    def filled(x: Any, like: Any) -> Any:
+        return lx.ops.copy(np.broadcast_to((x * x).astype(dtype), like.shape))
+
+    with lx.target.using(one):
+        result = filled(np.float32(1.5), np.zeros(70, dtype))
+    np.testing.assert_array_equal(result, np.full(70, 2.25, dtype))
 
 
 @pytest.mark.parametrize("one", runnable_targets())
