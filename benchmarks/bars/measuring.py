@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import statistics
 import sys
 import time
@@ -37,8 +39,8 @@ class Result:
         name: of the case.
         threads: how many there were.
         memory: `dropped` where a result is gone when the next one is made, as in a loop of a
-            user's; `kept` where all results of a round are alive, and our pool is emptied after
-            it; `reused` where results are written to an array that exists.
+            user's; `kept` where all results of a round are alive, and each runner begins without
+            memory that is free; `reused` where results are written to an array that exists.
         ours: a call of this project.
         peers: one of each peer.
         best: the quickest of them.
@@ -148,7 +150,8 @@ def rounds(
 
     What a runner leaves behind, such as pages to be unmapped by a thread of its own, is not always
     for the same one to wait for: each round begins with another. With `keep`, all results of a
-    round live until its end, and our pool does not keep their memory for the next.
+    round live until its end, and no runner finds memory that another gave back: neither our pool
+    nor the C library keeps any.
     """
     first = {}
     for name, work in works.items():
@@ -173,6 +176,8 @@ def rounds(
             work = works[name]
             # Giving back what the runner before has made is no work of this one.
             result = None
+            if keep:
+                _give_free_memory_back()
             started = time.perf_counter()
             for _ in range(counts[name]):
                 result = work()
@@ -183,7 +188,13 @@ def rounds(
         if keep:
             result = None
             alive.clear()
-            lx.memory.clear()
         if len(times["ours"]) >= 200:
             break
     return times
+
+
+def _give_free_memory_back() -> None:
+    """Let neither our pool nor the C library, which NumPy and PyTorch allocate by, keep any."""
+    lx.memory.clear()
+    with contextlib.suppress(AttributeError):  # another C library
+        ctypes.CDLL(None).malloc_trim(0)
