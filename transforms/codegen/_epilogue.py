@@ -14,9 +14,10 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.transforms.lowering._generic import maps_of
+from linalg_ext.transforms.lowering._walk import producer
 
 from ._argument import Argument, argument_of
-from ._fills import comes_of, leaves_alone, producer, root
+from ._fills import comes_of, leaves_alone, root
 from ._memory import Strided
 from ._problem import Dimension, Group, Problem
 from ._scalar_steps import Elementwise, read_steps, scalars_of, write_steps

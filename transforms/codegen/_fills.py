@@ -6,6 +6,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.transforms.lowering._generic import maps_of, parallel_loops
+from linalg_ext.transforms.lowering._walk import producer
 
 VIEWS = frozenset(
     f"memref.{name}"
@@ -28,11 +29,6 @@ _TOUCH_NOTHING = VIEWS | {
     "memref.extract_strided_metadata",
     "memref.get_global",
 }
-
-
-def producer(value: Any) -> Any:
-    """The op that a value comes of; None for an argument of a block."""
-    return None if isinstance(value.owner, ir.Block) else value.owner.operation
 
 
 def comes_of(value: Any, name: str) -> bool:

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.bindings import ir
-from linalg_ext.transforms.codegen._fills import producer
+from linalg_ext.transforms.lowering._generic import inside
+from linalg_ext.transforms.lowering._walk import producer
 
 Grid = Mapping[int, np.ndarray[Any, Any]]
 """For loops of an iteration space their positions, shaped so that they broadcast."""
@@ -89,12 +90,6 @@ def conditional_step(op: Any) -> ConditionalStep | str:
     if loops_of(choice.operands[1]):
         return "what is taken depends on its position"
     return ConditionalStep(combiner, choice)
-
-
-def inside(value: Any, body: Any) -> Any:
-    """The op of a body that a value comes of."""
-    op = producer(value)
-    return op if op is not None and op.block == body else None
 
 
 def conjuncts(condition: Any) -> list[Any]:

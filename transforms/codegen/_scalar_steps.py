@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import ir
+from linalg_ext.transforms.lowering._walk import producer
 
 from ._argument import Argument
-from ._fills import producer
 from ._steps import Step, constant_text, step_of, write_on_vectors
 from ._writer import Writer
 from .loops._nests import unfit

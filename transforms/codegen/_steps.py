@@ -6,7 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ._fills import comes_of, producer
+from linalg_ext.transforms.lowering._walk import producer
+
+from ._fills import comes_of
 from ._writer import Writer
 
 

@@ -6,6 +6,10 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from linalg_ext.bindings import ir
+from linalg_ext.structured import values
+
+producer: Callable[[Any], Any] = values.producer
+"""The op that a value is a result of; None for an argument of a block."""
 
 
 def operations(root: Any, names: Collection[str]) -> list[Any]:

@@ -25,9 +25,8 @@ from typing import Any
 
 from linalg_ext.bindings import ir, memref
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.codegen._fills import producer
 
-from ._walk import operations
+from ._walk import operations, producer
 
 NAME = "linalg-ext-reshape-destinations"
 

@@ -10,8 +10,9 @@ from linalg_ext.structured.constants import integer_constant
 from linalg_ext.structured.extension import ops as extension_ops
 from linalg_ext.structured.extension.ops import COMPUTE_TYPE
 from linalg_ext.structured.maps import split_operands
+from linalg_ext.structured.values import producer
 
-from ._views import ViewKind, producer, view_of
+from ._views import ViewKind, view_of
 
 
 def reads_destination(op: ir.Operation, position: int) -> bool:

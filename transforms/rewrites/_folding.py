@@ -16,11 +16,12 @@ from linalg_ext.rewriting import Left, Rewriter
 from linalg_ext.structured.discardable import forget_memoized_maps
 from linalg_ext.structured.extension.ops import COMPUTE_TYPE
 from linalg_ext.structured.maps import indexing_maps, split_operands
+from linalg_ext.structured.values import producer
 
 from ._destinations import reads_destination, rearranged, squeezed
 from ._structured import LIBRARY_CALL
 from ._targets import is_structured, may_take_maps, why_not, with_maps
-from ._views import Reading, View, ViewKind, is_unit, producer, readings, view_of
+from ._views import Reading, View, ViewKind, is_unit, readings, view_of
 
 _KINDS = {"linalg.transpose": ViewKind.TRANSPOSE, "linalg.broadcast": ViewKind.BROADCAST}
 _RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")

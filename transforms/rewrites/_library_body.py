@@ -7,6 +7,7 @@ from typing import Any
 
 from linalg_ext.bindings import arith, cf, func, ir, linalg, memref, passmanager
 from linalg_ext.libraries import Gemm
+from linalg_ext.transforms.lowering._generic import iterators
 from linalg_ext.transforms.lowering._walk import element_type, operations
 
 from ._adoption import adopt
@@ -120,9 +121,7 @@ class CallBody:
             inputs=operands[:inputs],
             outputs=operands[inputs:],
             indexing_maps=self._maps,
-            iterator_types=ir.ArrayAttr.get(
-                [ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in kinds]
-            ),
+            iterator_types=iterators(kinds),
             library_call=library_call,
         )
         block = generic.regions[0].blocks.append(*(element_type(value.type) for value in operands))

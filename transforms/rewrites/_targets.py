@@ -25,8 +25,7 @@ from linalg_ext.structured.extension import ops as extension_ops
 from linalg_ext.structured.forms.categories import build_elementwise
 from linalg_ext.structured.maps import holds_maps, rebuilt, refusal
 from linalg_ext.structured.recognition import recognize
-
-from ._views import producer
+from linalg_ext.structured.values import producer
 
 _WITH_BODIES = ("linalg.map", "linalg.reduce")
 _NO_TARGETS = frozenset(

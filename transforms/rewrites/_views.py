@@ -17,6 +17,7 @@ from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr
 from linalg_ext.definition.operand_maps import Indices
 from linalg_ext.structured.extension.ops import COMPUTE_TYPE
 from linalg_ext.structured.maps import indexing_maps
+from linalg_ext.structured.values import producer
 
 Axes = tuple[int | None, ...]
 """For each dimension of a source the axis of the view that it is read by; None where it is 0."""
@@ -82,12 +83,6 @@ def view_of(value: ir.Value) -> View | None:
         return None
     is_tensor = isinstance(view.source.type, ir.ShapedType)
     return None if is_tensor and not _is_plain_tensor(view.source) else view
-
-
-def producer(value: ir.Value) -> ir.Operation | None:
-    """The op that a value is a result of; None for an argument of a block."""
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) else owner.operation
 
 
 def is_unit(value: ir.Value, axis: int) -> bool:

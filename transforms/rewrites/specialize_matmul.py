@@ -34,7 +34,7 @@ from linalg_ext.structured.discardable import carry_over
 from linalg_ext.structured.forms.matmul_family import build_matmul, matmul_form
 from linalg_ext.structured.forms.named_forms import build_named_form, named_forms
 from linalg_ext.structured.recognition import RecognizedOp
-from linalg_ext.structured.recognition.patterns import producer
+from linalg_ext.structured.values import producer
 
 from ._structured import put_in_place, read_product
 

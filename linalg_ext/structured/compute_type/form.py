@@ -25,6 +25,7 @@ from linalg_ext.structured.operands import BoundOp, bind_types
 from linalg_ext.structured.outputs import RuntimeSize, sizes_of
 from linalg_ext.structured.payload.casts import Scalar, cast
 from linalg_ext.structured.recognition import RecognizedOp, recognize
+from linalg_ext.structured.values import producer
 
 _WITH_BODY_OF_ITS_OWN = frozenset({"linalg.generic", "linalg.map", "linalg.reduce"})
 """Ops whose body their author writes; that of the others of linalg follows from the rest."""
@@ -293,14 +294,9 @@ def _sizes_of_memref(value: ir.Value) -> list[ir.Value | int]:
     ]
 
 
-def _producer(value: ir.Value) -> ir.Operation | None:
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) else owner.operation
-
-
 def _filled_with(value: ir.Value) -> ir.Value | None:
     """The scalar that every element of a tensor is, where one can be had."""
-    op = _producer(value)
+    op = producer(value)
     if op is None:
         return None
     if op.name == "linalg.fill":
@@ -330,7 +326,7 @@ def _converted(scalar: ir.Value, element: ir.Type, *, unsigned: bool) -> ir.Valu
 
 
 def _number(scalar: ir.Value) -> float | None:
-    op = _producer(scalar)
+    op = producer(scalar)
     if op is None or op.name != "arith.constant":
         return None
     attribute = op.attributes["value"]
@@ -343,7 +339,7 @@ def _number(scalar: ir.Value) -> float | None:
 
 def _destination(value: ir.Value) -> ir.Value:
     """Where a cast result goes: what the op was given, but for a fill that nobody reads then."""
-    op = _producer(value)
+    op = producer(value)
     if op is not None and op.name == "linalg.fill" and len(op.results):
         return op.operands[1]
     if op is not None and op.name == "arith.constant":

@@ -20,7 +20,8 @@ from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import RecognitionError
 from linalg_ext.structured.constants import is_bool
 from linalg_ext.structured.operands import predefined_types
-from linalg_ext.structured.recognition.patterns import attributes_of, match, patterns, producer
+from linalg_ext.structured.recognition.patterns import attributes_of, match, patterns
+from linalg_ext.structured.values import producer
 
 _CASTS: Mapping[str, Function] = {
     **dict.fromkeys(

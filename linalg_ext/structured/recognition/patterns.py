@@ -18,6 +18,7 @@ from linalg_ext.definition.scalar import Apply, ScalarOperand
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import DTypeError
 from linalg_ext.structured.payload.expressions import PayloadScope, emit_expression
+from linalg_ext.structured.values import producer
 
 _PERMISSIONS = frozenset({"fastmath", "overflowFlags"})
 """Attributes that allow a result to differ: without them an op means no less."""
@@ -103,12 +104,6 @@ def match(node: Node | int, value: ir.Value, bound: dict[int, ir.Value]) -> bool
             bound.update(attempt)
             return True
     return False
-
-
-def producer(value: ir.Value) -> ir.Operation | None:
-    """The op that computes a value; None for an argument of a block."""
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) else owner.operation
 
 
 def attributes_of(op: ir.Operation) -> tuple[tuple[str, str], ...]:

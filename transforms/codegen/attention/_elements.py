@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.transforms.codegen._fills import producer
 from linalg_ext.transforms.lowering._generic import maps_of, parallel_loops
+from linalg_ext.transforms.lowering._walk import producer
 
 from ._expressions import Applied, At, Element, Expression, Number, Position
 

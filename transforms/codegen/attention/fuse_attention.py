@@ -73,9 +73,10 @@ from typing import Any
 from linalg_ext.bindings import func, ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.codegen._argument import Argument, argument_of
-from linalg_ext.transforms.codegen._fills import preceding_zeros, producer, root
+from linalg_ext.transforms.codegen._fills import preceding_zeros, root
 from linalg_ext.transforms.codegen._functions import Functions
 from linalg_ext.transforms.codegen._machine import this_machine
+from linalg_ext.transforms.lowering._walk import producer
 
 from ._attention import Attention, find_attention
 from ._attention_call import AttentionCall

@@ -15,7 +15,6 @@ from linalg_ext.errors import RecognitionError
 from linalg_ext.structured.contraction.pairs import contraction_of
 from linalg_ext.structured.recognition import recognize
 from linalg_ext.transforms.codegen._argument import Argument, argument_of
-from linalg_ext.transforms.codegen._fills import producer
 from linalg_ext.transforms.codegen._scalar_steps import (
     Elementwise,
     needed_for,
@@ -23,6 +22,7 @@ from linalg_ext.transforms.codegen._scalar_steps import (
     scalars_of,
 )
 from linalg_ext.transforms.lowering._generic import maps_of
+from linalg_ext.transforms.lowering._walk import producer
 
 from ._conversion import cast_between
 

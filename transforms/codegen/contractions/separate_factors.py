@@ -49,8 +49,8 @@ from typing import Any
 
 from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.codegen._fills import producer
-from linalg_ext.transforms.lowering._generic import maps_of, parallel_loops
+from linalg_ext.transforms.lowering._generic import generic_on_tensors, maps_of, parallel_loops
+from linalg_ext.transforms.lowering._walk import producer
 
 NAME = "linalg-ext-separate-factors"
 
@@ -99,7 +99,7 @@ def _product(op: Any) -> Any:
     product = producer(sides[1 - sides.index(before)])
     if product is None or product.name != "arith.mulf" or product.block != body:
         return None
-    computed = [value for value in product.operands if not isinstance(value.owner, ir.Block)]
+    computed = [value for value in product.operands if producer(value) is not None]
     return product if computed else None
 
 
@@ -236,7 +236,9 @@ def _computed(op: Any, factor: _Factor, sizes: Sequence[int | None]) -> tuple[An
     element = factor.value.type
     made = tensor.EmptyOp([sizes[loop] or 0 for loop in factor.loops], element).result
     inputs = [op.operands[number] for number in factor.operands]
-    generic = _generic(inputs, made, [*read, identity], ["parallel"] * len(dims))
+    generic = generic_on_tensors(
+        inputs, made, _attribute([*read, identity]), ["parallel"] * len(dims)
+    )
     block = generic.regions[0].blocks.append(
         *[op.regions[0].blocks[0].arguments[number].type for number in factor.operands], element
     )
@@ -261,7 +263,8 @@ def _sum(op: Any, product: Any, inputs: Sequence[tuple[Any, Any]]) -> Any:
     output = op.operands[len(op.operands) - 1]
     kinds = ["parallel" if is_parallel else "reduction" for is_parallel in parallel_loops(op)]
     maps = [map_ for _, map_ in inputs]
-    generic = _generic([value for value, _ in inputs], output, [*maps, maps_of(op)[-1]], kinds)
+    own_maps = _attribute([*maps, maps_of(op)[-1]])
+    generic = generic_on_tensors([value for value, _ in inputs], output, own_maps, kinds)
     body = op.regions[0].blocks[0]
     total = producer(body.operations[len(body.operations) - 1].operation.operands[0])
     element = output.type.element_type
@@ -279,15 +282,8 @@ def _sum(op: Any, product: Any, inputs: Sequence[tuple[Any, Any]]) -> Any:
     return generic.results[0]
 
 
-def _generic(inputs: Sequence[Any], output: Any, maps: Sequence[Any], kinds: Sequence[str]) -> Any:
-    iterators = [ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in kinds]
-    return linalg.GenericOp(
-        [output.type],
-        list(inputs),
-        [output],
-        ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps]),
-        ir.ArrayAttr.get(iterators),
-    )
+def _attribute(maps: Sequence[Any]) -> ir.ArrayAttr:
+    return ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps])
 
 
 def _new(value: Any, known: Sequence[tuple[Any, Any]]) -> Any:

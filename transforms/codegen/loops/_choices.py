@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import arith, ir
+from linalg_ext.transforms.lowering._walk import producer
 
 _LOGIC = ("arith.andi", "arith.ori", "arith.xori")
 _STRICT = {
@@ -78,7 +79,7 @@ def choice_of(outputs: Sequence[Any], yielded: Sequence[Any], inner: int) -> Cho
     if len(outputs) != 2:
         return None
     for value, position in ((0, 1), (1, 0)):
-        moved = _owner(yielded[position])
+        moved = producer(yielded[position])
         if moved is None or moved.name != "arith.select":
             continue
         condition, where, elsewhere = moved.operands
@@ -92,7 +93,7 @@ def choice_of(outputs: Sequence[Any], yielded: Sequence[Any], inner: int) -> Cho
 
 def _chosen(value: Any, condition: Any, old: Any) -> Any | None:
     """The element that takes the place of `old` where the condition holds; None where none does."""
-    op = _owner(value)
+    op = producer(value)
     if op is None:
         return None
     if op.name == "arith.select":
@@ -101,7 +102,7 @@ def _chosen(value: Any, condition: Any, old: Any) -> Any | None:
     if op.name not in _EXTREMA or old not in list(op.operands):
         return None
     (new,) = [each for each in op.operands if each != old] or [None]
-    compared = _owner(condition)
+    compared = producer(condition)
     if new is None or compared is None or compared.name != "arith.cmpi":
         return None
     forwards, backwards = (each.value for each in _EXTREMA[op.name])
@@ -113,7 +114,7 @@ def _chosen(value: Any, condition: Any, old: Any) -> Any | None:
 
 def _compares(condition: Any, new: Any, old: Any) -> bool:
     """Whether a condition depends on nothing but how two elements compare, strictly."""
-    op = _owner(condition)
+    op = producer(condition)
     if op is None:
         return False
     if op.name == "arith.constant":
@@ -127,9 +128,9 @@ def _compares(condition: Any, new: Any, old: Any) -> bool:
 
 def _is_position(value: Any, inner: int) -> bool:
     """Whether a value is the position along loop `inner`, as an integer of any width."""
-    op = _owner(value)
+    op = producer(value)
     while op is not None and op.name == "arith.index_cast":
-        op = _owner(op.operands[0])
+        op = producer(op.operands[0])
     if op is None or op.name != "linalg.index":
         return False
     return bool(ir.IntegerAttr(op.attributes["dim"]).value == inner)
@@ -152,11 +153,6 @@ def _evaluated(value: Any, known: dict[Any, Any]) -> Any:
             op.name, results=[type_], operands=operands, attributes=attributes
         )
     return made.results[0]
-
-
-def _owner(value: Any) -> Any | None:
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) else owner.operation
 
 
 def _uses(value: Any) -> int:

@@ -48,21 +48,20 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.bindings import arith, ir, scf, tensor
+from linalg_ext.bindings import arith, ir, tensor
 from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.maps import indexing_maps, split_operands
-from linalg_ext.transforms.codegen._fills import producer
 from linalg_ext.transforms.codegen._index_conditions import (
     ConditionalStep,
     conditional_step,
     evaluated,
     grid,
-    inside,
     loops_of,
 )
 from linalg_ext.transforms.lowering._elementwise import index
-from linalg_ext.transforms.lowering._walk import replace_op, select
+from linalg_ext.transforms.lowering._generic import computed_anew, counted, parallel_loops
+from linalg_ext.transforms.lowering._walk import producer, replace_op, select
 
 NAME = "linalg-ext-carry-prefixes"
 
@@ -96,10 +95,8 @@ def _chooses_by_position(op: Any) -> bool:
     """Whether an op on tensors reduces one loop, and has a condition on its position."""
     if op.name != "linalg.generic" or len(op.results) != 1:
         return False
-    kinds = [str(kind) for kind in ir.ArrayAttr(op.attributes["iterator_types"])]
     ops = [each.operation.name for each in op.regions[0].blocks[0].operations]
-    is_reduction = sum("reduction" in kind for kind in kinds) == 1
-    return is_reduction and {"linalg.index", "arith.select"} <= set(ops)
+    return parallel_loops(op).count(False) == 1 and {"linalg.index", "arith.select"} <= set(ops)
 
 
 @dataclass(frozen=True)
@@ -222,11 +219,11 @@ def _carried(found: _Prefixes) -> Any:
     def nest(rest: Sequence[str], places: Mapping[str, Any], total: Any) -> Any:
         if not rest:
             return _row(found, places, total)
-        loop = scf.ForOp(index(0), index(found.sizes[rest[0]]), index(1), [total])
-        with ir.InsertionPoint(loop.body):
-            inner = {**places, rest[0]: loop.induction_variable}
-            scf.YieldOp([nest(rest[1:], inner, loop.inner_iter_args[0])])
-        return loop.results[0]
+
+        def step(at: Any, part: Any) -> list[Any]:
+            return [nest(rest[1:], {**places, rest[0]: at}, part)]
+
+        return counted(0, found.sizes[rest[0]], [total], step)[0]
 
     return nest(outer, {}, output)
 
@@ -237,16 +234,15 @@ def _row(found: _Prefixes, places: Mapping[str, Any], total: Any) -> Any:
     start = index(size - 1 if found.is_backward else 0)
     first = _taken(found, {**places, found.along: start, found.reduced: start})
     total = _put(found, {**places, found.along: start}, first, total)
-    loop = scf.ForOp(index(1), index(size), index(1), [first, total])
-    with ir.InsertionPoint(loop.body):
-        so_far, part = loop.inner_iter_args
-        at = loop.induction_variable
+
+    def step(at: Any, so_far: Any, part: Any) -> list[Any]:
         if found.is_backward:
             at = arith.subi(index(size - 1), at)
         here = {**places, found.along: at, found.reduced: at}
         so_far = _combined(found, so_far, _taken(found, here))
-        scf.YieldOp([so_far, _put(found, here, so_far, part)])
-    return loop.results[1]
+        return [so_far, _put(found, here, so_far, part)]
+
+    return counted(1, size, [first, total], step)[1]
 
 
 def _put(found: _Prefixes, places: Mapping[str, Any], value: Any, total: Any) -> Any:
@@ -264,29 +260,11 @@ def _taken(found: _Prefixes, places: Mapping[str, Any]) -> Any:
     """What is combined of the elements at one position."""
     body = found.op.regions[0].blocks[0]
     inputs, _ = split_operands(found.op)
-    known: dict[Any, Any] = {}
-
-    def computed(value: Any) -> Any:
-        if value in known:
-            return known[value]
-        op = inside(value, body)
-        if op is not None:
-            operands = [computed(operand) for operand in op.operands]
-            clone = op.clone()
-            for place, operand in enumerate(operands):
-                clone.operands[place] = operand
-            known.update(zip(op.results, clone.results, strict=True))
-        elif isinstance(value, ir.BlockArgument) and value.owner == body:
-            number = value.arg_number
-            given = inputs[number]
-            is_tensor = isinstance(given.type, ir.ShapedType)
-            at = _at(found.maps[number], places)
-            known[value] = tensor.extract(given, at) if is_tensor else given
-        else:
-            known[value] = value
-        return known[value]
-
-    return computed(found.step.value)
+    known = {}
+    for argument, given, map_ in zip(body.arguments, inputs, found.maps, strict=False):
+        is_tensor = isinstance(given.type, ir.ShapedType)
+        known[argument] = tensor.extract(given, _at(map_, places)) if is_tensor else given
+    return computed_anew(found.step.value, body, known)
 
 
 def _combined(found: _Prefixes, before: Any, value: Any) -> Any:

@@ -11,13 +11,13 @@ import numpy as np
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap
 from linalg_ext.structured.maps import indexing_maps, split_operands
-from linalg_ext.transforms.codegen._fills import producer
 from linalg_ext.transforms.codegen._index_conditions import (
     conditional_step,
     evaluated,
     grid,
     loops_of,
 )
+from linalg_ext.transforms.lowering._walk import producer
 
 _ADDITIONS = ("arith.addf", "arith.addi")
 

@@ -60,14 +60,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linalg_ext.bindings import arith, ir, linalg, scf, tensor
+from linalg_ext.bindings import arith, ir, linalg, tensor
 from linalg_ext.definition.affine import AffineBinary, AffineDim, AffineExpr, AffineMap
 from linalg_ext.definition.shapes import linear_terms
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.maps import indexing_maps, maps_attribute, split_operands
-from linalg_ext.transforms.codegen._fills import producer
-from linalg_ext.transforms.codegen._index_conditions import inside
-from linalg_ext.transforms.lowering._walk import replace_op, select
+from linalg_ext.transforms.lowering._generic import computed_anew, counted, generic_on_tensors
+from linalg_ext.transforms.lowering._walk import producer, replace_op, select
 
 from ._transposed_convolution import (
     Axis,
@@ -115,15 +114,13 @@ def _spread(found: TransposedConvolution) -> Any:
         if not rest:
             return _contract(found, rounds, total)
         axis = rest[0]
-        index = ir.IndexType.get()
         if axis.rounds == 1:
             return nest(rest[1:], {**rounds, axis.out: 0}, total)
-        lower, upper, step = (arith.constant(index, number) for number in (0, axis.rounds, 1))
-        loop = scf.ForOp(lower, upper, step, [total])
-        with ir.InsertionPoint(loop.body):
-            inner = {**rounds, axis.out: loop.induction_variable}
-            scf.YieldOp([nest(rest[1:], inner, loop.inner_iter_args[0])])
-        return loop.results[0]
+
+        def step(at: Any, part: Any) -> list[Any]:
+            return [nest(rest[1:], {**rounds, axis.out: at}, part)]
+
+        return counted(0, axis.rounds, [total], step)[0]
 
     return nest(axes, {}, output)
 
@@ -288,16 +285,10 @@ def _generic(
     maps: Sequence[AffineMap],
     kinds: dict[str, str],
 ) -> Any:
-    dims = tuple(kinds)
-    generic = linalg.GenericOp(
-        [operands[-1].type],
-        list(operands[:-1]),
-        [operands[-1]],
-        maps_attribute([AffineMap(dims, map_.symbols, map_.results) for map_ in maps]),
-        ir.ArrayAttr.get(
-            [ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in kinds.values()]
-        ),
+    own_maps = maps_attribute(
+        [AffineMap(tuple(kinds), map_.symbols, map_.results) for map_ in maps]
     )
+    generic = generic_on_tensors(operands[:-1], operands[-1], own_maps, kinds.values())
     old = found.op.regions[0].blocks[0]
     new = generic.regions[0].blocks.append(*[argument.type for argument in old.arguments])
     known = dict(zip(old.arguments, new.arguments, strict=True))
@@ -306,21 +297,6 @@ def _generic(
         value for value in total.operands if value != old.arguments[len(old.arguments) - 1]
     )
     with ir.InsertionPoint(new):
-        known[choice] = _copied(found.product, old, known)
-        linalg.YieldOp([_copied(total.results[0], old, known)])
+        known[choice] = computed_anew(found.product, old, known)
+        linalg.YieldOp([computed_anew(total.results[0], old, known)])
     return generic.results[0]
-
-
-def _copied(value: Any, body: Any, known: dict[Any, Any]) -> Any:
-    """`value` computed anew, of what is `known` already."""
-    if value in known:
-        return known[value]
-    op = inside(value, body)
-    if op is None:
-        return value
-    operands = [_copied(operand, body, known) for operand in op.operands]
-    clone = op.clone()
-    for place, operand in enumerate(operands):
-        clone.operands[place] = operand
-    known.update(zip(op.results, clone.results, strict=True))
-    return known[value]

@@ -49,11 +49,11 @@ from linalg_ext.transforms.codegen._epilogue import (
     find_epilogue,
     move_before,
 )
-from linalg_ext.transforms.codegen._fills import comes_of, preceding_fill, producer, root
+from linalg_ext.transforms.codegen._fills import comes_of, preceding_fill, root
 from linalg_ext.transforms.codegen._functions import Functions
 from linalg_ext.transforms.codegen._machine import Machine, this_machine
 from linalg_ext.transforms.lowering._generic import maps_of, parallel_loops
-from linalg_ext.transforms.lowering._walk import select
+from linalg_ext.transforms.lowering._walk import producer, select
 
 from ._window_body import ELEMENTS, read_body
 from ._window_nest import window_function
