@@ -63,7 +63,8 @@ def test_so_are_elements_of_vectors(element: str) -> None:
       llvm.return %e : {element}
     }}""")
     assert move_narrow_floats_as_integers(module).changed.total() == 4
-    moves = [line for line in str(module).splitlines() if re.search("element |vector |select", line)]
+    lines = str(module).splitlines()
+    moves = [line for line in lines if re.search("element |vector |select", line)]
     assert len(moves) == 4
     assert not any(element in line for line in moves)
 
