@@ -126,7 +126,7 @@ class Kernel:
             self._function,
             self._layout,
             self._arguments,
-            tuple(sorted(self._destinations, key=lambda slot: slot.index)),
+            tuple(sorted(self._destinations, key=lambda slot: slot.position)),
             self._failures,
             self._shared,
             open_ended,
@@ -194,7 +194,7 @@ class Kernel:
             outs = split_out(out, self._slots, inputs)
         results: list[Any] = [None] * len(self._slots)
         for slot in self._destinations:
-            results[slot.index] = slot.prepare(outs[slot.index])
+            results[slot.position] = slot.prepare(outs[slot.position])
         threads = threads or current_threads()
         shared = self._shared and self._shared.for_threads(threads)
         if shared:
@@ -216,7 +216,7 @@ class Kernel:
             finally:
                 self._layout.give_back(frame)
         for slot in self._slots:
-            results[slot.index] = slot.finish(results[slot.index], outs[slot.index])
+            results[slot.position] = slot.finish(results[slot.position], outs[slot.position])
         if len(results) == 1:
             return results[0]
         return tuple(results) if results else None
@@ -237,7 +237,7 @@ class Kernel:
         for argument, value in zip(self._arguments, prepared, strict=True):
             argument.write(frame, value)
         for slot in self._destinations:
-            slot.write(frame, results[slot.index])
+            slot.write(frame, results[slot.position])
         frame[STATUS] = 0
 
     @property
@@ -366,9 +366,9 @@ class Kernel:
             arrays.append(take_over(descriptor, slot.result.dtype, slot.vector, borrowed))
             borrowed.add(descriptor.allocated)
         for slot, array in zip(self._returned, arrays, strict=True):
-            if outs[slot.index] is not None:
-                slot.check_shape(outs[slot.index], array.shape)
-            results[slot.index] = array
+            if outs[slot.position] is not None:
+                slot.check_shape(outs[slot.position], array.shape)
+            results[slot.position] = array
 
     def __reduce__(self) -> Any:
         """A kernel travels as its module and options, no code, and is compiled on arrival, at once.

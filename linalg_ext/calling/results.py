@@ -30,9 +30,9 @@ class ResultSlot(Argument):
 
     def __init__(self, result: Result, *, is_only: bool) -> None:
         """Plan for `result`; `is_only` where `out=` may be a single array."""
-        super().__init__("out" if is_only else f"out[{result.index}]")
+        super().__init__("out" if is_only else f"out[{result.position}]")
         self.result = result
-        self.index = result.index
+        self.position = result.position
         self.type = result.type
         self.dtypes = result.type.element.dtypes
         self.is_scalar = isinstance(result.type, ScalarType)

@@ -66,18 +66,18 @@ ValueType = ArrayType | ScalarType
 class Parameter(NamedTuple):
     """One input of the entry."""
 
-    index: int  # type: ignore[assignment]  # a tuple's method, which nobody needs
+    position: int
     type: ValueType
     is_written: bool = False
 
     def __str__(self) -> str:
-        return f"argument {self.index} ({self.type})"
+        return f"argument {self.position} ({self.type})"
 
 
 class Result(NamedTuple):
     """One result of the entry, and the dtype it is handed back as."""
 
-    index: int  # type: ignore[assignment]  # a tuple's method, which nobody needs
+    position: int
     type: ValueType
     dtype: DType
 
@@ -87,7 +87,7 @@ class Result(NamedTuple):
         return self.type.shape if isinstance(self.type, ArrayType) else ()
 
     def __str__(self) -> str:
-        return f"result {self.index} ({self.type})"
+        return f"result {self.position} ({self.type})"
 
 
 class Signature(NamedTuple):

@@ -17,3 +17,19 @@ Types: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--type", help="Type variable and element type, `U=f32`; `f32` for all."),
 ]
+File: TypeAlias = Annotated[str, typer.Argument(help="An .mlir file, or - for standard input.")]
+Entry: TypeAlias = Annotated[
+    str | None, typer.Option("--entry", "-e", help="The function; not needed if there is one.")
+]
+Libraries: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--library", "-l", help="A shared library it calls.")
+]
+OptLevel: TypeAlias = Annotated[
+    int | None, typer.Option("-O", min=0, max=3, help="LLVM's optimization level.")
+]
+Unchecked: TypeAlias = Annotated[
+    bool, typer.Option("--unchecked", help="Leave out the checks of shapes and bounds.")
+]
+Trusted: TypeAlias = Annotated[
+    bool, typer.Option("--trusted", help="You vouch for its author: it may call any function.")
+]

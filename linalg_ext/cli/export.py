@@ -8,30 +8,21 @@ from typing import Annotated
 
 import typer
 
+from linalg_ext.cli._options import Entry, File, Libraries, OptLevel, Trusted, Unchecked
 from linalg_ext.cli.files import read_module
 
 
 def export(
-    file: Annotated[str, typer.Argument(help="An .mlir file, or - for standard input.")],
+    file: File,
     output: Annotated[Path, typer.Option("-o", help="The folder: a new one, or an older export.")],
-    entry: Annotated[
-        str | None, typer.Option("--entry", "-e", help="The function; not needed if there is one.")
-    ] = None,
+    entry: Entry = None,
     target: Annotated[
         str | None, typer.Option("--target", help="A machine by name, as avx2; this one if none.")
     ] = None,
-    libraries: Annotated[
-        list[str] | None, typer.Option("--library", "-l", help="A shared library it calls.")
-    ] = None,
-    opt_level: Annotated[
-        int | None, typer.Option("-O", min=0, max=3, help="LLVM's optimization level.")
-    ] = None,
-    unchecked: Annotated[
-        bool, typer.Option("--unchecked", help="Leave out the checks of shapes and bounds.")
-    ] = False,
-    trusted: Annotated[
-        bool, typer.Option("--trusted", help="You vouch for its author: it may call any function.")
-    ] = False,
+    libraries: Libraries = None,
+    opt_level: OptLevel = None,
+    unchecked: Unchecked = False,
+    trusted: Trusted = False,
     link: Annotated[
         bool | None,
         typer.Option("--link/--no-link", help="Make the shared library; if a linker is there."),

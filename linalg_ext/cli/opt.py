@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from linalg_ext.cli._options import Output
+from linalg_ext.cli._options import File, Output
 from linalg_ext.cli.files import STDIN, read_module, write_text
 
 
 def opt(
     context: typer.Context,
-    file: Annotated[str, typer.Argument(help="An .mlir file, or - for standard input.")] = STDIN,
+    file: File = STDIN,
     pipeline: Annotated[
         str | None, typer.Option("-p", "--pass-pipeline", help="The passes, as one text.")
     ] = None,

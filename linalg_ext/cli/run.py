@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from linalg_ext.cli._options import Entry, File, Libraries, OptLevel, Trusted, Unchecked
 from linalg_ext.cli.files import display_name, read_module
 from linalg_ext.errors import ArgumentError, ExecutionError
 
@@ -27,28 +28,18 @@ _NUMBERED = re.compile(r"(?:in|arr_|arg|input)_?(\d+)")
 
 
 def run(
-    file: Annotated[str, typer.Argument(help="An .mlir file, or - for standard input.")],
-    entry: Annotated[
-        str | None, typer.Option("--entry", "-e", help="The function; not needed if there is one.")
-    ] = None,
+    file: File,
+    entry: Entry = None,
     inputs: Annotated[
         Path | None, typer.Option("--inputs", "-i", help="An .npz (or .npy) file of arguments.")
     ] = None,
     outputs: Annotated[
         Path | None, typer.Option("--outputs", "-o", help="The .npz file for out0, out1, ...")
     ] = None,
-    libraries: Annotated[
-        list[str] | None, typer.Option("--library", "-l", help="A shared library it calls.")
-    ] = None,
-    opt_level: Annotated[
-        int | None, typer.Option("-O", min=0, max=3, help="LLVM's optimization level.")
-    ] = None,
-    unchecked: Annotated[
-        bool, typer.Option("--unchecked", help="Leave out the checks of shapes and bounds.")
-    ] = False,
-    trusted: Annotated[
-        bool, typer.Option("--trusted", help="You vouch for its author: it may call any function.")
-    ] = False,
+    libraries: Libraries = None,
+    opt_level: OptLevel = None,
+    unchecked: Unchecked = False,
+    trusted: Trusted = False,
     assembly: Annotated[
         bool, typer.Option("--asm", help="Show the machine code of the function.")
     ] = False,

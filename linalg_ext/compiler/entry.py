@@ -72,8 +72,8 @@ def wrap_entry(module: ir.Module, function: Any, signature: Signature) -> Entry:
     _hide_symbols(module)
     inner = ir.StringAttr(function.operation.attributes["sym_name"]).value
     types = ir.FunctionType(ir.TypeAttr(function.operation.attributes["function_type"]).value)
-    destinations = tuple(r.index for r in signature.results if _is_destination(r.type))
-    returned = tuple(r.index for r in signature.results if not _is_destination(r.type))
+    destinations = tuple(r.position for r in signature.results if _is_destination(r.type))
+    returned = tuple(r.position for r in signature.results if not _is_destination(r.type))
 
     with ir.Location.unknown(module.context), ir.InsertionPoint(module.body):
         inputs = [_argument_type(type_) for type_ in types.inputs]

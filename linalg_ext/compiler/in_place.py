@@ -96,7 +96,7 @@ def compile_in_place(
     clock = Clock()
     stages = [stage("module", own.ir, clock)]
     loan.keep = bool(stages[0].bytecode)
-    bytecode = own.bytecode()
+    bytecode = stages[0].bytecode or own.bytecode()
     if key is None:
         key = kept.key_of_module(
             "module",

@@ -144,7 +144,7 @@ def _argument(parameter: Parameter) -> Any:
     if not isinstance(type_, ArrayType):
         return type_.element.dtype.type(1)
     shape = [size or 0 for size in type_.shape]
-    random = np.random.default_rng(parameter.index)
+    random = np.random.default_rng(parameter.position)
     if type_.strides is None:
         return _values(random, shape, type_.element.dtype)
     strides, offset = [stride or 0 for stride in type_.strides], type_.offset or 0
@@ -168,5 +168,5 @@ def _values(random: np.random.Generator, shape: Sequence[int], dtype: Any) -> An
 
 def _results(signature: Signature, given: Sequence[Any], returned: Any) -> Sequence[Any]:
     results = () if returned is None else returned if isinstance(returned, tuple) else (returned,)
-    written = [given[one.index] for one in signature.parameters if one.is_written]
+    written = [given[one.position] for one in signature.parameters if one.is_written]
     return [*results, *written]

@@ -103,7 +103,7 @@ class IsolatedKernel:
         results = self.signature.results
         self._slots = [ResultSlot(result, is_only=len(results) == 1) for result in results]
         self._written = [
-            (parameter.index, ArrayArgument(parameter, parameter.type))
+            (parameter.position, ArrayArgument(parameter, parameter.type))
             for parameter in self.signature.parameters
             if parameter.is_written and isinstance(parameter.type, ArrayType)
         ]
@@ -192,12 +192,12 @@ class IsolatedKernel:
         for number, _ in self._written:
             np.copyto(values[number], block.array({**plain[number], "writable": True}))
         for slot, array in zip(self._slots, outs, strict=True):
-            result = results[slot.index]
+            result = results[slot.position]
             if array is None:
-                results[slot.index] = _kept(result)
+                results[slot.position] = _kept(result)
             else:
                 slot.check_shape(array, np.shape(result))
-                results[slot.index] = slot.finish(np.asarray(result), array)
+                results[slot.position] = slot.finish(np.asarray(result), array)
         if len(results) == 1:
             return results[0]
         return tuple(results) if results else None

@@ -16,34 +16,27 @@ class Machine:
     Attributes:
         vector_bytes: the width of a vector register.
         vector_registers: how many there are.
+        l1_bytes: the first level of the cache.
         l2_bytes: the second level.
         l3_bytes: the last level, which the cores may share.
-        l1_bytes: the first level.
         has_fma: whether it multiplies and adds in one instruction; else that would be a call.
         dots: its instructions for products of narrow elements, those that do most first.
     """
 
     vector_bytes: int
     vector_registers: int
+    l1_bytes: int = 32 << 10
     l2_bytes: int = 1 << 20
     l3_bytes: int = 16 << 20
     has_fma: bool = True
     dots: tuple[Dot, ...] = ()
-    l1_bytes: int = 32 << 10
 
     @classmethod
     def of(cls, target: Target) -> Machine:
         """One core of a target."""
-        l2, l3 = target.cache(2).size, target.cache(3).size
-        return cls(
-            target.vector_bits // 8,
-            target.vector_registers,
-            l2,
-            l3,
-            target.has_fma,
-            dots_of(target),
-            target.cache(1).size,
-        )
+        l1, l2, l3 = (target.cache(level).size for level in (1, 2, 3))
+        vector_bytes, registers = target.vector_bits // 8, target.vector_registers
+        return cls(vector_bytes, registers, l1, l2, l3, target.has_fma, dots_of(target))
 
     def beside(self, cores: int) -> Machine:
         """One of so many cores that work at once, with its part of the last cache."""

@@ -89,7 +89,7 @@ def _function(signature: Signature, entry: Entry, symbol: str) -> str:
     parameters, setting, checks = [], [], []
     table = ["&results"] if entry.returned else []
     for parameter in signature.parameters:
-        own, type_ = f"in{parameter.index}", parameter.type
+        own, type_ = f"in{parameter.position}", parameter.type
         const = "" if parameter.is_written else "const "
         if not isinstance(type_, ArrayType):
             parameters.append(f"{_element(type_)} {own}")
@@ -99,11 +99,11 @@ def _function(signature: Signature, entry: Entry, symbol: str) -> str:
             continue
         parameters.append(f"{const}{_pointee(type_)} *{own}")
         setting += _place(type_, own)
-        checks += _check(type_, own, -1 - parameter.index)
+        checks += _check(type_, own, -1 - parameter.position)
         table.append(f"&at_{own}")
     first_result = len(signature.parameters)
     for result in signature.results:
-        own = f"out{result.index}"
+        own = f"out{result.position}"
         parameters.append(f"{_pointee_of_result(result, entry)} *{own}")
     for index in entry.destinations:
         result, own = signature.results[index], f"out{index}"
@@ -149,13 +149,13 @@ def _function(signature: Signature, entry: Entry, symbol: str) -> str:
 def _arguments_text(signature: Signature, entry: Entry) -> Iterator[str]:
     for parameter in signature.parameters:
         written = ", may be written" * parameter.is_written
-        yield f"in{parameter.index}: {parameter.type}{written}"
+        yield f"in{parameter.position}: {parameter.type}{written}"
     for result in signature.results:
-        if result.index in entry.returned:
+        if result.position in entry.returned:
             how = "comes back; free(allocated), unless that is an input's or 0xDEADBEEF"
         else:
             how = "written where it points to"
-        yield f"out{result.index}: {result.type}, {how}"
+        yield f"out{result.position}: {result.type}, {how}"
     if _holds(signature, "f16", "bf16", "f8"):
         yield "Floats of 16 and 8 bits are passed as their bits."
 
@@ -264,7 +264,7 @@ def _pointee(type_: ArrayType) -> str:
 def _pointee_of_result(result: Result, entry: Entry) -> str:
     """What the pointer for a result points to: of a single element, that element."""
     is_single = not isinstance(result.type, ArrayType) or not result.type.rank
-    if is_single and result.index not in entry.returned:
+    if is_single and result.position not in entry.returned:
         return _pointed(result.type, _is_unsigned(result))
     return _struct_name(result)
 

@@ -49,7 +49,7 @@ def call_kernel_on_dask(
     sizes: dict[str, int] = {}
     for parameter, value, dims in zip(parameters, arguments, axes.arguments, strict=True):
         if not isinstance(parameter.type, ArrayType):
-            constants.append((parameter.index, value))
+            constants.append((parameter.position, value))
             continue
         array = known_array(value, f"`{name}`: {parameter}")
         _check(name, parameter, array)
