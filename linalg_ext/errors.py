@@ -255,6 +255,10 @@ class DTypeError(ArgumentError, TypeError):
     """The element type or byte order of an array is wrong."""
 
 
+class SubsetError(ArgumentError):
+    """A tile, point or filter cannot be, or leaves what it is a part of."""
+
+
 class LayoutError(ArgumentError):
     """The strides, alignment or writability of an array are wrong."""
 

@@ -1,0 +1,1 @@
+"""Pure reasoning about sizes and index sets, without MLIR: numbers, subsets, footprints."""

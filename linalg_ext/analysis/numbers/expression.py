@@ -1,0 +1,377 @@
+"""The data of numbers: linear combinations of atoms, always in normal form.
+
+Two numbers that differ in the order of sums, products, minima or maxima only are equal and hash
+alike. Texts and emitted IR keep the order in which the parts were written, so that they are the
+same in every process.
+"""
+
+from __future__ import annotations
+
+import operator
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from functools import reduce
+from typing import TypeAlias, cast
+
+from linalg_ext.errors import ArgumentTypeError, caller_location
+
+
+class Arithmetic:
+    """The operators of numbers that are not known: `+ - * // %` with integers and one another.
+
+    `//` rounds down and `%` has the sign of the divisor, as in Python. A divisor that is not known
+    is taken to be positive.
+    """
+
+    __slots__ = ()
+
+    def __add__(self, other: Operand) -> Number:
+        return linear((_own(self), 1), (as_number(other), 1))
+
+    def __sub__(self, other: Operand) -> Number:
+        return linear((_own(self), 1), (as_number(other), -1))
+
+    def __rsub__(self, other: Operand) -> Number:
+        return linear((as_number(other), 1), (_own(self), -1))
+
+    def __neg__(self) -> Number:
+        return linear((_own(self), -1))
+
+    def __mul__(self, other: Operand) -> Number:
+        return multiply(_own(self), as_number(other))
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    # What divisions fold to depends on bounds, which are computed from this module's data.
+    def __floordiv__(self, other: Operand) -> Number:
+        from linalg_ext.analysis.numbers.folding import floordiv
+
+        return floordiv(_own(self), as_number(other))
+
+    def __rfloordiv__(self, other: Operand) -> Number:
+        from linalg_ext.analysis.numbers.folding import floordiv
+
+        return floordiv(as_number(other), _own(self))
+
+    def __mod__(self, other: Operand) -> Number:
+        from linalg_ext.analysis.numbers.folding import modulo
+
+        return modulo(_own(self), as_number(other))
+
+    def __rmod__(self, other: Operand) -> Number:
+        from linalg_ext.analysis.numbers.folding import modulo
+
+        return modulo(as_number(other), _own(self))
+
+
+class Atom(Arithmetic, ABC):
+    """Something that sums do not look into."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _identity(self) -> Hashable:
+        """What two equal atoms have in common, however they were written."""
+
+    @property
+    def number(self) -> Number:
+        """The atom as a number."""
+        return Expression(0, ((self, 1),))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Atom) and self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+
+@dataclass(frozen=True, eq=False)
+class Symbol(Atom):
+    """A number that is known at run time alone: a size, an offset, an induction variable.
+
+    Args:
+        key: what tells it from others: a name, an IR value. Two symbols of one key are one, and
+            must be given the same bounds.
+        lower, upper: numbers that it never passes, both inclusive; None where there is none.
+        step: its distance from `lower` is a multiple of this.
+        name: for people; the text of the key if it is not given.
+    """
+
+    key: Hashable
+    lower: Number | None = None
+    upper: Number | None = None
+    step: int = 1
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        for field in ("lower", "upper"):
+            bound = getattr(self, field)
+            if bound is not None:
+                object.__setattr__(self, field, as_number(bound))
+        if self.step < 1:
+            raise ArgumentTypeError(
+                f"symbol {self} has step {self.step}",
+                where=caller_location(),
+                expected="a positive step",
+            )
+        if isinstance(self.lower, int) and isinstance(self.upper, int):
+            # The last one that is reached: a loop to 79 by 4 ends at 76.
+            reached = self.upper - (self.upper - self.lower) % self.step
+            object.__setattr__(self, "upper", reached)
+
+    def _identity(self) -> Hashable:
+        return ("symbol", self.key)
+
+    @property
+    def number(self) -> Number:
+        """The symbol as a number: an integer where its bounds leave one alone."""
+        if isinstance(self.lower, int) and self.lower == self.upper:
+            return self.lower
+        return Expression(0, ((self, 1),))
+
+    def __str__(self) -> str:
+        return self.name or str(self.key)
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, eq=False)
+class Product(Atom):
+    """A product of two or more atoms."""
+
+    factors: tuple[Atom, ...]
+
+    def _identity(self) -> Hashable:
+        return ("product", frozenset(Counter(self.factors).items()))
+
+    def __str__(self) -> str:
+        return "*".join(map(str, self.factors))
+
+
+@dataclass(frozen=True, eq=False)
+class Extreme(Atom):
+    """The smallest (`is_minimum`) or the largest of two or more numbers."""
+
+    is_minimum: bool
+    operands: tuple[Number, ...]
+
+    def _identity(self) -> Hashable:
+        return ("min" if self.is_minimum else "max", frozenset(self.operands))
+
+    def __str__(self) -> str:
+        return f"{'min' if self.is_minimum else 'max'}({', '.join(map(str, self.operands))})"
+
+
+@dataclass(frozen=True, eq=False)
+class Quotient(Atom):
+    """`dividend // divisor`, rounded down."""
+
+    dividend: Number
+    divisor: Number
+
+    def _identity(self) -> Hashable:
+        return ("quotient", self.dividend, self.divisor)
+
+    def __str__(self) -> str:
+        return f"{_tight(self.dividend)} // {_tight(self.divisor)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Remainder(Atom):
+    """`dividend % divisor`: from 0 to below the divisor."""
+
+    dividend: Number
+    divisor: Number
+
+    def _identity(self) -> Hashable:
+        return ("remainder", self.dividend, self.divisor)
+
+    def __str__(self) -> str:
+        return f"{_tight(self.dividend)} % {_tight(self.divisor)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Selection(Atom):
+    """`then` where a condition holds, else `otherwise`."""
+
+    condition: Condition
+    then: Number
+    otherwise: Number
+
+    def _identity(self) -> Hashable:
+        return ("select", self.condition, self.then, self.otherwise)
+
+    def __str__(self) -> str:
+        return f"select({self.condition}, {self.then}, {self.otherwise})"
+
+
+class Expression(Arithmetic):
+    """A sum of atoms with integer coefficients and a constant; at least one atom. Immutable."""
+
+    __slots__ = ("_hash", "_upper", "constant", "terms")
+
+    constant: int
+    terms: tuple[tuple[Atom, int], ...]
+
+    def __init__(self, constant: int, terms: tuple[tuple[Atom, int], ...]) -> None:
+        self.constant = constant
+        self.terms = terms
+        self._hash: int | None = None
+        # What `bounds.upper` has found. Kept here, so that it lives no longer than its keys do.
+        self._upper: tuple[int | None] | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Expression)
+            and self.constant == other.constant
+            and len(self.terms) == len(other.terms)
+            and frozenset(self.terms) == frozenset(other.terms)
+        )
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash((self.constant, frozenset(self.terms)))
+        return self._hash
+
+    def __str__(self) -> str:
+        parts = [(_term_text(atom, abs(factor)), factor < 0) for atom, factor in self.terms]
+        if self.constant:
+            # A number first where all else is subtracted from it: `80 - i`.
+            first = self.constant > 0 and all(negative for _, negative in parts)
+            parts.insert(0 if first else len(parts), (str(abs(self.constant)), self.constant < 0))
+        text, is_negative = parts[0]
+        start = f"-{text}" if is_negative else text
+        return start + "".join(f" {'-' if minus else '+'} {text}" for text, minus in parts[1:])
+
+    __repr__ = __str__
+
+
+Number: TypeAlias = int | Expression
+"""An integer that is known, or one that is not."""
+
+Operand: TypeAlias = int | Expression | Atom
+"""What arithmetic takes: a number, or a symbol that stands for one."""
+
+
+class Relation(Enum):
+    """How a difference compares with zero."""
+
+    AT_MOST = "<="
+    EQUAL = "=="
+    DIFFERENT = "!="
+
+
+class Condition:
+    """Something that is found out at run time: a comparison, or several of them."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class Comparison(Condition):
+    """`difference` compared with 0."""
+
+    relation: Relation
+    difference: Expression
+
+    def __str__(self) -> str:
+        return f"{self.difference} {self.relation.value} 0"
+
+
+@dataclass(frozen=True)
+class AllOf(Condition):
+    """All of two or more conditions."""
+
+    conditions: tuple[Condition, ...]
+
+    def __str__(self) -> str:
+        return " and ".join(f"({condition})" for condition in self.conditions)
+
+
+@dataclass(frozen=True)
+class AnyOf(Condition):
+    """One or more of two or more conditions."""
+
+    conditions: tuple[Condition, ...]
+
+    def __str__(self) -> str:
+        return " or ".join(f"({condition})" for condition in self.conditions)
+
+
+def as_number(value: Operand) -> Number:
+    """A number from what a caller wrote: an integer of any kind, a symbol, a number.
+
+    Raises:
+        ArgumentTypeError: it is something else.
+    """
+    if isinstance(value, (int, Expression)) and not isinstance(value, bool):
+        return value
+    if isinstance(value, Atom):
+        return value.number
+    try:
+        if not isinstance(value, bool):
+            return operator.index(value)
+    except TypeError:
+        pass
+    raise ArgumentTypeError(
+        f"{value!r} is no offset, size or stride",
+        where=caller_location(),
+        expected="an integer, a Symbol, or an expression of these",
+    )
+
+
+def linear(*parts: tuple[Number, int]) -> Number:
+    """The sum of numbers, each times an integer."""
+    constant = 0
+    terms: dict[Atom, int] = {}
+    for number, factor in parts:
+        if isinstance(number, int):
+            constant += number * factor
+            continue
+        constant += number.constant * factor
+        for atom, coefficient in number.terms:
+            terms[atom] = terms.get(atom, 0) + coefficient * factor
+    kept = tuple((atom, factor) for atom, factor in terms.items() if factor)
+    return Expression(constant, kept) if kept else constant
+
+
+def multiply(lhs: Number, rhs: Number) -> Number:
+    """A product, its brackets multiplied out."""
+    if isinstance(rhs, int):
+        return linear((lhs, rhs))
+    if isinstance(lhs, int):
+        return linear((rhs, lhs))
+    parts = [(_monomial((a, b)), x * y) for a, x in lhs.terms for b, y in rhs.terms]
+    parts += [(a.number, x * rhs.constant) for a, x in lhs.terms]
+    parts += [(b.number, y * lhs.constant) for b, y in rhs.terms]
+    return linear((lhs.constant * rhs.constant, 1), *parts)
+
+
+def _monomial(atoms: Iterable[Atom]) -> Number:
+    factors = (atom.factors if isinstance(atom, Product) else (atom,) for atom in atoms)
+    return Product(reduce(operator.add, factors)).number
+
+
+def _own(value: Arithmetic) -> Number:
+    """The number that an atom or an expression stands for: the only two kinds that compute."""
+    return as_number(cast("Atom | Expression", value))
+
+
+def _term_text(atom: Atom, factor: int) -> str:
+    text = str(atom)
+    if factor == 1:
+        return text
+    return f"{factor}*({text})" if isinstance(atom, (Quotient, Remainder)) else f"{factor}*{text}"
+
+
+def _tight(number: Number) -> str:
+    """A number as an operand of `//` or `%`: sums and products get brackets."""
+    if isinstance(number, int):
+        return str(number)
+    ((atom, factor), *others) = number.terms
+    is_plain = not others and factor == 1 and not number.constant
+    is_plain = is_plain and not isinstance(atom, (Quotient, Remainder, Product))
+    return str(number) if is_plain else f"({number})"
