@@ -113,7 +113,7 @@ def test_relations_of_known_tiles_are_those_of_their_sets(pair: tuple[Tile, Tile
         assert not _set(union)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(PAIRS)
 def test_relations_of_open_tiles_are_those_of_their_sets_once_known(
     pair: tuple[Tile, Tile],
@@ -125,7 +125,6 @@ def test_relations_of_open_tiles_are_those_of_their_sets_once_known(
         return _set(replaced(tile, values))
 
     assert known(intersection(a, b)) == one & other
-    assert known(convex_union(a, b)) == _set(convex_union(*pair)) or one | other
     assert known(convex_union(a, b)) >= one | other
     left = [known(tile) for tile in difference(a, b)]
     assert set().union(*left) == one - other
@@ -135,7 +134,7 @@ def test_relations_of_open_tiles_are_those_of_their_sets_once_known(
     assert contains(a, b) in (None, other <= one)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(_pairs(UNIT_DIMS))
 def test_equal_strides_need_not_be_known(pair: tuple[Tile, Tile]) -> None:
     (a, of_a), (b, of_b) = _open(pair[0], "a"), _open(pair[1], "b")

@@ -7,9 +7,9 @@ integer is left. A minimum is never above any of its operands, so for an upper b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import gcd
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from linalg_ext.analysis.numbers.expression import (
     Atom,
@@ -26,7 +26,7 @@ from linalg_ext.analysis.numbers.expression import (
     linear,
 )
 
-_EFFORT = 200
+_EFFORT = 40
 """How many replacements one bound may take; what is left then is bounded atom by atom."""
 
 
@@ -44,11 +44,18 @@ def upper(number: Operand) -> int | None:
 def is_le(a: Operand, b: Operand) -> bool | None:
     """Whether `a <= b`: always (True), never (False), or it depends (None)."""
     difference = linear((as_number(a), 1), (as_number(b), -1))
-    highest = upper(difference)
-    if highest is not None and highest <= 0:
-        return True
-    lowest = lower(difference)
-    return False if lowest is not None and lowest > 0 else None
+    if isinstance(difference, int):
+        return difference <= 0
+    opposite = linear((difference, -1))
+    # Atom by atom first, which costs little and settles most.
+    for bound in (_interval_upper, upper):
+        highest = bound(difference)
+        if highest is not None and highest <= 0:
+            return True
+        lowest = bound(opposite)
+        if lowest is not None and lowest < 0:
+            return False
+    return None
 
 
 def is_eq(a: Operand, b: Operand) -> bool | None:
@@ -101,6 +108,10 @@ def _residue_of(atom: Atom) -> tuple[int, int]:
     if isinstance(atom, Remainder):
         return gcd(known_divisor(atom.dividend), known_divisor(atom.divisor)), 0
     return 1, 0
+
+
+_Interval: TypeAlias = tuple[int | None, int | None]
+"""A lower and an upper bound."""
 
 
 class _Effort:
@@ -228,8 +239,16 @@ def _wholes(atom: Atom, factor: int) -> Iterator[Number]:
             yield linear((atom.dividend, factor))
 
 
-def _interval(atom: Atom) -> tuple[int | None, int | None]:
+def _interval(atom: Atom) -> _Interval:
     """Bounds of an atom by itself."""
+    known: _Interval | None = atom.__dict__.get("_interval")
+    if known is None:
+        known = _new_interval(atom)
+        atom.__dict__["_interval"] = known  # as on expressions: it lives as long as the atom
+    return known
+
+
+def _new_interval(atom: Atom) -> _Interval:
     if isinstance(atom, Symbol):
         return (
             None if atom.lower is None else lower(atom.lower),
@@ -242,11 +261,33 @@ def _interval(atom: Atom) -> tuple[int | None, int | None]:
         return 0, None if highest is None else highest - 1
     if isinstance(atom, Product):
         return _product_interval(atom)
-    number = Expression(0, ((atom, 1),))
-    return lower(number), upper(number)
+    if isinstance(atom, Selection):
+        return _hull((atom.then, atom.otherwise))
+    if not isinstance(atom, Extreme):
+        raise TypeError(f"unknown atom {type(atom).__name__}")
+    lowest, highest = _hull(atom.operands)
+    if atom.is_minimum:
+        return lowest, _known(min, map(upper, atom.operands))
+    return _known(max, map(lower, atom.operands)), highest
 
 
-def _quotient_interval(atom: Quotient) -> tuple[int | None, int | None]:
+def _hull(numbers: Iterable[Number]) -> _Interval:
+    """Bounds that hold for each of some numbers."""
+    pairs = [(lower(number), upper(number)) for number in numbers]
+    lows = [low for low, _ in pairs if low is not None]
+    highs = [high for _, high in pairs if high is not None]
+    return (
+        min(lows) if len(lows) == len(pairs) else None,
+        max(highs) if len(highs) == len(pairs) else None,
+    )
+
+
+def _known(pick: Callable[[list[int]], int], bounds: Iterable[int | None]) -> int | None:
+    known = [bound for bound in bounds if bound is not None]
+    return pick(known) if known else None
+
+
+def _quotient_interval(atom: Quotient) -> _Interval:
     lowest, highest = lower(atom.dividend), upper(atom.dividend)
     if isinstance(atom.divisor, int):
         return (
@@ -263,7 +304,7 @@ def _quotient_interval(atom: Quotient) -> tuple[int | None, int | None]:
     return lowest, highest
 
 
-def _product_interval(atom: Product) -> tuple[int | None, int | None]:
+def _product_interval(atom: Product) -> _Interval:
     low: int | None = 1
     high: int | None = 1
     for factor in atom.factors:
@@ -284,11 +325,11 @@ def _product_interval(atom: Product) -> tuple[int | None, int | None]:
     return low, high
 
 
-def _interval_upper(number: Expression) -> int | None:
+def _interval_upper(number: Number) -> int | None:
+    if isinstance(number, int):
+        return number
     total = number.constant
     for atom, factor in number.terms:
-        if isinstance(atom, (Extreme, Selection)):
-            return None
         lowest, highest = _interval(atom)
         bound = highest if factor > 0 else lowest
         if bound is None:
