@@ -148,9 +148,24 @@ def _split(x: Number, q: int) -> tuple[Number, Number]:
     """`(whole, rest)` with `x = q*whole + rest`: all that is a multiple of q is in `whole`."""
     if isinstance(x, int):
         return x // q, x % q
-    whole = Expression(x.constant // q, tuple((atom, c // q) for atom, c in x.terms if not c % q))
-    rest = Expression(x.constant % q, tuple((atom, c) for atom, c in x.terms if c % q))
-    return linear((whole, 1)), linear((rest, 1))
+    whole: list[tuple[Number, int]] = [(x.constant // q, 1)]
+    rest: list[tuple[Number, int]] = [(x.constant % q, 1)]
+    for atom, factor in x.terms:
+        step, start = residue(Expression(0, ((atom, factor),)))
+        if factor % q == 0:
+            whole.append((Expression(0, ((atom, factor // q),)), 1))
+        elif step % q == 0:
+            # A step that q divides: all that is left over is known.
+            common = gcd(factor, q)
+            part = Quotient(Expression(0, ((atom, factor // common),)), q // common)
+            whole.append((part.number, 1))
+            rest.append((start % q, 1))
+        else:
+            rest.append((Expression(0, ((atom, factor),)), 1))
+    whole_part, rest_part = linear(*whole), linear(*rest)
+    if isinstance(rest_part, int):
+        return linear((whole_part, 1), (rest_part // q, 1)), rest_part % q
+    return whole_part, rest_part
 
 
 def _lies_below(x: Number, q: Number) -> bool:
