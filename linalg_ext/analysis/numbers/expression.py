@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 from functools import reduce
@@ -97,14 +97,14 @@ class Symbol(Atom):
             must be given the same bounds.
         lower, upper: numbers that it never passes, both inclusive; None where there is none.
         step: its distance from `lower` is a multiple of this.
-        name: for people; the text of the key if it is not given.
+        name: for people, or what gives it; the text of the key if it is not given.
     """
 
     key: Hashable
     lower: Number | None = None
     upper: Number | None = None
     step: int = 1
-    name: str = ""
+    name: str | Callable[[], str] = ""
 
     def __post_init__(self) -> None:
         for field in ("lower", "upper"):
@@ -133,7 +133,8 @@ class Symbol(Atom):
         return Expression(0, ((self, 1),))
 
     def __str__(self) -> str:
-        return self.name or str(self.key)
+        name = self.name() if callable(self.name) else self.name
+        return name or str(self.key)
 
     __repr__ = __str__
 
