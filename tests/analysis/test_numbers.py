@@ -108,7 +108,7 @@ BUILT = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(BUILT)
 def test_a_number_has_the_value_and_the_bounds_that_integers_give(built: Built) -> None:
     number, value = built
@@ -120,7 +120,7 @@ def test_a_number_has_the_value_and_the_bounds_that_integers_give(built: Built) 
     assert all(each % divisor == 0 if divisor else each == 0 for each in found)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(BUILT, BUILT)
 def test_what_is_said_of_two_numbers_is_so_for_all_values(a: Built, b: Built) -> None:
     pairs = [(a[1](each), b[1](each)) for each in ALL_VALUES]

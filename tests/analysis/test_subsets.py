@@ -36,7 +36,7 @@ from linalg_ext.analysis.subsets import (
     transpose_dims,
 )
 from linalg_ext.analysis.subsets.relations import difference_boxes
-from linalg_ext.errors import SubsetError
+from linalg_ext.errors import ArgumentTypeError, SubsetError
 
 Indices = set[tuple[int, ...]]
 
@@ -92,7 +92,7 @@ def _smallest_box(found: Indices) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(map(min, columns)), tuple(map(max, columns))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(PAIRS)
 @example((Tile((0,), (6,), (2,)), Tile((1,), (6,), (2,))))
 @example((Tile((0,), (6,), (4,)), Tile((2,), (6,), (3,))))
@@ -113,7 +113,7 @@ def test_relations_of_known_tiles_are_those_of_their_sets(pair: tuple[Tile, Tile
         assert not _set(union)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(PAIRS)
 def test_relations_of_open_tiles_are_those_of_their_sets_once_known(
     pair: tuple[Tile, Tile],
@@ -147,7 +147,7 @@ def test_equal_strides_need_not_be_known(pair: tuple[Tile, Tile]) -> None:
     assert set().union(*left) == one - other
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2).flatmap(lambda rank: st.tuples(_tiles(DIMS, rank), st.data())))
 def test_a_tile_of_a_tile_picks_among_its_elements(drawn: tuple[Tile, st.DataObject]) -> None:
     outer, data = drawn
@@ -288,6 +288,22 @@ def test_what_cannot_be_is_refused_in_words(build: Callable[[], object], message
         build()
     assert caught.match(message)
     assert caught.value.where is not None
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: Tile(0, (1,)),  # type: ignore[arg-type]
+        lambda: Tile((0,), 4),  # type: ignore[arg-type]
+        lambda: Tile("ab", (1, 1)),  # type: ignore[arg-type]
+        lambda: Point(3),  # type: ignore[arg-type]
+        lambda: full(5),  # type: ignore[arg-type]
+        lambda: full((2.5,)),  # type: ignore[arg-type]
+    ],
+)
+def test_offsets_and_sizes_are_lists_of_numbers(build: Callable[[], object]) -> None:
+    with pytest.raises(ArgumentTypeError, match="expected a"):
+        build()
 
 
 @pytest.mark.parametrize(

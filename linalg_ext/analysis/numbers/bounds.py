@@ -145,7 +145,7 @@ def _upper(number: Number, effort: _Effort) -> int | None:
 
 
 def _search(number: Expression, effort: _Effort) -> int | None:
-    chosen = _next_term(number)
+    chosen = None if _is_hopeless(number) else _next_term(number)
     if chosen is None:
         return None
     position, replacement = chosen
@@ -153,11 +153,14 @@ def _search(number: Expression, effort: _Effort) -> int | None:
     if not effort.spend():
         return _interval_upper(number)
     rest = linear((number, 1), (Expression(0, ((atom, 1),)), -factor))
-    bounds = [_upper(linear((rest, 1), (new, 1)), effort) for new in replacement.numbers]
-    if replacement.any_will_do:
-        return min((bound for bound in bounds if bound is not None), default=None)
-    known = [bound for bound in bounds if bound is not None]
-    return max(known) if len(known) == len(bounds) else None
+    found: list[int] = []
+    for new in replacement.numbers:
+        bound = _upper(linear((rest, 1), (new, 1)), effort)
+        if bound is not None:
+            found.append(bound)
+        elif not replacement.any_will_do:
+            return None
+    return (min if replacement.any_will_do else max)(found, default=None)
 
 
 def _next_term(number: Expression) -> tuple[int, _Replacement] | None:
@@ -192,19 +195,44 @@ def _rank(number: Expression, position: int) -> tuple[int, int]:
 
 
 def _is_bounded_by(symbol: Symbol, other: Symbol) -> bool:
+    return other in _mentioned(symbol)
+
+
+def _is_hopeless(number: Expression) -> bool:
+    """Whether a symbol without a bound is left that nothing else can cancel."""
     return any(
-        other == atom
-        for bound in (symbol.lower, symbol.upper)
-        if isinstance(bound, Expression)
-        for atom in _symbols(bound)
+        isinstance(atom, Symbol)
+        and (atom.upper if factor > 0 else atom.lower) is None
+        and not any(atom in _mentioned(other) for other, _ in number.terms)
+        for atom, factor in number.terms
     )
 
 
-def _symbols(number: Number) -> Iterator[Symbol]:
-    if isinstance(number, Expression):
-        for atom, _ in number.terms:
-            if isinstance(atom, Symbol):
-                yield atom
+def _mentioned(atom: Atom) -> frozenset[Symbol]:
+    """The symbols that may come up when an atom is replaced: of a symbol, those of its bounds."""
+    known: frozenset[Symbol] | None = atom.__dict__.get("_mentioned")
+    if known is None:
+        found: set[Symbol] = set()
+        for number in _parts(atom):
+            if isinstance(number, Expression):
+                for inner, _ in number.terms:
+                    found |= _mentioned(inner)
+                    found |= {inner} if isinstance(inner, Symbol) else set()
+        known = atom.__dict__["_mentioned"] = frozenset(found)
+    return known
+
+
+def _parts(atom: Atom) -> tuple[Number | None, ...]:
+    match atom:
+        case Symbol():
+            return atom.lower, atom.upper
+        case Extreme():
+            return atom.operands
+        case Selection():
+            return atom.then, atom.otherwise
+        case Quotient() | Remainder():
+            return atom.dividend, atom.divisor
+    return ()  # a product is bounded by integers alone
 
 
 def _replacement(atom: Atom, factor: int) -> _Replacement | None:

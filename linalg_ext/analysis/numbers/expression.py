@@ -70,8 +70,6 @@ class Arithmetic:
 class Atom(Arithmetic, ABC):
     """Something that sums do not look into."""
 
-    __slots__ = ()
-
     @abstractmethod
     def _identity(self) -> Hashable:
         """What two equal atoms have in common, however they were written."""
@@ -85,7 +83,10 @@ class Atom(Arithmetic, ABC):
         return isinstance(other, Atom) and self._identity() == other._identity()
 
     def __hash__(self) -> int:
-        return hash(self._identity())
+        known: int | None = self.__dict__.get("_hash")
+        if known is None:
+            known = self.__dict__["_hash"] = hash(self._identity())
+        return known
 
 
 @dataclass(frozen=True, eq=False)

@@ -146,8 +146,10 @@ def _common(a: Progression, b: Progression) -> Progression:
 def _met(a: Progression, b: Progression) -> Progression:
     """What two progressions have in common, as positions of the first one see it."""
     if a.stride == b.stride == 1:
-        first = clamped(b.offset, a.offset, a.offset + a.size)
-        return Progression(first, clamped(b.offset + b.size, first, a.offset + a.size) - first, 1)
+        first, end = maximum(a.offset, b.offset), minimum(a.offset + a.size, b.offset + b.size)
+        # An empty one stays at the end of a.
+        start = minimum(first, a.offset + a.size)
+        return Progression(start, maximum(0, end - first), 1)
     every, position, do_meet = _alignment(a, b)
     # Positions of a: those that b's range spans, from the first that b takes itself.
     lowest = clamped(ceildiv(b.offset - a.offset, a.stride), 0, a.size)
@@ -186,7 +188,9 @@ def _remaining(own: Progression, met: Progression) -> list[Progression]:
     """The parts of a dimension that an intersection leaves: before, behind, between."""
     every = _ratio(own, met)
     first = floordiv(met.offset - own.offset, own.stride)
-    end = select(at_most(met.size, 0), first, first + (met.size - 1) * every + 1)
+    end = first + met.size
+    if every > 1:
+        end = select(at_most(met.size, 0), first, first + (met.size - 1) * every + 1)
     parts = [own.part(0, first), own.part(end, own.size - end)]
     for shift in range(1, every):
         # Between the first that is taken and the last, each of the other residues.

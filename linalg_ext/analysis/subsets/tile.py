@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import final
 
 from linalg_ext.analysis.numbers import Number, Operand, as_number, is_le
-from linalg_ext.errors import SubsetError, caller_location
+from linalg_ext.errors import ArgumentTypeError, SubsetError, caller_location
 
 
 @final
@@ -38,9 +38,10 @@ class Tile:
         sizes: Sequence[Operand],
         strides: Sequence[Operand] | None = None,
     ) -> None:
-        strides = (1,) * len(sizes) if strides is None else strides
-        for name, numbers in (("offsets", offsets), ("sizes", sizes), ("strides", strides)):
-            object.__setattr__(self, name, tuple(as_number(number) for number in numbers))
+        object.__setattr__(self, "offsets", _as_numbers("offsets", offsets))
+        object.__setattr__(self, "sizes", _as_numbers("sizes", sizes))
+        strides = (1,) * self.rank if strides is None else _as_numbers("strides", strides)
+        object.__setattr__(self, "strides", strides)
         if not len(self.offsets) == len(self.sizes) == len(self.strides):
             raise SubsetError(
                 f"a tile of {len(self.offsets)} offsets, {len(self.sizes)} sizes and "
@@ -91,7 +92,7 @@ class Point:
     indices: tuple[Number, ...]
 
     def __init__(self, indices: Sequence[Operand]) -> None:
-        object.__setattr__(self, "indices", tuple(as_number(index) for index in indices))
+        object.__setattr__(self, "indices", _as_numbers("indices", indices))
         _check_none_negative("index", self.indices)
 
     @property
@@ -140,7 +141,8 @@ Subset = Tile | Point | Filter
 
 def full(shape: Sequence[Operand]) -> Tile:
     """All of a space of the given sizes."""
-    return Tile((0,) * len(shape), shape)
+    sizes = _as_numbers("sizes", shape)
+    return Tile((0,) * len(sizes), sizes)
 
 
 def as_tile(subset: Subset) -> Tile:
@@ -184,6 +186,16 @@ def checked_dimension(dim: int, rank: int) -> int:
             expected=f"a dimension from 0 to {rank - 1}" if rank else "none: it has no dimension",
         )
     return dim
+
+
+def _as_numbers(name: str, numbers: Sequence[Operand]) -> tuple[Number, ...]:
+    if not isinstance(numbers, Sequence) or isinstance(numbers, str):
+        raise ArgumentTypeError(
+            f"{name} are {numbers!r}",
+            where=caller_location(),
+            expected="a list or tuple with a number for each dimension",
+        )
+    return tuple(as_number(number) for number in numbers)
 
 
 def _check_none_negative(name: str, numbers: Sequence[Number]) -> None:
