@@ -65,14 +65,15 @@ def test_an_image_holds_all_that_is_reached_and_says_if_it_holds_more(
 def test_an_image_of_an_open_tile_is_right_once_it_is_known(
     result: AffineExpr, tile: Tile, s: int
 ) -> None:
-    map, values = _map(result), dict[Any, int](S=s)
+    map = _map(result)
+    values: dict[Any, int] = {"S": s}
     parts: list[list[Any]] = [[], []]
     for part, numbers in zip(parts, (tile.offsets, tile.sizes), strict=True):
         for number in numbers:
             assert isinstance(number, int)
             values[len(values)] = number
             part.append(Symbol(len(values) - 1, max(0, number - 1), number + 2))
-    found = image(map, Tile(*parts, tile.strides), {"S": Symbol("S", 1, 3)})
+    found = image(map, Tile(parts[0], parts[1], tile.strides), {"S": Symbol("S", 1, 3)})
     held, reached = set(indices(replaced(found.tile, values))), _reached(map, tile, s)
     assert held >= reached
     if found.is_exact and reached:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from linalg_ext.analysis.numbers.conditions import (
     Truth,
@@ -36,7 +37,7 @@ from linalg_ext.analysis.numbers.folding import floordiv, maximum, minimum, modu
 from linalg_ext.errors import ArgumentError, caller_location
 
 
-def evaluate(number: Operand, values: Mapping[Hashable, int]) -> int:
+def evaluate(number: Operand, values: Mapping[Any, int]) -> int:
     """The integer that a number is.
 
     Args:
@@ -57,7 +58,7 @@ def evaluate(number: Operand, values: Mapping[Hashable, int]) -> int:
     )
 
 
-def holds(truth: Truth, values: Mapping[Hashable, int]) -> bool:
+def holds(truth: Truth, values: Mapping[Any, int]) -> bool:
     """Whether a condition holds, given the value of each of its symbols by key.
 
     Raises:
@@ -66,7 +67,7 @@ def holds(truth: Truth, values: Mapping[Hashable, int]) -> bool:
     return bool(evaluate(select(_condition(truth, _by_key(values)), 1, 0), {}))
 
 
-def substitute(number: Operand, values: Mapping[Hashable, Operand]) -> Number:
+def substitute(number: Operand, values: Mapping[Any, Operand]) -> Number:
     """A number with some symbols replaced, folded anew.
 
     Args:
@@ -90,7 +91,7 @@ def symbols_of(number: Operand | Truth) -> Iterator[Symbol]:
 _Replace = Callable[[Symbol], Number]
 
 
-def _by_key(values: Mapping[Hashable, Operand]) -> _Replace:
+def _by_key(values: Mapping[Any, Operand]) -> _Replace:
     def replace(symbol: Symbol) -> Number:
         return as_number(values[symbol.key]) if symbol.key in values else symbol.number
 

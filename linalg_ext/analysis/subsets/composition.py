@@ -7,8 +7,8 @@ that of the inner one.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from linalg_ext.analysis.numbers import Number, Operand, substitute
 from linalg_ext.analysis.subsets.tile import Point, Tile, checked_dimension
@@ -81,7 +81,7 @@ def transpose_dims(subset: T, permutation: Sequence[int]) -> T:
     return _picked(subset, lambda numbers: [numbers[dim] for dim in permutation])
 
 
-def replaced(subset: T, values: Mapping[Hashable, Operand]) -> T:
+def replaced(subset: T, values: Mapping[Any, Operand]) -> T:
     """A subset with numbers put in for some of its symbols, by key.
 
     Raises:

@@ -162,9 +162,9 @@ def _dim(read: IndexReader, op: ir.Operation) -> Number:
     source, position = op.operands
     dim = read(position)
     shaped = ir.ShapedType(source.type)
-    is_there = shaped.has_rank and isinstance(dim, int) and 0 <= dim < shaped.rank
-    if is_there and not shaped.is_dynamic_dim(dim):
-        return shaped.get_dim_size(dim)
+    if shaped.has_rank and isinstance(dim, int) and 0 <= dim < shaped.rank:
+        size = shaped.shape[dim]
+        return _symbol(op.results[0], 0) if shaped.is_dynamic_dim(dim) else size
     return _symbol(op.results[0], 0)
 
 

@@ -67,7 +67,7 @@ def _symbols(values: Sequence[ir.Value]) -> tuple[Symbol, Symbol, Symbol]:
 
 
 @pytest.fixture(scope="module")
-def built() -> tuple[str, dict[str, tuple[Number, ...]]]:
+def built() -> tuple[str, dict[str, tuple[tuple[int, ...], ...]]]:
     """A function of all the numbers as IR; as a text, with what each reads back as."""
     with new_context(), ir.Location.unknown():
         module = ir.Module.create()
@@ -103,14 +103,14 @@ def _assignments() -> list[tuple[int, int, int]]:
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_what_is_emitted_is_read_back(
-    name: str, built: tuple[str, dict[str, tuple[Number, ...]]]
+    name: str, built: tuple[str, dict[str, tuple[tuple[int, ...], ...]]]
 ) -> None:
     wanted, found = built[1][name]
     assert found == wanted
 
 
 def test_what_is_emitted_computes_the_numbers(
-    built: tuple[str, dict[str, tuple[Number, ...]]],
+    built: tuple[str, dict[str, tuple[tuple[int, ...], ...]]],
 ) -> None:
     kernel = lx.compile(built[0])
     for values in _assignments():
@@ -122,7 +122,7 @@ def test_what_is_emitted_computes_the_numbers(
 
 
 def test_it_is_upstreams_form_that_is_emitted(
-    built: tuple[str, dict[str, tuple[Number, ...]]],
+    built: tuple[str, dict[str, tuple[tuple[int, ...], ...]]],
 ) -> None:
     text = built[0]
     assert "affine_map<(d0, d1) -> (4, d0 - d1)>" in text
