@@ -17,11 +17,11 @@ known yet may stand anywhere, see `linalg_ext.analysis.numbers`.
 from linalg_ext.analysis.subsets.composition import compose, drop_dims, replaced, transpose_dims
 from linalg_ext.analysis.subsets.images import Image, image
 from linalg_ext.analysis.subsets.relations import (
-    box_count,
     containment,
     contains,
     convex_union,
     difference,
+    difference_boxes,
     emptiness,
     intersection,
     is_empty,
@@ -44,13 +44,13 @@ __all__ = [
     "Subset",
     "Tile",
     "as_tile",
-    "box_count",
     "check_within",
     "compose",
     "containment",
     "contains",
     "convex_union",
     "difference",
+    "difference_boxes",
     "drop_dims",
     "emptiness",
     "full",

@@ -79,11 +79,6 @@ def difference_boxes(a: Subset, b: Subset) -> tuple[Tile, ...]:
     return tuple(boxes)
 
 
-def box_count(a: Subset, b: Subset) -> int:
-    """How many tiles `difference_boxes` gives: twice the rank, where strides are equal or 1."""
-    return len(difference_boxes(a, b))
-
-
 def contains(outer: Subset, inner: Subset) -> bool | None:
     """Whether every element of `inner` is in `outer`: always, never, or it depends (None)."""
     return decided(containment(outer, inner))
