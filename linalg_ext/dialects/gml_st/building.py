@@ -1,0 +1,86 @@
+"""What the builders of `gml_st` share: what they are given, as values, and ops that are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from linalg_ext.bindings import arith, ir
+from linalg_ext.context import ensure_dialects
+from linalg_ext.errors import ArgumentTypeError, LinalgExtError
+from linalg_ext.structured.calls import as_values
+from linalg_ext.structured.subsets.checks import check_op
+from linalg_ext.structured.subsets.ops import Index
+
+Given: TypeAlias = ir.Value | ir.OpView
+"""A value, or an op that has one result."""
+
+Number: TypeAlias = int | Given
+"""A number, or an index that is known when the program runs."""
+
+
+def value_of(op: str, given: Given) -> ir.Value:
+    """A value, or the one result of an op; its context has the dialect then.
+
+    Raises:
+        DTypeError: it is neither.
+    """
+    (value,) = as_values(op, [given])
+    ensure_dialects(value.context)
+    return value
+
+
+def numbers_of(op: str, given: Sequence[Number]) -> list[Index]:
+    """Numbers, and values of type index.
+
+    Raises:
+        ArgumentTypeError: one is something else; `op` is what it is given to.
+    """
+    if isinstance(given, int | ir.Value | ir.OpView):
+        raise ArgumentTypeError(f"{op}: {given} is one number", expected="a list, as in [0, i]")
+    numbers: list[Index] = []
+    for at, each in enumerate(given):
+        number = int(each) if hasattr(each, "__index__") else value_of(f"{op}: number {at}", each)
+        if not isinstance(number, int) and not isinstance(number.type, ir.IndexType):
+            raise ArgumentTypeError(
+                f"{op}: number {at} is of type {number.type}", expected="an int, or an index"
+            )
+        numbers.append(number)
+    return numbers
+
+
+def index_values(op: str, given: Sequence[Number]) -> list[ir.Value]:
+    """The same as values: numbers as constants at the current insertion point."""
+    index = ir.IndexType.get()
+    return [
+        arith.ConstantOp(index, number).result if isinstance(number, int) else number
+        for number in numbers_of(op, given)
+    ]
+
+
+def built(op: ir.OpView, attributes: Mapping[str, ir.Attribute] | None = None) -> ir.Value:
+    """The one result of a new op once it has its attributes and keeps its rules.
+
+    Raises:
+        ArgumentError: it does not; then it is gone again.
+    """
+    for name, attribute in (attributes or {}).items():
+        op.operation.attributes[name] = attribute
+    checked(op)
+    result: ir.Value = op.operation.results[0]
+    return result
+
+
+def checked(op: ir.OpView) -> None:
+    """Check a new op, and erase it where it breaks a rule.
+
+    Raises:
+        ArgumentError: it does; names it.
+    """
+    try:
+        check_op(op.operation)
+    except LinalgExtError as error:
+        name = op.operation.name
+        op.operation.erase()
+        error.what = f"{name}: {error.what}"
+        raise

@@ -1,0 +1,135 @@
+"""The types of the dialect `gml_st`.
+
+    !gml_st.subset<"4x?xf32">   a part of a tensor or memref of f32: 4 by a number known at run time
+    !gml_st.subset<"4x?">       the same of an index space, which has no elements
+    !gml_st.subset<"f32">       of rank 0
+    !gml_st.element             a single element
+
+The parameter is one canonical text: each size, `?` where it is dynamic, with an `x` between them
+and before the element type.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from linalg_ext.bindings import ir
+from linalg_ext.errors import ArgumentError
+
+SUBSET, ELEMENT = "gml_st.subset", "gml_st.element"
+
+Size = int | None
+"""A size in a type; None where it is dynamic."""
+
+
+@dataclass(frozen=True)
+class SubsetShape:
+    """What a subset type says.
+
+    Attributes:
+        sizes: along each dimension; None where it is dynamic.
+        element: the text of the element type of what it is a subset of; None for an index space.
+    """
+
+    sizes: tuple[Size, ...]
+    element: str | None = None
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return len(self.sizes)
+
+    def with_sizes(self, sizes: Sequence[Size]) -> SubsetShape:
+        """The same of other sizes."""
+        return SubsetShape(tuple(sizes), self.element)
+
+    def __str__(self) -> str:
+        words = ["?" if size is None else str(size) for size in self.sizes]
+        return "x".join([*words, self.element] if self.element else words)
+
+
+def subset_type(shape: SubsetShape) -> ir.Type:
+    """The type `!gml_st.subset<"...">` of a shape, in the current context."""
+    return ir.DynamicType.get(SUBSET, [ir.StringAttr.get(str(shape))])
+
+
+def element_set_type() -> ir.Type:
+    """The type `!gml_st.element`, in the current context."""
+    return ir.DynamicType.get(ELEMENT, [])
+
+
+def is_element(type_: ir.Type) -> bool:
+    """Whether a type is that of a single element."""
+    return str(type_) == f"!{ELEMENT}"
+
+
+def is_subset(type_: ir.Type) -> bool:
+    """Whether a type is a subset type, well written or not."""
+    return str(type_).startswith(f"!{SUBSET}<")
+
+
+def is_set(type_: ir.Type) -> bool:
+    """Whether a type is one of this dialect: a subset or a single element."""
+    return is_subset(type_) or is_element(type_)
+
+
+def is_container(type_: ir.Type) -> bool:
+    """Whether a type is one that subsets are taken of: a ranked tensor or memref."""
+    return isinstance(type_, ir.RankedTensorType | ir.MemRefType)
+
+
+def subset_shape(type_: ir.Type) -> SubsetShape:
+    """What a subset type says, or the whole of a tensor or memref.
+
+    Raises:
+        ArgumentError: it is neither, or its text is not written as it must be.
+    """
+    if is_container(type_):
+        return container_shape(type_)
+    if not is_subset(type_):
+        raise ArgumentError(
+            f"{type_} is no set of elements", expected="a ranked tensor, a memref or a subset"
+        )
+    (parameter,) = ir.DynamicType(type_).params
+    return _read(ir.StringAttr(parameter).value)
+
+
+def container_shape(type_: ir.Type) -> SubsetShape:
+    """The shape of a tensor or memref as that of the subset of all of it."""
+    shaped = ir.ShapedType(type_)
+    sizes = tuple(
+        None if shaped.is_dynamic_dim(dim) else shaped.get_dim_size(dim)
+        for dim in range(shaped.rank)
+    )
+    return SubsetShape(sizes, str(shaped.element_type))
+
+
+_DIMENSION = re.compile(r"(\?|0|[1-9]\d*)(x|$)")
+_MOST = (1 << 63) - 1
+
+
+@lru_cache(maxsize=4096)
+def _read(text: str) -> SubsetShape:
+    sizes: list[Size] = []
+    at, ends = 0, True
+    while (found := _DIMENSION.match(text, at)) and at < len(text):
+        size = None if found[1] == "?" else int(found[1])
+        if size is not None and size > _MOST:
+            raise ArgumentError(f'the size {size} of !{SUBSET}<"{text}"> is too large')
+        sizes.append(size)
+        at, ends = found.end(), not found[2]
+    element = text[at:] or None
+    # A last `x` leads to an element type; a text that has none ends in a size.
+    if element is None and not ends:
+        raise ArgumentError(
+            f'!{SUBSET}<"{text}"> ends in an x', expected='a text as in "4x?xf32" or "4x?"'
+        )
+    if element is not None and not re.fullmatch(r"[a-z!][^\s]*(?:\s.*)?", element, re.DOTALL):
+        raise ArgumentError(
+            f'!{SUBSET}<"{text}"> is not written as subsets are',
+            expected='sizes without a sign or leading zeros, then an element type: "4x?xf32"',
+        )
+    return SubsetShape(tuple(sizes), element)
