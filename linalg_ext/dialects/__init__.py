@@ -9,6 +9,7 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 from linalg_ext.context import register_dialect
 from linalg_ext.dialects import gml_st, linalg_ext
+from linalg_ext.dialects.loading import load_dialect
 
 __all__ = ["gml_st", "linalg_ext"]
 
@@ -16,9 +17,8 @@ __all__ = ["gml_st", "linalg_ext"]
 def load(context: ir.Context) -> None:
     """Load the dialects into a context, if it does not have them; under `context`'s lock."""
     with context:
-        for dialect in (linalg_ext.LinalgExt, gml_st.GmlSt):
-            if not context.is_dialect_loaded(dialect.DIALECT_NAMESPACE):
-                dialect.load()
+        load_dialect(linalg_ext.LinalgExt)
+        load_dialect(gml_st.GmlSt)
 
 
 register_dialect(load)
