@@ -40,6 +40,8 @@ _FIRST = (
     "linalg-ext-mark-masked-operations",
 )
 _OURS = (
+    # What loops over subsets hold may be ops of all kinds.
+    "linalg-ext-lower-subset-loops",
     # Contracts know the compute type of their steps and the order of their operands.
     "linalg-ext-lower-contract",
     # Passes of upstream's drop the attribute, and then compute in another type.

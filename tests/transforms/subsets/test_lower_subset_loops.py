@@ -1,0 +1,369 @@
+"""Loops over subsets, down to numbers, beside NumPy's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linalg_ext as lx
+from examples import check_example, examples
+from linalg_ext.bindings import arith, ir
+from linalg_ext.dialects import gml_st
+from linalg_ext.errors import ExecutionError, LoweringError
+from linalg_ext.transforms.subsets import lower_subset_loops as file
+from subset_modules import add, doubled, numbers, row_sum_loop, row_sums, subset_module
+
+RNG = np.random.default_rng(7)
+
+
+def floats(*shape: int) -> Any:
+    return RNG.integers(-9, 9, shape).astype(np.float32)
+
+
+def test_the_example() -> None:
+    around = """
+    func.func @f(%x: tensor<80x60xf32>, %y: tensor<80xf32>) -> tensor<80xf32> {
+      {}
+      return %r : tensor<80xf32>
+    }"""
+    given = "c0 0 : index c4 4 : index c60 60 : index c80 80 : index"
+    check_example(file.lower_subset_loops, examples(file)[0], around=around, given=given)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_row_sums(threads: int) -> None:
+    x, y = floats(80, 60), floats(80)
+    before = y.copy()
+    sums = numbers(["tensor<80x60xf32>", "tensor<80xf32>"], row_sum_loop, x, y, threads=threads)
+    np.testing.assert_array_equal(sums, before + x.sum(1))
+    np.testing.assert_array_equal(y, before)
+
+
+def test_whole_tensors_are_yielded_in_order() -> None:
+    def body(x: ir.Value, y: ir.Value) -> Any:
+        with gml_st.loop([0], [8], [1], ins=[x], outs=[y]) as loop:
+            (i,) = loop.ivs
+            here = gml_st.point(loop.ins[0], [i])
+            element = gml_st.materialize(loop.ins[0], here)
+            from linalg_ext.bindings import tensor
+
+            gml_st.yield_([tensor.InsertOp(element, loop.outs[0], [i]).result])
+        return loop.results[0]
+
+    x = floats(8)
+    np.testing.assert_array_equal(numbers(["tensor<8xf32>"] * 2, body, x, floats(8)), x)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("n", [0, 3, 8, 21])
+def test_tiles_of_what_is_left(n: int, threads: int) -> None:
+    def body(x: ir.Value, y: ir.Value) -> Any:
+        zero = arith.ConstantOp(ir.IndexType.get(), 0).result
+        size = gml_st.size(gml_st.full(x), 0)
+        with gml_st.parallel([zero], [size], [8]) as loop:
+            (i,) = loop.ivs
+            eight = arith.ConstantOp(ir.IndexType.get(), 8).result
+            left = arith.MinSIOp(eight, arith.SubIOp(size, i).result).result
+            tile = gml_st.tile(x, [i], [left])
+            gml_st.set_yield([doubled(gml_st.materialize(x, tile))], into=[y], at=[tile])
+        return loop.results[0]
+
+    x = floats(n)
+    twice = numbers(["tensor<?xf32>"] * 2, body, x, floats(n), threads=threads)
+    np.testing.assert_array_equal(twice, 2 * x)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_parallel_points(threads: int) -> None:
+    def body(x: ir.Value, y: ir.Value) -> Any:
+        with gml_st.parallel([0, 0], [4, 5], [1, 1]) as loop:
+            i, j = loop.ivs
+            there = gml_st.point(gml_st.space([5, 4]), [j, i])
+            value = doubled(gml_st.materialize(x, gml_st.point(x, [i, j])))
+            gml_st.set_yield([value], into=[y], at=[there])
+        return loop.results[0]
+
+    x = floats(4, 5)
+    types = ["tensor<4x5xf32>", "tensor<5x4xf32>"]
+    found = numbers(types, body, x, floats(5, 4), threads=threads)
+    np.testing.assert_array_equal(found, 2 * x.T)
+
+
+def test_a_sequential_loop_carries_what_it_writes() -> None:
+    def body(x: ir.Value) -> Any:
+        with gml_st.for_([1], [6], [1], outs=[x]) as loop:
+            (i,) = loop.ivs
+            one = arith.ConstantOp(ir.IndexType.get(), 1).result
+            before = gml_st.point(loop.outs[0], [arith.SubIOp(i, one).result])
+            here = gml_st.point(loop.outs[0], [i])
+            values = [gml_st.materialize(loop.outs[0], each) for each in (before, here)]
+            gml_st.set_yield([add(*values)], into=loop.outs, at=[here])
+        return loop.results[0]
+
+    x = floats(6)
+    np.testing.assert_array_equal(numbers(["tensor<6xf32>"], body, x), np.cumsum(x))
+
+
+def reduce_tiles(x: ir.Value, y: ir.Value) -> Any:
+    with gml_st.parallel([0, 0], [8, 12], [4, 4]) as loop:
+        i, j = loop.ivs
+        part = gml_st.materialize(x, gml_st.tile(x, [i, j], [4, 4]))
+        sums = row_sums(part, doubled_zero(gml_st.materialize(y, gml_st.tile(y, [i], [4]))))
+        gml_st.set_yield([sums], into=[y], at=[gml_st.tile(y, [i], [4])], accumulate=add)
+    return loop.results[0]
+
+
+def doubled_zero(tile: ir.Value) -> ir.Value:
+    from linalg_ext.bindings import linalg, tensor
+
+    type_ = ir.RankedTensorType(tile.type)
+    empty = tensor.EmptyOp(list(type_.shape), type_.element_type).result
+    zeros: ir.Value = linalg.fill(arith.ConstantOp(type_.element_type, 0.0).result, outs=[empty])
+    return zeros
+
+
+def reduce_points(x: ir.Value, y: ir.Value) -> Any:
+    with gml_st.parallel([0, 0], [8, 12], [1, 1]) as loop:
+        i, j = loop.ivs
+        value = gml_st.materialize(x, gml_st.point(x, [i, j]))
+        gml_st.set_yield([value], into=[y], at=[gml_st.point(y, [i])], accumulate=add)
+    return loop.results[0]
+
+
+def row_reduction(x: ir.Value, y: ir.Value) -> Any:
+    with gml_st.for_([0], [12], [3], outs=[y]) as loop:
+        (j,) = loop.ivs
+        part = gml_st.materialize(x, gml_st.tile(x, [0, j], [8, 3]))
+        sums = row_sums(part, doubled_zero(y))
+        gml_st.set_yield([sums], into=loop.outs, at=[gml_st.full(loop.outs[0])], accumulate=add)
+    return loop.results[0]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("body", [reduce_tiles, reduce_points, row_reduction])
+def test_accumulators(body: Any, threads: int) -> None:
+    x, y = floats(8, 12), floats(8)
+    before = y.copy()
+    sums = numbers(["tensor<8x12xf32>", "tensor<8xf32>"], body, x, y, threads=threads)
+    np.testing.assert_array_equal(sums, before + x.sum(1))
+    np.testing.assert_array_equal(y, before)
+
+
+def test_one_of_two_values_is_accumulated() -> None:
+    def body(x: ir.Value, total: ir.Value, y: ir.Value) -> Any:
+        with gml_st.parallel([0], [6], [1]) as loop:
+            (i,) = loop.ivs
+            value = gml_st.materialize(x, gml_st.point(x, [i]))
+            gml_st.set_yield(
+                [doubled(value), value],
+                into=[y, total],
+                at=[gml_st.point(y, [i]), gml_st.point(total, [])],
+                accumulate=[None, add],
+            )
+        return loop.results
+
+    x = floats(6)
+    types = ["tensor<6xf32>", "tensor<f32>", "tensor<6xf32>"]
+    twice, total = numbers(types, body, x, np.float32(3), floats(6))
+    np.testing.assert_array_equal(twice, 2 * x)
+    assert total == 3 + x.sum()
+
+
+def test_loops_in_loops() -> None:
+    def body(x: ir.Value, y: ir.Value) -> Any:
+        with gml_st.loop([0], [8], [4], ins=[x], outs=[y]) as outer:
+            (i,) = outer.ivs
+            tile = gml_st.tile(outer.outs[0], [i], [4])
+            start = gml_st.materialize(outer.outs[0], tile)
+            with gml_st.for_([0], [4], [1], outs=[start]) as inner:
+                (j,) = inner.ivs
+                mine = gml_st.point(gml_st.tile(outer.ins[0], [i], [4]), [j])
+                value = doubled(gml_st.materialize(outer.ins[0], mine))
+                there = gml_st.point(inner.outs[0], [j])
+                gml_st.set_yield([value], into=inner.outs, at=[there], accumulate=add)
+            gml_st.yield_([inner.results[0]], to=[tile])
+        return outer.results[0]
+
+    x, y = floats(8), floats(8)
+    np.testing.assert_array_equal(numbers(["tensor<8xf32>"] * 2, body, x, y), 2 * x + y)
+
+
+def test_a_parallel_loop_that_reads_other_parts_of_its_output_keeps_its_order() -> None:
+    def body(y: ir.Value) -> Any:
+        with gml_st.loop([1], [6], [1], outs=[y]) as loop:
+            (i,) = loop.ivs
+            first = gml_st.materialize(loop.outs[0], gml_st.point(loop.outs[0], [0]))
+            gml_st.yield_([first], to=[gml_st.point(loop.outs[0], [i])])
+        return loop.results[0]
+
+    report = lx.transforms.lower_subset_loops(subset_module(["tensor<6xf32>"], body))
+    assert "scf.forall" not in str(report.module)
+    assert "other parts of the output" in str(report.decisions)
+    y = floats(6)
+    np.testing.assert_array_equal(numbers(["tensor<6xf32>"], body, y), np.full(6, y[0]))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_tiles_of_memrefs_are_views(threads: int) -> None:
+    from linalg_ext.bindings import linalg
+
+    def body(x: ir.Value, y: ir.Value) -> None:
+        with gml_st.loop([0, 0], [8, 12], [4, 3], ins=[x], outs=[y]) as loop:
+            tiles = [gml_st.tile(each, list(loop.ivs), [4, 3]) for each in (x, loop.outs[0])]
+            parts = [gml_st.materialize(*each) for each in zip((x, y), tiles, strict=True)]
+            linalg.add(parts[0], parts[0], outs=[parts[1]])
+            gml_st.yield_()
+
+    x, y = floats(8, 12), floats(8, 12)
+    numbers(["memref<8x12xf32>"] * 2, body, x, y, threads=threads)
+    np.testing.assert_array_equal(y, 2 * x)
+
+
+def test_points_and_tiles_of_memrefs_are_written_in_place() -> None:
+    def body(x: ir.Value, y: ir.Value, z: ir.Value) -> None:
+        with gml_st.parallel([0], [8], [1]) as loop:
+            (i,) = loop.ivs
+            row = gml_st.materialize(x, gml_st.tile(x, [i, 2], [1, 4], [1, 2]))
+            first = gml_st.materialize(x, gml_st.point(x, [i, 0]))
+            gml_st.set_yield(
+                [row, first],
+                into=[y, z],
+                at=[gml_st.tile(y, [i, 0], [1, 4]), gml_st.point(z, [])],
+                accumulate=[None, add],
+            )
+
+    x, y, z = floats(8, 12), floats(8, 4), floats()
+    z = np.array(z)
+    start = z.copy()
+    numbers(["memref<8x12xf32>", "memref<8x4xf32>", "memref<f32>"], body, x, y, z)
+    np.testing.assert_array_equal(y, x[:, 2:10:2])
+    assert z == start + x[:, 0].sum()
+
+
+def test_a_filter_is_zero_elsewhere() -> None:
+    def body(x: ir.Value, indices: ir.Value) -> Any:
+        return gml_st.materialize(x, gml_st.filter(x, indices))
+
+    x = floats(3, 4)
+    indices = np.array([[0, 1], [2, 3], [0, 1]])
+    expected = np.zeros_like(x)
+    expected[tuple(indices.T)] = x[tuple(indices.T)]
+    types = ["tensor<3x4xf32>", "tensor<3x2xindex>"]
+    np.testing.assert_array_equal(numbers(types, body, x, indices), expected)
+    for wrong in ([3, 0], [0, -1]):
+        indices[1] = wrong
+        with pytest.raises(ExecutionError, match="an index of a gml_st.filter is out of bounds"):
+            numbers(types, body, x, indices)
+
+
+def test_a_yield_through_a_filter_writes_those_elements_alone() -> None:
+    def body(x: ir.Value, y: ir.Value, indices: ir.Value) -> Any:
+        with gml_st.for_([0], [2], [1], outs=[y]) as loop:
+            set_ = gml_st.filter(loop.outs[0], indices)
+            gml_st.set_yield([doubled(x)], into=loop.outs, at=[set_], accumulate=add)
+        return loop.results[0]
+
+    x, y = floats(6), floats(6)
+    indices = np.array([4, 1, 4], dtype=np.int32)
+    expected = y.copy()
+    expected[[1, 4]] += 4 * x[[1, 4]]
+    types = ["tensor<6xf32>", "tensor<6xf32>", "tensor<?xi32>"]
+    np.testing.assert_array_equal(numbers(types, body, x, y, indices), expected)
+
+
+def test_sets_of_sets() -> None:
+    def body(x: ir.Value, i: ir.Value) -> Any:
+        outer = gml_st.tile(x, [2, i], [6, 5], [1, 2])
+        inner = gml_st.tile(outer, [i, 1], [2, 2], [3, 2])
+        flipped = gml_st.transpose_dims(inner, [1, 0])
+        column = gml_st.drop_dims(inner, [1])
+        here = gml_st.point(inner, [1, 1])
+        return (
+            gml_st.materialize(x, inner),
+            gml_st.materialize(x, here),
+            *(
+                each(inner, dim)
+                for each in (gml_st.offset, gml_st.size, gml_st.stride)
+                for dim in (0, i)
+            ),
+            gml_st.offset(flipped, 0),
+            gml_st.offset(column, 0),
+            gml_st.offset(here, 1),
+        )
+
+    x = floats(12, 14)
+    tile, element, *rest = numbers(["tensor<12x14xf32>", "index"], body, x, 1)
+    np.testing.assert_array_equal(tile, x[3:7:3, [3, 7]])
+    assert element == x[6, 7]
+    assert rest == [3, 3, 2, 2, 3, 4, 3, 3, 7]
+
+
+def test_boxes_of_two_sets() -> None:
+    def body(x: ir.Value, i: ir.Value) -> Any:
+        one, other = gml_st.tile(x, [i, 0], [4, 6]), gml_st.tile(x, [2, 1], [6, 3])
+        boxes = (
+            gml_st.intersection(one, other),
+            gml_st.convex_union(one, other),
+            *gml_st.difference(one, other),
+        )
+        return (
+            *(gml_st.materialize(x, box) for box in boxes),
+            gml_st.contains(one, other),
+            gml_st.contains(boxes[1], other),
+            gml_st.contains(one, gml_st.point(x, [i, 5])),
+            *map(gml_st.is_empty, boxes[2:]),
+        )
+
+    x = np.arange(100, dtype=np.float32).reshape(10, 10)
+    for i in (0, 2, 3, 6):
+        both, around, *rest = numbers(["tensor<10x10xf32>", "index"], body, x, i)
+        boxes, answers = rest[:4], rest[4:]
+        one, other = x[i : i + 4, 0:6], x[2:8, 1:4]
+        common = np.intersect1d(one, other)
+        np.testing.assert_array_equal(np.sort(both.ravel()), common)
+        np.testing.assert_array_equal(around, x[min(i, 2) : max(i + 4, 8), 0:6])
+        left = np.sort(np.concatenate([box.ravel() for box in boxes]))
+        np.testing.assert_array_equal(left, np.setdiff1d(one, other))
+        assert answers == [False, True, True, *(box.size == 0 for box in boxes)]
+
+
+def test_a_step_of_nothing_ends_in_an_error() -> None:
+    def body(y: ir.Value, step: ir.Value) -> Any:
+        zero, four = (arith.ConstantOp(ir.IndexType.get(), n).result for n in (0, 4))
+        with gml_st.for_([zero], [four], [step], outs=[y]) as loop:
+            here = gml_st.point(loop.outs[0], list(loop.ivs))
+            value = gml_st.materialize(loop.outs[0], here)
+            gml_st.set_yield([doubled(value)], into=loop.outs, at=[here])
+        return loop.results[0]
+
+    types = ["tensor<4xf32>", "index"]
+    y = floats(4)
+    np.testing.assert_array_equal(numbers(types, body, y, 1), 2 * y)
+    for step in (0, -1):
+        with pytest.raises(ExecutionError, match="step of a loop over subsets is not positive"):
+            numbers(types, body, y, step)
+
+
+def test_a_set_is_no_value() -> None:
+    text = """
+    func.func private @use(!gml_st.subset<"4">)
+    func.func @main() {
+      %s = "gml_st.space"() {static_sizes = array<i64: 4>} : () -> !gml_st.subset<"4">
+      call @use(%s) : (!gml_st.subset<"4">) -> ()
+      return
+    }"""
+    with pytest.raises(LoweringError, match=r"a set of gml_st\.space is used by func\.call"):
+        lx.transforms.lower_subset_loops(lx.parse(text))
+
+
+def test_a_set_from_elsewhere_has_no_place() -> None:
+    text = """
+    func.func @main(%x: tensor<4xf32>, %s: !gml_st.subset<"2">) -> tensor<2xf32> {
+      %r = "gml_st.materialize"(%x, %s) : (tensor<4xf32>, !gml_st.subset<"2">) -> tensor<2xf32>
+      return %r : tensor<2xf32>
+    }"""
+    with pytest.raises(LoweringError, match="is the argument of a block") as caught:
+        lx.transforms.lower_subset_loops(lx.parse(text))
+    assert "gml_st.materialize" in str(caught.value)

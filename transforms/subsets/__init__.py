@@ -1,0 +1,1 @@
+"""Transformations of the dialect `gml_st`, one a file."""

@@ -1,0 +1,91 @@
+"""Moving the bodies of loops of `gml_st`, and of what they accumulate with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from linalg_ext.bindings import ir, memref, scf
+from linalg_ext.structured.subsets.loops import SetYieldView, YieldView
+
+from ._numbers import index_of
+
+
+def move_operations(operations: Iterable[ir.Operation], block: ir.Block) -> None:
+    """Move operations to the end of a block."""
+    for op in operations:
+        block.append(op)
+
+
+def rename(arguments: Sequence[ir.Value], values: Sequence[ir.Value]) -> None:
+    """Have values used in the place of arguments of a block."""
+    for argument, value in zip(arguments, values, strict=True):
+        argument.replace_all_uses_with(value)
+
+
+def combined(
+    view: YieldView | SetYieldView, values: Sequence[ir.Value], olds: Mapping[int, ir.Value]
+) -> list[ir.Value]:
+    """What becomes of yielded values once the accumulated ones are combined with the old ones.
+
+    The combiner is moved to the insertion point: once for each loop.
+
+    Args:
+        olds: what the destinations hold, for those positions that are accumulated.
+    """
+    results = list(values)
+    accumulators = view.accumulators
+    if view.combiner is None:
+        return results
+    for at, accumulator in enumerate(accumulators):
+        if accumulator is not None:
+            old = same_type(olds[at], accumulator.old.type)
+            rename([accumulator.new, accumulator.old], [values[at], old])
+    # The arguments are gone from the accumulators: what they give is read again.
+    renamed = view.accumulators
+    block = ir.InsertionPoint.current.block
+    move_operations([op.operation for op in list(view.combiner.operations)[:-1]], block)
+    for at, accumulator in enumerate(renamed):
+        if accumulator is not None:
+            results[at] = accumulator.combined
+    return results
+
+
+def same_type(old: ir.Value, type_: ir.Type) -> ir.Value:
+    """What a destination holds, of the type that a combiner wants: memory of another layout."""
+    if old.type == type_:
+        return old
+    whole = ir.MemRefType(old.type)
+    sizes = [
+        memref.DimOp(old, index_of(dim)).result
+        for dim in range(whole.rank)
+        if whole.is_dynamic_dim(dim)
+    ]
+    buffer: ir.Value = memref.AllocOp(type_, sizes, []).result
+    memref.CopyOp(old, buffer)
+    return buffer
+
+
+def for_nest(
+    bounds: Sequence[tuple[ir.Value, ir.Value, ir.Value]],
+    carried: Sequence[ir.Value],
+    body: Callable[[list[ir.Value], list[ir.Value]], Sequence[ir.Value]],
+) -> list[ir.Value]:
+    """Nested `scf.for` at the insertion point; what is carried, after the last iteration.
+
+    Args:
+        bounds: lower bound, upper bound and step of each, the outermost first.
+        carried: what the first iteration gets.
+        body: of the induction variables and of what is carried, gives what the next one gets.
+    """
+    ivs: list[ir.Value] = []
+
+    def nested(at: int, given: Sequence[ir.Value]) -> list[ir.Value]:
+        if at == len(bounds):
+            return list(body(ivs, list(given)))
+        loop = scf.ForOp(*bounds[at], list(given))
+        with ir.InsertionPoint(loop.body):
+            ivs.append(loop.induction_variable)
+            scf.YieldOp(nested(at + 1, loop.inner_iter_args))
+        return list(loop.results)
+
+    return nested(0, carried)

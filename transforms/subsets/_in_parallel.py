@@ -1,0 +1,181 @@
+"""Loops of `gml_st` as `scf.forall`, the sequential iterators inside.
+
+An iteration may read of an output what it writes to itself, and nothing else of it: the tile is
+taken out before the sequential iterators, carried by them, and put back after them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from linalg_ext.bindings import ir, scf, tensor
+from linalg_ext.structured.subsets.inference import static
+from linalg_ext.structured.subsets.ops import MaterializeView
+from linalg_ext.structured.subsets.roots import defining, dependences, is_defined_inside, is_filter
+
+from ._bodies import for_nest, move_operations, rename
+from ._nest import Nest, is_same_set, is_view_at
+from ._places import Place
+
+
+def reason_for_order(nest: Nest) -> str | None:
+    """Why iterations have to keep their order; None where `lower_in_parallel` may be used."""
+    view = nest.terminator
+    if not nest.parallel:
+        return "no iterator is parallel"
+    if any(view.accumulated):
+        return "what is accumulated is combined in order"
+    sequential = _sequential(nest)
+    for set_ in nest.sets:
+        if set_ is None:
+            return "whole tensors are yielded"
+        if is_filter(set_):
+            return "a filter is written to element by element"
+        if dependences(set_, nest.ivs) & set(sequential):
+            return "a sequential iterator moves over the output"
+        if sequential and not all(_may_move(op) for op in _makers(set_, nest)):
+            return "the place in the output is computed by what cannot be moved"
+    if sum(isinstance(target, int) for target in nest.targets) < len(nest.inits):
+        return "an output is not written to"
+    if not all(_is_read_where_written(nest, at) for at in range(len(nest.inits))):
+        return "other parts of the output are read than are written to"
+    return None
+
+
+def lower_in_parallel(nest: Nest) -> list[ir.Value]:
+    """Build the loop at the insertion point, with the body of the loop; its results."""
+    bounds = [[_bound(nest.bounds[dim][side]) for dim in nest.parallel] for side in range(3)]
+    forall = scf.ForallOp(*bounds, list(nest.inits))
+    shared = list(forall.inner_iter_args)
+    with ir.InsertionPoint(forall.body):
+        rename([nest.ivs[dim] for dim in nest.parallel], list(forall.induction_variables))
+        write = _carry_tiles if _sequential(nest) else _write_once
+        written = write(nest, shared)
+        ends = [(*_as_tensor(value, place), at) for at, (value, place) in written.items()]
+        with ir.InsertionPoint(scf.InParallelOp().block):
+            for value, geometry, at in ends:
+                tensor.ParallelInsertSliceOp(value, shared[at], *geometry)
+    return list(forall.results)
+
+
+def _write_once(nest: Nest, shared: Sequence[ir.Value]) -> dict[int, tuple[ir.Value, Place]]:
+    """Move the body to the insertion point; what goes to each output, and where."""
+    _rename_outputs(nest, shared)
+    move_operations(nest.body, ir.InsertionPoint.current.block)
+    written: dict[int, tuple[ir.Value, Place]] = {}
+    for target, set_, value in zip(nest.targets, nest.sets, nest.values, strict=True):
+        place = Place.of(_known(set_))
+        if isinstance(target, int):
+            written[target] = (value, place)
+        elif not is_view_at(value, target, set_):
+            place.write_in_place(value, target)
+    return written
+
+
+def _carry_tiles(nest: Nest, shared: Sequence[ir.Value]) -> dict[int, tuple[ir.Value, Place]]:
+    """The same with the sequential iterators around the body, which carry a tile each."""
+    _rename_outputs(nest, shared)
+    sets = {target: _known(nest.sets[at]) for at, target in _tensor_targets(nest)}
+    makers = [op for set_ in nest.sets for op in _makers(_known(set_), nest)]
+    move_operations([op for op in nest.body if op in makers], ir.InsertionPoint.current.block)
+    order = sorted(sets)
+    places = {at: Place.of(sets[at]) for at in order}
+
+    def body(ivs: list[ir.Value], carried: list[ir.Value]) -> list[ir.Value]:
+        rename([nest.ivs[dim] for dim in _sequential(nest)], ivs)
+        for at, tile in zip(order, carried, strict=True):
+            for op in _readers(shared[at]):
+                op.results[0].replace_all_uses_with(tile)
+                op.erase()
+        move_operations(nest.body, ir.InsertionPoint.current.block)
+        results = dict(zip(order, carried, strict=True))
+        for target, set_, value in zip(nest.targets, nest.sets, nest.values, strict=True):
+            if isinstance(target, int):
+                results[target] = value
+            elif not is_view_at(value, target, set_):
+                Place.of(_known(set_)).write_in_place(value, target)
+        return [results[at] for at in order]
+
+    bounds = [nest.bounds[dim] for dim in _sequential(nest)]
+    tiles = [places[at].read(shared[at]) for at in order]
+    results = for_nest(bounds, tiles, body)
+    return {at: (value, places[at]) for at, value in zip(order, results, strict=True)}
+
+
+def _as_tensor(value: ir.Value, place: Place) -> tuple[ir.Value, tuple[object, ...]]:
+    """A value as a slice that can be put in place, and the place as operands."""
+    geometry = place.parallel_geometry()
+    if not isinstance(value.type, ir.RankedTensorType):
+        type_ = ir.RankedTensorType.get([1] * place.subset.rank, value.type)
+        value = tensor.FromElementsOp(type_, [value]).result
+    return value, geometry
+
+
+def _is_read_where_written(nest: Nest, at: int) -> bool:
+    argument = nest.arguments[at]
+    if argument is None:
+        return True
+    (set_,) = (nest.sets[position] for position, target in _tensor_targets(nest) if target == at)
+    for use in argument.uses:
+        user = use.owner.operation
+        match user.name:
+            case "gml_st.tile" | "gml_st.point" | "gml_st.full" | "tensor.dim":
+                continue
+            case "gml_st.materialize" if is_same_set(MaterializeView.of(user).set, _known(set_)):
+                continue
+            case "gml_st.set_yield" if argument not in nest.values:
+                continue
+        return False
+    return True
+
+
+def _makers(set_: ir.Value, nest: Nest) -> list[ir.Operation]:
+    """The ops of the body that a set is computed by."""
+    block = nest.op.regions[0].blocks[0]
+    found: list[ir.Operation] = []
+    open_ = [set_]
+    while open_:
+        op = defining(open_.pop())
+        if op is not None and op not in found and is_defined_inside(op.results[0], block):
+            found.append(op)
+            open_ += list(op.operands)
+    return found
+
+
+_MOVABLE = ("arith.", "affine.", "index.", "gml_st.")
+
+
+def _may_move(op: ir.Operation) -> bool:
+    if op.name in ("tensor.dim", "memref.dim"):
+        return True
+    return op.name.startswith(_MOVABLE) and op.name != "gml_st.materialize" and not len(op.regions)
+
+
+def _readers(shared: ir.Value) -> list[ir.Operation]:
+    owners = [use.owner.operation for use in shared.uses]
+    return [op for op in owners if op.name == "gml_st.materialize"]
+
+
+def _rename_outputs(nest: Nest, shared: Sequence[ir.Value]) -> None:
+    for argument, value in zip(nest.arguments, shared, strict=True):
+        if argument is not None:
+            rename([argument], [value])
+
+
+def _tensor_targets(nest: Nest) -> list[tuple[int, int]]:
+    """The positions of the values that go to tensors, each with that of its tensor."""
+    return [(at, target) for at, target in enumerate(nest.targets) if isinstance(target, int)]
+
+
+def _sequential(nest: Nest) -> list[int]:
+    return [dim for dim in range(len(nest.bounds)) if dim not in nest.parallel]
+
+
+def _bound(value: ir.Value) -> ir.Value | int:
+    number = static(value)
+    return value if number is None else number
+
+
+def _known(set_: ir.Value | None) -> ir.Value:
+    assert set_ is not None  # `reason_for_order` has seen to it
+    return set_

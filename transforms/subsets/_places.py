@@ -1,0 +1,161 @@
+"""Reading the elements of a set, and writing them: slices of tensors, views of memrefs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linalg_ext.analysis.numbers import Number
+from linalg_ext.analysis.subsets import Filter, Point, Tile
+from linalg_ext.bindings import ir, memref, tensor
+from linalg_ext.structured.subsets.reading import subset_of
+from linalg_ext.structured.subsets.roots import defining
+from linalg_ext.structured.subsets.types import Size, container_shape, is_element, subset_shape
+
+from ._filters import gather_filtered, scatter_filtered
+from ._numbers import index_of, number_of
+
+
+@dataclass(frozen=True)
+class Place:
+    """A set of some tensor or memref, relative to it.
+
+    Attributes:
+        subset: its numbers.
+        sizes: what types say of them.
+        is_whole: whether it is all there is.
+    """
+
+    subset: Tile | Point | Filter
+    sizes: tuple[Size, ...]
+    is_whole: bool
+
+    @classmethod
+    def of(cls, set_: ir.Value) -> Place:
+        """The place that a set names; its dynamic sizes are read at the insertion point."""
+        op = defining(set_)
+        is_whole = op is not None and op.name in ("gml_st.full", "gml_st.space")
+        sizes = () if is_element(set_.type) else subset_shape(set_.type).sizes
+        return cls(subset_of(set_, number_of), sizes, is_whole)
+
+    @classmethod
+    def whole(cls, container: ir.Value) -> Place:
+        """All of a tensor or memref."""
+        sizes = container_shape(container.type).sizes
+        return cls(subset_of(container, number_of), sizes, is_whole=True)
+
+    def read(self, source: ir.Value) -> ir.Value:
+        """The elements of a tensor, or a view of a memref; a scalar for a point."""
+        is_memref = isinstance(source.type, ir.MemRefType)
+        if self.is_whole:
+            return source
+        if isinstance(self.subset, Filter):
+            return gather_filtered(source, self.subset)
+        if isinstance(self.subset, Point):
+            load: Any = memref.LoadOp if is_memref else tensor.ExtractOp
+            return _result(load(source, self._indices(self.subset)))
+        return self._view(source) if is_memref else self._slice(source)
+
+    def write(self, value: ir.Value, destination: ir.Value) -> ir.Value:
+        """The tensor with a value in this place."""
+        if self.is_whole:
+            return value
+        if isinstance(self.subset, Filter):
+            return scatter_filtered(value, destination, self.subset)
+        if isinstance(self.subset, Point):
+            return _result(tensor.InsertOp(value, destination, self._indices(self.subset)))
+        return _result(tensor.InsertSliceOp(value, destination, *self._geometry(self.subset)))
+
+    def write_in_place(self, value: ir.Value, destination: ir.Value) -> None:
+        """Put a value into a memref."""
+        if isinstance(self.subset, Filter):
+            scatter_filtered(value, destination, self.subset)
+        elif isinstance(self.subset, Point):
+            memref.StoreOp(value, destination, self._indices(self.subset))
+        else:
+            memref.CopyOp(value, self.read(destination))
+
+    def write_in_parallel(self, value: ir.Value, destination: ir.Value) -> None:
+        """Put a value into what all iterations of an `scf.forall` share, inside its terminator."""
+        tensor.ParallelInsertSliceOp(value, destination, *self.parallel_geometry())
+
+    def parallel_geometry(self) -> tuple[Any, ...]:
+        """The operands of a `tensor.parallel_insert_slice` to this place."""
+        if isinstance(self.subset, Point):
+            ones = (1,) * self.subset.rank
+            return Place(Tile(self.subset.indices, ones), ones, False)._geometry(
+                Tile(self.subset.indices, ones)
+            )
+        assert isinstance(self.subset, Tile)
+        return self._geometry(self.subset)
+
+    def _slice(self, source: ir.Value) -> ir.Value:
+        assert isinstance(self.subset, Tile)
+        element = ir.ShapedType(source.type).element_type
+        type_ = ir.RankedTensorType.get(_shape(self.sizes), element)
+        return _result(tensor.ExtractSliceOp(type_, source, *self._geometry(self.subset)))
+
+    def _view(self, source: ir.Value) -> ir.Value:
+        assert isinstance(self.subset, Tile)
+        type_ = _view_type(ir.MemRefType(source.type), self.subset, self.sizes)
+        return _result(memref.SubViewOp(type_, source, *self._geometry(self.subset)))
+
+    def _indices(self, point: Point) -> list[ir.Value]:
+        return [index_of(index) for index in point.indices]
+
+    def _geometry(self, tile: Tile) -> tuple[Any, ...]:
+        """Offsets, sizes and strides as slices and views take them."""
+        sizes = [
+            number if static is None else static
+            for number, static in zip(tile.sizes, self.sizes, strict=True)
+        ]
+        # A size that a type leaves open is an operand, whatever is known of it.
+        open_sizes = [static is None for static in self.sizes]
+        groups = [
+            _split(tile.offsets),
+            _split(sizes, open_sizes),
+            _split(tile.strides),
+        ]
+        arrays = [ir.DenseI64ArrayAttr.get(static) for _, static in groups]
+        return (*(values for values, _ in groups), *arrays)
+
+
+def _split(
+    numbers: Sequence[Number], is_open: Sequence[bool] | None = None
+) -> tuple[list[ir.Value], list[int]]:
+    """The dynamic ones as values, and all as static numbers with gaps."""
+    gap = ir.ShapedType.get_dynamic_size()
+    values, static = [], []
+    for at, number in enumerate(numbers):
+        if isinstance(number, int) and not (is_open and is_open[at]):
+            static.append(number)
+        else:
+            static.append(gap)
+            values.append(index_of(number))
+    return values, static
+
+
+def _view_type(source: ir.MemRefType, tile: Tile, sizes: Sequence[Size]) -> ir.Type:
+    gap = ir.ShapedType.get_dynamic_stride_or_offset()
+    strides, offset = source.get_strides_and_offset()
+    seen = [
+        gap if stride == gap or not isinstance(by, int) else stride * by
+        for stride, by in zip(strides, tile.strides, strict=True)
+    ]
+    for number, stride in zip(tile.offsets, strides, strict=True):
+        known = isinstance(number, int) and gap not in (stride, offset)
+        # Nothing times an unknown stride is nothing to upstream, too.
+        offset = offset + int(str(number)) * stride if known else gap
+    layout = ir.StridedLayoutAttr.get(offset, seen)
+    return ir.MemRefType.get(_shape(sizes), source.element_type, layout, source.memory_space)
+
+
+def _shape(sizes: Sequence[Size]) -> list[int]:
+    gap = ir.ShapedType.get_dynamic_size()
+    return [gap if size is None else size for size in sizes]
+
+
+def _result(op: Any) -> ir.Value:
+    value: ir.Value = op.result
+    return value

@@ -1,0 +1,56 @@
+"""What ops of `gml_st` say about sets, as arithmetic: offsets, containment, emptiness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from linalg_ext.analysis.numbers import Number
+from linalg_ext.analysis.subsets import Filter, containment, emptiness
+from linalg_ext.bindings import arith, ir
+from linalg_ext.errors import LoweringError
+from linalg_ext.structured.subsets.inference import static
+from linalg_ext.structured.subsets.ops import IsEmptyView, QueryView
+from linalg_ext.structured.subsets.reading import pair_of, subset_of
+
+from ._numbers import index_of, number_of, truth_of
+
+
+def answer(op: ir.Operation) -> ir.Value:
+    """What a question is answered by, computed at the insertion point."""
+    return _ANSWERS[op.name](op)
+
+
+def _query(op: ir.Operation) -> ir.Value:
+    view = QueryView.of(op)
+    subset = subset_of(view.set, number_of)
+    if isinstance(subset, Filter):
+        raise LoweringError(f"{op.name}: a gml_st.filter is no rectangle")
+    ask: Callable[[int], Number] = getattr(subset, op.name.rpartition(".")[2])
+    dim = static(view.dim)
+    if dim is not None:
+        return index_of(ask(dim))
+    # Which dimension is meant is known at run time: all are there to choose from.
+    found = index_of(ask(0)) if subset.rank else index_of(0)
+    for at in range(1, subset.rank):
+        is_it = arith.CmpIOp(arith.CmpIPredicate.eq, view.dim, index_of(at)).result
+        found = arith.SelectOp(is_it, index_of(ask(at)), found).result
+    return found
+
+
+def _contains(op: ir.Operation) -> ir.Value:
+    return truth_of(containment(*pair_of(op, number_of)))
+
+
+def _is_empty(op: ir.Operation) -> ir.Value:
+    return truth_of(emptiness(subset_of(IsEmptyView.of(op).set, number_of)))
+
+
+_ANSWERS: dict[str, Callable[[ir.Operation], ir.Value]] = {
+    "gml_st.offset": _query,
+    "gml_st.size": _query,
+    "gml_st.stride": _query,
+    "gml_st.contains": _contains,
+    "gml_st.is_empty": _is_empty,
+}
+
+QUESTIONS = frozenset(_ANSWERS)
