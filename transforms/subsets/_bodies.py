@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from linalg_ext.bindings import ir, memref, scf
+from linalg_ext.structured.subsets.emission import Emitter
 from linalg_ext.structured.subsets.loops import SetYieldView, YieldView
-
-from ._numbers import index_of
 
 
 def move_operations(operations: Iterable[ir.Operation], block: ir.Block) -> None:
@@ -55,8 +54,9 @@ def same_type(old: ir.Value, type_: ir.Type) -> ir.Value:
     if old.type == type_:
         return old
     whole = ir.MemRefType(old.type)
+    emitter = Emitter()
     sizes = [
-        memref.DimOp(old, index_of(dim)).result
+        memref.DimOp(old, emitter.value(dim)).result
         for dim in range(whole.rank)
         if whole.is_dynamic_dim(dim)
     ]

@@ -5,14 +5,16 @@ Each row of the indices is checked when the program runs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from linalg_ext.analysis.subsets import Filter
 from linalg_ext.bindings import arith, cf, ir, linalg, memref, scf, tensor
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.outputs import size_at
+from linalg_ext.structured.subsets.emission import Emitter
 
-from ._numbers import index_of, number_of
+Body = Callable[[Sequence[ir.Value], ir.Value], ir.Value]
+"""Of an index and of what is carried, what is carried on."""
 
 OUT_OF_BOUNDS = "an index of a gml_st.filter is out of bounds"
 
@@ -40,34 +42,35 @@ def scatter_filtered(value: ir.Value, destination: ir.Value, filter_: Filter) ->
     def inserted(index: Sequence[ir.Value], into: ir.Value) -> ir.Value:
         return tensor.InsertOp(extracted(index), into, index).result
 
-    def stored(index: Sequence[ir.Value], _: ir.Value) -> None:
-        memref.StoreOp(extracted(index), destination, index)
+    def stored(index: Sequence[ir.Value], into: ir.Value) -> ir.Value:
+        memref.StoreOp(extracted(index), into, index)
+        return into
 
     if isinstance(destination.type, ir.MemRefType):
-        _over_rows(filter_, destination, None, stored)
-        return destination
+        return _over_rows(filter_, destination, None, stored)
     return _over_rows(filter_, destination, destination, inserted)
 
 
-def _over_rows(filter_, source, carried, body):
+def _over_rows(filter_: Filter, whole: ir.Value, carried: ir.Value | None, body: Body) -> ir.Value:
+    """A loop over the indices around a body; what it carries, or `whole` where that is nothing."""
     indices = filter_.indices
-    rank = ir.ShapedType(source.type).rank
-    count = _extent(indices, 0)
-    loop = scf.ForOp(index_of(0), count, index_of(1), [] if carried is None else [carried])
+    assert isinstance(indices, ir.Value)
+    emitter = Emitter()
+    bounds = (emitter.value(0), _extent(indices, 0), emitter.value(1))
+    loop = scf.ForOp(*bounds, [] if carried is None else [carried])
     with ir.InsertionPoint(loop.body):
         row = loop.induction_variable
-        index = [_coordinate(indices, row, dim) for dim in range(rank)]
+        index = [_coordinate(indices, row, dim) for dim in range(ir.ShapedType(whole.type).rank)]
         for dim, coordinate in enumerate(index):
-            _check(coordinate, _extent(source, dim))
-        given = None if carried is None else loop.inner_iter_args[0]
-        result = body(index, given)
+            _check(coordinate, _extent(whole, dim))
+        result = body(index, whole if carried is None else loop.inner_iter_args[0])
         scf.YieldOp([] if carried is None else [result])
-    return None if carried is None else loop.results[0]
+    return whole if carried is None else loop.results[0]
 
 
 def _coordinate(indices: ir.Value, row: ir.Value, dim: int) -> ir.Value:
     is_flat = ir.ShapedType(indices.type).rank == 1
-    where = [row] if is_flat else [row, index_of(dim)]
+    where = [row] if is_flat else [row, Emitter().value(dim)]
     coordinate: ir.Value = tensor.ExtractOp(indices, where).result
     if not isinstance(coordinate.type, ir.IndexType):
         coordinate = arith.IndexCastOp(ir.IndexType.get(), coordinate).result
@@ -82,7 +85,7 @@ def _check(coordinate: ir.Value, size: ir.Value) -> None:
 
 def _extent(container: ir.Value, dim: int) -> ir.Value:
     size = size_at([(container, dim)])
-    return index_of(number_of(0 if size is None else size))
+    return size if isinstance(size, ir.Value) else Emitter().value(size or 0)
 
 
 def _sizes(container: ir.Value) -> list[ir.Value | int]:

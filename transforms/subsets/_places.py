@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linalg_ext.analysis.numbers import Number
 from linalg_ext.analysis.subsets import Filter, Point, Tile
 from linalg_ext.bindings import ir, memref, tensor
+from linalg_ext.structured.subsets.emission import Emitter
+from linalg_ext.structured.subsets.index_values import IndexReader
 from linalg_ext.structured.subsets.reading import subset_of
 from linalg_ext.structured.subsets.roots import defining
 from linalg_ext.structured.subsets.types import Size, container_shape, is_element, subset_shape
 
 from ._filters import gather_filtered, scatter_filtered
-from ._numbers import index_of, number_of
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,13 @@ class Place:
         op = defining(set_)
         is_whole = op is not None and op.name in ("gml_st.full", "gml_st.space")
         sizes = () if is_element(set_.type) else subset_shape(set_.type).sizes
-        return cls(subset_of(set_, number_of), sizes, is_whole)
+        return cls(subset_of(set_, IndexReader()), sizes, is_whole)
 
     @classmethod
     def whole(cls, container: ir.Value) -> Place:
         """All of a tensor or memref."""
         sizes = container_shape(container.type).sizes
-        return cls(subset_of(container, number_of), sizes, is_whole=True)
+        return cls(subset_of(container, IndexReader()), sizes, is_whole=True)
 
     def read(self, source: ir.Value) -> ir.Value:
         """The elements of a tensor, or a view of a memref; a scalar for a point."""
@@ -102,38 +102,22 @@ class Place:
         return _result(memref.SubViewOp(type_, source, *self._geometry(self.subset)))
 
     def _indices(self, point: Point) -> list[ir.Value]:
-        return [index_of(index) for index in point.indices]
+        emitter = Emitter()
+        return [emitter.value(index) for index in point.indices]
 
     def _geometry(self, tile: Tile) -> tuple[Any, ...]:
         """Offsets, sizes and strides as slices and views take them."""
+        emitter = Emitter()
+        # A size that the type leaves open is an operand, whatever is known of it.
         sizes = [
-            number if static is None else static
+            emitter.value(number) if static is None else static
             for number, static in zip(tile.sizes, self.sizes, strict=True)
         ]
-        # A size that a type leaves open is an operand, whatever is known of it.
-        open_sizes = [static is None for static in self.sizes]
-        groups = [
-            _split(tile.offsets),
-            _split(sizes, open_sizes),
-            _split(tile.strides),
-        ]
-        arrays = [ir.DenseI64ArrayAttr.get(static) for _, static in groups]
-        return (*(values for values, _ in groups), *arrays)
-
-
-def _split(
-    numbers: Sequence[Number], is_open: Sequence[bool] | None = None
-) -> tuple[list[ir.Value], list[int]]:
-    """The dynamic ones as values, and all as static numbers with gaps."""
-    gap = ir.ShapedType.get_dynamic_size()
-    values, static = [], []
-    for at, number in enumerate(numbers):
-        if isinstance(number, int) and not (is_open and is_open[at]):
-            static.append(number)
-        else:
-            static.append(gap)
-            values.append(index_of(number))
-    return values, static
+        groups = [emitter.mixed(tile.offsets), sizes, emitter.mixed(tile.strides)]
+        gap = ir.ShapedType.get_dynamic_size()
+        values = [[each for each in group if not isinstance(each, int)] for group in groups]
+        static = [[each if isinstance(each, int) else gap for each in group] for group in groups]
+        return (*values, *map(ir.DenseI64ArrayAttr.get, static))
 
 
 def _view_type(source: ir.MemRefType, tile: Tile, sizes: Sequence[Size]) -> ir.Type:
@@ -144,9 +128,8 @@ def _view_type(source: ir.MemRefType, tile: Tile, sizes: Sequence[Size]) -> ir.T
         for stride, by in zip(strides, tile.strides, strict=True)
     ]
     for number, stride in zip(tile.offsets, strides, strict=True):
-        known = isinstance(number, int) and gap not in (stride, offset)
-        # Nothing times an unknown stride is nothing to upstream, too.
-        offset = offset + int(str(number)) * stride if known else gap
+        is_known = isinstance(number, int) and gap not in (stride, offset)
+        offset = offset + number * stride if is_known else gap
     layout = ir.StridedLayoutAttr.get(offset, seen)
     return ir.MemRefType.get(_shape(sizes), source.element_type, layout, source.memory_space)
 

@@ -8,11 +8,11 @@ from linalg_ext.analysis.numbers import Number
 from linalg_ext.analysis.subsets import Filter, containment, emptiness
 from linalg_ext.bindings import arith, ir
 from linalg_ext.errors import LoweringError
+from linalg_ext.structured.subsets.emission import Emitter
+from linalg_ext.structured.subsets.index_values import IndexReader
 from linalg_ext.structured.subsets.inference import static
 from linalg_ext.structured.subsets.ops import IsEmptyView, QueryView
 from linalg_ext.structured.subsets.reading import pair_of, subset_of
-
-from ._numbers import index_of, number_of, truth_of
 
 
 def answer(op: ir.Operation) -> ir.Value:
@@ -22,27 +22,27 @@ def answer(op: ir.Operation) -> ir.Value:
 
 def _query(op: ir.Operation) -> ir.Value:
     view = QueryView.of(op)
-    subset = subset_of(view.set, number_of)
+    subset = subset_of(view.set, IndexReader())
     if isinstance(subset, Filter):
         raise LoweringError(f"{op.name}: a gml_st.filter is no rectangle")
     ask: Callable[[int], Number] = getattr(subset, op.name.rpartition(".")[2])
-    dim = static(view.dim)
+    dim, emitter = static(view.dim), Emitter()
     if dim is not None:
-        return index_of(ask(dim))
+        return emitter.value(ask(dim))
     # Which dimension is meant is known at run time: all are there to choose from.
-    found = index_of(ask(0)) if subset.rank else index_of(0)
+    found = emitter.value(ask(0)) if subset.rank else emitter.value(0)
     for at in range(1, subset.rank):
-        is_it = arith.CmpIOp(arith.CmpIPredicate.eq, view.dim, index_of(at)).result
-        found = arith.SelectOp(is_it, index_of(ask(at)), found).result
+        is_it = arith.CmpIOp(arith.CmpIPredicate.eq, view.dim, emitter.value(at)).result
+        found = arith.SelectOp(is_it, emitter.value(ask(at)), found).result
     return found
 
 
 def _contains(op: ir.Operation) -> ir.Value:
-    return truth_of(containment(*pair_of(op, number_of)))
+    return Emitter().truth(containment(*pair_of(op, IndexReader())))
 
 
 def _is_empty(op: ir.Operation) -> ir.Value:
-    return truth_of(emptiness(subset_of(IsEmptyView.of(op).set, number_of)))
+    return Emitter().truth(emptiness(subset_of(IsEmptyView.of(op).set, IndexReader())))
 
 
 _ANSWERS: dict[str, Callable[[ir.Operation], ir.Value]] = {

@@ -57,6 +57,7 @@ from linalg_ext.bindings import arith, cf, ir, memref
 from linalg_ext.calling.decision import Told
 from linalg_ext.errors import ArgumentError, LoweringError, SubsetError
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.subsets.emission import Emitter
 from linalg_ext.structured.subsets.inference import static
 from linalg_ext.structured.subsets.ops import LOOPS, NAMESPACE, MaterializeView
 from linalg_ext.transforms.lowering._walk import operations, place, select
@@ -64,7 +65,6 @@ from linalg_ext.transforms.lowering._walk import operations, place, select
 from ._in_order import lower_in_order
 from ._in_parallel import lower_in_parallel, reason_for_order
 from ._nest import Nest
-from ._numbers import index_of
 from ._places import Place
 from ._questions import QUESTIONS, answer
 
@@ -114,7 +114,7 @@ def _lower_loop(op: ir.Operation, report: Report) -> None:
 
 def _check_step(step: ir.Value) -> None:
     if static(step) is None:
-        positive = arith.CmpIOp(arith.CmpIPredicate.sgt, step, index_of(0)).result
+        positive = arith.CmpIOp(arith.CmpIPredicate.sgt, step, Emitter().value(0)).result
         cf.AssertOp(positive, STEP_TOO_SMALL)
 
 

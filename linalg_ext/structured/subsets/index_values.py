@@ -30,7 +30,8 @@ from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.errors import LinalgExtError
 from linalg_ext.notations.affine_text import parse_affine_map
-from linalg_ext.structured.subsets.loop_ranges import Index, range_of
+from linalg_ext.structured.subsets.loop_ranges import range_of
+from linalg_ext.structured.subsets.ops import Index
 
 _DEEPEST = 64
 """How many ops deep a number is read: beyond, Python's own stack would end."""

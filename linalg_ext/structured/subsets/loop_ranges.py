@@ -6,12 +6,10 @@ Other rooms may say it of their own loops: `RANGES` is a table by the name of th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from linalg_ext.bindings import ir
-
-Index: TypeAlias = int | ir.Value
-"""A number of IR: one that is written in an attribute, or the value of an operand."""
+from linalg_ext.structured.subsets.ops import Index
 
 
 class Range(NamedTuple):
@@ -68,4 +66,7 @@ RANGES: dict[str, Callable[[ir.Operation], Sequence[Range]]] = {
     "scf.for": _for,
     "scf.forall": _forall,
     "scf.parallel": _parallel,
+    "gml_st.for": _parallel,
+    "gml_st.loop": _parallel,
+    "gml_st.parallel": _parallel,
 }

@@ -28,7 +28,7 @@ def test_the_example() -> None:
       {}
       return %r : tensor<80xf32>
     }"""
-    given = "c0 0 : index c4 4 : index c60 60 : index c80 80 : index"
+    given = "\n".join(f"c{n} {n} : index" for n in (0, 4, 60, 80))
     check_example(file.lower_subset_loops, examples(file)[0], around=around, given=given)
 
 
@@ -254,7 +254,7 @@ def test_a_filter_is_zero_elsewhere() -> None:
     np.testing.assert_array_equal(numbers(types, body, x, indices), expected)
     for wrong in ([3, 0], [0, -1]):
         indices[1] = wrong
-        with pytest.raises(ExecutionError, match="an index of a gml_st.filter is out of bounds"):
+        with pytest.raises(ExecutionError, match=r"an index of a gml_st\.filter is out of bounds"):
             numbers(types, body, x, indices)
 
 
