@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linalg_ext.bindings import ir
-from linalg_ext.errors import ArgumentError, ArityError, DTypeError
+from linalg_ext.errors import ArgumentError, ArityError, DTypeError, LinalgExtError
 from linalg_ext.structured.subsets.inference import static
-from linalg_ext.structured.subsets.loops import ForView, LoopView, ParallelView
+from linalg_ext.structured.subsets.loops import ForView, LoopView, ParallelView, SetYieldView
 from linalg_ext.structured.subsets.ops import ITERATORS
 from linalg_ext.structured.subsets.types import is_container
 
@@ -28,7 +28,7 @@ def check_loop(op: ir.Operation) -> None:
     _check_distribution(view.distribution, view.rank)
     _check_arguments(view, [("input", view.ins), ("output", view.outs)])
     _check_outputs(op, view.outs)
-    _ = view.terminator
+    _ = view.last
 
 
 def check_for(op: ir.Operation) -> None:
@@ -37,7 +37,7 @@ def check_for(op: ir.Operation) -> None:
     _check_bounds(view)
     _check_arguments(view, [("output", view.outs)])
     _check_outputs(op, view.outs)
-    _ = view.terminator
+    _ = view.last
 
 
 def check_parallel(op: ir.Operation) -> None:
@@ -46,7 +46,11 @@ def check_parallel(op: ir.Operation) -> None:
     _check_bounds(view)
     _check_distribution(view.distribution, view.rank)
     _check_arguments(view, [])
-    destinations = view.terminator.destinations
+    last = view.last
+    try:
+        destinations = SetYieldView.of(last).destinations
+    except LinalgExtError:
+        return  # what is wrong with it is found there
     _check_results(op, [value.type for value in destinations], "destination")
 
 

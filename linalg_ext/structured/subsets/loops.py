@@ -127,7 +127,10 @@ class _LoopBounds:
         """The induction variables."""
         return tuple(self.body.arguments)[: self.rank]
 
-    def _ended_by(self, name: str) -> ir.Operation:
+    @property
+    def last(self) -> ir.Operation:
+        """What ends the body: `gml_st.yield` in a `gml_st.loop`, else `gml_st.set_yield`."""
+        name = "gml_st.yield" if self.op.name == "gml_st.loop" else "gml_st.set_yield"
         operations = list(self.body.operations)
         if not operations or operations[-1].operation.name != name:
             ends = operations[-1].operation.name if operations else "nothing"
@@ -181,7 +184,7 @@ class LoopView(_LoopBounds):
     @property
     def terminator(self) -> YieldView:
         """What ends the body."""
-        return YieldView.of(self._ended_by("gml_st.yield"))
+        return YieldView.of(self.last)
 
 
 @dataclass(frozen=True)
@@ -210,7 +213,7 @@ class ForView(_LoopBounds):
     @property
     def terminator(self) -> SetYieldView:
         """What ends the body."""
-        return SetYieldView.of(self._ended_by("gml_st.set_yield"))
+        return SetYieldView.of(self.last)
 
 
 @dataclass(frozen=True)
@@ -233,7 +236,7 @@ class ParallelView(_LoopBounds):
     @property
     def terminator(self) -> SetYieldView:
         """What ends the body."""
-        return SetYieldView.of(self._ended_by("gml_st.set_yield"))
+        return SetYieldView.of(self.last)
 
 
 def _bounds(

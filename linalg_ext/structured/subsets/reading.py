@@ -33,7 +33,7 @@ from linalg_ext.structured.subsets.ops import (
     TileView,
     TransposeDimsView,
 )
-from linalg_ext.structured.subsets.roots import defining
+from linalg_ext.structured.subsets.roots import called, defining
 from linalg_ext.structured.subsets.types import is_container, subset_shape
 
 ToNumber = Callable[[Index], Number]
@@ -52,9 +52,8 @@ def subset_of(set_: ir.Value, number_of: ToNumber) -> Subset:
         return full(_sizes(set_, number_of))
     op = defining(set_)
     if op is None or op.name not in _READERS:
-        made = "the argument of a block" if op is None else f"the result of {op.name}"
         raise ArgumentError(
-            f"the set {set_.get_name()} is {made}",
+            f"a set is {called(set_)}",
             expected="the result of an op of gml_st",
             cure="make it where it is used; its offsets and sizes may be arguments",
         )

@@ -23,6 +23,14 @@ def defining(value: ir.Value) -> ir.Operation | None:
     return owner.operation if isinstance(owner, ir.OpView | ir.Operation) else None
 
 
+def called(value: ir.Value) -> str:
+    """What an error calls a value: its name in the text is not known while that is parsed."""
+    op = defining(value)
+    if op is None:
+        return f"argument {ir.BlockArgument(value).arg_number} of the block"
+    return f"the result of {op.name}"
+
+
 def root_of(set_: ir.Value) -> ir.Value | None:
     """The tensor or memref that a set is of, or the result of `gml_st.space`.
 

@@ -238,7 +238,7 @@ def check_set_of(set_: ir.Value, whole: ir.Value, subject: str) -> None:
 
 def _container(value: ir.Value) -> ir.Type:
     if not is_container(value.type):
-        raise DTypeError(f"it is of a {value.type}", expected="a ranked tensor or a memref")
+        raise DTypeError(f"it is of type {value.type}", expected="a ranked tensor or a memref")
     return value.type
 
 
@@ -339,5 +339,6 @@ def _known_indices(indices: ir.Value, rank: int) -> list[tuple[int, list[int]]]:
     value = op.attributes["value"]
     if not isinstance(value, ir.DenseIntElementsAttr) or rank == 0:
         return []
-    numbers = [int(number) for number in value]
+    # The bindings give indices without their sign.
+    numbers = [number - (1 << 64) if number >> 63 > 0 else number for number in map(int, value)]
     return [(at // rank, numbers[at : at + rank]) for at in range(0, len(numbers), rank)]

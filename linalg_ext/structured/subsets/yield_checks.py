@@ -17,6 +17,7 @@ from linalg_ext.structured.subsets.loops import (
 )
 from linalg_ext.structured.subsets.ops import PARALLEL, YIELDS, TileView
 from linalg_ext.structured.subsets.roots import (
+    called,
     defining,
     dependences,
     is_defined_inside,
@@ -97,8 +98,8 @@ def _check_yield(view: YieldView, loop: LoopView) -> None:
         root = root_of(subset)
         if root is not None and is_container(root.type) and root != destinations[at]:
             raise ArgumentError(
-                f"subset {at} is one of {root.get_name()}, and value {at} goes to output "
-                f"{loop.region_outs.index(destinations[at])}, {destinations[at].get_name()}",
+                f"subset {at} is one of {called(root)}, and value {at} goes to output "
+                f"{loop.region_outs.index(destinations[at])}, {called(destinations[at])}",
                 expected="a subset of that argument of the body, or of a gml_st.space",
             )
     _check_accumulators(view, view.values)
@@ -116,7 +117,7 @@ def _check_set_yield_of_for(view: SetYieldView, loop: ForView) -> None:
         if given != output:
             raise ArgumentError(
                 f"expected output block argument {at} to match set_yield destination",
-                cure=f"write to {output.get_name()}, not to {given.get_name()}",
+                cure=f"write to {called(output)}, not to {called(given)}",
             )
     _check_sources(view)
 
@@ -125,7 +126,7 @@ def _check_set_yield_of_parallel(view: SetYieldView, loop: ParallelView) -> None
     for at, destination in enumerate(view.destinations):
         if is_defined_inside(destination, loop.body):
             raise ArgumentError(
-                f"destination {at}, {destination.get_name()}, is made inside the loop",
+                f"destination {at}, {called(destination)}, is made inside the loop",
                 expected="a tensor or memref from outside, which all iterations write to",
             )
     _check_sources(view)

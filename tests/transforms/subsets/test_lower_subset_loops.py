@@ -364,6 +364,6 @@ def test_a_set_from_elsewhere_has_no_place() -> None:
       %r = "gml_st.materialize"(%x, %s) : (tensor<4xf32>, !gml_st.subset<"2">) -> tensor<2xf32>
       return %r : tensor<2xf32>
     }"""
-    with pytest.raises(LoweringError, match="is the argument of a block") as caught:
+    with pytest.raises(LoweringError, match="a set is argument 1 of the block") as caught:
         lx.transforms.lower_subset_loops(lx.parse(text))
     assert "gml_st.materialize" in str(caught.value)
