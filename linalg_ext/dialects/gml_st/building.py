@@ -40,12 +40,19 @@ def numbers_of(op: str, given: Sequence[Number]) -> list[Index]:
         raise ArgumentTypeError(f"{op}: {given} is one number", expected="a list, as in [0, i]")
     numbers: list[Index] = []
     for at, each in enumerate(given):
-        number = int(each) if hasattr(each, "__index__") else value_of(f"{op}: number {at}", each)
-        if not isinstance(number, int) and not isinstance(number.type, ir.IndexType):
+        if isinstance(each, ir.Value | ir.OpView):
+            value = value_of(op, each)
+            if not isinstance(value.type, ir.IndexType):
+                raise ArgumentTypeError(
+                    f"{op}: number {at} is of type {value.type}", expected="an int, or an index"
+                )
+            numbers.append(value)
+        elif hasattr(each, "__index__"):
+            numbers.append(int(each))
+        else:
             raise ArgumentTypeError(
-                f"{op}: number {at} is of type {number.type}", expected="an int, or an index"
+                f"{op}: number {at} is {each!r}", expected="an int, or an index of MLIR"
             )
-        numbers.append(number)
     return numbers
 
 

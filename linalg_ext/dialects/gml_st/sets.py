@@ -79,9 +79,9 @@ def tile(
         ArgumentError: numbers and dimensions do not fit together, or reach beyond the superset.
     """
     value = value_of("tile", superset)
-    numbers = [
-        numbers_of("tile", each) for each in (offsets, sizes, strides or [1] * len(list(offsets)))
-    ]
+    offsets_ = numbers_of("tile", offsets)
+    strides_ = [1] * len(offsets_) if strides is None else numbers_of("tile", strides)
+    numbers = [offsets_, numbers_of("tile", sizes), strides_]
     shape = subset_shape(value.type).with_sizes(sizes_in_type(numbers[1]))
     op = definitions.TileOp(value, *map(_values, numbers), result=subset_type(shape))
     names = (STATIC_OFFSETS, STATIC_SIZES, STATIC_STRIDES)
