@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.bindings import arith, ir, passmanager
+from linalg_ext.bindings import arith, ir, memref, passmanager
 from linalg_ext.context import new_context
 from linalg_ext.dialects import gml_st
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError, LinalgExtError, ShapeError
@@ -26,9 +26,7 @@ def every_op(x: ir.Value, y: ir.Value, m: ir.Value, i: ir.Value) -> Any:
     tile = gml_st.tile(gml_st.full(x), [i, 0], [2, i], [1, i])
     inner = gml_st.tile(tile, [0, 0], [1, 1])
     indices = arith.ConstantOp.create_index(1)
-    rows = ir.DenseIntElementsAttr.get(
-        __import__("numpy").array([[0, 1], [2, 3]]), type=ir.IndexType.get()
-    )
+    rows = ir.Attribute.parse("dense<[[0, 1], [2, 3]]> : tensor<2x2xindex>")
     where = arith.ConstantOp(rows.type, rows).result
     some = gml_st.materialize(x, gml_st.filter(x, where))
     view = gml_st.materialize(m, gml_st.tile(m, [1, 2], [3, 2], [2, 1]))
@@ -91,8 +89,6 @@ def test_memory_is_read_after_what_was_written_to_it() -> None:
     def body(m: ir.Value) -> Any:
         point = gml_st.point(m, [0])
         before = gml_st.materialize(m, point)
-        from linalg_ext.bindings import memref
-
         memref.StoreOp(add(before, before), m, [arith.ConstantOp.create_index(0).result])
         return before, gml_st.materialize(m, point)
 

@@ -76,3 +76,31 @@ def row_sum_loop(x: ir.Value, y: ir.Value) -> ir.Value:
         sums = row_sums(part, gml_st.materialize(loop.outs[0], rows))
         gml_st.yield_([sums], to=[rows])
     return loop.results[0]
+
+
+def zeros_like(tile: ir.Value) -> ir.Value:
+    """Zeros of the static shape of a tensor."""
+    type_ = ir.RankedTensorType(tile.type)
+    empty = tensor.EmptyOp(list(type_.shape), type_.element_type).result
+    zeros: ir.Value = linalg.fill(arith.ConstantOp(type_.element_type, 0.0).result, outs=[empty])
+    return zeros
+
+
+def reduce_tiles(x: ir.Value, y: ir.Value) -> Any:
+    """Sums of the rows of 8x12 numbers, added to `y` by tiles that are accumulated."""
+    with gml_st.parallel([0, 0], [8, 12], [4, 4]) as loop:
+        i, j = loop.ivs
+        part = gml_st.materialize(x, gml_st.tile(x, [i, j], [4, 4]))
+        rows = gml_st.tile(y, [i], [4])
+        sums = row_sums(part, zeros_like(gml_st.materialize(y, rows)))
+        gml_st.set_yield([sums], into=[y], at=[rows], accumulate=add)
+    return loop.results[0]
+
+
+def reduce_points(x: ir.Value, y: ir.Value) -> Any:
+    """The same by single elements."""
+    with gml_st.parallel([0, 0], [8, 12], [1, 1]) as loop:
+        i, j = loop.ivs
+        value = gml_st.materialize(x, gml_st.point(x, [i, j]))
+        gml_st.set_yield([value], into=[y], at=[gml_st.point(y, [i])], accumulate=add)
+    return loop.results[0]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from linalg_ext.bindings import ir, memref, scf
 from linalg_ext.structured.subsets.emission import Emitter
 from linalg_ext.structured.subsets.loops import SetYieldView, YieldView
+from linalg_ext.structured.subsets.roots import defining, is_defined_inside
 
 
 def move_operations(operations: Iterable[ir.Operation], block: ir.Block) -> None:
@@ -19,6 +20,28 @@ def rename(arguments: Sequence[ir.Value], values: Sequence[ir.Value]) -> None:
     """Have values used in the place of arguments of a block."""
     for argument, value in zip(arguments, values, strict=True):
         argument.replace_all_uses_with(value)
+
+
+def makers(set_: ir.Value, block: ir.Block) -> list[ir.Operation]:
+    """The ops of a block, and of blocks in it, that a set is computed by."""
+    found: list[ir.Operation] = []
+    open_ = [set_]
+    while open_:
+        op = defining(open_.pop())
+        if op is not None and op not in found and is_defined_inside(op.results[0], block):
+            found.append(op)
+            open_ += list(op.operands)
+    return found
+
+
+_MOVABLE = ("arith.", "affine.", "index.", "gml_st.")
+
+
+def may_move(op: ir.Operation) -> bool:
+    """Whether an op computes the same wherever its operands are, and nothing else."""
+    if op.name in ("tensor.dim", "memref.dim"):
+        return True
+    return op.name.startswith(_MOVABLE) and op.name != "gml_st.materialize" and not len(op.regions)
 
 
 def combined(

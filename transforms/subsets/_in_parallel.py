@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from linalg_ext.bindings import ir, scf, tensor
 from linalg_ext.structured.subsets.inference import static
 from linalg_ext.structured.subsets.ops import MaterializeView
-from linalg_ext.structured.subsets.roots import defining, dependences, is_defined_inside, is_filter
+from linalg_ext.structured.subsets.roots import dependences, is_filter
 
-from ._bodies import for_nest, move_operations, rename
+from ._bodies import for_nest, makers, may_move, move_operations, rename
 from ._nest import Nest, is_same_set, is_view_at
 from ._places import Place
 
@@ -26,6 +26,7 @@ def reason_for_order(nest: Nest) -> str | None:
     if any(view.accumulated):
         return "what is accumulated is combined in order"
     sequential = _sequential(nest)
+    block = nest.op.regions[0].blocks[0]
     for set_ in nest.sets:
         if set_ is None:
             return "whole tensors are yielded"
@@ -33,7 +34,7 @@ def reason_for_order(nest: Nest) -> str | None:
             return "a filter is written to element by element"
         if dependences(set_, nest.ivs) & set(sequential):
             return "a sequential iterator moves over the output"
-        if sequential and not all(_may_move(op) for op in _makers(set_, nest)):
+        if sequential and not all(may_move(op) for op in makers(set_, block)):
             return "the place in the output is computed by what cannot be moved"
     if sum(isinstance(target, int) for target in nest.targets) < len(nest.inits):
         return "an output is not written to"
@@ -76,8 +77,9 @@ def _carry_tiles(nest: Nest, shared: Sequence[ir.Value]) -> dict[int, tuple[ir.V
     """The same with the sequential iterators around the body, which carry a tile each."""
     _rename_outputs(nest, shared)
     sets = {target: _known(nest.sets[at]) for at, target in _tensor_targets(nest)}
-    makers = [op for set_ in nest.sets for op in _makers(_known(set_), nest)]
-    move_operations([op for op in nest.body if op in makers], ir.InsertionPoint.current.block)
+    block = nest.op.regions[0].blocks[0]
+    needed = [op for set_ in nest.sets for op in makers(_known(set_), block)]
+    move_operations([op for op in nest.body if op in needed], ir.InsertionPoint.current.block)
     order = sorted(sets)
     places = {at: Place.of(sets[at]) for at in order}
 
@@ -127,28 +129,6 @@ def _is_read_where_written(nest: Nest, at: int) -> bool:
                 continue
         return False
     return True
-
-
-def _makers(set_: ir.Value, nest: Nest) -> list[ir.Operation]:
-    """The ops of the body that a set is computed by."""
-    block = nest.op.regions[0].blocks[0]
-    found: list[ir.Operation] = []
-    open_ = [set_]
-    while open_:
-        op = defining(open_.pop())
-        if op is not None and op not in found and is_defined_inside(op.results[0], block):
-            found.append(op)
-            open_ += list(op.operands)
-    return found
-
-
-_MOVABLE = ("arith.", "affine.", "index.", "gml_st.")
-
-
-def _may_move(op: ir.Operation) -> bool:
-    if op.name in ("tensor.dim", "memref.dim"):
-        return True
-    return op.name.startswith(_MOVABLE) and op.name != "gml_st.materialize" and not len(op.regions)
 
 
 def _readers(shared: ir.Value) -> list[ir.Operation]:

@@ -9,11 +9,21 @@ import pytest
 
 import linalg_ext as lx
 from examples import check_example, examples
-from linalg_ext.bindings import arith, ir
+from linalg_ext.bindings import arith, ir, linalg, tensor
 from linalg_ext.dialects import gml_st
 from linalg_ext.errors import ExecutionError, LoweringError
 from linalg_ext.transforms.subsets import lower_subset_loops as file
-from subset_modules import add, doubled, numbers, row_sum_loop, row_sums, subset_module
+from subset_modules import (
+    add,
+    doubled,
+    numbers,
+    reduce_points,
+    reduce_tiles,
+    row_sum_loop,
+    row_sums,
+    subset_module,
+    zeros_like,
+)
 
 RNG = np.random.default_rng(7)
 
@@ -47,8 +57,6 @@ def test_whole_tensors_are_yielded_in_order() -> None:
             (i,) = loop.ivs
             here = gml_st.point(loop.ins[0], [i])
             element = gml_st.materialize(loop.ins[0], here)
-            from linalg_ext.bindings import tensor
-
             gml_st.yield_([tensor.InsertOp(element, loop.outs[0], [i]).result])
         return loop.results[0]
 
@@ -106,37 +114,11 @@ def test_a_sequential_loop_carries_what_it_writes() -> None:
     np.testing.assert_array_equal(numbers(["tensor<6xf32>"], body, x), np.cumsum(x))
 
 
-def reduce_tiles(x: ir.Value, y: ir.Value) -> Any:
-    with gml_st.parallel([0, 0], [8, 12], [4, 4]) as loop:
-        i, j = loop.ivs
-        part = gml_st.materialize(x, gml_st.tile(x, [i, j], [4, 4]))
-        sums = row_sums(part, doubled_zero(gml_st.materialize(y, gml_st.tile(y, [i], [4]))))
-        gml_st.set_yield([sums], into=[y], at=[gml_st.tile(y, [i], [4])], accumulate=add)
-    return loop.results[0]
-
-
-def doubled_zero(tile: ir.Value) -> ir.Value:
-    from linalg_ext.bindings import linalg, tensor
-
-    type_ = ir.RankedTensorType(tile.type)
-    empty = tensor.EmptyOp(list(type_.shape), type_.element_type).result
-    zeros: ir.Value = linalg.fill(arith.ConstantOp(type_.element_type, 0.0).result, outs=[empty])
-    return zeros
-
-
-def reduce_points(x: ir.Value, y: ir.Value) -> Any:
-    with gml_st.parallel([0, 0], [8, 12], [1, 1]) as loop:
-        i, j = loop.ivs
-        value = gml_st.materialize(x, gml_st.point(x, [i, j]))
-        gml_st.set_yield([value], into=[y], at=[gml_st.point(y, [i])], accumulate=add)
-    return loop.results[0]
-
-
 def row_reduction(x: ir.Value, y: ir.Value) -> Any:
     with gml_st.for_([0], [12], [3], outs=[y]) as loop:
         (j,) = loop.ivs
         part = gml_st.materialize(x, gml_st.tile(x, [0, j], [8, 3]))
-        sums = row_sums(part, doubled_zero(y))
+        sums = row_sums(part, zeros_like(y))
         gml_st.set_yield([sums], into=loop.outs, at=[gml_st.full(loop.outs[0])], accumulate=add)
     return loop.results[0]
 
@@ -207,8 +189,6 @@ def test_a_parallel_loop_that_reads_other_parts_of_its_output_keeps_its_order() 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_tiles_of_memrefs_are_views(threads: int) -> None:
-    from linalg_ext.bindings import linalg
-
     def body(x: ir.Value, y: ir.Value) -> None:
         with gml_st.loop([0, 0], [8, 12], [4, 3], ins=[x], outs=[y]) as loop:
             tiles = [gml_st.tile(each, list(loop.ivs), [4, 3]) for each in (x, loop.outs[0])]
