@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from linalg_ext.bindings import ext, ir
+from linalg_ext.bindings import ir
 
 _texts: dict[str, str] = {}
 
 
-def load_dialect(dialect: type[ext.Dialect]) -> None:
-    """Load a dialect into the current context, if it is not there; under `context`'s lock."""
-    name = dialect.DIALECT_NAMESPACE
-    if ir.Context.current.is_dialect_loaded(name):
+def load_dialect(dialect: Any) -> None:
+    """Load an `ext.Dialect` into the current context, if it is not there.
+
+    Under the lock of `linalg_ext.context`, for what is loaded is kept on the class.
+    """
+    name: str = dialect.DIALECT_NAMESPACE
+    context = ir.Context.current
+    if context is None or context.is_dialect_loaded(name):
         return
     dialect.load()
     if name not in _texts and hasattr(dialect, "_emit_module"):
         _texts[name] = str(dialect._mlir_module)
-        emitter: Any = staticmethod(lambda: ir.Module.parse(_texts[name]))
-        dialect._emit_module = emitter
+        dialect._emit_module = staticmethod(lambda: ir.Module.parse(_texts[name]))

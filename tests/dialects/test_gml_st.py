@@ -16,9 +16,20 @@ from linalg_ext.dialects import gml_st
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError, LinalgExtError, ShapeError
 from linalg_ext.structured.subsets.loops import ForView, LoopView, ParallelView
 from linalg_ext.structured.subsets.ops import MaterializeView, TileView
+from linalg_ext.structured.subsets.roots import defining
 from subset_modules import add, row_sum_loop, subset_module
 
 TYPES = ["tensor<8x?xf32>", "tensor<8xf32>", "memref<8x6xf32>", "index"]
+
+
+NOT_A_VALUE: Any = 3
+HALF: Any = 0.5
+
+
+def made_by(value: ir.Value) -> ir.Operation:
+    op = defining(value)
+    assert op is not None
+    return op
 
 
 def every_op(x: ir.Value, y: ir.Value, m: ir.Value, i: ir.Value) -> Any:
@@ -27,7 +38,7 @@ def every_op(x: ir.Value, y: ir.Value, m: ir.Value, i: ir.Value) -> Any:
     inner = gml_st.tile(tile, [0, 0], [1, 1])
     indices = arith.ConstantOp.create_index(1)
     rows = ir.Attribute.parse("dense<[[0, 1], [2, 3]]> : tensor<2x2xindex>")
-    where = arith.ConstantOp(rows.type, rows).result
+    where = arith.ConstantOp(rows).result
     some = gml_st.materialize(x, gml_st.filter(x, where))
     view = gml_st.materialize(m, gml_st.tile(m, [1, 2], [3, 2], [2, 1]))
     assert str(view.type) == "memref<3x2xf32, strided<[12, 1], offset: ?>>"
@@ -63,7 +74,8 @@ def test_every_op_reads_back_byte_for_byte() -> None:
     module = subset_module(TYPES, every_op)
     text = str(module)
     built = set(re.findall(r'"gml_st\.(\w+)"', text))
-    classes = {op.OPERATION_NAME.partition(".")[2] for op in gml_st.GmlSt.operations}
+    dialect: Any = gml_st.GmlSt
+    classes = {op.OPERATION_NAME.partition(".")[2] for op in dialect.operations}
     assert built == classes
     again = lx.parse(text)
     assert str(again) == text
@@ -108,8 +120,8 @@ def test_views_name_what_ops_hold() -> None:
     assert loop.iterator_types == ("parallel", "reduction")
     assert [str(value.type) for value in loop.region_ins] == ["tensor<80x60xf32>"]
     (value,), (subset,) = loop.terminator.values, loop.terminator.subsets
-    assert value.owner.name == "linalg.reduce"
-    tile = TileView.of(subset.owner)
+    assert made_by(value).name == "linalg.reduce"
+    tile = TileView.of(made_by(subset))
     assert tile.superset == loop.region_outs[0]
     assert (tile.offsets, tile.sizes, tile.strides) == ((loop.ivs[0],), (4,), (1,))
     assert loop.terminator.accumulators == (None,)
@@ -122,14 +134,14 @@ def test_views_tell_what_is_accumulated() -> None:
     by_name = {op.name: op for op in ops}
     (accumulator,) = LoopView.of(by_name["gml_st.loop"]).terminator.accumulators
     assert accumulator is not None
-    assert accumulator.combined.owner.operands[0] == accumulator.new
+    assert made_by(accumulator.combined).operands[0] == accumulator.new
     assert ForView.of(by_name["gml_st.for"]).terminator.accumulated == (False,)
     parallel = ParallelView.of(by_name["gml_st.parallel"])
     assert parallel.terminator.accumulated == (False, True)
     first, second = parallel.terminator.accumulators
     assert first is None
     assert second is not None
-    assert MaterializeView.of(parallel.terminator.sources[0].owner).source.type == (
+    assert MaterializeView.of(made_by(parallel.terminator.sources[0])).source.type == (
         parallel.terminator.destinations[0].type
     )
 
@@ -158,11 +170,11 @@ def _empty(x: ir.Value, y: ir.Value) -> Any:
     ("wrong", "error", "message"),
     [
         (lambda x, y: gml_st.tile(x, [0], [4, 4]), ArityError, r"gml_st\.tile: expected 2 offset"),
-        (lambda x, y: gml_st.tile(x, 0, [4, 4]), LinalgExtError, "tile: 0 is one number"),
-        (lambda x, y: gml_st.tile(x, [0, 0], [4, 0.5]), LinalgExtError, "number 1 is 0.5"),
+        (lambda x, y: gml_st.tile(x, NOT_A_VALUE, [4, 4]), LinalgExtError, "tile: 3 is one number"),
+        (lambda x, y: gml_st.tile(x, [0, 0], [4, HALF]), LinalgExtError, "number 1 is 0.5"),
         (lambda x, y: gml_st.tile(x, [0, y], [4, 4]), LinalgExtError, "number 1 is of type tensor"),
         (lambda x, y: gml_st.tile(x, [0, 0], [9, 4]), ArgumentError, "out of bounds"),
-        (lambda x, y: gml_st.tile(3, [0], [1]), DTypeError, "tile: operand 0 is 3"),
+        (lambda x, y: gml_st.tile(NOT_A_VALUE, [0], [1]), DTypeError, "tile: operand 0 is 3"),
         (lambda x, y: gml_st.point(x, [8, 0]), ArgumentError, "between 0 and 7"),
         (lambda x, y: gml_st.space([-1]), ArgumentError, "size = -1 to be non-negative"),
         (lambda x, y: gml_st.drop_dims(gml_st.full(x), [2]), ArgumentError, "outside of range"),

@@ -7,11 +7,12 @@ taken out before the sequential iterators, carried by them, and put back after t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from linalg_ext.bindings import ir, scf, tensor
 from linalg_ext.structured.subsets.inference import static
 from linalg_ext.structured.subsets.ops import MaterializeView
-from linalg_ext.structured.subsets.roots import dependences, is_filter
+from linalg_ext.structured.subsets.roots import dependences, is_defined_inside, is_filter
 
 from ._bodies import for_nest, makers, may_move, move_operations, rename
 from ._nest import Nest, is_same_set, is_view_at
@@ -45,8 +46,10 @@ def reason_for_order(nest: Nest) -> str | None:
 
 def lower_in_parallel(nest: Nest) -> list[ir.Value]:
     """Build the loop at the insertion point, with the body of the loop; its results."""
-    bounds = [[_bound(nest.bounds[dim][side]) for dim in nest.parallel] for side in range(3)]
-    forall = scf.ForallOp(*bounds, list(nest.inits))
+    lower, upper, step = (
+        [_bound(nest.bounds[dim][side]) for dim in nest.parallel] for side in range(3)
+    )
+    forall = scf.ForallOp(lower, upper, step, list(nest.inits))
     shared = list(forall.inner_iter_args)
     with ir.InsertionPoint(forall.body):
         rename([nest.ivs[dim] for dim in nest.parallel], list(forall.induction_variables))
@@ -62,6 +65,7 @@ def lower_in_parallel(nest: Nest) -> list[ir.Value]:
 def _write_once(nest: Nest, shared: Sequence[ir.Value]) -> dict[int, tuple[ir.Value, Place]]:
     """Move the body to the insertion point; what goes to each output, and where."""
     _rename_outputs(nest, shared)
+    _read_own_places(nest, shared)
     move_operations(nest.body, ir.InsertionPoint.current.block)
     written: dict[int, tuple[ir.Value, Place]] = {}
     for target, set_, value in zip(nest.targets, nest.sets, nest.values, strict=True):
@@ -104,7 +108,7 @@ def _carry_tiles(nest: Nest, shared: Sequence[ir.Value]) -> dict[int, tuple[ir.V
     return {at: (value, places[at]) for at, value in zip(order, results, strict=True)}
 
 
-def _as_tensor(value: ir.Value, place: Place) -> tuple[ir.Value, tuple[object, ...]]:
+def _as_tensor(value: ir.Value, place: Place) -> tuple[ir.Value, tuple[Any, ...]]:
     """A value as a slice that can be put in place, and the place as operands."""
     geometry = place.parallel_geometry()
     if not isinstance(value.type, ir.RankedTensorType):
@@ -140,6 +144,22 @@ def _rename_outputs(nest: Nest, shared: Sequence[ir.Value]) -> None:
     for argument, value in zip(nest.arguments, shared, strict=True):
         if argument is not None:
             rename([argument], [value])
+
+
+def _read_own_places(nest: Nest, shared: Sequence[ir.Value]) -> None:
+    """Read what is shared where a tensor from outside is read that the body has no name for.
+
+    What it held at the place that an iteration writes to is there until that iteration is done.
+    Reading the tensor itself would take a copy of all of it.
+    """
+    block = nest.op.regions[0].blocks[0]
+    for at, target in _tensor_targets(nest):
+        if nest.arguments[target] is not None:
+            continue
+        for op in _readers(nest.inits[target]):
+            is_own = is_same_set(MaterializeView.of(op).set, _known(nest.sets[at]))
+            if is_own and is_defined_inside(op.results[0], block):
+                op.operands[0] = shared[target]
 
 
 def _tensor_targets(nest: Nest) -> list[tuple[int, int]]:

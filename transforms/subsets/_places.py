@@ -128,8 +128,10 @@ def _view_type(source: ir.MemRefType, tile: Tile, sizes: Sequence[Size]) -> ir.T
         for stride, by in zip(strides, tile.strides, strict=True)
     ]
     for number, stride in zip(tile.offsets, strides, strict=True):
-        is_known = isinstance(number, int) and gap not in (stride, offset)
-        offset = offset + number * stride if is_known else gap
+        if isinstance(number, int) and gap not in (stride, offset):
+            offset += number * stride
+        else:
+            offset = gap
     layout = ir.StridedLayoutAttr.get(offset, seen)
     return ir.MemRefType.get(_shape(sizes), source.element_type, layout, source.memory_space)
 

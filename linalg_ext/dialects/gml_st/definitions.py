@@ -72,6 +72,7 @@ def _left_out(fields: dict[str, Any]) -> dict[str, None]:
     return {name: None for name, kind in fields.items() if kind in _OPTIONAL}
 
 
+_Truth: Any = ir.IntegerType[1]
 _Indices = Sequence[ext.Operand[ir.IndexType]]
 _BOUNDS = {"lower": _Indices, "upper": _Indices, "step": _Indices}
 
@@ -179,14 +180,14 @@ class ContainsOp(_SetOp, name="contains"):
 
     first: ext.Operand[SubsetType]
     second: ext.Operand[SubsetType | ElementType]
-    result: ext.Result[ir.IntegerType[1]]
+    result: ext.Result[_Truth]
 
 
 class IsEmptyOp(_SetOp, name="is_empty"):
     """Whether a set has no element."""
 
     set: ext.Operand[SubsetType]
-    result: ext.Result[ir.IntegerType[1]]
+    result: ext.Result[_Truth]
 
 
 class _Reads(ir.MemoryEffectsOpInterface):

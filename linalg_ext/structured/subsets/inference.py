@@ -121,8 +121,9 @@ def is_view_of(type_: ir.Type, inferred: ir.Type) -> bool:
 
 def _is_whole(set_: ir.Value) -> bool:
     owner = set_.owner
-    is_op = isinstance(owner, ir.OpView | ir.Operation)
-    return is_op and owner.operation.name in ("gml_st.full", "gml_st.space")
+    if isinstance(owner, ir.Block):
+        return False
+    return owner.operation.name in ("gml_st.full", "gml_st.space")
 
 
 def _shape(sizes: Sequence[Size]) -> list[int]:

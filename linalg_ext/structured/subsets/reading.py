@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from linalg_ext.analysis.numbers import Number
 from linalg_ext.analysis.subsets import (
@@ -35,6 +36,8 @@ from linalg_ext.structured.subsets.ops import (
 )
 from linalg_ext.structured.subsets.roots import called, defining
 from linalg_ext.structured.subsets.types import is_container, subset_shape
+
+T = TypeVar("T", Tile, Point)
 
 ToNumber = Callable[[Index], Number]
 """What an index stands for: a number, or a symbol of it."""
@@ -85,7 +88,7 @@ def _point(op: ir.Operation, _: ir.Value, number_of: ToNumber) -> Subset:
     return _within(Point(_numbers(view.indices, number_of)), view.superset, number_of)
 
 
-def _within(inner: Tile | Point, superset: ir.Value, number_of: ToNumber) -> Subset:
+def _within(inner: T, superset: ir.Value, number_of: ToNumber) -> T:
     """The same relative to the root: nothing to do where the superset is all of it."""
     op = defining(superset)
     is_root = is_container(superset.type) or (op is not None and op.name in _WHOLES)
@@ -99,12 +102,28 @@ _WHOLES = ("gml_st.space", "gml_st.full")
 
 def _drop_dims(op: ir.Operation, _: ir.Value, number_of: ToNumber) -> Subset:
     view = DropDimsView.of(op)
-    return drop_dims(subset_of(view.set, number_of), view.remaining_dims)
+    subset = _rectangle(view.set, number_of)
+    dims = view.remaining_dims
+    # A tile of a tile, a point of a point: types want one call for each.
+    if isinstance(subset, Tile):
+        return drop_dims(subset, dims)
+    return drop_dims(subset, dims)
 
 
 def _transpose_dims(op: ir.Operation, _: ir.Value, number_of: ToNumber) -> Subset:
     view = TransposeDimsView.of(op)
-    return transpose_dims(subset_of(view.set, number_of), view.permutation)
+    subset = _rectangle(view.set, number_of)
+    dims = view.permutation
+    if isinstance(subset, Tile):
+        return transpose_dims(subset, dims)
+    return transpose_dims(subset, dims)
+
+
+def _rectangle(set_: ir.Value, number_of: ToNumber) -> Tile | Point:
+    subset = subset_of(set_, number_of)
+    if isinstance(subset, Filter):
+        raise ArgumentError("a gml_st.filter is no rectangle", expected="a tile or a point")
+    return subset
 
 
 def _intersection(op: ir.Operation, _: ir.Value, number_of: ToNumber) -> Subset:
@@ -117,7 +136,7 @@ def _convex_union(op: ir.Operation, _: ir.Value, number_of: ToNumber) -> Subset:
 
 def _difference(op: ir.Operation, set_: ir.Value, number_of: ToNumber) -> Subset:
     boxes = difference_boxes(*pair_of(op, number_of))
-    position = list(op.results).index(set_)
+    position = ir.OpResult(set_).result_number
     if len(boxes) > len(op.results):
         raise ArgumentError(
             f"gml_st.difference of sets of several strides has {len(boxes)} boxes, "

@@ -115,7 +115,7 @@ def dependences(value: ir.Value, arguments: Sequence[ir.Value]) -> set[int]:
     """
     if not arguments:
         return set()
-    block = arguments[0].owner
+    block = _home(arguments[0])
     found: set[int] = set()
     seen: set[ir.Value] = set()
     open_ = [value]
@@ -127,7 +127,7 @@ def dependences(value: ir.Value, arguments: Sequence[ir.Value]) -> set[int]:
         op = defining(one)
         if op is None:
             own = {at for at, argument in enumerate(arguments) if argument == one}
-            if not own and _is_inside(one.owner, block):
+            if not own and _is_inside(_home(one), block):
                 return set(range(len(arguments)))
             found |= own
         elif _is_inside(op.block, block):
@@ -150,8 +150,13 @@ def _read_operands(op: ir.Operation) -> list[ir.Value]:
 
 def is_defined_inside(value: ir.Value, block: ir.Block) -> bool:
     """Whether a value is an argument of a block, or of one inside it, or made in one of these."""
-    op = defining(value)
-    return _is_inside(value.owner if op is None else op.block, block)
+    return _is_inside(_home(value), block)
+
+
+def _home(value: ir.Value) -> ir.Block:
+    """The block that a value is an argument of, or whose op makes it."""
+    owner = value.owner
+    return owner if isinstance(owner, ir.Block) else owner.operation.block
 
 
 def _is_inside(inner: ir.Block, outer: ir.Block) -> bool:

@@ -339,6 +339,7 @@ def _known_indices(indices: ir.Value, rank: int) -> list[tuple[int, list[int]]]:
     value = op.attributes["value"]
     if not isinstance(value, ir.DenseIntElementsAttr) or rank == 0:
         return []
+    elements: list[int] = [value[at] for at in range(len(value))]
     # The bindings give indices without their sign.
-    numbers = [number - (1 << 64) if number >> 63 > 0 else number for number in map(int, value)]
+    numbers = [number - (1 << 64) if number >> 63 > 0 else number for number in elements]
     return [(at // rank, numbers[at : at + rank]) for at in range(0, len(numbers), rank)]

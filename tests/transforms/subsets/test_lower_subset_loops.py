@@ -347,3 +347,63 @@ def test_a_set_from_elsewhere_has_no_place() -> None:
     with pytest.raises(LoweringError, match="a set is argument 1 of the block") as caught:
         lx.transforms.lower_subset_loops(lx.parse(text))
     assert "gml_st.materialize" in str(caught.value)
+
+
+def test_a_parallel_loop_reads_what_its_destination_was_before() -> None:
+    def body(x: ir.Value, y: ir.Value) -> Any:
+        with gml_st.parallel([0], [4], [1]) as loop:
+            start = gml_st.materialize(y, gml_st.point(y, []))
+            value = add(gml_st.materialize(x, gml_st.point(x, list(loop.ivs))), start)
+            gml_st.set_yield([value], into=[y], at=[gml_st.point(y, [])], accumulate=add)
+        return loop.results[0]
+
+    x = floats(4)
+    total = numbers(["tensor<4xf32>", "tensor<f32>"], body, x, np.float32(5))
+    assert total == 5 + x.sum() + 4 * 5
+
+
+def test_a_tile_beyond_its_tensor_is_found_where_checks_are_asked_for() -> None:
+    def body(x: ir.Value, i: ir.Value) -> Any:
+        return gml_st.materialize(x, gml_st.tile(x, [i], [4]))
+
+    kernel = lx.compile(subset_module(["tensor<8xf32>", "index"], body), entry="main", checked=True)
+    x = floats(8)
+    np.testing.assert_array_equal(kernel(x, 4), x[4:])
+    with pytest.raises(ExecutionError, match="out-of-bounds"):
+        kernel(x, 5)
+
+
+def test_all_that_a_place_is_computed_by_moves_out_of_the_sequential_iterators() -> None:
+    def body(x: ir.Value, y: ir.Value) -> Any:
+        with gml_st.loop(
+            [0, 0], [6, 4], [2, 1], ins=[x], outs=[y], iterators=["sequential", "parallel"]
+        ) as loop:
+            i, j = loop.ivs
+            part = gml_st.materialize(loop.ins[0], gml_st.tile(loop.ins[0], [j, i], [1, 2]))
+            three = arith.ConstantOp.create_index(3).result
+            there = gml_st.tile(gml_st.full(loop.outs[0]), [arith.SubIOp(three, j).result], [1])
+            gml_st.yield_([row_sums(part, gml_st.materialize(loop.outs[0], there))], to=[there])
+        return loop.results[0]
+
+    types = ["tensor<4x6xf32>", "tensor<4xf32>"]
+    assert "scf.forall" in str(lx.transforms.lower_subset_loops(subset_module(types, body)).module)
+    x, y = floats(4, 6), floats(4)
+    np.testing.assert_array_equal(numbers(types, body, x, y), y + x.sum(1)[::-1])
+
+
+def test_an_output_that_moves_with_a_sequential_iterator_keeps_its_order() -> None:
+    def body(x: ir.Value, y: ir.Value) -> Any:
+        with gml_st.loop(
+            [0, 0], [4, 3], [1, 1], ins=[x], outs=[y], iterators=["parallel", "sequential"]
+        ) as loop:
+            i, j = loop.ivs
+            here = gml_st.point(loop.outs[0], [i, j])
+            value = gml_st.materialize(loop.ins[0], gml_st.point(loop.ins[0], [i, j]))
+            gml_st.yield_([add(value, gml_st.materialize(loop.outs[0], here))], to=[here])
+        return loop.results[0]
+
+    types = ["tensor<4x3xf32>"] * 2
+    report = lx.transforms.lower_subset_loops(subset_module(types, body))
+    assert "a sequential iterator moves over the output" in str(report.decisions)
+    x, y = floats(4, 3), floats(4, 3)
+    np.testing.assert_array_equal(numbers(types, body, x, y), x + y)
