@@ -23,10 +23,15 @@ def subset_module(types: Sequence[str], body: Body) -> lx.Module:
         return lx.Module.of(module)
 
 
+def kernel_of(types: Sequence[str], body: Body, **options: Any) -> Any:
+    """The entry of such a module, compiled."""
+    return lx.compile(subset_module(types, body), entry="main", **options)
+
+
 def numbers(types: Sequence[str], body: Body, *arrays: Any, threads: int = 1) -> Any:
     """What the entry of such a module gives for arrays."""
     with lx.options(threads=threads):
-        return lx.compile(subset_module(types, body), entry="main")(*arrays)
+        return kernel_of(types, body)(*arrays)
 
 
 def add(new: ir.Value, old: ir.Value) -> ir.Value:

@@ -16,6 +16,7 @@ from linalg_ext.transforms.subsets import lower_subset_loops as file
 from subset_modules import (
     add,
     doubled,
+    kernel_of,
     numbers,
     reduce_points,
     reduce_tiles,
@@ -230,12 +231,12 @@ def test_a_filter_is_zero_elsewhere() -> None:
     indices = np.array([[0, 1], [2, 3], [0, 1]])
     expected = np.zeros_like(x)
     expected[tuple(indices.T)] = x[tuple(indices.T)]
-    types = ["tensor<3x4xf32>", "tensor<3x2xindex>"]
-    np.testing.assert_array_equal(numbers(types, body, x, indices), expected)
+    kernel = kernel_of(["tensor<3x4xf32>", "tensor<3x2xindex>"], body)
+    np.testing.assert_array_equal(kernel(x, indices), expected)
     for wrong in ([3, 0], [0, -1]):
         indices[1] = wrong
         with pytest.raises(ExecutionError, match=r"an index of a gml_st\.filter is out of bounds"):
-            numbers(types, body, x, indices)
+            kernel(x, indices)
 
 
 def test_a_yield_through_a_filter_writes_those_elements_alone() -> None:
@@ -296,9 +297,10 @@ def test_boxes_of_two_sets() -> None:
             *map(gml_st.is_empty, boxes[2:]),
         )
 
+    kernel = kernel_of(["tensor<10x10xf32>", "index"], body)
     x = np.arange(100, dtype=np.float32).reshape(10, 10)
     for i in (0, 2, 3, 6):
-        both, around, *rest = numbers(["tensor<10x10xf32>", "index"], body, x, i)
+        both, around, *rest = kernel(x, i)
         boxes, answers = rest[:4], rest[4:]
         one, other = x[i : i + 4, 0:6], x[2:8, 1:4]
         common = np.intersect1d(one, other)
@@ -318,12 +320,12 @@ def test_a_step_of_nothing_ends_in_an_error() -> None:
             gml_st.set_yield([doubled(value)], into=loop.outs, at=[here])
         return loop.results[0]
 
-    types = ["tensor<4xf32>", "index"]
+    kernel = kernel_of(["tensor<4xf32>", "index"], body)
     y = floats(4)
-    np.testing.assert_array_equal(numbers(types, body, y, 1), 2 * y)
+    np.testing.assert_array_equal(kernel(y, 1), 2 * y)
     for step in (0, -1):
         with pytest.raises(ExecutionError, match="step of a loop over subsets is not positive"):
-            numbers(types, body, y, step)
+            kernel(y, step)
 
 
 def test_a_set_is_no_value() -> None:
@@ -366,7 +368,7 @@ def test_a_tile_beyond_its_tensor_is_found_where_checks_are_asked_for() -> None:
     def body(x: ir.Value, i: ir.Value) -> Any:
         return gml_st.materialize(x, gml_st.tile(x, [i], [4]))
 
-    kernel = lx.compile(subset_module(["tensor<8xf32>", "index"], body), entry="main", checked=True)
+    kernel = kernel_of(["tensor<8xf32>", "index"], body, checked=True)
     x = floats(8)
     np.testing.assert_array_equal(kernel(x, 4), x[4:])
     with pytest.raises(ExecutionError, match="out-of-bounds"):
