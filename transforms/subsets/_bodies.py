@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from linalg_ext.bindings import ir, memref, scf
+from linalg_ext.errors import ArgumentError
 from linalg_ext.structured.subsets.emission import Emitter
+from linalg_ext.structured.subsets.inference import is_view_of
 from linalg_ext.structured.subsets.loops import SetYieldView, YieldView
 from linalg_ext.structured.subsets.roots import defining, is_defined_inside
 
@@ -73,15 +75,25 @@ def combined(
 
 
 def same_type(old: ir.Value, type_: ir.Type) -> ir.Value:
-    """What a destination holds, of the type that a combiner wants: memory of another layout."""
+    """What a destination holds, of the type that a combiner wants: a copy, if it must be.
+
+    Raises:
+        ArgumentError: the combiner wants memory of strides that no copy has.
+    """
     if old.type == type_:
         return old
-    whole = ir.MemRefType(old.type)
-    emitter = Emitter()
+    if is_view_of(type_, old.type):
+        return memref.CastOp(type_, old).result
+    wanted, emitter = ir.MemRefType(type_), Emitter()
+    if isinstance(wanted.layout, ir.StridedLayoutAttr):
+        raise ArgumentError(
+            f"the accumulator combines with a {type_}, and there is a {old.type}",
+            cure="yield a view of fewer known strides, or memory without strides",
+        )
     sizes = [
         memref.DimOp(old, emitter.value(dim)).result
-        for dim in range(whole.rank)
-        if whole.is_dynamic_dim(dim)
+        for dim in range(wanted.rank)
+        if wanted.is_dynamic_dim(dim)
     ]
     buffer: ir.Value = memref.AllocOp(type_, sizes, []).result
     memref.CopyOp(old, buffer)

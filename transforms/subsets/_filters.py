@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from linalg_ext.analysis.subsets import Filter
 from linalg_ext.bindings import arith, cf, ir, linalg, memref, scf, tensor
+from linalg_ext.errors import ArgumentTypeError
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.outputs import size_at
 from linalg_ext.structured.subsets.emission import Emitter
@@ -54,7 +55,8 @@ def scatter_filtered(value: ir.Value, destination: ir.Value, filter_: Filter) ->
 def _over_rows(filter_: Filter, whole: ir.Value, carried: ir.Value | None, body: Body) -> ir.Value:
     """A loop over the indices around a body; what it carries, or `whole` where that is nothing."""
     indices = filter_.indices
-    assert isinstance(indices, ir.Value)
+    if not isinstance(indices, ir.Value):
+        raise ArgumentTypeError(f"the indices of a filter are {indices!r}", expected="a value")
     emitter = Emitter()
     bounds = (emitter.value(0), _extent(indices, 0), emitter.value(1))
     loop = scf.ForOp(*bounds, [] if carried is None else [carried])

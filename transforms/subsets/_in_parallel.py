@@ -68,8 +68,8 @@ def _write_once(nest: Nest, shared: Sequence[ir.Value]) -> dict[int, tuple[ir.Va
     _read_own_places(nest, shared)
     move_operations(nest.body, ir.InsertionPoint.current.block)
     written: dict[int, tuple[ir.Value, Place]] = {}
-    for target, set_, value in zip(nest.targets, nest.sets, nest.values, strict=True):
-        place = Place.of(_known(set_))
+    for target, set_, value in zip(nest.targets, nest.own_sets, nest.values, strict=True):
+        place = Place.of(set_)
         if isinstance(target, int):
             written[target] = (value, place)
         elif not is_view_at(value, target, set_):
@@ -80,9 +80,9 @@ def _write_once(nest: Nest, shared: Sequence[ir.Value]) -> dict[int, tuple[ir.Va
 def _carry_tiles(nest: Nest, shared: Sequence[ir.Value]) -> dict[int, tuple[ir.Value, Place]]:
     """The same with the sequential iterators around the body, which carry a tile each."""
     _rename_outputs(nest, shared)
-    sets = {target: _known(nest.sets[at]) for at, target in _tensor_targets(nest)}
+    sets = {target: nest.own_sets[at] for at, target in _tensor_targets(nest)}
     block = nest.op.regions[0].blocks[0]
-    needed = [op for set_ in nest.sets for op in makers(_known(set_), block)]
+    needed = [op for set_ in nest.own_sets for op in makers(set_, block)]
     move_operations([op for op in nest.body if op in needed], ir.InsertionPoint.current.block)
     order = sorted(sets)
     places = {at: Place.of(sets[at]) for at in order}
@@ -95,11 +95,11 @@ def _carry_tiles(nest: Nest, shared: Sequence[ir.Value]) -> dict[int, tuple[ir.V
                 op.erase()
         move_operations(nest.body, ir.InsertionPoint.current.block)
         results = dict(zip(order, carried, strict=True))
-        for target, set_, value in zip(nest.targets, nest.sets, nest.values, strict=True):
+        for target, set_, value in zip(nest.targets, nest.own_sets, nest.values, strict=True):
             if isinstance(target, int):
                 results[target] = value
             elif not is_view_at(value, target, set_):
-                Place.of(_known(set_)).write_in_place(value, target)
+                Place.of(set_).write_in_place(value, target)
         return [results[at] for at in order]
 
     bounds = [nest.bounds[dim] for dim in _sequential(nest)]
@@ -121,13 +121,15 @@ def _is_read_where_written(nest: Nest, at: int) -> bool:
     argument = nest.arguments[at]
     if argument is None:
         return True
-    (set_,) = (nest.sets[position] for position, target in _tensor_targets(nest) if target == at)
+    (set_,) = (
+        nest.own_sets[position] for position, target in _tensor_targets(nest) if target == at
+    )
     for use in argument.uses:
         user = use.owner.operation
         match user.name:
             case "gml_st.tile" | "gml_st.point" | "gml_st.full" | "tensor.dim":
                 continue
-            case "gml_st.materialize" if is_same_set(MaterializeView.of(user).set, _known(set_)):
+            case "gml_st.materialize" if is_same_set(MaterializeView.of(user).set, set_):
                 continue
             case "gml_st.set_yield" if argument not in nest.values:
                 continue
@@ -157,7 +159,7 @@ def _read_own_places(nest: Nest, shared: Sequence[ir.Value]) -> None:
         if nest.arguments[target] is not None:
             continue
         for op in _readers(nest.inits[target]):
-            is_own = is_same_set(MaterializeView.of(op).set, _known(nest.sets[at]))
+            is_own = is_same_set(MaterializeView.of(op).set, nest.own_sets[at])
             if is_own and is_defined_inside(op.results[0], block):
                 op.operands[0] = shared[target]
 
@@ -174,8 +176,3 @@ def _sequential(nest: Nest) -> list[int]:
 def _bound(value: ir.Value) -> ir.Value | int:
     number = static(value)
     return value if number is None else number
-
-
-def _known(set_: ir.Value | None) -> ir.Value:
-    assert set_ is not None  # `reason_for_order` has seen to it
-    return set_

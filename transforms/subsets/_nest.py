@@ -90,6 +90,11 @@ class Nest:
         return view.subsets or (None,) * len(view.values)
 
     @property
+    def own_sets(self) -> tuple[ir.Value, ...]:
+        """The same where no value goes to all of its destination."""
+        return tuple(set_ for set_ in self.sets if set_ is not None)
+
+    @property
     def values(self) -> tuple[ir.Value, ...]:
         """What the body yields."""
         view = self.terminator

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linalg_ext.analysis.subsets import Filter, Point, Tile
+from linalg_ext.analysis.subsets import Filter, Point, Tile, as_tile
 from linalg_ext.bindings import ir, memref, tensor
 from linalg_ext.structured.subsets.emission import Emitter
 from linalg_ext.structured.subsets.index_values import IndexReader
@@ -55,7 +55,7 @@ class Place:
         if isinstance(self.subset, Point):
             load: Any = memref.LoadOp if is_memref else tensor.ExtractOp
             return _result(load(source, self._indices(self.subset)))
-        return self._view(source) if is_memref else self._slice(source)
+        return self._view(source, self.subset) if is_memref else self._slice(source, self.subset)
 
     def write(self, value: ir.Value, destination: ir.Value) -> ir.Value:
         """The tensor with a value in this place."""
@@ -65,7 +65,8 @@ class Place:
             return scatter_filtered(value, destination, self.subset)
         if isinstance(self.subset, Point):
             return _result(tensor.InsertOp(value, destination, self._indices(self.subset)))
-        return _result(tensor.InsertSliceOp(value, destination, *self._geometry(self.subset)))
+        geometry = self._geometry(self.subset, self.sizes)
+        return _result(tensor.InsertSliceOp(value, destination, *geometry))
 
     def write_in_place(self, value: ir.Value, destination: ir.Value) -> None:
         """Put a value into a memref."""
@@ -76,42 +77,32 @@ class Place:
         else:
             memref.CopyOp(value, self.read(destination))
 
-    def write_in_parallel(self, value: ir.Value, destination: ir.Value) -> None:
-        """Put a value into what all iterations of an `scf.forall` share, inside its terminator."""
-        tensor.ParallelInsertSliceOp(value, destination, *self.parallel_geometry())
-
     def parallel_geometry(self) -> tuple[Any, ...]:
-        """The operands of a `tensor.parallel_insert_slice` to this place."""
-        if isinstance(self.subset, Point):
-            ones = (1,) * self.subset.rank
-            return Place(Tile(self.subset.indices, ones), ones, False)._geometry(
-                Tile(self.subset.indices, ones)
-            )
-        assert isinstance(self.subset, Tile)
-        return self._geometry(self.subset)
+        """Offsets, sizes and strides as `tensor.parallel_insert_slice` takes them."""
+        tile = as_tile(self.subset)
+        sizes = self.sizes if isinstance(self.subset, Tile) else (1,) * tile.rank
+        return self._geometry(tile, sizes)
 
-    def _slice(self, source: ir.Value) -> ir.Value:
-        assert isinstance(self.subset, Tile)
+    def _slice(self, source: ir.Value, tile: Tile) -> ir.Value:
         element = ir.ShapedType(source.type).element_type
         type_ = ir.RankedTensorType.get(_shape(self.sizes), element)
-        return _result(tensor.ExtractSliceOp(type_, source, *self._geometry(self.subset)))
+        return _result(tensor.ExtractSliceOp(type_, source, *self._geometry(tile, self.sizes)))
 
-    def _view(self, source: ir.Value) -> ir.Value:
-        assert isinstance(self.subset, Tile)
-        type_ = _view_type(ir.MemRefType(source.type), self.subset, self.sizes)
-        return _result(memref.SubViewOp(type_, source, *self._geometry(self.subset)))
+    def _view(self, source: ir.Value, tile: Tile) -> ir.Value:
+        type_ = _view_type(ir.MemRefType(source.type), tile, self.sizes)
+        return _result(memref.SubViewOp(type_, source, *self._geometry(tile, self.sizes)))
 
     def _indices(self, point: Point) -> list[ir.Value]:
         emitter = Emitter()
         return [emitter.value(index) for index in point.indices]
 
-    def _geometry(self, tile: Tile) -> tuple[Any, ...]:
+    def _geometry(self, tile: Tile, known_sizes: Sequence[Size]) -> tuple[Any, ...]:
         """Offsets, sizes and strides as slices and views take them."""
         emitter = Emitter()
         # A size that the type leaves open is an operand, whatever is known of it.
         sizes = [
             emitter.value(number) if static is None else static
-            for number, static in zip(tile.sizes, self.sizes, strict=True)
+            for number, static in zip(tile.sizes, known_sizes, strict=True)
         ]
         groups = [emitter.mixed(tile.offsets), sizes, emitter.mixed(tile.strides)]
         gap = ir.ShapedType.get_dynamic_size()

@@ -157,8 +157,8 @@ def _split(view: ParallelView) -> list[ir.Value]:
 def _accumulate(end: SetYieldView) -> None:
     """Move the combiner of a `gml_st.set_yield` to the one that was just built."""
     built = list(ir.InsertionPoint.current.block.operations)[-1].operation
-    assert end.combiner is not None
-    end.combiner.append_to(built.regions[0])
+    if end.combiner is not None:
+        end.combiner.append_to(built.regions[0])
     flags = [True] * sum(end.accumulated)
     built.attributes[ACCUMULATOR_FLAGS] = ir.DenseBoolArrayAttr.get(flags)
 

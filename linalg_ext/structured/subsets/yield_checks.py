@@ -6,7 +6,12 @@ from collections.abc import Sequence
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError
-from linalg_ext.structured.subsets.inference import is_view_of, materialized_type, static
+from linalg_ext.structured.subsets.inference import (
+    composed_strides,
+    is_view_of,
+    materialized_type,
+    static,
+)
 from linalg_ext.structured.subsets.loop_checks import trip_count
 from linalg_ext.structured.subsets.loops import (
     ForView,
@@ -143,6 +148,11 @@ def _check_sources(view: SetYieldView) -> None:
 
 def _check_value(at: int, value: ir.Value, set_: ir.Value, destination: ir.Value) -> None:
     check_set_of(set_, destination, f"destination {at}")
+    if not is_element(set_.type) and 0 in _moving_strides(set_):
+        raise ArgumentError(
+            f"set {at} has a stride of 0: it is one element many times, and one value can be kept",
+            cure="yield to a gml_st.point",
+        )
     expected = materialized_type(destination.type, set_)
     if value.type == expected or is_view_of(value.type, expected):
         return
@@ -152,6 +162,13 @@ def _check_value(at: int, value: ir.Value, set_: ir.Value, destination: ir.Value
         f"value {at} is of type {value.type}, and set {at} is of {set_.type}",
         expected=str(expected),
     )
+
+
+def _moving_strides(set_: ir.Value) -> list[int | None]:
+    """The strides of a set along the dimensions in which it may have more than one element."""
+    sizes = subset_shape(set_.type).sizes
+    strides = composed_strides(set_)
+    return [stride for stride, size in zip(strides, sizes, strict=True) if size not in (0, 1)]
 
 
 def _is_like(type_: ir.Type, memref: ir.MemRefType) -> bool:

@@ -129,6 +129,13 @@ YIELD, SET_YIELD = '"gml_st.yield"', '"gml_st.set_yield"'
             "set 0 is the same in all 15 iterations of the parallel iterator 1",
             YIELD,
         ),
+        (
+            TILES,
+            "static_strides = array<i64: 1>",
+            "static_strides = array<i64: 0>",
+            "set 0 has a stride of 0",
+            SET_YIELD,
+        ),
         # Accumulators.
         (
             POINTS,

@@ -409,3 +409,47 @@ def test_an_output_that_moves_with_a_sequential_iterator_keeps_its_order() -> No
     assert "a sequential iterator moves over the output" in str(report.decisions)
     x, y = floats(4, 3), floats(4, 3)
     np.testing.assert_array_equal(numbers(types, body, x, y), x + y)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_parallel_loops_in_parallel_loops(threads: int) -> None:
+    def body(x: ir.Value, y: ir.Value) -> Any:
+        with gml_st.parallel([0, 0], [16, 16], [8, 8]) as outer:
+            tile = gml_st.tile(x, list(outer.ivs), [8, 8])
+            part, init = gml_st.materialize(x, tile), gml_st.materialize(y, tile)
+            with gml_st.parallel([0, 0], [8, 8], [4, 2]) as inner:
+                small = gml_st.tile(part, list(inner.ivs), [4, 2])
+                value = doubled(gml_st.materialize(part, small))
+                gml_st.set_yield([value], into=[init], at=[small])
+            gml_st.set_yield([inner.results[0]], into=[y], at=[tile])
+        return outer.results[0]
+
+    x = floats(16, 16)
+    types = ["tensor<16x16xf32>"] * 2
+    twice = numbers(types, body, x, floats(16, 16), threads=threads)
+    np.testing.assert_array_equal(twice, 2 * x)
+
+
+def test_memory_is_combined_in_place() -> None:
+    def body(x: ir.Value, y: ir.Value) -> None:
+        def summed(new: ir.Value, old: ir.Value) -> ir.Value:
+            linalg.add(new, old, outs=[old])
+            return old
+
+        with gml_st.for_([0], [3], [1], outs=[y]) as loop:
+            row = gml_st.materialize(x, gml_st.tile(x, [loop.ivs[0], 0], [1, 8]))
+            there = gml_st.tile(loop.outs[0], [0, 0], [1, 8])
+            gml_st.set_yield([row], into=loop.outs, at=[there], accumulate=summed)
+
+    x, y = floats(3, 8), floats(1, 8)
+    before = y.copy()
+    numbers(["memref<3x8xf32>", "memref<1x8xf32>"], body, x, y)
+    np.testing.assert_array_equal(y, before + x.sum(0))
+
+
+def test_sets_of_nothing_have_one_element() -> None:
+    def body(x: ir.Value) -> Any:
+        sets = (gml_st.tile(x, [], [], []), gml_st.point(x, []), gml_st.full(x))
+        return tuple(gml_st.materialize(x, set_) for set_ in sets)
+
+    assert [float(each) for each in numbers(["tensor<f32>"], body, np.float32(3))] == [3, 3, 3]
