@@ -37,8 +37,8 @@ def every_op(x: ir.Value, y: ir.Value, m: ir.Value, i: ir.Value) -> Any:
     tile = gml_st.tile(gml_st.full(x), [i, 0], [2, i], [1, i])
     inner = gml_st.tile(tile, [0, 0], [1, 1])
     indices = arith.ConstantOp.create_index(1)
-    rows = ir.Attribute.parse("dense<[[0, 1], [2, 3]]> : tensor<2x2xindex>")
-    where = arith.ConstantOp(rows).result
+    rows: Any = ir.Attribute.parse("dense<[[0, 1], [2, 3]]> : tensor<2x2xindex>")
+    where = arith.ConstantOp(rows.type, rows).result
     some = gml_st.materialize(x, gml_st.filter(x, where))
     view = gml_st.materialize(m, gml_st.tile(m, [1, 2], [3, 2], [2, 1]))
     assert str(view.type) == "memref<3x2xf32, strided<[12, 1], offset: ?>>"

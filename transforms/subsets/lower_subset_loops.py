@@ -55,7 +55,7 @@ from contextlib import contextmanager
 
 from linalg_ext.bindings import arith, cf, ir, memref
 from linalg_ext.calling.decision import Told
-from linalg_ext.errors import ArgumentError, LoweringError, SubsetError
+from linalg_ext.errors import ArgumentError, LoweringError
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.subsets.emission import Emitter
 from linalg_ext.structured.subsets.inference import static
@@ -142,11 +142,11 @@ def _erase_unused(op: ir.Operation) -> None:
 @contextmanager
 def _at(op: ir.Operation) -> Iterator[None]:
     """The location and the place of an op, for what is built and for errors."""
-    where = place(op)
     try:
         with op.location, ir.InsertionPoint(op):
             yield
-    except (ArgumentError, SubsetError) as error:
+    except ArgumentError as error:
+        # Nothing raises once the op is gone.
         raise LoweringError(
-            error.what, where=where, expected=error.expected, cure=error.cure
+            error.what, where=place(op), expected=error.expected, cure=error.cure
         ) from error

@@ -14,12 +14,12 @@ from linalg_ext.analysis.subsets import (
     as_tile,
     compose,
     convex_union,
+    difference_boxes,
     drop_dims,
     full,
     intersection,
     transpose_dims,
 )
-from linalg_ext.analysis.subsets.relations import difference_boxes
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
 from linalg_ext.structured.outputs import size_at
