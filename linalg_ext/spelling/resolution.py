@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, LinalgExtError, VerificationError
+from linalg_ext.notations.mlir_text.lexer import Span
 from linalg_ext.notations.spelled import SpelledOp, Translation
-from linalg_ext.notations.spelled.lexer import Span
 from linalg_ext.spelling.own_ops import build_own_op
 from linalg_ext.spelling.said import SpelledValues
 from linalg_ext.spelling.upstream_ops import build_linalg_op

@@ -20,8 +20,8 @@ from __future__ import annotations
 import re
 
 from linalg_ext.errors import ParseError
+from linalg_ext.notations.mlir_text.lexer import Reader, Span, Token
 from linalg_ext.notations.source_text import SourceText
-from linalg_ext.notations.spelled.lexer import Reader, Span, Token
 
 _NAME = "linalg.indexed_generic"
 _ITERATORS = re.compile(r"iterator_types\s*=\s*\[")

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from linalg_ext.notations.mlir_text.lexer import CodeFilter, Reader, Span
 from linalg_ext.notations.source_text import SourceText
-from linalg_ext.notations.spelled.lexer import CodeFilter, Reader, Span
 
 _PLACEHOLDER = '"linalg_ext.spelled"('
 _NUMBER = re.compile(r"\bnumber = (\d+)")

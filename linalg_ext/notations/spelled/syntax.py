@@ -18,8 +18,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from linalg_ext.errors import ParseError
+from linalg_ext.notations.mlir_text.lexer import Reader, Span, Token
 from linalg_ext.notations.source_text import SourceText
-from linalg_ext.notations.spelled.lexer import Reader, Span, Token
 
 SUGAR = re.compile(r"(broadcast|permutation|permute|transpose|map)_(\w+)")
 """Words that say how an operand is given, and which."""

@@ -7,16 +7,22 @@ from any place of the new text to that of the old, so that every message is abou
 
 from __future__ import annotations
 
-import functools
 import re
-from bisect import bisect_right
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
 from linalg_ext.errors import ParseError
+from linalg_ext.notations.mlir_text import (
+    CodeFilter,
+    Edit,
+    EditedText,
+    Reader,
+    Span,
+    apply_edits,
+    flat,
+)
 from linalg_ext.notations.source_text import SourceText
 from linalg_ext.notations.spelled.indexed_generic import translate_indexed_generic
-from linalg_ext.notations.spelled.lexer import CodeFilter, Reader, Span, flat
 from linalg_ext.notations.spelled.syntax import COMPUTE_TYPE, SpelledOp, parse_op
 
 MAX_INPUTS = 25
@@ -45,60 +51,29 @@ _INDEXED = "linalg.indexed_generic"
 
 
 @dataclass(frozen=True)
-class Translation:
+class Translation(EditedText):
     """What became of a text.
 
     Attributes:
-        source: the text as it was.
-        text: as MLIR reads it; the same object where nothing had to change.
         ops: the spelled ops, by their numbers.
     """
 
-    source: SourceText
-    text: str
     ops: tuple[SpelledOp, ...] = ()
-    _pieces: tuple[tuple[int, int, bool], ...] = field(default=(), repr=False)
-
-    def origin(self, line: int, column: int) -> tuple[int, int]:
-        """Line and column in the source of a place in the text, all from 1."""
-        if self.text is self.source.text:
-            return line, column
-        start = self._line_starts[min(line, len(self._line_starts)) - 1]
-        return self.source_place(self.source_offset(start + column - 1))
-
-    def source_place(self, offset: int) -> tuple[int, int]:
-        """Line and column of an offset in the source, from 1."""
-        line = bisect_right(self._source_line_starts, offset)
-        return line, offset - self._source_line_starts[line - 1] + 1
-
-    def source_offset(self, offset: int) -> int:
-        """The offset in the source of one in the text."""
-        index = bisect_right(self._pieces, offset, key=lambda piece: piece[0]) - 1
-        if index < 0:
-            return offset
-        start, origin, is_copied = self._pieces[index]
-        return origin + (offset - start if is_copied else 0)
-
-    @functools.cached_property
-    def _line_starts(self) -> list[int]:
-        return _line_starts(self.text)
-
-    @functools.cached_property
-    def _source_line_starts(self) -> list[int]:
-        return _line_starts(self.source.text)
 
 
-def _line_starts(text: str) -> list[int]:
-    return [0, *(found.end() for found in re.finditer("\n", text))]
-
-
-def translate(text: str, name: str = "-", unknown: Collection[str] = ()) -> Translation:
+def translate(
+    text: str,
+    name: str = "-",
+    unknown: Collection[str] = (),
+    others: Sequence[Edit] = (),
+) -> Translation:
     """Read the spelled ops of a text.
 
     Args:
         text: MLIR, with structured ops in any spelling.
         name: what errors call the text.
         unknown: ops of linalg that the parser at hand does not know, though others did.
+        others: what changes in the text besides.
 
     Returns:
         A translation; its `text` is `text` itself where there is no spelled op.
@@ -107,23 +82,25 @@ def translate(text: str, name: str = "-", unknown: Collection[str] = ()) -> Tran
         ParseError: a mistake in a spelled op; points at it.
     """
     source = SourceText(text, name)
-    if "linalg" not in text:
+    if "linalg" not in text and not others:
         return Translation(source, text)
-    builder = _Builder(source)
+    collector = _Collector(source)
+    changed = {edit.start for edit in others}
     for start, op_name in _candidates(text):
-        if start < builder.end:
-            continue  # inside what was read already
+        if start < collector.end or start in changed:
+            continue  # it was read already
         if op_name == _INDEXED:
-            builder.replace(*translate_indexed_generic(source, start))
+            collector.replace(*translate_indexed_generic(source, start))
         elif op_name not in unknown and _ORDINARY.match(text, start + len(op_name)):
             continue
         elif op_name not in _WITH_BODY:
             op = parse_op(source, start, op_name, unknown)
             if op is not None:
-                builder.op(op)
+                collector.op(op)
         elif op_name == "linalg.generic":
-            builder.compute_type_of_generic(start + len(op_name))
-    return builder.translation()
+            collector.compute_type_of_generic(start + len(op_name))
+    edited = apply_edits(source, [*collector.edits, *others])
+    return Translation(source, edited.text, edited.pieces, tuple(collector.ops))
 
 
 def _candidates(text: str) -> Iterator[tuple[int, str]]:
@@ -152,41 +129,19 @@ def _candidates(text: str) -> Iterator[tuple[int, str]]:
             yield start, name
 
 
-class _Builder:
-    """Puts a translated text together from copied and new pieces."""
+class _Collector:
+    """Collects what is to be changed."""
 
     def __init__(self, source: SourceText) -> None:
         self._source = source
-        self._parts: list[str] = []
-        self._pieces: list[tuple[int, int, bool]] = []
-        self._length = 0
-        self._ops: list[SpelledOp] = []
+        self.edits: list[Edit] = []
+        self.ops: list[SpelledOp] = []
         self.end = 0
         """The offset after what was read so far."""
 
-    def translation(self) -> Translation:
-        if not self._parts:
-            return Translation(self._source, self._source.text)
-        self._copy_up_to(len(self._source.text))
-        return Translation(
-            self._source, "".join(self._parts), tuple(self._ops), tuple(self._pieces)
-        )
-
     def replace(self, start: int, end: int, pieces: list[Span | str]) -> None:
         """Put new text, and parts of the old, in the place of a part of the source."""
-        self._copy_up_to(start)
-        for piece in pieces:
-            if isinstance(piece, Span):
-                self._add(piece.before, piece.start, is_copied=False)
-                self._add(piece.text, piece.start, is_copied=True)
-                self._add(piece.after, piece.end, is_copied=False)
-            else:
-                self._add(piece, start, is_copied=False)
-        lines = self._source.text.count("\n", start, end)
-        copied = sum(p.text.count("\n") for p in pieces if isinstance(p, Span))
-        if lines > copied:
-            indent = end - (self._source.text.rfind("\n", 0, end) + 1)
-            self._add("\n" * (lines - copied) + " " * indent, end, is_copied=False)
+        self.edits.append(Edit(start, end, pieces))
         self.end = end
 
     def op(self, op: SpelledOp) -> None:
@@ -201,8 +156,8 @@ class _Builder:
                 where=self._source.place(op.start, op.start + len(op.name)),
                 expected=f"at most {MAX_INPUTS} inputs and one destination",
             )
-        self.replace(op.start, op.end, _placeholder(op, len(self._ops)))
-        self._ops.append(op)
+        self.replace(op.start, op.end, _placeholder(op, len(self.ops)))
+        self.ops.append(op)
 
     def compute_type_of_generic(self, start: int) -> None:
         """`compute_type = f32` behind the operands of a `linalg.generic`."""
@@ -232,17 +187,6 @@ class _Builder:
             reader.position,
             [f"attrs = {{linalg_ext.{COMPUTE_TYPE} = ", reader.span(kind.start, kind.end), "}"],
         )
-
-    def _copy_up_to(self, offset: int) -> None:
-        if offset > self.end:
-            self._add(self._source.text[self.end : offset], self.end, is_copied=True)
-
-    def _add(self, text: str, origin: int, *, is_copied: bool) -> None:
-        if not text:
-            return
-        self._pieces.append((self._length, origin, is_copied))
-        self._parts.append(text)
-        self._length += len(text)
 
 
 _GENERIC_HEAD = re.compile(COMPUTE_TYPE)
