@@ -6,6 +6,8 @@ import functools
 
 from linalg_ext.bindings import ir
 from linalg_ext.context import new_context
+from linalg_ext.notations import gml_st
+from linalg_ext.notations.source_text import SourceText
 from linalg_ext.notations.spelled import Translation, translate
 
 TRANSPOSED = {
@@ -24,12 +26,13 @@ _ELEMENTWISE = (
 
 
 def translated(text: str, filename: str) -> Translation:
-    """A text as the parser at hand reads it.
+    """A text as the parser at hand reads it: structured ops, and those of `gml_st`.
 
     Raises:
         ParseError: a mistake in an op that is spelled otherwise; points at it.
     """
-    return translate(text, filename, _unknown())
+    own = gml_st.changes(SourceText(text, filename))
+    return translate(text, filename, _unknown(), own)
 
 
 def is_linalg_op(name: str, context: ir.Context) -> bool:
