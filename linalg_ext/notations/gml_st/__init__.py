@@ -28,6 +28,7 @@ tile of the history is as well, and `!gml_st.element`, its point.
 
 from __future__ import annotations
 
+from linalg_ext.notations.gml_st.printing import pretty
 from linalg_ext.notations.gml_st.translation import changes
 
-__all__ = ["changes"]
+__all__ = ["changes", "pretty"]

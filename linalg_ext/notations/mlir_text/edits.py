@@ -2,7 +2,7 @@
 
 An edit says what stands in the place of a part of the text: new text, and spans of the old. An edit
 inside such a span is made there too, so that whoever changes the name of a value or the spelling of
-a type need not know who moves it. Lines stay where they are.
+a type need not know who moves it. Lines stay where they are, if that is wanted.
 """
 
 from __future__ import annotations
@@ -78,19 +78,22 @@ def _line_starts(text: str) -> list[int]:
     return [0, *(found.end() for found in re.finditer("\n", text))]
 
 
-def apply_edits(source: SourceText, edits: Iterable[Edit]) -> EditedText:
+def apply_edits(
+    source: SourceText, edits: Iterable[Edit], *, keeps_lines: bool = True
+) -> EditedText:
     """Make all changes to a text.
 
     Args:
         source: the text.
         edits: in any order. Of two that share a place one holds the other, which is made where the
             outer one keeps that place, and gone where it does not.
+        keeps_lines: add new lines behind a part that has less of them than it had.
     """
     # An edit of nothing, which only adds, comes before one that begins there.
     ordered = sorted(edits, key=lambda edit: (edit.start, edit.end > edit.start, -edit.end))
     if not ordered:
         return EditedText(source, source.text)
-    editor = _Editor(source, ordered)
+    editor = _Editor(source, ordered, keeps_lines)
     editor.copy(source.text, 0, is_outermost=True)
     return EditedText(source, "".join(editor.parts), tuple(editor.pieces))
 
@@ -98,8 +101,9 @@ def apply_edits(source: SourceText, edits: Iterable[Edit]) -> EditedText:
 class _Editor:
     """Puts the new text together from copied and new pieces."""
 
-    def __init__(self, source: SourceText, edits: list[Edit]) -> None:
+    def __init__(self, source: SourceText, edits: list[Edit], keeps_lines: bool) -> None:
         self._source = source
+        self._keeps_lines = keeps_lines
         self._edits = edits
         self._starts = [edit.start for edit in edits]
         self._made: set[int] = set()  # those that are being made
@@ -124,7 +128,7 @@ class _Editor:
                 continue  # inside one that was made, or around this part
             self._add(text[position - origin : edit.start - origin], position, is_copied=True)
             self._made.add(index)
-            self._make(edit, keeps_lines=is_outermost)
+            self._make(edit, keeps_lines=is_outermost and self._keeps_lines)
             self._made.remove(index)
             position = edit.end
         self._add(text[position - origin :], position, is_copied=True)
