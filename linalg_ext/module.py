@@ -66,7 +66,8 @@ class Module:
         """Parse and verify a text (or bytecode) in a context of its own.
 
         Structured ops may be spelled as the "Linalg Dialect Wish list" has them, or as some other
-        version of MLIR does: see `linalg_ext.spelling`.
+        version of MLIR does, and ops of gml_st as their document or its history has them: see
+        `linalg_ext.spelling`.
 
         Args:
             text: MLIR's textual form, or its bytecode.
@@ -158,7 +159,8 @@ class Module:
         Args:
             sugar: write structured ops as the "Linalg Dialect Wish list" does, with what is
                 transposed, broadcast and computed in beside their operands, where that says it,
-                and ops of linalg_ext in their readable form. `Module.parse` reads it back.
+                and ops of linalg_ext and gml_st in their readable form. `Module.parse` reads it
+                back.
         """
         return to_text(self._ir) if sugar else str(self._ir)
 

@@ -26,7 +26,9 @@ def opt(
     sugar: Annotated[
         bool,
         typer.Option(
-            "--sugar", help="Print transposes, broadcasts and compute types beside the operands."
+            "--sugar",
+            help="Print transposes, broadcasts and compute types beside the operands, and the ops "
+            "of gml_st as their document does.",
         ),
     ] = False,
     trusted: Annotated[

@@ -1,7 +1,8 @@
 """The text front door: structured ops in the spellings that people use, read and printed.
 
-`read` takes a text with ops as `linalg_ext.notations.spelled` knows them and gives back the op that
-each of them means; `to_text` prints them so.
+`translated` takes a text with ops as the notations `spelled` and `gml_st` know them, and makes one
+of it that MLIR reads; `resolve` puts in the place of each spelled op the one that it means;
+`to_text` prints them so.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from linalg_ext.notations.gml_st.reading import Op, Reading, TypeText, generic
 from linalg_ext.notations.gml_st.scope import Known
-from linalg_ext.notations.gml_st.types import Shaped, is_element, shaped
+from linalg_ext.notations.gml_st.types import Shaped, is_element, product, shaped
 from linalg_ext.notations.mlir_text import Reader
 
 
@@ -71,7 +71,7 @@ def _result(reading: Reading, op: Op, of: TypeText, set_type: TypeText, known: K
         reading.refuse(f"{op.written} of the set {reading.shown(set_type)}", op.place, "a set")
     if container.kind == "tensor":
         return f"tensor<{'x'.join([*part.sizes, container.element])}>"
-    return _memref(reading, op, str(of), container, part, known)
+    return _memref(reading, op, reading.canonical(of), container, part, known)
 
 
 def _memref(
@@ -80,7 +80,7 @@ def _memref(
     """A view of a memref without a layout of its own, with the strides that are known."""
     if known.is_whole and part.sizes == container.sizes:
         return of
-    if "".join(of.split()) != f"memref<{'x'.join([*container.sizes, container.element])}>":
+    if of != f"memref<{'x'.join([*container.sizes, container.element])}>":
         reading.refuse(
             f"{op.written} does not say its result, and {of} has a layout",
             op.place,
@@ -90,11 +90,8 @@ def _memref(
     step = "1"
     for size in reversed(container.sizes):
         strides.insert(0, step)
-        step = "?" if "?" in (size, step) else str(int(size) * int(step))
+        step = product(size, step)
     own = known.strides or ("?",) * len(strides)
-    composed = [
-        "?" if "?" in (one, other) else str(int(one) * int(other))
-        for one, other in zip(strides, own, strict=False)
-    ]
+    composed = [product(one, other) for one, other in zip(strides, own, strict=False)]
     sizes = "x".join([*part.sizes, container.element])
     return f"memref<{sizes}, strided<[{', '.join(composed)}], offset: ?>>"

@@ -32,7 +32,7 @@ def print_yield(source: SourceText, op: GenericOp) -> list[Piece]:
     destinations, subsets = others if is_set else ([], others[0])
     if (is_set and len(destinations) != len(values)) or len(subsets) not in (0, len(values)):
         raise ValueError(op.name)
-    if op.results or (is_set and len(subsets) != len(values)) or (op.notes and not is_set):
+    if op.results or (is_set and len(subsets) != len(values)):
         raise ValueError(op.name)
     bodies = iter(_bodies(source, op.block, sum(op.flags(len(values)))))
     line = source.text[source.text.rfind("\n", 0, op.start) + 1 : op.start]

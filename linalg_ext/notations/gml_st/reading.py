@@ -25,9 +25,10 @@ TypeText: TypeAlias = Span | str
 """A type as it is written, or as MLIR reads it."""
 
 _ALIAS = re.compile(r"^\s*(![A-Za-z_][\w$]*)\s*=\s*(\S[^\n]*?)\s*(?://[^\n]*)?$", re.MULTILINE)
-_OWN_TYPE = re.compile(r"!gml_st\.\w+")
+_OWN_TYPE = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|!gml_st\.\w+')
 _TYPE = re.compile(r"!?[A-Za-z_][\w$.]*")
 _STATIC = re.compile(r"-?\d+")
+_DIGITS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,8 @@ class Reading:
                 found.dynamic.append(reader.span(token.start, token.end))
                 found.static.append(DYNAMIC)
             elif _STATIC.fullmatch(token.text):
+                if len(token.text) > _DIGITS or abs(int(token.text)) >= -DYNAMIC:
+                    reader.refuse(f"{token.text} is too large", token, "a number of 64 bits")
                 found.static.append(token.text)
             else:
                 what = f"{of_what} cannot have {named(token)} here"
@@ -155,11 +158,12 @@ class Reading:
         return reader.span(start.start, end)
 
     def translate_types(self, start: int, end: int) -> None:
-        """Change the types of `gml_st` in a part of the text, which holds no strings of others."""
+        """Change the types of `gml_st` in a part of the text."""
         for found in _OWN_TYPE.finditer(self.source.text, start, end):
-            token = Token(found[0], found.start())
-            after, written = translated_type(self.source, token)
-            self.change(token.start, after, [written])
+            if found[0].startswith("!"):
+                token = Token(found[0], found.start())
+                after, written = translated_type(self.source, token)
+                self.change(token.start, after, [written])
 
     # What is known.
 

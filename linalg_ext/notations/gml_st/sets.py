@@ -34,7 +34,14 @@ from linalg_ext.notations.gml_st.layout import (
 )
 from linalg_ext.notations.gml_st.reading import Mixed, Op, Reading, TypeText, generic
 from linalg_ext.notations.gml_st.scope import Known
-from linalg_ext.notations.gml_st.types import ELEMENT, Shaped, is_element, shaped, subset_type
+from linalg_ext.notations.gml_st.types import (
+    ELEMENT,
+    Shaped,
+    is_element,
+    product,
+    shaped,
+    subset_type,
+)
 from linalg_ext.notations.mlir_text import Reader, Span
 
 ReadOp = Callable[[Reading, Op, Reader], int]
@@ -107,10 +114,7 @@ def tile_of(
     if found is not None and found.kind != "subset":
         return Known(result, superset, of, own)
     outer = known.strides or ("?",) * len(own)
-    composed = tuple(
-        str(int(one) * int(other)) if "?" not in (one, other) else "?"
-        for one, other in zip(own, outer, strict=False)
-    )
+    composed = tuple(product(one, other) for one, other in zip(own, outer, strict=False))
     return Known(result, known.source, known.source_type, composed)
 
 
@@ -203,7 +207,9 @@ def _picked(reading: Reading, op: Op, of: TypeText, dims: list[str]) -> str:
     for dim in dims:
         if not 0 <= int(dim) < len(sizes):
             reading.refuse(
-                f"{op.written} names dimension {dim} of a set of rank {len(sizes)}", op.place
+                f"{op.written} names dimension {dim} of a set of rank {len(sizes)}",
+                op.place,
+                f"dimensions from 0 to {len(sizes) - 1}",
             )
     return subset_type(tuple(sizes[int(dim)] for dim in dims))
 

@@ -29,30 +29,36 @@ from linalg_ext.notations.gml_st.yields import read_yield
 from linalg_ext.notations.mlir_text import Edit, Reader, Span, Token
 from linalg_ext.notations.source_text import SourceText
 
-_OPS: dict[str, ReadOp] = {
-    "space": read_space,
-    "full": read_full,
-    "tile": read_tile,
-    "filter": read_filter,
-    "point": read_point,
-    "drop_dims": read_dims,
-    "transpose_dims": read_dims,
-    "offset": read_query,
-    "size": read_query,
-    "stride": read_query,
-    "intersection": read_pair,
-    "convex_union": read_pair,
-    "difference": read_pair,
-    "contains": read_pair,
-    "is_empty": read_is_empty,
-    "materialize": read_materialize,
-    "loop": read_loop,
-    "for": read_loop,
-    "parallel": read_loop,
-    "yield": read_yield,
-    "set_yield": read_yield,
-    "tiled_loop": read_tiled_loop,
+_BOUNDS = "(%i) = (%lower) to (%upper) step (%step)"
+_OPS: dict[str, tuple[ReadOp, str]] = {
+    "space": (read_space, "[64, %n] : !gml_st.tile<64x?>"),
+    "full": (read_full, "%x : T to S"),
+    "tile": (read_tile, "%x [offsets] [sizes] [strides] : T to S"),
+    "filter": (read_filter, "%x[%indices] : T[I] to S"),
+    "point": (read_point, "%x [indices] : T to !gml_st.point"),
+    "drop_dims": (read_dims, "%set, [0, 2] : S to S2"),
+    "transpose_dims": (read_dims, "%set, [1, 0] : S to S2"),
+    "offset": (read_query, "%set[%dim] : S"),
+    "size": (read_query, "%set[%dim] : S"),
+    "stride": (read_query, "%set[%dim] : S"),
+    "intersection": (read_pair, "%a, %b : S, S to S2"),
+    "convex_union": (read_pair, "%a, %b : S, S to S2"),
+    "difference": (read_pair, "%a, %b : S, S to S2, S2, ..."),
+    "contains": (read_pair, "%a, %b : S, S"),
+    "is_empty": (read_is_empty, "%set : S"),
+    "materialize": (read_materialize, "%x[%set] : T[S] to T2, or: %set : S to T2"),
+    "loop": (read_loop, f"{_BOUNDS} ins (%x_ = %x: T) outs (%y_ = %y: T) iterators[...] {{...}}"),
+    "for": (read_loop, f"{_BOUNDS} outs (%y_ = %y: T) {{...}}"),
+    "parallel": (read_loop, f"{_BOUNDS} {{...}} : T"),
+    "yield": (read_yield, "%value to %set : T to S, or: %value : T"),
+    "set_yield": (read_yield, "%value into %y[%set] acc (%new, %old: T) {...} : T into T2[S]"),
+    "tiled_loop": (
+        read_tiled_loop,
+        f"{_BOUNDS} ins (%x_ = %x: T) outs (%y_ = %y: T) iterators[...] {{...}}",
+    ),
 }
+"""Who reads each op, and how it is written."""
+
 _OLDER = {
     "collapse_tile": "drop_dims",
     "transpose_tile": "transpose_dims",
@@ -61,7 +67,7 @@ _OLDER = {
 }
 """What some ops were called at other times."""
 
-_MENTIONED = re.compile(r"gml_st\.|\bsubset\.(?:full|tile|filter|point)\b|\blinalg\.tiled_loop\b")
+_MENTIONED = ("gml_st.", "subset.", "linalg.tiled_loop")
 _SCAN = re.compile(
     r"""
     (?P<comment>//[^\n]*)
@@ -76,8 +82,7 @@ _SCAN = re.compile(
     """,
     re.VERBOSE,
 )
-_CONSTANT = re.compile(r"\s*arith\.constant\s+(-?\d+)\s*:\s*index\b")
-_TYPED = re.compile(r"(%[\w$.-]+)\s*:\s*")
+_CONSTANT = re.compile(r"\s*arith\.constant\s+(-?\d{1,18})\s*:\s*index\b")
 
 
 def changes(source: SourceText) -> list[Edit]:
@@ -86,7 +91,7 @@ def changes(source: SourceText) -> list[Edit]:
     Raises:
         ParseError: a mistake in one of them; points at it.
     """
-    if not _MENTIONED.search(source.text):
+    if not any(word in source.text for word in _MENTIONED):
         return []
     scanner = _Scanner(source)
     scanner.scan()
@@ -177,7 +182,13 @@ class _Scanner:
         if name not in _OPS:
             self._unknown(name, place)
         results = self._names if self._names_end == place.start else ()
-        return _OPS[name](self.reading, Op(name, written, place, results), reader)
+        read, form = _OPS[name]
+        try:
+            return read(self.reading, Op(name, written, place, results), reader)
+        except ParseError as error:
+            if error.cure is None:
+                error.cure = f"it is written {written} {form}"
+            raise
 
     def _unknown(self, name: str, place: Span) -> NoReturn:
         close = _OLDER.get(name) or next(iter(difflib.get_close_matches(name, _OPS)), None)

@@ -124,7 +124,7 @@ def translated_type(source: SourceText, at: Token) -> tuple[int, str]:
             place,
             f"sizes with an x between them, then the element type: {SUBSET}<4x?xf32>",
         )
-    if '"' in element:
+    if '"' in element or "\\" in element:
         reader.refuse(f"{element} is no element type of a subset", place)
     return end, subset_type(sizes, element)
 
@@ -139,6 +139,12 @@ def _pretty(found: re.Match[str]) -> str:
     if inside is None or "\\" in inside or subset_type(*_dimensions(inside)) != found[0]:
         return found[0]
     return f"{SUBSET}<{inside}>"
+
+
+def product(one: str, other: str) -> str:
+    """The product of two numbers of which each may be `?`."""
+    is_known = all(re.fullmatch(r"-?\d{1,18}", number) for number in (one, other))
+    return str(int(one) * int(other)) if is_known else "?"
 
 
 def _dimensions(text: str) -> tuple[tuple[str, ...], str]:

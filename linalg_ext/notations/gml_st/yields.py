@@ -84,7 +84,7 @@ def read_yield(reading: Reading, op: Op, reader: Reader) -> int:
     """Read `gml_st.yield` or `gml_st.set_yield`, up to its first body if it has one."""
     region = reading.scope.innermost
     region.is_ended = True
-    attributes = reading.attributes(reader) if op.name == "set_yield" else None
+    attributes = reading.attributes(reader)
     items = _items(reading, op, reader) if reader.peek().text.startswith("%") else []
     _check(reading, op, items)
     end = reader.position
