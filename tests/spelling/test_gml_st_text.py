@@ -6,6 +6,7 @@ import contextlib
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -36,6 +37,15 @@ def test_a_module_is_printed_as_it_is_read(name: str) -> None:
     assert again.to_text(sugar=True) == printed
     generic = lx.parse(str(module))
     assert str(generic) == str(module)
+
+
+@pytest.mark.parametrize("name", DOCUMENT)
+def test_the_loops_of_the_document_sum_rows(name: str) -> None:
+    random = np.random.default_rng(0)
+    x = random.standard_normal((80, 60), np.float32)
+    start = random.standard_normal(80, np.float32)
+    result = lx.compile(module_text(name))(x, start)
+    np.testing.assert_allclose(result, start + x.sum(axis=1), rtol=1e-4, atol=1e-5)
 
 
 def test_the_slip_of_the_document_is_an_error_about_the_type() -> None:

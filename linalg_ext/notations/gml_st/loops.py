@@ -67,7 +67,7 @@ def read_loop(reading: Reading, op: Op, reader: Reader) -> int:
     reader.next()
     pieces: list[Piece] = [f'"gml_st.{op.name}"(', *listed(_operands(head)), ") ({"]
     arguments = [*head.ivs, *head.inputs.arguments, *head.outputs.arguments]
-    types = [*["index"] * len(head.ivs), *head.inputs.types, *head.outputs.types]
+    types: list[Piece] = [*["index"] * len(head.ivs), *head.inputs.types, *head.outputs.types]
     if arguments:
         typed: list[Piece] = []
         for name, type_ in zip(arguments, types, strict=True):

@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ArityError
+from linalg_ext.notations.gml_st import layout
 from linalg_ext.structured.extension.ops import integers
 
 NAMESPACE = "gml_st."
@@ -24,15 +25,15 @@ COMBINATIONS = ("gml_st.intersection", "gml_st.convex_union", "gml_st.difference
 LOOPS = ("gml_st.loop", "gml_st.for", "gml_st.parallel")
 YIELDS = ("gml_st.yield", "gml_st.set_yield")
 
-INPUT_SLOTS, OUTPUT_SLOTS = 16, 8
+INPUT_SLOTS, OUTPUT_SLOTS = layout.INPUT_SLOTS, layout.OUTPUT_SLOTS
 """How many inputs and how many outputs a loop may have at most."""
 
-STATIC_OFFSETS, STATIC_SIZES = "static_offsets", "static_sizes"
-STATIC_STRIDES, STATIC_INDICES = "static_strides", "static_indices"
-REMAINING_DIMS, PERMUTATION = "remaining_dims", "permutation"
-ITERATOR_TYPES, DISTRIBUTION = "iterator_types", "distribution"
-ACCUMULATOR_FLAGS = "accumulator_flags"
-OPERAND_SEGMENTS, RESULT_SEGMENTS = "operandSegmentSizes", "resultSegmentSizes"
+STATIC_OFFSETS, STATIC_SIZES = layout.STATIC_OFFSETS, layout.STATIC_SIZES
+STATIC_STRIDES, STATIC_INDICES = layout.STATIC_STRIDES, layout.STATIC_INDICES
+REMAINING_DIMS, PERMUTATION = layout.REMAINING_DIMS, layout.PERMUTATION
+ITERATOR_TYPES, DISTRIBUTION = layout.ITERATOR_TYPES, layout.DISTRIBUTION
+ACCUMULATOR_FLAGS = layout.ACCUMULATOR_FLAGS
+OPERAND_SEGMENTS, RESULT_SEGMENTS = layout.OPERAND_SEGMENTS, layout.RESULT_SEGMENTS
 
 PARALLEL, REDUCTION, SEQUENTIAL = "parallel", "reduction", "sequential"
 ITERATORS = (PARALLEL, REDUCTION, SEQUENTIAL)
