@@ -43,6 +43,9 @@ An accumulator combines a value with what its destination holds, in any order of
         gml_st.set_yield([element], into=[y], at=[point],
                          accumulate=lambda new, old: arith.addf(new, old))
 
+`lx.parse` reads these ops as the document and the history write them, and
+`Module.to_text(sugar=True)` prints them so: `linalg_ext.notations.gml_st` shows how.
+
 The ops leave as scf, tensor, memref and arith: `linalg-ext-lower-subset-loops`.
 """
 

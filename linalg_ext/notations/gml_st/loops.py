@@ -129,7 +129,7 @@ def _assignments(reading: Reading, reader: Reader, of_what: str, room: int) -> A
 
 
 def _texts(reader: Reader, of_what: str, count: int) -> list[Piece]:
-    """Take strings in brackets, or in the parentheses of a later version."""
+    """Take strings in brackets; or, as a later version has it, in parentheses, one for all."""
     opening = reader.next()
     if opening.text not in ("[", "("):
         reader.refuse(f"{of_what} cannot have {named(opening)} here", opening, "`[`")
@@ -144,7 +144,9 @@ def _texts(reader: Reader, of_what: str, count: int) -> list[Piece]:
                 f"{of_what} cannot have {named(token)} here", token, 'texts, as in ["parallel"]'
             )
         found.append(reader.span(token.start, token.end))
-    if len(found) != count and (opening.text == "[" or len(found) != 1):
+    if opening.text == "(" and len(found) == 1:
+        return found * count
+    if len(found) != count:
         reader.refuse(
             f"{of_what} has {len(found)} entries for {count} induction variable(s)",
             Span("", opening.start, reader.position),

@@ -138,32 +138,36 @@ class Reading:
         return inside if inside.text.strip() else None
 
     def type(self, reader: Reader, of_what: str) -> Span:
-        """Take a type."""
-        start = reader.peek()
-        if start.text == "(":
-            end = reader.balanced()
-            if reader.accepts("->"):
-                end = self.type(reader, of_what).end
-            return reader.span(start.start, end)
+        """Take a type; of functions, too."""
+        start = reader.peek().start
+        end = self._part_of_type(reader, of_what)
+        while self.source.text[end - 1] == ")" and reader.accepts("->"):
+            end = self._part_of_type(reader, of_what)
+        self.translate_types(start, end)
+        return reader.span(start, end)
+
+    def _part_of_type(self, reader: Reader, of_what: str) -> int:
+        if reader.peek().text == "(":
+            return reader.balanced()
         word = reader.next()
         if not _TYPE.fullmatch(word.text):
-            reader.refuse(
-                f"{of_what} cannot have {named(word)} here", word, "a type, as tensor<4xf32>"
-            )
-        end = word.end
-        opening = reader.peek()
-        if opening.text == "<":
-            end = reader.balanced()
-        self.translate_types(start.start, end)
-        return reader.span(start.start, end)
+            what = f"{of_what} cannot have {named(word)} here"
+            reader.refuse(what, word, "a type, as tensor<4xf32>")
+        return reader.balanced() if reader.peek().text == "<" else word.end
 
     def translate_types(self, start: int, end: int) -> None:
         """Change the types of `gml_st` in a part of the text."""
         for found in _OWN_TYPE.finditer(self.source.text, start, end):
             if found[0].startswith("!"):
                 token = Token(found[0], found.start())
-                after, written = translated_type(self.source, token)
-                self.change(token.start, after, [written])
+                self.translate_type(token)
+
+    def translate_type(self, at: Token) -> int:
+        """Change a type of `gml_st` into what MLIR reads; gives the offset behind it."""
+        end, written = translated_type(self.source, at)
+        if written != self.source.text[at.start : end]:
+            self.change(at.start, end, [written])
+        return end
 
     # What is known.
 

@@ -24,7 +24,6 @@ from linalg_ext.notations.gml_st.sets import (
     read_tile,
 )
 from linalg_ext.notations.gml_st.tiled_loop import read_tiled_loop
-from linalg_ext.notations.gml_st.types import translated_type
 from linalg_ext.notations.gml_st.yields import read_yield
 from linalg_ext.notations.mlir_text import Edit, Reader, Span, Token
 from linalg_ext.notations.source_text import SourceText
@@ -146,9 +145,7 @@ class _Scanner:
         return found.end()
 
     def _type(self, found: re.Match[str]) -> int:
-        end, written = translated_type(self._source, Token(found[0], found.start()))
-        self.reading.change(found.start(), end, [written])
-        return end
+        return self.reading.translate_type(Token(found[0], found.start()))
 
     def _arguments(self, found: re.Match[str]) -> int:
         """The arguments of a function or a block, whose types are said."""

@@ -161,6 +161,14 @@ SPELLINGS = {
     '.full %x : tensor<4x!quant.uniform<u8:f32, 0.1>, "e"> to !gml_st.subset<4xf32>',
     "gml_st.yield %a to %s, %b to %t : f32 to !gml_st.point, f32 to !gml_st.point": "gml_st.yield "
     "%a to %s : f32 to !gml_st.point, %b to %t : f32 to !gml_st.point",
+    "%f = foo.bar : (!gml_st.tile<4>) -> !gml_st.point": '%f = foo.bar : (!gml_st.subset<"4">) -> '
+    "!gml_st.element",
+    'gml_st.parallel (%i, %j) = (%a, %a) to (%b, %b) step (%c, %c) distribution("x") { }': "gml_st."
+    'parallel (%i, %j) = (%a, %a) to (%b, %b) step (%c, %c) distribution["x", "x"] '
+    "{ gml_st.set_yield }",
+    "gml_st.materialize %x[%s] : !f[!gml_st.tile<4>] to (!gml_st.tile<4>) -> !gml_st.tile<4>": ""
+    'gml_st.materialize %x[%s] : !f[!gml_st.subset<"4">] to (!gml_st.subset<"4">) -> '
+    '!gml_st.subset<"4">',
     "%x = arith.constant 0 : index // gml_st.tile %x": "%x = arith.constant 0 : index"
     " // gml_st.tile %x",
     '"a.b"() {gml_st.tile = "gml_st.tile %x [", gml_st.note} : () -> ()': '"a.b"() {gml_st.tile = '
