@@ -62,7 +62,7 @@ def _bodies(source: SourceText, block: Block | None, count: int) -> list[list[Pi
         return []
     if len(block.arguments) != 2 * count:
         raise ValueError("acc")
-    pairs = zip(block.arguments[::2], block.arguments[1::2], strict=True)
+    pairs = [*zip(block.arguments[::2], block.arguments[1::2], strict=True)]
     heads: list[str] = []
     for (new, type_), (old, old_type) in pairs:
         if type_ != old_type:
@@ -80,10 +80,15 @@ def _bodies(source: SourceText, block: Block | None, count: int) -> list[list[Pi
     ending = source.text[source.text.rfind("\n", 0, block.body.end) : block.body.end]
     needed = [_needed([span for _, span in ops], value) for value, _ in values]
     unused = [span for _, span in ops if not any(span in each for each in needed)]
+    needed[0] = [span for _, span in ops if span in needed[0] or span in unused]
+    own = [{new, old} for (new, _), (old, _) in pairs]
+    for number, each in enumerate(needed):
+        used = {values[number][0], *(name for span in each for name in _NAME.findall(span.text))}
+        if any(used & names for other, names in enumerate(own) if other != number):
+            raise ValueError("acc")  # it has no body of its own
     return [
         [
             head,
-            *(unused if not number else ()),
             *needed[number],
             f"{indent}gml_st.yield {value} : {type_}",
             ending,

@@ -22,6 +22,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from linalg_ext.errors import ParseError
 from linalg_ext.notations.gml_st.loops import read_loop
 from linalg_ext.notations.gml_st.reading import Mixed, Op, Piece, Reading
 from linalg_ext.notations.gml_st.sets import tile_pieces
@@ -118,7 +119,7 @@ def _body(reading: Reading, op: Op, begin: int, end: int) -> Body:
         reader = Reader(reading.source, position)
         if found["slice"]:
             place = Span(found["result"], *found.span("result"))
-            each = _slice(reading, found["slice"], place, reader)
+            each = _read_slice(reading, found["slice"], place, reader)
             if each.value is None:
                 body.extracts.append(each)
             else:
@@ -129,6 +130,16 @@ def _body(reading: Reading, op: Op, begin: int, end: int) -> Body:
             body.yields = Span("linalg.yield", found.start(), reader.position)
             position = reader.position
     return body
+
+
+def _read_slice(reading: Reading, kind: str, result: Span, reader: Reader) -> Slice:
+    try:
+        return _slice(reading, kind, result, reader)
+    except ParseError as error:
+        if error.cure is None:
+            operands = "%x" if kind == "extract_slice" else "%part into %x"
+            error.cure = f"it is written tensor.{kind} {operands}[offsets] [sizes] [strides] : ..."
+        raise
 
 
 def _slice(reading: Reading, kind: str, result: Span, reader: Reader) -> Slice:
@@ -184,6 +195,7 @@ def _check_same_tile(reading: Reading, op: Op, update: Slice, body: Body) -> Non
                     ours.place,
                     f"[{', '.join(theirs.texts)}]: {op.written} reads, changes and writes one tile "
                     "of each output",
+                    "extract and insert the same tile, or give the loop an output for each",
                 )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from linalg_ext.notations.gml_st import changes, pretty
@@ -229,3 +231,28 @@ def test_what_is_not_laid_out_as_it_must_be_is_shown_in_the_generic_form() -> No
         broken = broken.replace("(%x, %s) : (tensor<8x?xf32>, ", "(%x, %s) : (")
         assert broken != written
         assert f'"gml_st.{name}"(' in pretty(broken)
+
+
+TWO = """    "gml_st.set_yield"(%v, %w, %x, %y, %s, %t) ({
+    ^bb0(%n: f32, %o: f32, %p: f32, %q: f32):
+      %0 = math.sin %n : f32
+      %1 = arith.addf %0, %o : f32
+      %2 = arith.mulf %p, %q : f32
+      "gml_st.yield"(%1, %2) ({
+      }) {accumulator_flags = array<i1: false, false>, operandSegmentSizes = array<i32: SLOTS, EMPTY>} : (f32, f32) -> ()
+    }) {accumulator_flags = array<i1: true, true>, operandSegmentSizes = array<i32: SLOTS, SLOTS, SLOTS>} : (f32, f32, tensor<f32>, tensor<f32>, !gml_st.element, !gml_st.element) -> ()
+""".replace("SLOTS", "1, 1" + ", 0" * 6).replace("EMPTY", "0" + ", 0" * 7)  # noqa: E501
+
+
+def test_each_accumulator_is_printed_with_the_ops_that_it_needs() -> None:
+    first, second = pretty(TWO).split("%w into")
+    assert "acc (%n, %o: f32)" in first
+    assert "%0 = math.sin %n" in first
+    assert "gml_st.yield %1 : f32" in first
+    assert "%2" not in first
+    assert "acc (%p, %q: f32)" in second
+    assert re.findall(r"%[012] =", second) == ["%2 ="]
+
+
+def test_accumulators_that_hang_together_are_shown_in_the_generic_form() -> None:
+    assert '"gml_st.set_yield"(' in pretty(TWO.replace("%p, %q : f32\n", "%n, %q : f32\n"))
