@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 
 from linalg_ext.notations.gml_st.layout import (
@@ -51,7 +51,6 @@ class GenericOp:
     attributes: dict[str, str]
     types: list[str]
     results: list[str]
-    groups: list[list[tuple[str, str]]] = field(default_factory=list)
 
     def array(self, name: str) -> list[str]:
         """The entries of an attribute `array<i64: 1, 2>`.

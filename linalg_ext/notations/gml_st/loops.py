@@ -57,8 +57,13 @@ class Head:
 
 
 def read_loop(reading: Reading, op: Op, reader: Reader) -> int:
-    """Read a loop up to the body; the rest is read where the body ends."""
-    head = _head(reading, op, reader)
+    """Read a loop up to its body; the rest is read where the body ends."""
+    return open_body(reading, read_head(reading, op, reader), reader)
+
+
+def open_body(reading: Reading, head: Head, reader: Reader) -> int:
+    """Begin to read the body of a loop; where that begins."""
+    op = head.op
     opening = reader.peek()
     if opening.text != "{":
         reader.refuse(
@@ -83,7 +88,8 @@ def read_loop(reading: Reading, op: Op, reader: Reader) -> int:
     return reader.position
 
 
-def _head(reading: Reading, op: Op, reader: Reader) -> Head:
+def read_head(reading: Reading, op: Op, reader: Reader) -> Head:
+    """Read a loop from behind its name up to its body."""
     ivs = reading.values(reader, op.written)
     bounds = []
     for word, what in (("=", "lower bounds"), ("to", "upper bounds"), ("step", "steps")):

@@ -23,7 +23,7 @@ import re
 from dataclasses import dataclass, field
 
 from linalg_ext.errors import ParseError
-from linalg_ext.notations.gml_st.loops import read_loop
+from linalg_ext.notations.gml_st.loops import open_body, read_head
 from linalg_ext.notations.gml_st.reading import Mixed, Op, Piece, Reading
 from linalg_ext.notations.gml_st.sets import tile_pieces
 from linalg_ext.notations.gml_st.types import shaped, subset_type
@@ -79,17 +79,20 @@ class Body:
 
 def read_tiled_loop(reading: Reading, op: Op, reader: Reader) -> int:
     """Read its head as that of a loop, and its body ahead."""
-    begin = read_loop(reading, Op("loop", op.written, op.place, op.results), reader)
+    head = read_head(reading, Op("loop", op.written, op.place, op.results), reader)
+    begin = open_body(reading, head, reader)
     end = Reader(reading.source, begin - 1).balanced()
     body = _body(reading, op, begin, end - 1)
     if body.yields is None:
         return begin
     reading.scope.innermost.is_ended = True
-    updates = [body.inserts.get(value.text) for value in body.values]
-    found = [update for update in updates if update is not None and _is_tile(reading, update)]
-    for update in found:
-        _check_same_tile(reading, op, update, body)
-    if len(found) < len(updates) or not updates:
+    found: list[Slice] = []
+    for output, value in zip(head.outputs.arguments, body.values, strict=False):
+        update = body.inserts.get(value.text)
+        if update is not None and update.of.text == output.text and _is_tile(reading, update):
+            _check_same_tile(reading, op, update, body)
+            found.append(update)
+    if len(found) < len(body.values) or not found:
         kept = yield_pieces(body.values, body.types) if body.values else [empty_yield("yield")]
         reading.change(body.yields.start, body.yields.end, kept)
         return begin

@@ -64,6 +64,7 @@ def test_a_body_that_does_something_else_yields_whole_tensors() -> None:
     for old, new in (
         ("linalg.yield %u", "linalg.yield %o_"),
         ("tensor<4xf32> into tensor<8xf32>", "tensor<f32> into tensor<8xf32>"),
+        ("into %o_[%i]", "into %x_[%i]"),  # the values of an input, with a part replaced
     ):
         text = translated(LOOP.replace(old, new))
         assert "%a = tensor.extract_slice %x_[%i] [4] [1]" in text
