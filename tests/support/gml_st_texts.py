@@ -174,6 +174,21 @@ TWO_OUTPUTS = f"""func.func @both(%x: tensor<8xf32>, %o: tensor<8xf32>, %p: tens
 }}
 """
 
+COMBINED = f"""func.func @combined(%x: tensor<8xf32>, %o: tensor<4xf32>) -> tensor<4xf32> {{
+{CONSTANTS}  %r = gml_st.loop (%i) = (%c0) to (%c8) step (%c4)
+      ins (%x_ = %x: tensor<8xf32>) outs (%o_ = %o: tensor<4xf32>) {{
+    %t = gml_st.tile %x_[%i] [4] [1] : tensor<8xf32> to !gml_st.subset<4xf32>
+    %part = gml_st.materialize %t : !gml_st.subset<4xf32> to tensor<4xf32>
+    %all = subset.full %o_
+    gml_st.yield %part to %all acc (%new, %old: tensor<4xf32>) {{
+      %s = arith.addf %new, %old : tensor<4xf32>
+      gml_st.yield %s : tensor<4xf32>
+    }} : tensor<4xf32> to !gml_st.subset<4xf32>
+  }}
+  return %r : tensor<4xf32>
+}}
+"""
+
 MODULES = {
     "sets": SETS,
     "buffers": BUFFERS,
@@ -182,5 +197,6 @@ MODULES = {
     "accumulators": ACCUMULATORS,
     "whole": WHOLE,
     "two outputs": TWO_OUTPUTS,
+    "combined": COMBINED,
 }
 """Each a module as people write it; together they hold every op."""
