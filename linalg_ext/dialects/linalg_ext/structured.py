@@ -1,31 +1,4 @@
-"""The dialect `linalg_ext`: structured ops that upstream's dialect lacks.
-
-    linalg_ext.contract      an n-ary contraction in a semiring (an einsum), by its maps
-    linalg_ext.elementwise   a function at every element, by its kind, with maps or their sugar
-    linalg_ext.yield         ends a region of an op of this dialect
-
-They are ops on tensors, without side effects; they leave as ops of linalg before bufferization.
-`lx.parse` reads, and `Module.to_text(sugar=True)` prints:
-
-    %r = linalg_ext.contract
-           ins(%a, %b, %c : tensor<2x3xf32>, tensor<3x4xf32>, tensor<4x5xf32>)
-           outs(%o : tensor<2x5xf32>)
-           indexing_maps = [
-             affine_map<(i, l, j, k) -> (i, j)>, affine_map<(i, l, j, k) -> (j, k)>,
-             affine_map<(i, l, j, k) -> (k, l)>, affine_map<(i, l, j, k) -> (i, l)>]
-           kind = "+*" -> tensor<2x5xf32>
-    %s = linalg_ext.elementwise ins(%x, %y : tensor<16xf32>, tensor<16x64xf32>)
-           outs(%p : tensor<16x64xf32>) kind = #linalg.elementwise_kind<add> broadcast_a = [1]
-           -> tensor<16x64xf32>
-
-In MLIR's generic form, which MLIR itself reads and prints, `operandSegmentSizes` counts the inputs,
-each an operand of its own: array<i32: 1, 1, 1, 0, ..., 0, 1>, 25 inputs and the destination.
-
-The last operand is the destination. A contract adds to what it holds, unless it has the attribute
-`overwrite`; `kind` is one of the semirings of `lx.einsum`, `"+*"` where it is left out. `cast =
-#linalg.type_fn<cast_unsigned>` casts the inputs to the type of the result as unsigned integers, and
-`linalg_ext.compute_type = f32` says in what the op computes.
-"""
+"""Structured ops of the dialect `linalg_ext`: contract, elementwise; and the spelled op."""
 
 # No `from __future__ import annotations`: the bindings read the annotations of these classes.
 
@@ -37,6 +10,7 @@ from linalg_ext.context import ensure_dialects
 from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.functions import BINARY, TERNARY, UNARY, Function
+from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, Outs, is_verified, listed
 from linalg_ext.errors import ArgumentError, ArityError, LinalgExtError
 from linalg_ext.notations.affine_text import affine_map
 from linalg_ext.notations.einsum.semiring import Semiring, semiring
@@ -53,24 +27,8 @@ from linalg_ext.structured.operands import to_ir_map
 from linalg_ext.structured.outputs import make_outputs
 
 _Map: TypeAlias = "AffineMap | ir.AffineMap | ir.AffineMapAttr | str"
-Outs: TypeAlias = ir.Value | ir.OpView | Sequence[ir.Value | ir.OpView]
 Maps: TypeAlias = "str | Sequence[_Map]"
 """An einsum string, `"ij,jk->ik"`, or a map for each operand, the destination last."""
-
-
-class LinalgExt(ext.Dialect, name="linalg_ext"):
-    """Structured ops that upstream's dialect lacks."""
-
-
-def _verified(op: ir.OpView) -> bool:
-    """Check an op; what is wrong becomes a diagnostic at its location."""
-    try:
-        with op.operation.context:
-            check_extension_op(op.operation)
-    except LinalgExtError as error:
-        op.operation.location.emit_error(f"'{op.operation.name}' op {error}")
-        return False
-    return True
 
 
 class _StructuredOp(LinalgExt.Operation, traits=[ext.Pure]):
@@ -85,7 +43,7 @@ class _StructuredOp(LinalgExt.Operation, traits=[ext.Pure]):
 
     def verify_invariants(self) -> bool:
         """Whether the op keeps its rules."""
-        return _verified(self)
+        return is_verified(self, check_extension_op)
 
 
 class ContractOp(_StructuredOp, name="contract"):
@@ -117,23 +75,6 @@ class SpelledOp(LinalgExt.Operation, name="spelled"):
     vars().update(dict.fromkeys(LETTERS))
     init = ext.operand(kw_only=True)
     result = ext.result(kw_only=True, default_factory=None)
-
-
-class YieldOp(LinalgExt.Operation, name="yield", traits=[ext.Pure, ir.IsTerminatorTrait]):
-    """Ends a region of an op of this dialect with what the region gives."""
-
-    values: Sequence[ext.Operand[Any]]
-
-    def verify_invariants(self) -> bool:
-        """Whether it ends a region of an op of this dialect."""
-        parent = self.operation.parent
-        if parent is not None and parent.name.startswith("linalg_ext."):
-            return True
-        named = "no op" if parent is None else parent.name
-        self.operation.location.emit_error(
-            f"'linalg_ext.yield' op ends a region of {named}; it belongs in one of linalg_ext"
-        )
-        return False
 
 
 def contract(
@@ -171,7 +112,7 @@ def contract(
         overwrite = not definition.reduction_dims
         (destination,) = make_outputs(definition, values, CallAttributes())
     else:
-        (destination,) = as_values("contract", _listed(outs))
+        (destination,) = as_values("contract", listed(outs))
     attributes: dict[str, ir.Attribute] = {KIND: ir.StringAttr.get(semiring_.name)}
     if overwrite:
         attributes[OVERWRITE] = ir.UnitAttr.get()
@@ -211,7 +152,7 @@ def elementwise(
         definition = elementwise_definition(parsed, function, scalars=scalars)
         (destination,) = make_outputs(definition, values, CallAttributes())
     else:
-        (destination,) = as_values("elementwise", _listed(outs))
+        (destination,) = as_values("elementwise", listed(outs))
     attributes = {KIND: ir.Attribute.parse(f"#linalg.elementwise_kind<{name}>")}
     return _built(ElementwiseOp, values, destination, parsed, attributes, cast, compute_type)
 
@@ -248,10 +189,6 @@ def _built(
         raise
     result: ir.Value = built.results[0]
     return result
-
-
-def _listed(outs: Outs) -> Sequence[ir.Value | ir.OpView]:
-    return outs if isinstance(outs, Sequence) else [outs]
 
 
 def _maps(maps: Maps, count: int) -> list[AffineMap]:

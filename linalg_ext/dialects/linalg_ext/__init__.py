@@ -1,0 +1,87 @@
+"""The dialect `linalg_ext`: structured and destination-style ops that upstream lacks.
+
+    linalg_ext.contract      an n-ary contraction in a semiring (an einsum), by its maps
+    linalg_ext.elementwise   a function at every element, by its kind, with maps or their sugar
+    linalg_ext.concatenate   tensors one after another along a dimension
+    linalg_ext.reverse       a tensor with some dimensions backwards
+    linalg_ext.dynamic_broadcast_in_dim   a tensor repeated along dimensions, which the run tells
+    linalg_ext.gather        windows of a tensor, at places that indices name
+    linalg_ext.scatter       windows combined into a tensor, at places that indices name
+    linalg_ext.sort          tensors put in order along a dimension, by a comparator
+    linalg_ext.yield         ends a region of an op of this dialect
+
+They are ops on tensors, without side effects; they leave as ops of linalg, tensor and scf before
+bufferization. What those that move elements mean is told in `linalg_ext/structured/destination_style/`,
+a file for each. MLIR's generic form is their only one so far:
+
+    %r = "linalg_ext.reverse"(%a, %o) {dimensions = array<i64: 1>}
+           : (tensor<4x?xf32>, tensor<4x?xf32>) -> tensor<4x?xf32>
+    %s = "linalg_ext.scatter"(%indices, %updates, %o) ({
+         ^bb0(%new: f32, %old: f32):
+           %sum = arith.addf %new, %old : f32
+           "linalg_ext.yield"(%sum) : (f32) -> ()
+         }) : (tensor<9x1xindex>, tensor<9x5xf32>, tensor<7x5xf32>) -> tensor<7x5xf32>
+
+The structured ones `lx.parse` reads, and `Module.to_text(sugar=True)` prints:
+
+    %r = linalg_ext.contract
+           ins(%a, %b, %c : tensor<2x3xf32>, tensor<3x4xf32>, tensor<4x5xf32>)
+           outs(%o : tensor<2x5xf32>)
+           indexing_maps = [
+             affine_map<(i, l, j, k) -> (i, j)>, affine_map<(i, l, j, k) -> (j, k)>,
+             affine_map<(i, l, j, k) -> (k, l)>, affine_map<(i, l, j, k) -> (i, l)>]
+           kind = "+*" -> tensor<2x5xf32>
+    %s = linalg_ext.elementwise ins(%x, %y : tensor<16xf32>, tensor<16x64xf32>)
+           outs(%p : tensor<16x64xf32>) kind = #linalg.elementwise_kind<add> broadcast_a = [1]
+           -> tensor<16x64xf32>
+
+In the generic form, which MLIR itself reads and prints, `operandSegmentSizes` counts the inputs,
+each an operand of its own: array<i32: 1, 1, 1, 0, ..., 0, 1>, 25 inputs and the destination.
+A sort has 8 inputs and as many destinations, and `resultSegmentSizes` for its 8 results.
+
+The last operand of a structured op is the destination. A contract adds to what it holds, unless it has the attribute
+`overwrite`; `kind` is one of the semirings of `lx.einsum`, `"+*"` where it is left out. `cast =
+#linalg.type_fn<cast_unsigned>` casts the inputs to the type of the result as unsigned integers, and
+`linalg_ext.compute_type = f32` says in what the op computes.
+"""
+
+from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, YieldOp
+from linalg_ext.dialects.linalg_ext.indexed import GatherOp, ScatterOp, gather, scatter
+from linalg_ext.dialects.linalg_ext.movement import (
+    ConcatenateOp,
+    DynamicBroadcastInDimOp,
+    ReverseOp,
+    concatenate,
+    dynamic_broadcast_in_dim,
+    reverse,
+)
+from linalg_ext.dialects.linalg_ext.sorting import SortOp, sort
+from linalg_ext.dialects.linalg_ext.structured import (
+    ContractOp,
+    ElementwiseOp,
+    SpelledOp,
+    contract,
+    elementwise,
+)
+
+__all__ = [
+    "ConcatenateOp",
+    "ContractOp",
+    "DynamicBroadcastInDimOp",
+    "ElementwiseOp",
+    "GatherOp",
+    "LinalgExt",
+    "ReverseOp",
+    "ScatterOp",
+    "SortOp",
+    "SpelledOp",
+    "YieldOp",
+    "concatenate",
+    "contract",
+    "dynamic_broadcast_in_dim",
+    "elementwise",
+    "gather",
+    "reverse",
+    "scatter",
+    "sort",
+]

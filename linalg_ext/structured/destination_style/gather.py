@@ -1,0 +1,45 @@
+"""`linalg_ext.gather`: windows of a tensor, at the places that rows of indices name.
+
+    result[r, ...] = operand[p0 + ..., p1 + ..., ...]    pd = clamp(indices[r, d], 0, size d - window d)
+
+The destination tells the sizes of the windows (`windows.py` tells how they stand in it). An index out
+of range is moved to the nearest where the window lies inside: no read is ever out of bounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linalg_ext.bindings import ir
+from linalg_ext.structured.destination_style.reading import check_elements, check_results
+from linalg_ext.structured.destination_style.windows import Windows, windows_of
+
+
+@dataclass(frozen=True)
+class Gather:
+    """What a `linalg_ext.gather` says.
+
+    Attributes:
+        operand: what is read.
+        indices: n x k integers.
+        init: the destination: n windows.
+        windows: how these stand in the operand.
+    """
+
+    operand: ir.Value
+    indices: ir.Value
+    init: ir.Value
+    windows: Windows
+
+    @classmethod
+    def of(cls, op: ir.Operation) -> Gather:
+        """Read an op.
+
+        Raises:
+            ArgumentError: it breaks a rule.
+        """
+        operand, indices, init = op.operands
+        windows = windows_of(indices, operand, init, ("the operand", "the destination"))
+        check_elements(operand, "the operand", init)
+        check_results(op, [init])
+        return cls(operand, indices, init, windows)

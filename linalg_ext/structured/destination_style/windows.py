@@ -1,0 +1,107 @@
+"""Windows of a tensor that rows of indices place: what gather reads and scatter writes.
+
+`indices` is n x k: row r places a window in the first k dimensions of a whole of rank d; it begins
+at 0 in the others. The windows stand one behind another in a tensor of n x sizes:
+
+    n x w0 x ... x w(d-1)       windows of any sizes: one is whole[i0 : i0+w0, ..., ik-1 : ..., 0 : wk]
+    n x wk x ... x w(d-1)       windows of size 1 along what is indexed, without those dimensions
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linalg_ext.bindings import ir
+from linalg_ext.errors import DTypeError, ShapeError
+from linalg_ext.structured.constants import is_integer
+from linalg_ext.structured.destination_style.reading import (
+    differ,
+    ranked_tensor,
+)
+from linalg_ext.structured.operands import static_sizes
+
+
+@dataclass(frozen=True)
+class Windows:
+    """How windows stand in a whole.
+
+    Attributes:
+        indices: n x k integers.
+        index_count: k, how many of the dimensions of the whole are indexed: the first ones.
+        dims: for each dimension of the whole, the dimension of the stacked windows that runs along
+            it; None where the windows have size 1 there and lack the dimension.
+    """
+
+    indices: ir.Value
+    index_count: int
+    dims: tuple[int | None, ...]
+
+
+def windows_of(
+    indices: ir.Value, whole: ir.Value, stacked: ir.Value, names: tuple[str, str]
+) -> Windows:
+    """Read how windows stand in a whole.
+
+    Args:
+        indices: n x k integers.
+        whole: the tensor that the windows are part of.
+        stacked: the windows, one behind another.
+        names: what errors call these two.
+
+    Raises:
+        ArgumentError: they do not fit together.
+    """
+    type_ = ranked_tensor(indices, "indices")
+    if type_.rank != 2:
+        raise ShapeError(
+            f"indices is of type {type_}",
+            expected="rank 2: a row for each window, a column for each indexed dimension",
+        )
+    if not is_integer(type_.element_type):
+        raise DTypeError(f"indices is of type {type_}", expected="elements of type index, i64, ...")
+    rows, count = static_sizes(indices)
+    rank = ranked_tensor(whole, names[0]).rank
+    if count is None:
+        raise ShapeError(
+            f"indices is of type {type_}: how many dimensions it indexes is not known",
+            expected="a static second dimension",
+        )
+    if count > rank:
+        raise ShapeError(
+            f"indices has {count} columns",
+            expected=f"{rank} at most: {names[0]} is of {whole.type}",
+        )
+    given = ranked_tensor(stacked, names[1]).rank
+    if given not in (1 + rank, 1 + rank - count):
+        raise ShapeError(
+            f"{names[1]} is of rank {given}: {stacked.type}",
+            expected=f"rank {1 + rank - count}, or {1 + rank} with the indexed dimensions kept",
+        )
+    if differ(rows, static_sizes(stacked)[0]):
+        raise ShapeError(
+            f"indices has {rows} rows, {names[1]} has {static_sizes(stacked)[0]} windows",
+            expected="a row for each window",
+        )
+    is_whole = given == 1 + rank
+    dims = tuple(
+        1 + dim if is_whole else (1 + dim - count if dim >= count else None) for dim in range(rank)
+    )
+    found = Windows(indices, count, dims)
+    _check_sizes(found, whole, stacked, names)
+    return found
+
+
+def _check_sizes(
+    windows: Windows, whole: ir.Value, stacked: ir.Value, names: tuple[str, str]
+) -> None:
+    sizes, given = static_sizes(whole), static_sizes(stacked)
+    if given[0] == 0:
+        return
+    for dim, place in enumerate(windows.dims):
+        window = 1 if place is None else given[place]
+        size = sizes[dim]
+        if window is not None and size is not None and window > size:
+            raise ShapeError(
+                f"a window has size {window} in dimension {dim}, {names[0]} has {size}",
+                expected="windows that are no larger",
+            )

@@ -1,0 +1,111 @@
+"""Lower `linalg_ext.sort` to a merge sort: loops over the rows, each sorted between two buffers.
+
+before:
+    %r = "linalg_ext.sort"(%a, %o) ({
+         ^bb0(%x: f32, %y: f32):
+           %less = arith.cmpf olt, %x, %y : f32
+           "linalg_ext.yield"(%less) : (i1) -> ()
+         }) {dimension = 0 : i64, is_stable = true, resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0,
+           0, 0>, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0>}
+         : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+after:
+    %c = linalg.copy ins(%a : tensor<2xf32>) outs(%o : tensor<2xf32>) -> tensor<2xf32>
+    %x = tensor.extract %c[%c0] : tensor<2xf32>
+    %y = tensor.extract %c[%c1] : tensor<2xf32>
+    %less = arith.cmpf olt, %y, %x : f32
+    %first = arith.select %less, %y, %x : f32
+    %second = arith.select %less, %x, %y : f32
+    %s = tensor.insert %first into %c[%c0] : tensor<2xf32>
+    %r = tensor.insert %second into %s[%c1] : tensor<2xf32>
+
+A row is always the last dimension: another one is transposed to there and back. `_merge_sort.py`
+tells how a row of more elements is sorted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from linalg_ext.bindings import ir, linalg
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.destination_style import Sort
+
+from ._merge_sort import MergeSort
+from ._slicing import extract_slice, insert_slice
+from ._tensor_loops import Demands, empty_like, nest, size_of
+from ._walk import operations
+
+NAME = "linalg-ext-lower-sort"
+OP = "linalg_ext.sort"
+
+
+@module_pass(NAME, on=(OP,))
+def lower_sort(module: ir.Operation) -> Report:
+    """Lower linalg_ext.sort to loops that merge."""
+    report = Report(NAME)
+    for op in operations(module, {OP}):
+        report.matched[OP] += 1
+        report.changed[OP] += 1
+        with op.location, ir.InsertionPoint(op):
+            results = _sorted(Sort.of(op))
+        for old, new in zip(op.results, results, strict=True):
+            old.replace_all_uses_with(new)
+        op.erase()
+    return report
+
+
+def _sorted(view: Sort) -> list[Any]:
+    rank = ir.ShapedType(view.inputs[0].type).rank
+    shape = [size_of(view.inputs[0], axis) for axis in range(rank)]
+    demands = Demands(f"{OP}: the inputs and the destinations are of other shapes")
+    for value in (*view.inputs[1:], *view.inits):
+        for axis, size in enumerate(shape):
+            demands.equal(size_of(value, axis), size)
+    demands.emit()
+    if view.dimension == rank - 1:
+        given = [
+            linalg.copy(value, outs=[init])
+            for value, init in zip(view.inputs, view.inits, strict=True)
+        ]
+        return _rows(view, given, shape)
+    # Along another dimension neighbours in a row are far apart in memory.
+    order = [axis for axis in range(rank) if axis != view.dimension] + [view.dimension]
+    back = [order.index(axis) for axis in range(rank)]
+    moved = [shape[axis] for axis in order]
+    given = [
+        _transposed(value, empty_like(value.type, moved), order) for value in view.inputs
+    ]
+    found = _rows(view, given, moved)
+    return [
+        _transposed(value, init, back) for value, init in zip(found, view.inits, strict=True)
+    ]
+
+
+def _transposed(value: Any, init: Any, permutation: Sequence[int]) -> Any:
+    made: Any = linalg.transpose(value, outs=[init], permutation=list(permutation))
+    return made.results[0]
+
+
+def _rows(view: Sort, values: Sequence[Any], shape: Sequence[Any]) -> list[Any]:
+    """Sort along the last dimension, in place."""
+    *outer, size = shape
+    count = len(values)
+    scratch = [empty_like(value.type, [size]) for value in values]
+    merge_sort = MergeSort(view.comparator, [value.type.element_type for value in values], size)
+
+    def row(places: list[Any], carried: list[Any]) -> list[Any]:
+        wholes, spare = carried[:count], carried[count:]
+        if not outer:
+            return [*merge_sort.sort(wholes, spare)]
+        first, sizes = [*places, 0], [*[1] * len(outer), size]
+        dropped = range(len(outer))
+        rows = [extract_slice(whole, first, sizes, dropped) for whole in wholes]
+        made = merge_sort.sort(rows, spare)
+        found = [
+            insert_slice(new, whole, first, sizes)
+            for new, whole in zip(made[:count], wholes, strict=True)
+        ]
+        return [*found, *made[count:]]
+
+    return nest(outer, [*values, *scratch], row)[:count]
