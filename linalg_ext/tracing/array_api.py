@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.errors import UnrecordedAttributeError, caller_location
-from linalg_ext.tracing import creation
+from linalg_ext.tracing import creation, sorting
 from linalg_ext.tracing.casting import as_dtype, cast_to
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.traced import Traced
@@ -98,6 +98,16 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Traced, ...]:
     """The parts along an axis, which goes."""
     front = np.moveaxis(as_traced(x), axis, 0)  # type: ignore[type-var]
     return tuple(front[place] for place in range(front.shape[0]))
+
+
+def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Traced:
+    """A value in order along an axis."""
+    return sorting.ordered(as_traced(x), axis, stable, descending)
+
+
+def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Traced:
+    """The places of the elements along an axis, in their order."""
+    return sorting.order_of(as_traced(x), axis, descending)
 
 
 def __getattr__(name: str) -> Any:

@@ -20,6 +20,7 @@ from linalg_ext.tracing import (
     reductions,
     scans,
     shaping,
+    sorting,
 )
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.misuse import refuse
@@ -105,6 +106,7 @@ _SIMPLE: Mapping[str, Callable[..., Any]] = {
     **_of(reductions, "mean var std argmax argmin count_nonzero ptp"),
     **_of(scans, "cumsum cumprod cumulative_sum cumulative_prod diff"),
     **_of(gathering, "take take_along_axis"),
+    **_of(sorting, "sort argsort"),
     "linspace": _linspace,
     "select": joining.select_,
     "trace": contractions.trace_of,

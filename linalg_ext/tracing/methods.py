@@ -162,6 +162,10 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
         """`numpy.clip`."""
         return xp.clip(self, min, max)
 
+    def sort(self, axis: int = -1, **options: Any) -> None:
+        """`numpy.ndarray.sort`: the value becomes the sorted one."""
+        self.become(xp.sort(self, axis, **options))
+
     def item(self, *_: Any) -> Any:
         """Refused: there is no number yet."""
         refuse(
@@ -244,6 +248,7 @@ def _method(name: str, function: Any) -> Any:
 
 for _name in (
     *("sum", "prod", "mean", "var", "std", "min", "max", "any", "all", "argmin", "argmax"),
-    *("ptp", "cumsum", "cumprod", "squeeze", "round", "take", "repeat", "diagonal", "trace"),
+    *("argsort", "ptp", "cumsum", "cumprod", "squeeze", "round", "take", "repeat", "diagonal"),
+    "trace",
 ):
     setattr(ArrayMethods, _name, _method(_name, getattr(np, _name)))

@@ -8,10 +8,10 @@ from typing import NoReturn
 from linalg_ext.tracing.misuse import refuse
 
 _INSTEAD = {
-    "sort": "np.max, np.min and np.argmax are recorded; sort outside the function",
-    "argsort": "np.argmax and np.argmin are recorded; sort outside the function",
-    "partition": "np.max and np.min are recorded; sort outside the function",
-    "argpartition": "np.argmax and np.argmin are recorded; sort outside the function",
+    "partition": "np.sort is recorded",
+    "argpartition": "np.argsort is recorded",
+    "lexsort": "np.argsort is recorded: sort by the last key first, each time stably",
+    "sort_complex": "np.sort is recorded, of complex values too",
     "unique": "its shape depends on the values: call it outside the function",
     "nonzero": "its shape depends on the values: use np.where(mask, x, y)",
     "flatnonzero": "its shape depends on the values: use np.where(mask, x, y)",
@@ -23,9 +23,9 @@ _INSTEAD = {
     "copyto": "write np.where(mask, values, x)",
     "put": "write x.at[index].set(values)",
     "fill_diagonal": "write np.where(np.eye(n, dtype=bool), value, x)",
-    "median": "np.mean is recorded; sort outside the function",
-    "percentile": "np.mean, np.min and np.max are recorded",
-    "quantile": "np.mean, np.min and np.max are recorded",
+    "median": "np.sort and np.mean are recorded: x = np.sort(x), and the mean of its middle",
+    "percentile": "np.sort is recorded: take from np.sort(x)",
+    "quantile": "np.sort is recorded: take from np.sort(x)",
     "nanmean": "write np.where(np.isnan(x), 0, x).sum() / (~np.isnan(x)).sum()",
     "solve": "decompositions are not recorded: call it outside the function",
     "inv": "decompositions are not recorded: call it outside the function",

@@ -148,4 +148,4 @@ class Demands:
         all_hold, *others = self._held
         for other in others:
             all_hold = arith.andi(all_hold, other)
-        cf.assert_(all_hold, self._message)
+        cf.AssertOp(all_hold, self._message)

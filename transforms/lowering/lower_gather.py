@@ -79,7 +79,7 @@ def _gathered(view: Gather) -> Any:
 
 
 def _last_places(view: Gather) -> list[Any]:
-    """The last place of a window along each dimension that is indexed; that there is one, asserted."""
+    """The last place of a window along each dimension; that there is one is asserted."""
     demands = Demands(f"{OP}: a window is larger than the operand, or the sizes do not fit")
     rows = size_of(view.init, 0)
     demands.equal(size_of(view.indices, 0), rows)

@@ -22,12 +22,13 @@ that the coordinates name are disjoint (`unique`), but nothing says so to a stru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from linalg_ext.bindings import arith, ir, linalg, scf, tensor
+from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.rewriting import Report, module_pass
 
+from ._tensor_loops import as_index, index, nest, parallel_generic
 from ._walk import operations, replace_op
 
 NAME = "linalg-ext-lower-gather-scatter"
@@ -53,9 +54,9 @@ def _gather(op: Any) -> Any:
     batch = indices.type.rank - 1
     kept = _slice_positions(source.type.rank, dims, type_.rank - batch)
     sizes = [
-        tensor.dim(indices, _index(at))
+        tensor.dim(indices, index(at))
         if at < batch
-        else tensor.dim(source, _index(kept[at - batch]))
+        else tensor.dim(source, index(kept[at - batch]))
         for at in range(type_.rank)
         if type_.is_dynamic_dim(at)
     ]
@@ -64,21 +65,12 @@ def _gather(op: Any) -> Any:
     empty = tensor.empty(
         [next(dynamic) if one is None else one for one in shape], type_.element_type
     )
-    identity = ir.AffineMapAttr.get(ir.AffineMap.get_identity(type_.rank))
-    parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
-    generic = linalg.GenericOp(
-        [type_],
-        [],
-        [empty],
-        ir.ArrayAttr.get([identity]),
-        ir.ArrayAttr.get([parallel] * type_.rank),
-    )
-    body = generic.regions[0].blocks.append(type_.element_type)
-    with ir.InsertionPoint(body):
+
+    def body(_: Any) -> Any:
         at = [linalg.IndexOp(dim).result for dim in range(type_.rank)]
-        where = _coordinates(indices, dims, kept, at, source.type.rank)
-        linalg.YieldOp([tensor.extract(source, where)])
-    return generic.results[0]
+        return tensor.extract(source, _coordinates(indices, dims, kept, at, source.type.rank))
+
+    return parallel_generic([], empty, [], body)
 
 
 def _scatter(op: Any) -> Any:
@@ -88,28 +80,12 @@ def _scatter(op: Any) -> Any:
     rank = target.type.rank
     kept = _slice_positions(rank, dims, source.type.rank - batch)
 
-    def insert(at: Sequence[Any], into: Any) -> Any:
+    def insert(at: Sequence[Any], into: Sequence[Any]) -> list[Any]:
         where = _coordinates(indices, dims, kept, at, rank)
-        return tensor.insert(tensor.extract(source, at), into, where)
+        return [tensor.insert(tensor.extract(source, at), into[0], where)]
 
-    bounds = [tensor.dim(source, _index(at)) for at in range(source.type.rank)]
-    return _nest(bounds, target, [], insert)
-
-
-def _nest(
-    bounds: Sequence[Any],
-    carried: Any,
-    at: Sequence[Any],
-    body: Callable[[Sequence[Any], Any], Any],
-) -> Any:
-    """Loops from 0 to each bound around `body(indices, carried)`, whose result is carried on."""
-    if len(at) == len(bounds):
-        return body(at, carried)
-    loop = scf.ForOp(_index(0), bounds[len(at)], _index(1), [carried])
-    with ir.InsertionPoint(loop.body):
-        inner = loop.inner_iter_args[0]
-        scf.YieldOp([_nest(bounds, inner, [*at, loop.induction_variable], body)])
-    return loop.results[0]
+    bounds = [tensor.dim(source, index(at)) for at in range(source.type.rank)]
+    return nest(bounds, [target], insert)[0]
 
 
 def _slice_positions(rank: int, dims: Sequence[int], slice_rank: int) -> list[int]:
@@ -125,19 +101,12 @@ def _coordinates(
     """Where the element at `at` of the gathered (or scattered) tensor stands in the whole."""
     batch = list(at[: indices.type.rank - 1])
     where: list[Any] = [None] * rank
-    for dim, index in zip(kept, at[len(batch) :], strict=True):
-        where[dim] = index
+    for dim, place in zip(kept, at[len(batch) :], strict=True):
+        where[dim] = place
     for position, dim in enumerate(dims):
-        coordinate = tensor.extract(indices, [*batch, _index(position)])
-        if not isinstance(coordinate.type, ir.IndexType):
-            coordinate = arith.index_cast(ir.IndexType.get(), coordinate)
-        where[dim] = coordinate
+        where[dim] = as_index(tensor.extract(indices, [*batch, index(position)]))
     return where
 
 
 def _size(type_: Any, at: int) -> int | None:
     return None if type_.is_dynamic_dim(at) else type_.get_dim_size(at)
-
-
-def _index(value: int) -> Any:
-    return arith.constant(ir.IndexType.get(), value)

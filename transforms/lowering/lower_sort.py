@@ -5,8 +5,9 @@ before:
          ^bb0(%x: f32, %y: f32):
            %less = arith.cmpf olt, %x, %y : f32
            "linalg_ext.yield"(%less) : (i1) -> ()
-         }) {dimension = 0 : i64, is_stable = true, resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0,
-           0, 0>, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0>}
+         }) {dimension = 0 : i64, is_stable = true,
+           resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>, operandSegmentSizes =
+           array<i32: 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0>}
          : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
 after:
     %c = linalg.copy ins(%a : tensor<2xf32>) outs(%o : tensor<2xf32>) -> tensor<2xf32>
@@ -73,13 +74,9 @@ def _sorted(view: Sort) -> list[Any]:
     order = [axis for axis in range(rank) if axis != view.dimension] + [view.dimension]
     back = [order.index(axis) for axis in range(rank)]
     moved = [shape[axis] for axis in order]
-    given = [
-        _transposed(value, empty_like(value.type, moved), order) for value in view.inputs
-    ]
+    given = [_transposed(value, empty_like(value.type, moved), order) for value in view.inputs]
     found = _rows(view, given, moved)
-    return [
-        _transposed(value, init, back) for value, init in zip(found, view.inits, strict=True)
-    ]
+    return [_transposed(value, init, back) for value, init in zip(found, view.inits, strict=True)]
 
 
 def _transposed(value: Any, init: Any, permutation: Sequence[int]) -> Any:

@@ -11,8 +11,8 @@
     linalg_ext.yield         ends a region of an op of this dialect
 
 They are ops on tensors, without side effects; they leave as ops of linalg, tensor and scf before
-bufferization. What those that move elements mean is told in `linalg_ext/structured/destination_style/`,
-a file for each. MLIR's generic form is their only one so far:
+bufferization. What those that move elements mean is told in `structured/destination_style/`, a file
+for each. MLIR's generic form is their only one so far:
 
     %r = "linalg_ext.reverse"(%a, %o) {dimensions = array<i64: 1>}
            : (tensor<4x?xf32>, tensor<4x?xf32>) -> tensor<4x?xf32>
@@ -39,10 +39,10 @@ In the generic form, which MLIR itself reads and prints, `operandSegmentSizes` c
 each an operand of its own: array<i32: 1, 1, 1, 0, ..., 0, 1>, 25 inputs and the destination.
 A sort has 8 inputs and as many destinations, and `resultSegmentSizes` for its 8 results.
 
-The last operand of a structured op is the destination. A contract adds to what it holds, unless it has the attribute
-`overwrite`; `kind` is one of the semirings of `lx.einsum`, `"+*"` where it is left out. `cast =
-#linalg.type_fn<cast_unsigned>` casts the inputs to the type of the result as unsigned integers, and
-`linalg_ext.compute_type = f32` says in what the op computes.
+The last operand of a structured op is the destination. A contract adds to what it holds, unless it
+has the attribute `overwrite`; `kind` is one of the semirings of `lx.einsum`, `"+*"` where it is
+left out. `cast = #linalg.type_fn<cast_unsigned>` casts the inputs to the type of the result as
+unsigned integers, and `linalg_ext.compute_type = f32` says in what the op computes.
 """
 
 from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, YieldOp

@@ -2,8 +2,8 @@
 
     result[..., offset(k) + i, ...] = input_k[..., i, ...],    offset(k) = the sizes before k, added
 
-Inputs of size 0 add nothing. All inputs have the shape of the destination but for `dimension`, where
-their sizes add up to its size. Sizes that are dynamic are checked when the program runs.
+Inputs of size 0 add nothing. All inputs have the shape of the destination but for `dimension`,
+where their sizes add up to its size. Sizes that are dynamic are checked when the program runs.
 """
 
 from __future__ import annotations
@@ -88,6 +88,7 @@ def _check_sizes(inputs: list[ir.Value], init: ir.Value, dimension: int) -> None
     if size is not None and (differ(total, size) or at_least > size):
         found = total if total is not None else f"{at_least} or more"
         raise ShapeError(
-            f"the inputs have {found} together in dimension {dimension}, the destination has {size}",
+            f"the inputs have size {found} together in dimension {dimension}, "
+            f"the destination has {size}",
             expected="sizes that add up",
         )

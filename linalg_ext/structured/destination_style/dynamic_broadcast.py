@@ -1,4 +1,4 @@
-"""`linalg_ext.dynamic_broadcast_in_dim`: a tensor repeated along dimensions, which ones the run tells.
+"""`linalg_ext.dynamic_broadcast_in_dim`: a tensor repeated along dimensions that the run tells.
 
     result[i0, i1, ...] = operand[j0, j1, ...]
     jk = 0 where dimension k of the operand expands, else i(broadcast_dimensions[k])

@@ -1,9 +1,10 @@
 """`linalg_ext.gather`: windows of a tensor, at the places that rows of indices name.
 
-    result[r, ...] = operand[p0 + ..., p1 + ..., ...]    pd = clamp(indices[r, d], 0, size d - window d)
+    result[r, ...] = operand[p0 + ..., p1 + ..., ...]
+    pd = clamp(indices[r, d], 0, size d of the operand - size d of a window)
 
-The destination tells the sizes of the windows (`windows.py` tells how they stand in it). An index out
-of range is moved to the nearest where the window lies inside: no read is ever out of bounds.
+The destination tells the sizes of the windows (`windows.py` tells how they stand in it). An index
+out of range is moved to the nearest where the window lies inside: no read is ever out of bounds.
 """
 
 from __future__ import annotations

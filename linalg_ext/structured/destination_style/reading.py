@@ -19,7 +19,7 @@ def segments_of(op: ir.Operation, slots: Sequence[int]) -> list[list[ir.Value]]:
     Raises:
         ArgumentError: the attribute that counts them is missing or wrong.
     """
-    counts = op.attributes[SEGMENTS] if SEGMENTS in op.attributes else None
+    counts = op.attributes.get(SEGMENTS)
     if not isinstance(counts, ir.DenseI32ArrayAttr):
         raise ArgumentError(f"{SEGMENTS} is missing", expected=f"{sum(slots)} numbers, each 0 or 1")
     given = list(counts)
@@ -86,7 +86,7 @@ def check_same_shape(value: ir.Value, name: str, other: ir.Value, other_name: st
 
 def dimension_of(op: ir.Operation, rank: int) -> int:
     """The attribute `dimension`, from 0 to the rank."""
-    attribute = op.attributes["dimension"] if "dimension" in op.attributes else None
+    attribute = op.attributes.get("dimension")
     if attribute is None:
         raise ArgumentError("dimension is missing", expected="dimension = 0 : i64, or another")
     if not isinstance(attribute, ir.IntegerAttr):

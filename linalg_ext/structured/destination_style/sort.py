@@ -5,7 +5,7 @@ b. All inputs are moved alike: keys with what belongs to them. The sort is stabl
 `is_stable` asks for it: what the comparator puts neither way keeps its order.
 
 The comparator must be a strict weak order: never true of equal ones. One that is not leaves the
-elements in some order, and never reads or writes out of bounds.
+elements in some order: none is lost.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 `indices` is n x k: row r places a window in the first k dimensions of a whole of rank d; it begins
 at 0 in the others. The windows stand one behind another in a tensor of n x sizes:
 
-    n x w0 x ... x w(d-1)       windows of any sizes: one is whole[i0 : i0+w0, ..., ik-1 : ..., 0 : wk]
-    n x wk x ... x w(d-1)       windows of size 1 along what is indexed, without those dimensions
+    n x w0 x ... x w(d-1)    windows of any sizes: one is whole[i0 : i0 + w0, ..., 0 : wk, ...]
+    n x wk x ... x w(d-1)    windows of size 1 along what is indexed, without those dimensions
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def windows_of(
     if count > rank:
         raise ShapeError(
             f"indices has {count} columns",
-            expected=f"{rank} at most: {names[0]} is of {whole.type}",
+            expected=f"{rank} at most: {names[0]} is of type {whole.type}",
         )
     given = ranked_tensor(stacked, names[1]).rank
     if given not in (1 + rank, 1 + rank - count):
