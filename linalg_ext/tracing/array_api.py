@@ -100,12 +100,12 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Traced, ...]:
     return tuple(front[place] for place in range(front.shape[0]))
 
 
-def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Traced:
+def sort(x: Any, /, *, axis: int = -1, descending: Any = False, stable: Any = True) -> Traced:
     """A value in order along an axis."""
     return sorting.ordered(as_traced(x), axis, stable, descending)
 
 
-def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Traced:
+def argsort(x: Any, /, *, axis: int = -1, descending: Any = False, stable: Any = True) -> Traced:
     """The places of the elements along an axis, in their order."""
     return sorting.order_of(as_traced(x), axis, descending)
 

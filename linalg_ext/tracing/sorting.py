@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from linalg_ext.bindings import ir
@@ -17,6 +16,7 @@ from linalg_ext.dialects import linalg_ext as dialect
 from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing.axes import normal_axis
+from linalg_ext.tracing.casting import cast_to
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.elements import INT64, Element, imaginary, position, real, select
 from linalg_ext.tracing.emission import pointwise, structured
@@ -25,13 +25,8 @@ from linalg_ext.tracing.shaping import ravel
 from linalg_ext.tracing.trace import at_users_line
 from linalg_ext.tracing.traced import Traced, current_trace
 
-_MANTISSAS: dict[DType, int] = {
-    np.dtype(np.float16): 10,
-    np.dtype(ml_dtypes.bfloat16): 7,
-    np.dtype(np.float32): 23,
-    np.dtype(np.float64): 52,
-}
-"""Bits of the mantissa of dtypes whose exponent of all ones means infinity or NaN."""
+_MANTISSAS: dict[DType, int] = {np.dtype(np.float32): 23, np.dtype(np.float64): 52}
+"""Bits of the mantissa of a float. Narrower floats are sorted as float32."""
 
 
 def sort(
@@ -52,21 +47,28 @@ def argsort(
 def ordered(value: Traced, axis: Any, is_stable: bool, descending: bool = False) -> Traced:
     """A value sorted along an axis, the last one for None."""
     along = -1 if axis is None else axis
-    if is_stable or value.dtype not in _MANTISSAS:
-        return _sorted("sort", [value], along, descending)[0]
-    keys = pointwise("sort", _key, [value], _bits_of(value.dtype))
+    wide = _widened(value)
+    if is_stable or wide.dtype not in _MANTISSAS:
+        return cast_to(_sorted("sort", [wide], along, descending)[0], value.dtype)
+    keys = pointwise("sort", _key, [wide], _bits_of(wide.dtype))
     (found,) = _sorted("sort", [keys], along, descending)
-    return pointwise("sort", lambda key: _float(key, value.dtype), [found], value.dtype)
+    return pointwise("sort", lambda key: _float(key, wide.dtype), [found], value.dtype)
 
 
 def order_of(value: Traced, axis: Any, descending: bool = False) -> Traced:
     """The places of the elements along an axis, in the order of these; the last one for None."""
     along = normal_axis(-1 if axis is None else axis, value.ndim, "argsort")
-    keys = value
-    if value.dtype in _MANTISSAS:
-        keys = pointwise("argsort", lambda x: _key(_plain(x)), [value], _bits_of(value.dtype))
+    keys = _widened(value)
+    if keys.dtype in _MANTISSAS:
+        keys = pointwise("argsort", lambda x: _key(_plain(x)), [keys], _bits_of(keys.dtype))
     places = structured(lambda: position(along), [], value.shape, INT64)
     return _sorted("argsort", [keys, places], along, descending)[1]
+
+
+def _widened(value: Traced) -> Traced:
+    """A narrow float as float32, which holds all its numbers; another value as it is."""
+    is_plain = value.dtype.kind in "iubc" or value.dtype in _MANTISSAS
+    return value if is_plain else cast_to(value, np.float32)
 
 
 def _given(a: Any, axis: Any, name: str) -> Traced:
@@ -115,11 +117,7 @@ def _comparator(dtype: DType) -> Callable[[Element, Element], Element]:
     """Whether one element comes before another, as NumPy orders a dtype."""
     if dtype.kind in "iub":
         return lambda a, b: a < b
-    if dtype.kind == "c":
-        return _complex_before
-    single = np.dtype(np.float32)
-    is_narrow = dtype not in _MANTISSAS
-    return lambda a, b: _before(a.to(single), b.to(single)) if is_narrow else _before(a, b)
+    return _complex_before if dtype.kind == "c" else _before
 
 
 def _before(a: Element, b: Element) -> Element:

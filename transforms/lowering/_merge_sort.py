@@ -31,13 +31,13 @@ class MergeSort:
 
     Args:
         comparator: a block of two elements (a, b) of each tensor that yields whether a comes first.
-        elements: the element types of the tensors that are moved together.
+        count: how many tensors are moved together.
         size: of a row: a number, or a value of type index.
     """
 
-    def __init__(self, comparator: Any, elements: Sequence[Any], size: Any) -> None:
+    def __init__(self, comparator: Any, count: int, size: Any) -> None:
         self._comparator = comparator
-        self._count = len(elements)
+        self._count = count
         arguments = list(comparator.arguments)
         self._is_key = [
             any(len(list(arguments[2 * number + side].uses)) for side in (0, 1))
@@ -45,12 +45,16 @@ class MergeSort:
         ]
         self._size = size
 
+    @property
+    def needs_spare(self) -> bool:
+        """Whether a row may be longer than a block."""
+        return not (isinstance(self._size, int) and self._size <= BLOCK)
+
     def sort(self, rows: Sequence[Any], spare: Sequence[Any]) -> list[Any]:
         """Rows sorted in place, with the help of others of their length; both, as they are then."""
         rows = self._blocks(rows)
-        size = self._size
-        if isinstance(size, int) and size <= BLOCK:
-            return [*rows, *spare]
+        if not self.needs_spare:
+            return [*rows]
         blocks, pairs = self._extent()
         near = arith.minsi(index(pairs), index(_NEAR // 2))
         far = sub(pairs, near)
@@ -95,7 +99,7 @@ class MergeSort:
         """Each block of the rows sorted."""
         size: Any = self._size
         rows = list(rows)
-        if isinstance(size, int) and size <= BLOCK:
+        if not self.needs_spare:
             return self._network(rows, 0, size)
         whole: Any = size // BLOCK if isinstance(size, int) else arith.shrui(size, index(3))
 
@@ -154,7 +158,7 @@ class MergeSort:
     def _level(
         self, here: list[Any], there: list[Any], blocks: Any, top: Any, run: Any, depth: Any
     ) -> list[Any]:
-        """Merge the runs `depth` levels below a run of level `top` in pairs, into the other buffer."""
+        """Merge pairs of runs, `depth` levels below a run of level `top`."""
         level = add(top, depth)
         above = sub(depth, 1)
 

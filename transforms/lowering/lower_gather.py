@@ -64,7 +64,7 @@ def _gathered(view: Gather) -> Any:
     ]
 
     def body(arguments: Any) -> Any:
-        where = []
+        where: list[Any] = []
         for dim, place in enumerate(view.windows.dims):
             inside = None if place is None else linalg.IndexOp(place).result
             if dim >= count:

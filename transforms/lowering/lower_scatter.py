@@ -89,9 +89,10 @@ class _Lowering:
         demands = Demands(f"{OP}: indices and updates have other numbers of rows")
         demands.equal(rows, self.stacked[0])
         demands.emit()
-        self.lasts = [
-            sub(size_of(self.view.init, dim), size) for dim, size in enumerate(self.sizes)
-        ]
+        whole = [size_of(self.view.init, dim) for dim in range(len(self.sizes))]
+        if 0 in (*whole, *self.stacked):
+            return self.view.init  # upstream refuses a slice that begins at the end
+        self.lasts = [sub(*both) for both in zip(whole, self.sizes, strict=True)]
         (result,) = counted(0, rows, [self.view.init], self._row)
         return result
 
@@ -103,7 +104,7 @@ class _Lowering:
         inside = self._is_inside(places)
         if inside is None:
             return [self._written(row, places, target)]
-        choice = scf.IfOp(inside, [target.type], has_else=True)
+        choice: Any = scf.IfOp(inside, [target.type], has_else=True)
         with ir.InsertionPoint(choice.then_block):
             scf.YieldOp([self._written(row, places, target)])
         with ir.InsertionPoint(choice.else_block):
