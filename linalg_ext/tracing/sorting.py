@@ -28,6 +28,9 @@ from linalg_ext.tracing.traced import Traced, current_trace
 _MANTISSAS: dict[DType, int] = {np.dtype(np.float32): 23, np.dtype(np.float64): 52}
 """Bits of the mantissa of a float. Narrower floats are sorted as float32."""
 
+_UNSTABLE = ("quicksort", "quick", "heapsort", "heap")
+_STABLE = ("stable", "stablesort", "mergesort", "merge")
+
 
 def sort(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
@@ -80,7 +83,7 @@ def _given(a: Any, axis: Any, name: str) -> Traced:
 def _is_stable(name: str, kind: Any, order: Any, stable: Any) -> bool:
     if order is not None:
         refuse(f"numpy.{name} with order=", "structured arrays are not recorded")
-    if kind not in (None, "quicksort", "heapsort", "mergesort", "stable"):
+    if kind not in (None, *_UNSTABLE, *_STABLE):
         raise ArgumentError(
             f"{name}: kind={kind!r}",
             where=caller_location(),
@@ -92,7 +95,7 @@ def _is_stable(name: str, kind: Any, order: Any, stable: Any) -> bool:
             where=caller_location(),
             expected="one of them",
         )
-    return bool(stable) or kind in ("mergesort", "stable")
+    return bool(stable) or kind in _STABLE
 
 
 def _sorted(name: str, values: Sequence[Traced], axis: int, descending: bool) -> list[Traced]:

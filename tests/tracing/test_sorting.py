@@ -12,6 +12,8 @@ import linalg_ext as lx
 from linalg_ext.errors import ArgumentError, ShapeError, TraceError
 from traced_functions import check, random
 
+BUBBLE: Any = "bubble"
+
 
 def special(dtype: str) -> Any:
     """Numbers of a dtype, with its ends, equal ones, NaN of both signs and both zeros."""
@@ -126,7 +128,7 @@ def test_the_array_api_sorts_either_way() -> None:
         (ShapeError, "sort: axis 2", lambda x: np.sort(x, 2)),
         (ShapeError, "argsort: axis -3", lambda x: np.argsort(x, -3)),
         (ShapeError, "rank 0", lambda x: np.sort(x[0, 0])),
-        (ArgumentError, "kind='bubble'", lambda x: np.sort(x, kind="bubble")),
+        (ArgumentError, "kind='bubble'", lambda x: np.sort(x, kind=BUBBLE)),
         (
             ArgumentError,
             "kind='stable' and stable=",

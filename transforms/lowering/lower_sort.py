@@ -35,7 +35,7 @@ from linalg_ext.structured.destination_style import Sort
 
 from ._merge_sort import MergeSort
 from ._slicing import extract_slice, insert_slice
-from ._tensor_loops import Demands, empty_like, nest, size_of
+from ._tensor_loops import Demands, empty_like, nest, parallel_generic, size_of
 from ._walk import operations
 
 NAME = "linalg-ext-lower-sort"
@@ -83,8 +83,10 @@ def _sorted(view: Sort) -> list[Any]:
 
 
 def _transposed(value: Any, init: Any, permutation: Sequence[int]) -> Any:
-    made: Any = linalg.transpose(value, outs=[init], permutation=list(permutation))
-    return made.results[0]
+    # As a generic: linalg.transpose refuses sizes of which one type tells less than the other.
+    dims = [ir.AffineDimExpr.get(permutation.index(axis)) for axis in range(len(permutation))]
+    map_ = ir.AffineMap.get(len(permutation), 0, dims)
+    return parallel_generic([value], init, [map_], lambda arguments: arguments[0])
 
 
 def _rows(view: Sort, values: Sequence[Any], shape: Sequence[Any]) -> list[Any]:

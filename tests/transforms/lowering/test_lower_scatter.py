@@ -9,7 +9,7 @@ import pytest
 
 from destination_ops import call, compiled
 from examples import check_example, examples
-from linalg_ext.bindings import arith, ir
+from linalg_ext.bindings import arith, ir, scf
 from linalg_ext.dialects.linalg_ext import scatter
 from linalg_ext.errors import ExecutionError
 from linalg_ext.transforms.lowering import lower_scatter as file
@@ -100,14 +100,13 @@ def test_single_elements_count() -> None:
 def test_the_combiner_may_use_values_from_outside_and_regions() -> None:
     def body(i: ir.Value, u: ir.Value, o: ir.Value, scale: ir.Value) -> ir.Value:
         def combine(new: ir.Value, old: ir.Value) -> ir.Value:
-            from linalg_ext.bindings import scf
-
             less = arith.cmpf(arith.CmpFPredicate.OLT, new, old)
-            choice = scf.IfOp(less, [new.type], has_else=True)
+            choice: Any = scf.IfOp(less, [new.type], has_else=True)
             for block, value in ((choice.then_block, old), (choice.else_block, new)):
                 with ir.InsertionPoint(block):
                     scf.YieldOp([arith.mulf(value, scale)])
-            return choice.results[0]
+            result: ir.Value = choice.results[0]
+            return result
 
         return scatter(i, u, o, combine=combine)
 
