@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -10,6 +11,8 @@ from typing import Any
 from linalg_ext.bindings import ir
 
 _SOURCE_WIDTH = 120
+
+_UNQUOTED = re.compile(r"^(?:[^\"/\n]*=)?\s*(linalg_ext\.\w+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -115,6 +118,20 @@ def collected(context: ir.Context) -> Iterator[list[Diagnostic]]:
 def of_error(error: ir.MLIRError) -> list[Diagnostic]:
     """The diagnostics that an exception of upstream's carries."""
     return [Diagnostic.of(raw) for raw in error.error_diagnostics]
+
+
+def of_silence(text: str) -> tuple[Diagnostic, ...]:
+    """What MLIR's parser refuses without a word: an op that Python defines, not in quotes."""
+    found = _UNQUOTED.search(text)
+    if found is None:
+        return ()
+    line = text.count("\n", 0, found.start(1)) + 1
+    column = found.start(1) - text.rfind("\n", 0, found.start(1))
+    message = (
+        f"{found[1]} is known in MLIR's generic form alone: "
+        f'"{found[1]}"(%operand, ...) {{attribute = ..., ...}} : (type, ...) -> type'
+    )
+    return (Diagnostic("error", message, f"{line}:{column}", "-", line, column),)
 
 
 def joined(*groups: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:

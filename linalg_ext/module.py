@@ -18,7 +18,7 @@ import linalg_ext.dialects  # noqa: F401  # registers them for every context
 from linalg_ext import dispatch
 from linalg_ext.bindings import ir as mlir
 from linalg_ext.context import new_context
-from linalg_ext.diagnostics import Diagnostic, collected, joined, of_error
+from linalg_ext.diagnostics import Diagnostic, collected, joined, of_error, of_silence
 from linalg_ext.errors import (
     ArgumentError,
     IRError,
@@ -303,6 +303,7 @@ def _traced_back(
 
 def _rejected(text: str | bytes, found: tuple[Diagnostic, ...], filename: str) -> IRError:
     source = text if isinstance(text, str) else ""
+    found = found or of_silence(source)
     broken = any(_VERIFIER_MESSAGE.match(diagnostic.message) for diagnostic in found)
     kind = VerificationError if broken else ParseError
     return kind(

@@ -12,7 +12,14 @@ import pytest
 import linalg_ext as lx
 from destination_ops import text_of
 from linalg_ext.bindings import arith, ir, tensor
-from linalg_ext.errors import ArgumentError, ArityError, DTypeError, ShapeError, VerificationError
+from linalg_ext.errors import (
+    ArgumentError,
+    ArityError,
+    DTypeError,
+    ParseError,
+    ShapeError,
+    VerificationError,
+)
 from linalg_ext.structured.destination_style import VIEWS, Concatenate, Gather, Sort
 from linalg_ext.transforms.pipelines import lower_to_llvm
 
@@ -189,6 +196,16 @@ def test_what_breaks_a_rule_is_refused_at_its_line(
 def test_a_sort_needs_a_comparator() -> None:
     with pytest.raises(VerificationError, match="sort has no comparator"):
         lx.parse(without_region(SORT))
+
+
+@pytest.mark.parametrize("start", ["", "%r = "])
+def test_an_op_without_quotes_is_told_its_form(start: str) -> None:
+    text = f"// linalg_ext.sort\nfunc.func @f() {{\n  {start}linalg_ext.reverse ins(%a)\n}}"
+    with pytest.raises(
+        ParseError, match=r'reverse is known in .* "linalg_ext\.reverse"\('
+    ) as caught:
+        lx.parse(text)
+    assert f"-:3:{3 + len(start)}:" in str(caught.value)
 
 
 def first_op(op: Op) -> tuple[Any, Any]:
