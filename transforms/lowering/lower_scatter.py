@@ -93,6 +93,8 @@ class _Lowering:
         if 0 in (*whole, *self.stacked):
             return self.view.init  # upstream refuses a slice that begins at the end
         self.lasts = [sub(*both) for both in zip(whole, self.sizes, strict=True)]
+        if any(isinstance(last, int) and last < 0 for last in self.lasts):
+            return self.view.init  # no window lies inside
         (result,) = counted(0, rows, [self.view.init], self._row)
         return result
 

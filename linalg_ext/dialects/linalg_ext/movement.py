@@ -13,7 +13,7 @@ from linalg_ext.structured.destination_style import check_destination_style_op
 from linalg_ext.structured.destination_style.concatenate import MOST_INPUTS
 from linalg_ext.structured.extension.definitions import LETTERS
 from linalg_ext.structured.extension.ops import SEGMENTS, segments
-from linalg_ext.structured.outputs import RuntimeSize, size_at, sizes_of
+from linalg_ext.structured.outputs import RuntimeSize, sizes_of
 
 
 class ConcatenateOp(LinalgExt.Operation, name="concatenate", traits=[ext.Pure]):
@@ -95,15 +95,11 @@ def concatenate(
 
 
 def _joined(values: Sequence[ir.Value], along: int) -> ir.Value:
+    """A tensor for the values one after another; a size that one of them tells is known."""
     shape: list[RuntimeSize | int] = []
-    for place in range(ir.ShapedType(values[0].type).rank):
-        if place == along:
-            sizes = [sizes_of(value)[place] for value in values]
-            shape.append(sum(sizes[1:], sizes[0]))
-            continue
-        size = size_at([(value, place) for value in values])
-        assert size is not None
-        shape.append(size if isinstance(size, int) else RuntimeSize(size))
+    for place, sizes in enumerate(zip(*map(sizes_of, values), strict=True)):
+        known = next((size for size in sizes if isinstance(size, int)), sizes[0])
+        shape.append(sum(sizes[1:], sizes[0]) if place == along else known)
     return empty(shape, ir.ShapedType(values[0].type).element_type)
 
 

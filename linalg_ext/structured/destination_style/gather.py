@@ -12,8 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linalg_ext.bindings import ir
+from linalg_ext.errors import ShapeError
 from linalg_ext.structured.destination_style.reading import check_elements, check_results
 from linalg_ext.structured.destination_style.windows import Windows, windows_of
+from linalg_ext.structured.operands import static_sizes
 
 
 @dataclass(frozen=True)
@@ -43,4 +45,18 @@ class Gather:
         windows = windows_of(indices, operand, init, ("the operand", "the destination"))
         check_elements(operand, "the operand", init)
         check_results(op, [init])
-        return cls(operand, indices, init, windows)
+        found = cls(operand, indices, init, windows)
+        found._check_windows()
+        return found
+
+    def _check_windows(self) -> None:
+        sizes, given = static_sizes(self.operand), static_sizes(self.init)
+        if not given[0]:
+            return  # there may be no window at all
+        for dim, place in enumerate(self.windows.dims):
+            window, size = 1 if place is None else given[place], sizes[dim]
+            if window is not None and size is not None and window > size:
+                raise ShapeError(
+                    f"a window has size {window} in dimension {dim}, the operand has {size}",
+                    expected="windows that are no larger",
+                )

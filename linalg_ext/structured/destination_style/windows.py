@@ -86,22 +86,4 @@ def windows_of(
     dims = tuple(
         1 + dim if is_whole else (1 + dim - count if dim >= count else None) for dim in range(rank)
     )
-    found = Windows(indices, count, dims)
-    _check_sizes(found, whole, stacked, names)
-    return found
-
-
-def _check_sizes(
-    windows: Windows, whole: ir.Value, stacked: ir.Value, names: tuple[str, str]
-) -> None:
-    sizes, given = static_sizes(whole), static_sizes(stacked)
-    if given[0] == 0:
-        return
-    for dim, place in enumerate(windows.dims):
-        window = 1 if place is None else given[place]
-        size = sizes[dim]
-        if window is not None and size is not None and window > size:
-            raise ShapeError(
-                f"a window has size {window} in dimension {dim}, {names[0]} has {size}",
-                expected="windows that are no larger",
-            )
+    return Windows(indices, count, dims)

@@ -79,6 +79,12 @@ def test_no_rows_read_nothing() -> None:
         kernel(empty, ROWS)
 
 
+def test_no_rows_of_a_table_that_is_known_to_be_empty() -> None:
+    types = ("tensor<0x3xf32>", "tensor<?x1xi64>")
+    none, empty = np.zeros((0, 1), np.int64), np.zeros((0, 3), np.float32)
+    assert call(lambda a, i: gather(a, i), types, empty, none).shape == (0, 3)
+
+
 def test_columns_of_no_index() -> None:
     table, none = TABLE[0, 0], np.zeros((2, 0), np.int64)
     found = call(lambda a, i: gather(a, i), ("tensor<3xf32>", "tensor<2x0xi64>"), table, none)

@@ -125,8 +125,9 @@ def test_nothing_to_write() -> None:
         kernel(none, UPDATES, TARGET)
 
 
-def test_a_window_wider_than_the_destination_is_left_out() -> None:
-    found = call(
-        lambda i, u, o: scatter(i, u, o), TYPES[1], ROWS, UPDATES, np.zeros((4, 2), np.float32)
-    )
-    assert found.tolist() == np.zeros((4, 2)).tolist()
+@pytest.mark.parametrize("sizes", ["4x2", "?x?"])
+def test_a_window_wider_than_the_destination_is_left_out(sizes: str) -> None:
+    target = np.ones((4, 2), np.float32)
+    types = ("tensor<8x1xi64>", "tensor<8x3xf32>", f"tensor<{sizes}xf32>")
+    found = call(lambda i, u, o: scatter(i, u, o), types, ROWS, UPDATES, target)
+    np.testing.assert_array_equal(found, target)
