@@ -126,6 +126,7 @@ _LOOPS = (
     "canonicalize",
     "cse",
     "loop-invariant-code-motion",
+    "linalg-ext-outline-shared-loops",
 )
 _LLVM = (
     "linalg-ext-advise-huge-pages",

@@ -25,7 +25,7 @@ from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayou
 from linalg_ext.runtime.descriptors import address_of
 from linalg_ext.runtime.dtypes import to_machine
 from linalg_ext.runtime.machine_code import PackedFunction
-from linalg_ext.runtime.threads import current, run
+from linalg_ext.runtime.threads import current
 
 _READABLE = 0x1 | 0x100
 """NumPy's flags C_CONTIGUOUS and ALIGNED, as in `array.flags.num`."""
@@ -67,6 +67,7 @@ class DirectCall:
     Attributes:
         callee: what it runs.
         arguments: what it takes.
+        failures: what the statuses of one thread mean.
     """
 
     def __init__(self, callee: Callee, arguments: Sequence[ArrayArgument | ScalarArgument]) -> None:
@@ -75,7 +76,7 @@ class DirectCall:
         self.arguments = tuple(arguments)
         self._function = callee.function
         self._layout = callee.layout
-        self._failures = callee.failures
+        self.failures = callee.failures
         self._shared = callee.shared
         self._arity = len(arguments)
         self._scalars = tuple(
@@ -153,17 +154,15 @@ class DirectCall:
             results = [out]
         threads = threads or current()
         shared = self._shared and self._shared.for_threads(threads)
+        frame = self._layout.take()
+        self._fill(frame, addresses, numbers)
         if shared:
-            sliced = shared.take(self._layout)
-            self._fill(sliced.frame, addresses, numbers)
-            status, failures = run(sliced.slices, threads), shared.failures
-            shared.give_back(sliced)
+            frame[STATUS] = shared.context(threads)
+            shared.function(ctypes.addressof(frame) + TABLE * WORD)
         else:
-            frame = self._layout.take()
-            self._fill(frame, addresses, numbers)
             self._function(ctypes.addressof(frame) + TABLE * WORD)
-            status, failures = frame[STATUS], self._failures
-            self._layout.give_back(frame)
+        status, failures = frame[STATUS], (shared or self).failures
+        self._layout.give_back(frame)
         if status:
             failures.report(status)
         if out is not None:

@@ -40,7 +40,7 @@ from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayou
 from linalg_ext.runtime.caller import caller
 from linalg_ext.runtime.descriptors import Descriptor, word_count
 from linalg_ext.runtime.disassembly import disassemble
-from linalg_ext.runtime.threads import alone, checked, run
+from linalg_ext.runtime.threads import alone, checked
 from linalg_ext.runtime.threads import current as current_threads
 from linalg_ext.target import Target, host
 
@@ -64,6 +64,7 @@ class Kernel:
         opt_level: LLVM's optimization level.
         steps: the module at each point of the way down.
         assertions: the messages of its failures.
+        failures: what its statuses mean.
         shared: what several threads can share of its work, if anything.
         explanation: gives what the passes say of their work, if that is known.
         is_kept: whether its code comes from the disk, see `linalg_ext.cache`.
@@ -101,7 +102,7 @@ class Kernel:
         self.steps = tuple(stages)
         self.assertions = tuple(assertions)
         self.is_kept = is_kept
-        self._failures = Failures(signature.name, assertions)
+        self.failures = Failures(signature.name, assertions)
         self._codegen_seconds = codegen_seconds
         self._asm: dict[bool, str] = {}
         self._asm_lock = Lock()
@@ -111,8 +112,6 @@ class Kernel:
         self._slots = tuple(ResultSlot(r, is_only=len(results) == 1) for r in results)
         self._destinations = tuple(self._slots[index] for index in entry.destinations)
         self._returned = tuple(self._slots[index] for index in entry.returned)
-        # What a slice allocates and returns would be its own.
-        self._shared = None if self._returned else shared
         self._layout = self._lay_out()
         self._arity = len(self._arguments)
         self._is_slow = True
@@ -127,8 +126,8 @@ class Kernel:
             self._layout,
             self._arguments,
             tuple(sorted(self._destinations, key=lambda slot: slot.position)),
-            self._failures,
-            self._shared,
+            self.failures,
+            self.shared,
             open_ended,
         )
         self.direct = None if self._returned else direct_call(self.callee)
@@ -196,25 +195,23 @@ class Kernel:
         for slot in self._destinations:
             results[slot.position] = slot.prepare(outs[slot.position])
         threads = threads or current_threads()
-        shared = self._shared and self._shared.for_threads(threads)
-        if shared:
-            sliced = shared.take(self._layout)
-            self._fill(sliced.frame, prepared, results)
-            status = run(sliced.slices, threads)
-            shared.give_back(sliced)
-            if status:
-                shared.failures.report(status)
-        else:
-            frame = self._layout.take()
-            try:
-                self._fill(frame, prepared, results)
+        shared = self.shared and self.shared.for_call(
+            threads, (value for value in (*prepared, *results) if isinstance(value, np.ndarray))
+        )
+        frame = self._layout.take()
+        try:
+            self._fill(frame, prepared, results)
+            if shared:
+                frame[STATUS] = shared.context(threads)
+                shared.function(ctypes.addressof(frame) + TABLE * WORD)
+            else:
                 self._function(ctypes.addressof(frame) + TABLE * WORD)
-                if frame[STATUS]:
-                    self._failures.report(frame[STATUS])
-                if self._returned:
-                    self._collect(frame, prepared, outs, results)
-            finally:
-                self._layout.give_back(frame)
+            if frame[STATUS]:
+                (shared or self).failures.report(frame[STATUS])
+            if self._returned:
+                self._collect(frame, prepared, outs, results)
+        finally:
+            self._layout.give_back(frame)
         for slot in self._slots:
             results[slot.position] = slot.finish(results[slot.position], outs[slot.position])
         if len(results) == 1:
@@ -226,7 +223,7 @@ class Kernel:
         native = caller()
         if native is None or self.direct is None:
             return
-        if self._shared and alone() is None:
+        if self.shared and alone() is None:
             return  # a call on one thread may come
         self._is_slow = False
         record = kernel_record(self.direct, native.world)
@@ -272,8 +269,8 @@ class Kernel:
         taken, and why ops were left to plain loops. `print` it; `rich` and notebooks show a table.
 
         Args:
-            threads: of the call that is meant: for more than one, the plans of a slice of the work,
-                whose code is compiled where it is not there yet.
+            threads: of the call that is meant: for more than one, the plans of the slices of its
+                loops, whose code is compiled where it is not there yet.
 
         Raises:
             ArgumentError: no number of threads.
@@ -284,11 +281,11 @@ class Kernel:
                 cure="make it with linalg_ext.compile or jit",
             )
         checked(threads)
-        shared = None if self._shared is None else self._shared.for_threads(threads)
+        shared = None if self.shared is None else self.shared.for_threads(threads)
         told = self.explanation()
         if shared is None:
             return told
-        return replace(told, decisions=shared.decisions, threads=f"{shared.slices} slices")
+        return replace(told, decisions=shared.decisions, threads=_slices_text(shared.slices))
 
     def with_tuning(self, found: Sequence[Row]) -> Kernel:
         """This kernel, which from now on tells what tuning found."""
@@ -395,6 +392,10 @@ class Kernel:
             where=caller_location(),
             expected=str(self.signature),
         )
+
+
+def _slices_text(slices: Sequence[int]) -> str:
+    return f"{' + '.join(map(str, slices))} slices"
 
 
 def _plan(parameter: Parameter) -> Argument:

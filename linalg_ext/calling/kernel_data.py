@@ -132,8 +132,7 @@ def work_data(work: Work) -> tuple[Data, bytes]:
         "symbol": work.symbol,
         "opt_level": work.opt_level,
         "libraries": [str(library) for library in work.libraries],
-        "nanoseconds": work.nanoseconds,
-        "packs": work.packs,
+        "is_open": work.is_open,
     }
     return data, work.bytecode
 
@@ -146,8 +145,7 @@ def work_of(data: Mapping[str, Any], bytecode: bytes) -> Work:
         data["symbol"],
         data["opt_level"],
         tuple(data["libraries"]),
-        data["nanoseconds"],
-        data["packs"],
+        data["is_open"],
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from contextvars import copy_context
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,25 +16,20 @@ from linalg_ext.calling.failures import Failures
 from linalg_ext.errors import LinalgExtError
 from linalg_ext.locks import Lock
 from linalg_ext.runtime import keeping
-from linalg_ext.runtime.call_frame import FrameLayout, SlicedFrame
-from linalg_ext.runtime.machine_code import address_of_function
+from linalg_ext.runtime.threads import context
 
-LEAST_SLICE = 8_000.0
-"""Nanoseconds of a slice: fewer threads are used rather than do less each."""
-
-SLICES_EACH = 4
-"""Slices for each thread, where they repeat nothing: who is disturbed does fewer of them."""
+LEAST_BYTES = 1 << 16
+"""Of all arrays of a call, where their sizes are open: less is done before threads have begun."""
 
 
 class Work(NamedTuple):
-    """What can be cut into slices.
+    """What can be shared.
 
     Attributes:
-        bytecode: of the module, on buffers, as it is before it is cut.
+        bytecode: of the module, on buffers, as it is before loops of it are cut.
         name, symbol, libraries: of the kernel.
         opt_level: LLVM's; None chooses.
-        nanoseconds: that one core takes for it all.
-        packs: whether each slice packs an operand, which others do too.
+        is_open: whether how much it is hangs on the sizes of a call's arrays.
     """
 
     bytecode: bytes
@@ -41,33 +37,35 @@ class Work(NamedTuple):
     symbol: str
     opt_level: int | None
     libraries: tuple[str | Path, ...]
-    nanoseconds: float
-    packs: bool
+    is_open: bool
 
 
 class Cut(NamedTuple):
-    """The code of slices, as it was made.
+    """The code for several threads, as it was made.
 
     Attributes:
         code: has a function of the kernel's name.
-        slices: how many there are.
+        slices: how many there are of each loop that is shared, in order; at most, where that
+            hangs on sizes.
         assertions: what its statuses mean.
-        decisions: what was chosen for the ops of a slice.
+        decisions: what was chosen for the ops.
     """
 
     code: Code
-    slices: int
+    slices: tuple[int, ...]
     assertions: tuple[str, ...]
     decisions: tuple[Decision, ...] = ()
 
 
 class Shared:
-    """Code that does one slice of the work; the frame's status says which.
+    """Code that has its loops shared by threads.
 
     Attributes:
-        slices: how many there are.
+        function: takes what the kernel's own function takes, and in place of the status what
+            `threads.context` gives.
+        slices: how many there are of each loop.
         failures: what its statuses mean.
-        decisions: what was chosen for the ops of a slice.
+        decisions: what was chosen for the ops.
     """
 
     def __init__(self, work: Work, cut: Cut) -> None:
@@ -76,19 +74,11 @@ class Shared:
         self.slices = cut.slices
         self.failures = Failures(work.name, cut.assertions)
         self._code = cut.code  # which the function must not outlive
-        self._function = address_of_function(cut.code.function(work.symbol))
-        self._idle: list[SlicedFrame] = []
+        self.function = cut.code.function(work.symbol)
 
-    def take(self, layout: FrameLayout) -> SlicedFrame:
-        """A block for a call, of one's own. `layout` is that of the kernel."""
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return layout.sliced(self._function, self.slices)
-
-    def give_back(self, frame: SlicedFrame) -> None:
-        """Let the next call have `frame`."""
-        self._idle.append(frame)
+    def context(self, threads: int) -> int:
+        """What a call by so many threads is given: threads that no loop has work for stay away."""
+        return context(min(threads, max(self.slices)))
 
 
 class SharedWork:
@@ -103,13 +93,20 @@ class SharedWork:
         self.work = work
         self._key = key
         self._made: dict[int, Shared | None] = {}
-        self._cut: dict[int, Shared | None] = {}
         self._making = Lock()
         # What was in force when the kernel was compiled is in force for this code too.
         self._context = copy_context()
 
+    def for_call(self, threads: int, arrays: Iterable[Any]) -> Shared | None:
+        """The code for a call on arrays by `threads` threads; None where one does it all."""
+        if threads < 2 or (
+            self.work.is_open and sum(array.nbytes for array in arrays) < LEAST_BYTES
+        ):
+            return None
+        return self.for_threads(threads)
+
     def for_threads(self, threads: int) -> Shared | None:
-        """The code for `threads` threads, compiled if need be; None where it cannot be cut."""
+        """The code for `threads` threads, compiled if need be; None where nothing can be shared."""
         if threads < 2:
             return None
         try:
@@ -117,43 +114,34 @@ class SharedWork:
         except KeyError:
             with self._making:
                 if threads not in self._made:
-                    slices = self._slices(threads)
-                    if slices not in self._cut:
-                        self._cut[slices] = self._context.run(self._try_to_make, slices)
-                    self._made[threads] = self._cut[slices]
+                    self._made[threads] = self._context.run(self._try_to_make, threads)
             return self._made[threads]
 
-    def _slices(self, threads: int) -> int:
-        """How many slices to cut for so many threads: of a result nothing hangs on but this."""
-        most = max(2, int(self.work.nanoseconds / max(LEAST_SLICE, 1.0)))
-        busy = min(threads, most)
-        return busy if self.work.packs else busy * max(1, min(SLICES_EACH, most // busy))
-
-    def _try_to_make(self, slices: int) -> Shared | None:
+    def _try_to_make(self, threads: int) -> Shared | None:
         try:
-            cut = self._cut_into(slices)
+            cut = self._cut_for(threads)
             return None if cut is None else Shared(self.work, cut)
         except LinalgExtError as error:
             # A fault of this library's: the code for one thread is there, and right.
             warnings.warn(
-                f"`{self.work.name}` runs on one thread, for its slices cannot be compiled: "
-                f"{error}",
+                f"`{self.work.name}` runs on one thread, for the code for several cannot be "
+                f"compiled: {error}",
                 RuntimeWarning,
                 stacklevel=2,
             )
             return None
 
-    def _cut_into(self, slices: int) -> Cut | None:
-        """The code for so many slices, kept or made; None where the work cannot be cut."""
-        key = None if self._key is None else keeping.key_of("slices", self._key, slices)
+    def _cut_for(self, threads: int) -> Cut | None:
+        """The code for so many threads, kept or made; None where nothing can be shared."""
+        key = None if self._key is None else keeping.key_of("threads", self._key, threads)
         entry = keeping.read(key)
         if entry is not None:
             try:
                 return _read(entry)
             except (LinalgExtError, OSError, KeyError, TypeError, ValueError):
                 pass  # as good as not there
-        cut: Cut | None = dispatch.handler("cut into slices")(self.work, slices)
-        record: dict[str, Any] = {"slices": 0}
+        cut: Cut | None = dispatch.handler("cut into slices")(self.work, threads)
+        record: dict[str, Any] = {"slices": ()}
         files = {}
         if cut is not None:
             record = {
@@ -164,18 +152,18 @@ class SharedWork:
                 "decisions": decisions_data(cut.decisions),
             }
             files = {keeping.CODE: cut.code.object_code()} if key is not None else {}
-        keeping.write(key, f"{self.work.name}, {slices} slices", record, files)
+        keeping.write(key, f"{self.work.name}, {threads} threads", record, files)
         return cut
 
 
 def _read(entry: Entry) -> Cut | None:
-    """The slices of an entry; None where it says that there are none."""
+    """The code of an entry; None where it says that there is none."""
     record = entry.record
     if not record["slices"]:
         return None
     return Cut(
         keeping.load(entry),
-        record["slices"],
+        tuple(record["slices"]),
         tuple(record["assertions"]),
         told_of(record["decisions"]),
     )

@@ -13,18 +13,8 @@ from linalg_ext.context import borrowed_context
 from linalg_ext.module import Module
 from linalg_ext.runtime.engine import Engine
 from linalg_ext.target import current, host
-from linalg_ext.transforms.lowering._slices import find_work
-from linalg_ext.transforms.lowering._status import entry_with_status
-from linalg_ext.transforms.lowering.share_work import share_work, slices_of
+from linalg_ext.transforms.lowering.share_work import Sharing, share_work, sharing_of, slices_of
 from linalg_ext.transforms.pipelines import lower_to_llvm
-
-WORTH_SHARING = 20_000.0
-"""Work, in nanoseconds of one core, from which on more than one thread is used.
-
-A call in slices takes 3 us longer. A thread that still waits for the next call begins at once, one
-that sleeps after 10 us or more, in which the caller goes on with the slices.
-"""
-
 
 def work_to_share(
     module: ir.Module,
@@ -42,9 +32,8 @@ def work_to_share(
     target = current()
     if target.missing_on(host()):
         return None  # code to look at
-    entry = entry_with_status(module.operation)
-    work = "no entry" if entry is None else find_work(entry)
-    if isinstance(work, str) or work.nanoseconds(target) < WORTH_SHARING or work.extent < 2:
+    sharing = sharing_of(module.operation)
+    if sharing is Sharing.NONE:
         return None
     bytecode = io.BytesIO()
     module.operation.write_bytecode(bytecode)
@@ -54,27 +43,26 @@ def work_to_share(
         symbol,
         opt_level,
         tuple(libraries),
-        nanoseconds=work.nanoseconds(target),
-        packs=work.packs,
+        is_open=sharing is Sharing.BY_SIZES,
     )
 
 
-def cut(work: Work, slices: int) -> Cut | None:
-    """The code for so many slices; None where the work cannot be cut.
+def cut(work: Work, threads: int) -> Cut | None:
+    """The code for so many threads; None where nothing can be shared.
 
     Raises:
-        LinalgExtError: the slices cannot be compiled.
+        LinalgExtError: it cannot be compiled.
     """
     with borrowed_context() as loan:
         loan.keep = len(work.bytecode) <= LARGE_BYTES
         module = Module.parse(work.bytecode, trusted=True, context=loan.context)
-        report = share_work.apply(module.ir.operation, slices=slices)
+        report = share_work.apply(module.ir.operation, threads=threads)
         if not report:
             return None
         module.verify(after=share_work.pass_name)
-        count = slices_of(module.ir.operation)
+        slices = slices_of(module.ir.operation)
         info = lower_to_llvm(module.ir, stages=("loops", "llvm"))
         level = info.suggested_opt_level if work.opt_level is None else work.opt_level
         engine = Engine(module.ir, opt_level=level, libraries=work.libraries)
         decisions = [each for report in info.reports for each in report.decisions]
-        return Cut(engine, count, info.assertions, tuple(decisions))
+        return Cut(engine, slices, info.assertions, tuple(decisions))

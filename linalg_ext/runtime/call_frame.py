@@ -16,7 +16,6 @@ import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linalg_ext.runtime.crew import Block, Slices
 from linalg_ext.runtime.descriptors import word_count
 
 WORD = 8
@@ -24,12 +23,13 @@ SCALAR_WORDS = 2
 """Room for one scalar: complex<f64> is the widest."""
 
 STATUS = 0
-"""The word that the call's status is read from; write 0 before the call."""
+"""The word that the call's status is read from.
+
+Before the call write 0, or for code that shares loops what `threads.context` gives.
+"""
 
 TABLE = 1
 """The word at which the table starts: its address is what a packed function takes."""
-
-_LINE_WORDS = 8
 
 Frame = ctypes.Array[ctypes.c_int64]
 
@@ -91,15 +91,6 @@ class FrameLayout:
         for position, value in enumerate(values, word):
             self._template[position] = value
 
-    def sliced(self, function: int, count: int) -> SlicedFrame:
-        """A block for a call in slices, new and of one's own.
-
-        Args:
-            function: the address of the packed function.
-            count: how many slices there are.
-        """
-        return SlicedFrame(self._new(), len(self._values), function, count)
-
     def take(self) -> Frame:
         """A block of one's own."""
         try:
@@ -134,32 +125,3 @@ class FrameLayout:
         for place in template.places:
             frame[place] += base
         return frame
-
-
-class SlicedFrame:
-    """The argument blocks of all slices of one call: they differ in their statuses alone.
-
-    Attributes:
-        frame: for the arguments of all.
-        slices: what is to be run.
-    """
-
-    def __init__(self, frame: Frame, pointers: int, function: int, count: int) -> None:
-        """Made by `FrameLayout.sliced`."""
-        self.frame = frame
-        # status, table, cell of the status, its descriptor; in cache lines of its own.
-        used = TABLE + pointers + 1 + word_count(1)
-        words = -(-used // _LINE_WORDS) * _LINE_WORDS
-        self._records = Block(words * count)
-        for number in range(count):
-            start = number * words
-            status = self._records.address + start * WORD
-            cell = TABLE + pointers
-            record: list[ctypes.c_int64 | int] = [
-                0,
-                *frame[TABLE : TABLE + pointers - 1],
-                status + cell * WORD,
-            ]
-            record += [status + (cell + 1) * WORD, status, status, 0, 1, 1]
-            self._records.words[start : start + used] = record
-        self.slices = Slices(function, self._records.address, words * WORD, count)

@@ -5,22 +5,27 @@
 //   8    i64   how many helpers sleep
 //   16   i64   how many callers sleep
 //   24   i32   the processor that the last caller runs on, or -1
+//   32   i64   how many rounds a caller waits awake
 //   64         the mutex for all of these
 //   128        the condition that helpers sleep on
 //   192        the condition that callers sleep on
 //
+// What compiled code is given, to have a loop shared, is a block with
+//   0    ptr   @share
+//   8    ptr   the crew
+//   16   i64   how many helpers may come
+//
 // A job is a block on its caller's stack:
-//   0    ptr   what is called for each slice
-//   8    i64   the address of the first slice's record
-//   16   i64   how many bytes a record has
+//   0    ptr   what is called for each slice: takes the loop's values, and the slice's number
+//   8    ptr   the loop's values
+//   16   ptr   the crew
 //   24   i64   how many slices there are
 //   32   i64   how many of them were taken
 //   40   i64   how many helpers may still come
 //   48   i64   how many helpers are at it
 //   56   i64   the next job with a place for a helper, or 0
-//
-// A record is the slice's number, which the code overwrites with its status, and then what the code
-// takes the address of.
+//   64   i64   the first slice that failed
+//   72   i64   its status, or 0
 //
 // Helpers and callers wait awake for as long as going to sleep and being woken would take, for
 // calls come in rows; then they sleep. A helper that wakes up on its caller's processor goes
@@ -74,19 +79,40 @@ func.func private @spin(%word: !llvm.ptr, %zero: i1, %rounds: i64) {
   return
 }
 
+// Note that a slice failed, where none before it did.
+func.func private @note(%job: !llvm.ptr, %slice: i64, %status: i64) {
+  %0 = arith.constant 0 : i64
+  %16 = arith.constant 16 : i64
+  %64 = arith.constant 64 : i64
+  %72 = arith.constant 72 : i64
+  %at_crew = func.call @at(%job, %16) : (!llvm.ptr, i64) -> !llvm.ptr
+  %crew = llvm.load %at_crew : !llvm.ptr -> !llvm.ptr
+  %at_failed = func.call @at(%job, %64) : (!llvm.ptr, i64) -> !llvm.ptr
+  %at_status = func.call @at(%job, %72) : (!llvm.ptr, i64) -> !llvm.ptr
+  func.call @lock(%crew) : (!llvm.ptr) -> ()
+  %failed = llvm.load %at_failed : !llvm.ptr -> i64
+  %known = llvm.load %at_status : !llvm.ptr -> i64
+  %is_first = arith.cmpi slt, %slice, %failed : i64
+  %is_only = arith.cmpi eq, %known, %0 : i64
+  %is_told = arith.ori %is_first, %is_only : i1
+  scf.if %is_told {
+    llvm.store %slice, %at_failed : i64, !llvm.ptr
+    llvm.store %status, %at_status : i64, !llvm.ptr
+  }
+  func.call @unlock(%crew) : (!llvm.ptr) -> ()
+  return
+}
+
 // Do slices of a job until there are none.
 func.func private @work(%job: !llvm.ptr) {
   %0 = arith.constant 0 : i64
   %1 = arith.constant 1 : i64
   %8 = arith.constant 8 : i64
-  %16 = arith.constant 16 : i64
   %24 = arith.constant 24 : i64
   %32 = arith.constant 32 : i64
   %function = llvm.load %job : !llvm.ptr -> !llvm.ptr
-  %at_records = func.call @at(%job, %8) : (!llvm.ptr, i64) -> !llvm.ptr
-  %records = llvm.load %at_records : !llvm.ptr -> !llvm.ptr
-  %at_bytes = func.call @at(%job, %16) : (!llvm.ptr, i64) -> !llvm.ptr
-  %bytes = llvm.load %at_bytes : !llvm.ptr -> i64
+  %at_values = func.call @at(%job, %8) : (!llvm.ptr, i64) -> !llvm.ptr
+  %values = llvm.load %at_values : !llvm.ptr -> !llvm.ptr
   %at_count = func.call @at(%job, %24) : (!llvm.ptr, i64) -> !llvm.ptr
   %count = llvm.load %at_count : !llvm.ptr -> i64
   %taken = func.call @at(%job, %32) : (!llvm.ptr, i64) -> !llvm.ptr
@@ -96,11 +122,11 @@ func.func private @work(%job: !llvm.ptr) {
     scf.condition(%more) %slice : i64
   } do {
   ^bb0(%slice: i64):
-    %offset = arith.muli %slice, %bytes : i64
-    %record = func.call @at(%records, %offset) : (!llvm.ptr, i64) -> !llvm.ptr
-    llvm.store %slice, %record : i64, !llvm.ptr
-    %table = func.call @at(%record, %8) : (!llvm.ptr, i64) -> !llvm.ptr
-    llvm.call %function(%table) : !llvm.ptr, (!llvm.ptr) -> ()
+    %status = llvm.call %function(%values, %slice) : !llvm.ptr, (!llvm.ptr, i64) -> i64
+    %fails = arith.cmpi ne, %status, %0 : i64
+    scf.if %fails {
+      func.call @note(%job, %slice, %status) : (!llvm.ptr, i64, i64) -> ()
+    }
     scf.yield
   }
   return
@@ -179,10 +205,10 @@ func.func @help(%crew: !llvm.ptr, %rounds: i64) attributes {llvm.emit_c_interfac
   return
 }
 
-// Have a function called for each slice, by the caller and so many helpers. All is done afterwards;
-// the status is that of the first slice that has one.
-func.func @run(%crew: !llvm.ptr, %function: i64, %records: i64, %bytes: i64, %count: i64,
-               %helpers: i64, %rounds: i64) -> i64 attributes {llvm.emit_c_interface} {
+// Have a function called for each slice, by the caller and helpers. All is done afterwards; the
+// status is that of the first slice that has one.
+func.func @share(%context: !llvm.ptr, %function: !llvm.ptr, %values: !llvm.ptr,
+                 %count: i64) -> i64 {
   %0 = arith.constant 0 : i64
   %1 = arith.constant 1 : i64
   %8 = arith.constant 8 : i64
@@ -193,26 +219,40 @@ func.func @run(%crew: !llvm.ptr, %function: i64, %records: i64, %bytes: i64, %co
   %48 = arith.constant 48 : i64
   %56 = arith.constant 56 : i64
   %64 = arith.constant 64 : i64
+  %72 = arith.constant 72 : i64
   %128 = arith.constant 128 : i64
   %192 = arith.constant 192 : i64
   %false = arith.constant false
+  %at_crew = func.call @at(%context, %8) : (!llvm.ptr, i64) -> !llvm.ptr
+  %crew = llvm.load %at_crew : !llvm.ptr -> !llvm.ptr
+  %at_helpers = func.call @at(%context, %16) : (!llvm.ptr, i64) -> !llvm.ptr
+  %helpers_given = llvm.load %at_helpers : !llvm.ptr -> i64
+  %fewer = arith.subi %count, %1 : i64
+  %helpers = arith.minsi %helpers_given, %fewer : i64
   %sleepers = func.call @at(%crew, %8) : (!llvm.ptr, i64) -> !llvm.ptr
   %callers = func.call @at(%crew, %16) : (!llvm.ptr, i64) -> !llvm.ptr
+  %at_rounds = func.call @at(%crew, %32) : (!llvm.ptr, i64) -> !llvm.ptr
+  %rounds = llvm.load %at_rounds : !llvm.ptr -> i64
   %mutex = func.call @at(%crew, %64) : (!llvm.ptr, i64) -> !llvm.ptr
   %awaits_job = func.call @at(%crew, %128) : (!llvm.ptr, i64) -> !llvm.ptr
   %awaits_end = func.call @at(%crew, %192) : (!llvm.ptr, i64) -> !llvm.ptr
 
-  %job = llvm.alloca %8 x i64 {alignment = 64 : i64} : (i64) -> !llvm.ptr
-  %at_records = func.call @at(%job, %8) : (!llvm.ptr, i64) -> !llvm.ptr
-  %at_bytes = func.call @at(%job, %16) : (!llvm.ptr, i64) -> !llvm.ptr
+  %words = arith.constant 10 : i64
+  %job = llvm.alloca %words x i64 {alignment = 64 : i64} : (i64) -> !llvm.ptr
+  %at_values = func.call @at(%job, %8) : (!llvm.ptr, i64) -> !llvm.ptr
+  %at_own = func.call @at(%job, %16) : (!llvm.ptr, i64) -> !llvm.ptr
   %at_count = func.call @at(%job, %24) : (!llvm.ptr, i64) -> !llvm.ptr
   %at_taken = func.call @at(%job, %32) : (!llvm.ptr, i64) -> !llvm.ptr
   %at_places = func.call @at(%job, %40) : (!llvm.ptr, i64) -> !llvm.ptr
   %at_it = func.call @at(%job, %48) : (!llvm.ptr, i64) -> !llvm.ptr
   %at_next = func.call @at(%job, %56) : (!llvm.ptr, i64) -> !llvm.ptr
-  llvm.store %function, %job : i64, !llvm.ptr
-  llvm.store %records, %at_records : i64, !llvm.ptr
-  llvm.store %bytes, %at_bytes : i64, !llvm.ptr
+  %at_failed = func.call @at(%job, %64) : (!llvm.ptr, i64) -> !llvm.ptr
+  %at_status = func.call @at(%job, %72) : (!llvm.ptr, i64) -> !llvm.ptr
+  llvm.store %function, %job : !llvm.ptr, !llvm.ptr
+  llvm.store %values, %at_values : !llvm.ptr, !llvm.ptr
+  llvm.store %crew, %at_own : !llvm.ptr, !llvm.ptr
+  llvm.store %0, %at_failed : i64, !llvm.ptr
+  llvm.store %0, %at_status : i64, !llvm.ptr
   llvm.store %count, %at_count : i64, !llvm.ptr
   llvm.store %0, %at_taken : i64, !llvm.ptr
   llvm.store %helpers, %at_places : i64, !llvm.ptr
@@ -278,21 +318,17 @@ func.func @run(%crew: !llvm.ptr, %function: i64, %records: i64, %bytes: i64, %co
     }
   }
 
-  %first, %status = scf.while (%slice = %0, %found = %0) : (i64, i64) -> (i64, i64) {
-    %more = arith.cmpi slt, %slice, %count : i64
-    %is_good = arith.cmpi eq, %found, %0 : i64
-    %goes_on = arith.andi %more, %is_good : i1
-    scf.condition(%goes_on) %slice, %found : i64, i64
-  } do {
-  ^bb0(%slice: i64, %found: i64):
-    %offset = arith.muli %slice, %bytes : i64
-    %place = arith.addi %records, %offset : i64
-    %record = llvm.inttoptr %place : i64 to !llvm.ptr
-    %status = llvm.load %record : !llvm.ptr -> i64
-    %next = arith.addi %slice, %1 : i64
-    scf.yield %next, %status : i64, i64
-  }
+  %status = llvm.load %at_status : !llvm.ptr -> i64
   return %status : i64
+}
+
+// Where @share is, for what compiled code is given.
+func.func @address(%to: !llvm.ptr) attributes {llvm.emit_c_interface} {
+  %function = func.constant @share : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> i64
+  %address = builtin.unrealized_conversion_cast %function
+      : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> i64 to !llvm.ptr
+  llvm.store %address, %to : !llvm.ptr, !llvm.ptr
+  return
 }
 
 // Wait so many rounds for a word to be other than 0: how long a round takes can be seen from this.

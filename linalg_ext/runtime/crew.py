@@ -19,7 +19,7 @@ AWAKE = 50e-6
 """Seconds that a thread waits awake, before it sleeps: about what sleeping and waking take."""
 
 _ROUND = 64
-_MUTEX, _AWAITS_JOB, _AWAITS_END, _CREW_BYTES = 64, 128, 192, 256
+_ROUNDS, _MUTEX, _AWAITS_JOB, _AWAITS_END, _CREW_BYTES = 32, 64, 128, 192, 256
 
 
 class Block:
@@ -67,7 +67,8 @@ class _Code:
     """The compiled functions of `crew.mlir`.
 
     Attributes:
-        run, help: packed functions.
+        share: the address of the function that shares a loop.
+        help: a packed function.
         rounds: of a loop that waits for as long as is sensible.
     """
 
@@ -75,7 +76,9 @@ class _Code:
         engine = own_code("crew", _compiled)
         # Threads are in it for ever, at the interpreter's end too.
         _keep_for_ever(engine)
-        self.run = engine.function("run")
+        found = Block(1)
+        NativeCall(engine.function("address"), [found.address])()
+        self.share = found.words[0]
         self.help = engine.function("help")
         rounds, word = 2000, Block(1)
         wait = NativeCall(engine.function("wait"), [word.address, rounds])
@@ -98,31 +101,6 @@ def _keep_for_ever(thing: object) -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 
 
-class Slices:
-    """A call of a function on each of several slices, again and again.
-
-    A slice has a record: a word with its number, which the function overwrites with its status, and
-    then what the function takes the address of.
-    """
-
-    def __init__(self, function: int, records: int, record_bytes: int, count: int) -> None:
-        """
-        Args:
-            function: the address of a packed function.
-            records: the address of the first slice's record.
-            record_bytes: from one record to the next.
-            count: how many slices there are.
-        """
-        self.count = count
-        self._call = NativeCall(_code().run, [0, function, records, record_bytes, count, 0, 0])
-
-    def run(self, crew: int, helpers: int, rounds: int) -> int:
-        """Have each slice done once, in any order; the status of the first that has one, or 0."""
-        arguments = self._call.arguments
-        arguments[0], arguments[5], arguments[6] = crew, helpers, rounds
-        return self._call()
-
-
 class Crew:
     """Threads that take part in calls: started when first needed, asleep where nothing is to do."""
 
@@ -136,6 +114,7 @@ class Crew:
         self._processors = processors
         self._starting = threading.Lock()
         self._count = 0
+        self._contexts: dict[int, Block] = {}
         self._memory = Block(_CREW_BYTES // 8)
         _keep_for_ever(self._memory)
         system = ctypes.CDLL(None)
@@ -146,29 +125,38 @@ class Crew:
         ):
             initialize(ctypes.c_void_p(self._memory.address + place), None)
 
-    def run(self, slices: Slices, threads: int) -> int:
-        """Have the slices done by at most so many threads, the caller's among them.
+    def context(self, threads: int) -> int:
+        """The address of what compiled code is given, to have loops shared by so many threads.
 
-        Where no thread can be started the caller does it all. An interruption is raised when all
-        is done.
+        The caller's is among them: with one, or where no thread can be started, it does it all.
         """
-        helpers = min(threads, slices.count) - 1
-        if self._count < helpers:
-            self._start(helpers)
-        rounds = _code().rounds if self._count < self._processors else 0
-        return slices.run(self._memory.address, min(helpers, self._count), rounds)
+        try:
+            return self._contexts[threads].address
+        except KeyError:
+            pass
+        with self._starting:
+            if threads not in self._contexts:
+                self._start(threads - 1)
+                block = Block(3)
+                helpers = min(threads - 1, self._count)
+                block.words[:] = [_code().share, self._memory.address, helpers]
+                _keep_for_ever(block)
+                self._contexts[threads] = block
+            return self._contexts[threads].address
 
     def _start(self, count: int) -> None:
-        with self._starting:
-            while self._count < count:
-                rounds = _code().rounds if count < self._processors else 0
-                thread = threading.Thread(
-                    target=NativeCall(_code().help, [self._memory.address, rounds]),
-                    name=f"linalg_ext-{self._count + 1}",
-                    daemon=True,
-                )
-                try:
-                    thread.start()
-                except RuntimeError:  # none to be had, or the interpreter is at its end
-                    return
-                self._count += 1
+        if self._count >= count:
+            return
+        rounds = _code().rounds if count < self._processors else 0
+        self._memory.words[_ROUNDS // 8] = rounds
+        while self._count < count:
+            thread = threading.Thread(
+                target=NativeCall(_code().help, [self._memory.address, rounds]),
+                name=f"linalg_ext-{self._count + 1}",
+                daemon=True,
+            )
+            try:
+                thread.start()
+            except RuntimeError:  # none to be had, or the interpreter is at its end
+                return
+            self._count += 1

@@ -7,8 +7,8 @@
 
 A call's work is cut into slices that need nothing of one another, so many for so many threads: the
 result hangs on that number, not on who does what. Whoever is free takes the next slice, the caller
-included, so that a call never waits for a thread that is busy elsewhere. Work that is done before
-another thread has woken up is not cut.
+included, so that a call never waits for a thread that is busy elsewhere. What needs all that came
+before begins when that is done. Work that is done before another thread has woken up is not cut.
 
 The threads are started when first needed, sleep where nothing is to do, and neither hold nor wait
 for the GIL (see `crew`). More threads than processors are allowed, and of no use.
@@ -23,7 +23,7 @@ from contextvars import ContextVar
 
 from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.runtime.call_record import Setting
-from linalg_ext.runtime.crew import Crew, Slices
+from linalg_ext.runtime.crew import Crew
 
 _in_force: ContextVar[int | None] = ContextVar("linalg_ext.threads", default=None)
 
@@ -78,17 +78,16 @@ def alone() -> tuple[Setting, ...] | None:
     return ((_in_force, _in_force.get()),) if current() == 1 else None
 
 
-def run(slices: Slices, threads: int) -> int:
-    """Have each of the slices done once, in any order, in at most `threads` threads.
+def context(threads: int) -> int:
+    """What compiled code is given, to have its loops shared by at most `threads` threads.
 
-    Args:
-        slices: what is called, and on what.
-        threads: the caller's among them. Where no thread can be started the caller does it all.
+    The caller's is among them. Where no thread can be started the caller does it all.
 
     Returns:
-        The status of the first slice that has one, or 0.
+        The address of three words: the function that shares a loop (see `crew.mlir`), and what it
+        needs. They stay where they are, and as they are.
     """
-    return _crew.run(slices, threads)
+    return _crew.context(threads)
 
 
 _crew = Crew(_default)

@@ -1,4 +1,4 @@
-"""How the loops of an entry can be cut into slices that share no memory that is written.
+"""How a row of structured ops can be cut into slices that share no memory that is written.
 
 Each op is cut along one of its parallel loops. A buffer that some op writes must be reached through
 that loop alone along one of its axes, the same axis in every op: then a slice reads nothing that
@@ -7,44 +7,57 @@ another slice writes, and slices run side by side, or one after another, without
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from linalg_ext.bindings import ir
 from linalg_ext.target import Target, current
 
-from ._steps import Access, Step, root_of, step_of
+from ._steps import Access, Step
 
-_VIEWS = frozenset(
-    {"memref.cast", "memref.collapse_shape", "memref.expand_shape", "memref.subview"}
-)
+WORTH_SHARING = 20_000.0
+"""Work, in nanoseconds of one core, from which on more than one thread is used.
 
-_SOURCES = frozenset({"memref.alloc", "memref.get_global"})
+To share a loop takes 3 us. A thread that still waits for the next loop begins at once, one that
+sleeps after 10 us or more, in which the caller goes on with the slices.
+"""
 
-_IGNORED = frozenset({"memref.dealloc", "func.return"})
+LEAST_SLICE = 8_000.0
+"""Nanoseconds of a slice: fewer threads are used rather than do less each."""
 
-_UNEVEN = 16
+SLICES_EACH = 4
+"""Slices for each thread, where they repeat nothing: who is disturbed does fewer of them."""
+
+UNEVEN = 16
 """A slice may be longer than another by one part in so many, to begin where a cache line does."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Work:
-    """The steps of an entry, and the loop that each is cut along.
+    """Steps, and the loop that each is cut along.
 
     Attributes:
-        buffers: what is reached: arguments, constants and allocations.
         loops: for each step the loop that is cut.
-        axes: for each buffer that is written, by its number, the axis that is cut.
+        axes: for each buffer that is written the axis that is cut.
     """
 
-    steps: list[Step] = field(default_factory=list)
-    buffers: list[Any] = field(default_factory=list)
-    loops: list[int] = field(default_factory=list)
-    axes: dict[int, int] = field(default_factory=dict)
+    steps: tuple[Step, ...]
+    loops: tuple[int, ...]
+    axes: dict[Any, int]
 
     def nanoseconds(self, target: Target) -> float:
         """About what all steps take one core."""
         return sum(step.nanoseconds(target) for step in self.steps)
+
+    def nanoseconds_of_slice(self, slices: int) -> float:
+        """About what the longest of so many slices takes one core."""
+        pairs = zip(self.steps, self.loops, strict=True)
+        return sum(step.nanoseconds_of_slice(loop, slices) for step, loop in pairs)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether only the run tells how long it takes, or how long the loops are."""
+        return any(step.is_open for step in self.steps)
 
     @property
     def packs(self) -> bool:
@@ -52,15 +65,27 @@ class Work:
         return any(step.is_contraction for step in self.steps)
 
     @property
-    def extent(self) -> int:
-        """Of the loops that are cut: the same for all of them."""
-        return self.steps[0].extents[self.loops[0]]
+    def extent(self) -> int | None:
+        """Of the loops that are cut: the same for all of them; None where only the run tells."""
+        sizes = [step.sizes[loop] for step, loop in zip(self.steps, self.loops, strict=True)]
+        return next((size for size in sizes if size is not None), None)
 
     @property
-    def cuts(self) -> Cuts:
-        """How the loops can be cut."""
+    def granule(self) -> int:
+        """Steps of which a slice should be a multiple."""
         steps = zip(self.steps, self.loops, strict=True)
-        return Cuts(self.extent, max(step.granule(loop) for step, loop in steps))
+        return max(step.granule(loop) for step, loop in steps)
+
+    def slices(self, threads: int, target: Target) -> Cut | None:
+        """The slices for so many threads; None where one should do it all, or the run tells."""
+        took = self.nanoseconds(target)
+        if self.is_open or self.extent is None or took < WORTH_SHARING or self.extent < 2:
+            return None
+        most = max(2, int(took / max(LEAST_SLICE, 1.0)))
+        busy = min(threads, most)
+        count = busy if self.packs else busy * max(1, min(SLICES_EACH, most // busy))
+        cut = cut_into(self.extent, self.granule, count)
+        return cut if cut.slices > 1 else None
 
 
 @dataclass(frozen=True)
@@ -72,131 +97,72 @@ class Cut:
     last: int
 
 
-@dataclass(frozen=True)
-class Cuts:
-    """How a loop can be cut.
-
-    Attributes:
-        extent: its steps.
-        granule: steps of which a slice should be a multiple.
-    """
-
-    extent: int
-    granule: int
-
-    def into(self, slices: int) -> Cut:
-        """As nearly as can be into so many slices, never more."""
-        size = -(-self.extent // slices)
-        if size >= _UNEVEN * self.granule:
-            size = -(-size // self.granule) * self.granule
-        # Of 9 steps for 4 slices: 3, 3 and 3. No slice of a fourth would be shorter.
-        count = -(-self.extent // size)
-        return Cut(count, size, self.extent - size * (count - 1))
-
-
-def find_work(entry: ir.Operation, slices: int = 2) -> Work | str:
-    """How the work of an entry on buffers can be cut, or why it cannot.
+def cut_into(extent: int, granule: int, slices: int) -> Cut:
+    """Cut a loop, as nearly as can be, into so many slices, never more.
 
     Args:
-        slices: into how many.
-        entry: a func.func of one block: structured ops on memrefs of static shapes, allocations,
-            and scalars.
+        extent: its steps.
+        granule: steps of which a slice should be a multiple.
+        slices: how many.
     """
-    if len(entry.regions[0].blocks) != 1:
-        return "it branches"
-    work = _read(entry.regions[0].blocks[0])
-    if isinstance(work, str):
-        return work
-    if not work.steps:
-        return "it has no structured op"
-    written = {a.buffer for step in work.steps for a in step.accesses if a.is_written}
-    for number, buffer in enumerate(work.buffers):
-        is_allocated = (
-            not isinstance(buffer.owner, ir.Block) and buffer.owner.name == "memref.alloc"
-        )
-        if is_allocated and number not in written:
-            return "a buffer is read that nothing writes"
+    size = -(-extent // slices)
+    if size >= UNEVEN * granule:
+        size = -(-size // granule) * granule
+    # Of 9 steps for 4 slices: 3, 3 and 3. No slice of a fourth would be shorter.
+    count = -(-extent // size)
+    return Cut(count, size, extent - size * (count - 1))
+
+
+def find_work(steps: Sequence[Step], slices: int) -> Work | None:
+    """The best way to cut steps into about so many slices; None where there is none."""
     target = current()
-    largest = max(range(len(work.steps)), key=lambda at: work.steps[at].nanoseconds(target))
+    written = {a.buffer for step in steps for a in step.accesses if a.is_written}
+    largest = max(range(len(steps)), key=lambda at: steps[at].nanoseconds(target))
     found = [
-        cut
-        for loop in _candidates(work.steps[largest])
-        if (cut := _assign(work, written, largest, loop)) is not None
+        work
+        for loop in steps[largest].candidates
+        if (work := _assign(steps, written, largest, loop)) is not None
     ]
-    if found:
-        step = work.steps[largest]
-        # Of equals an outer loop: its slices are whole in memory.
-        return min(found, key=lambda cut: step.nanoseconds_of_slice(cut.loops[largest], slices))
-    return "no loop of its largest op reaches what is written along one axis alone"
+    # Of equals an outer loop: its slices are whole in memory.
+    return min(found, key=lambda work: work.nanoseconds_of_slice(slices), default=None)
 
 
-def _read(block: Any) -> Work | str:
-    work = Work(buffers=[a for a in block.arguments if isinstance(a.type, ir.MemRefType)])
-    roots: list[tuple[Any, int]] = [(value, at) for at, value in enumerate(work.buffers)]
-    viewed: set[int] = set()
-    for op in block.operations:
-        name = op.operation.name
-        if name in _SOURCES:
-            roots.append((op.operation.results[0], len(work.buffers)))
-            work.buffers.append(op.operation.results[0])
-        elif name in _VIEWS:
-            root = root_of(roots, op.operation.operands[0])
-            if root is None:
-                return f"{name} is of an unknown buffer"
-            roots.append((op.operation.results[0], root))
-            viewed.add(root)
-        elif name in ("linalg.generic", "memref.copy"):
-            step = step_of(op.operation, roots)
-            if isinstance(step, str):
-                return step
-            work.steps.append(step)
-        elif name not in _IGNORED and not name.startswith(("arith.", "math.")):
-            return f"it holds {name}"
-    for step in work.steps:
-        if any(access.is_written and access.buffer in viewed for access in step.accesses):
-            return "a buffer that is written is seen through a view"
-    return work
-
-
-def _candidates(step: Step) -> list[int]:
-    return [at for at in range(len(step.extents)) if at in step.parallel and at not in step.fixed]
-
-
-def _assign(work: Work, written: set[int], first: int, loop: int) -> Work | None:
+def _assign(steps: Sequence[Step], written: set[Any], first: int, loop: int) -> Work | None:
     """Cut `first` along `loop`, and every other step as that demands; None where it cannot be."""
     loops: dict[int, int] = {}
-    axes: dict[int, int] = {}
-    extent = work.steps[first].extents[loop]
-    if not _spread(work, written, first, loop, loops, axes):
+    axes: dict[Any, int] = {}
+    size = steps[first].sizes[loop]
+    if not _spread(steps, written, first, loop, loops, axes):
         return None
-    for at, step in enumerate(work.steps):
+    for at, step in enumerate(steps):
         if at in loops:
             continue
         # It shares nothing that is written with those before: any of its loops, if it is as long.
-        for other in _candidates(step):
+        for other in step.candidates:
             more, further = dict(loops), dict(axes)
-            if step.extents[other] == extent and _spread(work, written, at, other, more, further):
+            is_as_long = size is not None and step.sizes[other] == size
+            if is_as_long and _spread(steps, written, at, other, more, further):
                 loops, axes = more, further
                 break
         else:
             return None
-    return replace(work, loops=[loops[at] for at in range(len(work.steps))], axes=axes)
+    return Work(tuple(steps), tuple(loops[at] for at in range(len(steps))), axes)
 
 
 def _spread(
-    work: Work,
-    written: set[int],
+    steps: Sequence[Step],
+    written: set[Any],
     first: int,
     loop: int,
     loops: dict[int, int],
-    axes: dict[int, int],
+    axes: dict[Any, int],
 ) -> bool:
     """Cut a step along a loop, and what shares with it what is written; whether that can be."""
     loops[first] = loop
     pending = [first]
     while pending:
         at = pending.pop()
-        for access in work.steps[at].accesses:
+        for access in steps[at].accesses:
             axis = _axis(access, loops[at])
             if axis is None:
                 return False
@@ -204,15 +170,16 @@ def _spread(
                 continue
             if axis < 0 or axes.setdefault(access.buffer, axis) != axis:
                 return False
-            for other, neighbour in enumerate(work.steps):
+            for other, neighbour in enumerate(steps):
                 for reached in neighbour.accesses:
                     if reached.buffer != access.buffer:
                         continue
-                    index = reached.indices[axis]
+                    # What one view holds at an index may be elsewhere in another.
+                    index = reached.indices[axis] if reached.value == access.value else None
                     if index is None or len(index) != 1 or 1 not in index.values():
                         return False
                     demanded = next(iter(index))
-                    if demanded not in _candidates(neighbour):
+                    if demanded not in neighbour.candidates:
                         return False
                     if other not in loops:
                         loops[other] = demanded

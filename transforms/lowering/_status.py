@@ -12,6 +12,20 @@ from ._walk import functions
 STATUS = "linalg_ext.status"
 """Unit attribute of the function whose last argument, a `memref<1xi64>`, takes the status."""
 
+SLICE = "linalg_ext.slice"
+"""Unit attribute of a function of the entry's that does one slice, and returns its status."""
+
+STATUS_OF_SLICES = "linalg_ext.status_of_slices"
+"""Unit attribute of an assertion that a status is good: where it is not, it is handed on."""
+
+
+def functions_with_status(module: ir.Operation) -> list[Any]:
+    """The function that takes a status, and those that return that of a slice of its work."""
+    entry = entry_with_status(module)
+    if entry is None:
+        return []
+    return [entry, *(op for op in functions(module) if SLICE in op.attributes)]
+
 
 def entry_with_status(module: ir.Operation) -> Any | None:
     """The function that takes a status, or None.

@@ -35,21 +35,34 @@ _FAR, _NEAR = 20.0, 100.0
 _PACKED = 10.0
 """Bytes that a core packs in a nanosecond."""
 
+VIEWS = frozenset(
+    {"memref.cast", "memref.collapse_shape", "memref.expand_shape", "memref.subview"}
+)
+"""Ops that give another view of the buffer that is their first operand, one element an index."""
+
+SOURCES = frozenset({"memref.alloc", "memref.alloca", "memref.get_global"})
+"""Ops that give a buffer."""
+
+_USUAL = 1024
+"""What a size that only the run tells is taken for, where one way is weighed against another."""
+
 Linear = Mapping[int, int]
 """The coefficient of each loop in an index."""
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class Access:
     """An operand of an op.
 
     Attributes:
-        buffer: what it belongs to, by its number.
+        value: the operand.
+        buffer: what it belongs to: itself, or what it is a view of.
         indices: along each axis a sum of loops; None where it is something else.
         element_bytes: of its buffer.
     """
 
-    buffer: int
+    value: Any
+    buffer: Any
     indices: tuple[Linear | None, ...]
     is_written: bool
     element_bytes: int
@@ -65,12 +78,13 @@ class Access:
         return any(index is None or loop in index for index in self.indices)
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class Step:
     """A structured op: its loops and what it reaches.
 
     Attributes:
-        extents: of each loop.
+        sizes: of each loop; None where only the run tells.
+        measures: for each loop an operand and an axis of it that are as long.
         parallel: which loops are.
         fixed: loops that the body asks the position of.
         functions: how often the body calls a function such as exp.
@@ -78,7 +92,8 @@ class Step:
     """
 
     op: Any
-    extents: tuple[int, ...]
+    sizes: tuple[int | None, ...]
+    measures: tuple[tuple[Any, int], ...]
     parallel: frozenset[int]
     fixed: frozenset[int]
     accesses: tuple[Access, ...]
@@ -86,11 +101,31 @@ class Step:
     operations: int
 
     @property
+    def extents(self) -> tuple[int, ...]:
+        """Of each loop: as many steps as are known, or as are usual."""
+        return tuple(_USUAL if size is None else size for size in self.sizes)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether only the run tells how long it takes."""
+        return None in self.sizes
+
+    @property
+    def fills(self) -> bool:
+        """Whether it reads no buffer."""
+        return all(access.is_written for access in self.accesses)
+
+    @property
+    def candidates(self) -> list[int]:
+        """The loops along which it may be cut."""
+        return [at for at in range(len(self.sizes)) if at in self.parallel - self.fixed]
+
+    @property
     def is_contraction(self) -> bool:
         """Whether it sums over operands none of which has all of its parallel loops."""
         inputs = [access for access in self.accesses if not access.is_written]
         return (
-            len(self.parallel) < len(self.extents)
+            len(self.parallel) < len(self.sizes)
             and len(inputs) > 1
             and not any(all(map(access.has, self.parallel)) for access in inputs)
         )
@@ -142,7 +177,8 @@ class Step:
         )
 
 
-def step_of(op: ir.Operation, roots: Sequence[tuple[Any, int]]) -> Step | str:
+def step_of(op: ir.Operation) -> Step | str:
+    """A structured op as a step, or why it is none that can be cut."""
     operands = list(op.operands)
     if op.name == "memref.copy":
         if not all(isinstance(operand.type, ir.MemRefType) for operand in operands):
@@ -157,32 +193,55 @@ def step_of(op: ir.Operation, roots: Sequence[tuple[Any, int]]) -> Step | str:
     if len(op.results) or body.reaches_memory:
         return f"{op.name} reaches buffers that are not its operands"
     accesses: list[Access] = []
-    extents: dict[int, int] = {}
+    sizes: dict[int, int | None] = {}
+    measures: dict[int, tuple[Any, int]] = {}
     for position, (operand, map_) in enumerate(zip(operands, maps, strict=True)):
         type_ = operand.type
         indices = tuple(map(_linear, map_.results))
         if not isinstance(type_, ir.MemRefType):
             continue  # a scalar: every slice reads it
-        root = root_of(roots, operand)
-        if root is None or not type_.has_static_shape or not _is_strided(type_):
-            return f"{op.name} reaches a buffer of unknown shape or layout"
+        buffer = root(operand)
+        if not _is_known(buffer) or not _is_strided(type_):
+            return f"{op.name} reaches a buffer of unknown origin or layout"
+        if position >= count and not isinstance(buffer.owner, ir.Block):
+            if buffer.owner.name == "memref.get_global":
+                return f"{op.name} writes a global buffer"
         element_bytes = _bytes_of(type_.element_type)
-        accesses.append(Access(root, indices, position >= count, element_bytes))
+        accesses.append(Access(operand, buffer, indices, position >= count, element_bytes))
         for axis, index in enumerate(indices):
             if index is not None and len(index) == 1 and 1 in index.values():
-                extents[next(iter(index))] = type_.get_dim_size(axis)
+                (loop,) = index
+                size = None if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
+                if sizes.get(loop) is None and (size is not None or loop not in sizes):
+                    sizes[loop], measures[loop] = size, (operand, axis)
     loops = maps[0].n_dims
-    if set(extents) != set(range(loops)):
+    if set(sizes) != set(range(loops)):
         return f"{op.name} has a loop of unknown extent"
     return Step(
         op,
-        tuple(extents[loop] for loop in range(loops)),
+        tuple(sizes[loop] for loop in range(loops)),
+        tuple(measures[loop] for loop in range(loops)),
         parallel,
         frozenset(body.positions),
         tuple(accesses),
         body.functions,
         body.operations,
     )
+
+
+def root(value: Any) -> Any:
+    """The buffer that a value is, or is a view of."""
+    while not isinstance(value.owner, ir.Block) and value.owner.name in VIEWS:
+        value = value.owner.operands[0]
+    return value
+
+
+def _is_known(buffer: Any) -> bool:
+    """Whether no other buffer known here is the same memory."""
+    owner = buffer.owner
+    if isinstance(owner, ir.Block):
+        return bool(owner.owner.operation.name == "func.func")
+    return owner.name in SOURCES
 
 
 def _bytes_of(element: Any) -> int:
@@ -219,10 +278,6 @@ def _linear(expression: Any) -> Linear | None:
         scaled, factor = _linear(expression.lhs), expression.rhs.value
         return None if scaled is None else {at: c * factor for at, c in scaled.items()}
     return None
-
-
-def root_of(roots: Sequence[tuple[Any, int]], value: Any) -> int | None:
-    return next((number for known, number in roots if known == value), None)
 
 
 def _is_strided(type_: Any) -> bool:

@@ -20,6 +20,7 @@ after:
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from linalg_ext.bindings import arith, cf, ir, memref
@@ -27,7 +28,7 @@ from linalg_ext.rewriting import Report, module_pass
 
 from ._elementwise import constant
 from ._sizes import element_bytes, static_elements
-from ._status import entry_with_status
+from ._status import functions_with_status
 from ._walk import operations
 
 NAME = "linalg-ext-check-allocations"
@@ -41,10 +42,10 @@ _LARGEST = 1 << 62
 
 @module_pass(NAME, on="memref.alloc")
 def check_allocations(module: ir.Operation) -> Report:
-    """Assert that each memref.alloc of the entry that takes a status gave memory."""
+    """Assert that each memref.alloc of the entry that takes a status, or of a slice, gave memory."""
     report = Report(NAME)
-    entry = entry_with_status(module)
-    for allocation in operations(entry, {"memref.alloc"}) if entry is not None else ():
+    found = [operations(each, {"memref.alloc"}) for each in functions_with_status(module)]
+    for allocation in itertools.chain.from_iterable(found):
         report.matched[allocation.name] += 1
         report.changed[allocation.name] += 1
         with allocation.location, ir.InsertionPoint(allocation):

@@ -20,7 +20,8 @@ after:
       return
     }
 
-Buffers that are live where an assertion fails are not freed: a failure costs their memory.
+A function that does a slice of the entry's work returns that number; an assertion of the entry that
+a slice's status is good hands the status on. Buffers that are live where an assertion fails are not freed: a failure costs their memory.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from linalg_ext.bindings import arith, cf, func, ir, memref
 from linalg_ext.errors import LoweringError
 from linalg_ext.rewriting import Report, module_pass
 
-from ._status import entry_with_status
+from ._status import SLICE, STATUS_OF_SLICES, functions_with_status
 from ._walk import operations, place
 
 NAME = "linalg-ext-report-failures"
@@ -52,14 +53,14 @@ def report_failures(module: ir.Operation) -> Report:
         LoweringError: an assertion stands in a function that was not inlined into the entry.
     """
     report = Report(NAME)
-    entry = entry_with_status(module)
-    if entry is None:
+    reporting = functions_with_status(module)
+    if not reporting:
         return report
-    _require_inlined(module, entry)
-    blocks = [block for block in entry.regions[0].blocks if _asserts(block)]
+    _require_inlined(module, reporting)
     messages: dict[str, int] = {}
-    if blocks:
-        fail = _append_fail_block(entry)
+    for function in reporting:
+        blocks = [block for block in function.regions[0].blocks if _asserts(block)]
+        fail = _append_fail_block(function) if blocks else None
         for block in blocks:
             count = _split(block, fail, messages)
             report.matched["cf.assert"] += count
@@ -73,12 +74,12 @@ def _asserts(block: Any) -> bool:
     return any(op.operation.name == "cf.assert" for op in block.operations)
 
 
-def _require_inlined(module: ir.Operation, entry: Any) -> None:
-    inside = len(operations(entry, {"cf.assert"}))
+def _require_inlined(module: ir.Operation, reporting: list[Any]) -> None:
+    inside = sum(len(operations(function, {"cf.assert"})) for function in reporting)
     everywhere = operations(module, {"cf.assert"})
     if len(everywhere) == inside:
         return
-    stray = next(op for op in everywhere if _function_of(op) != entry)
+    stray = next(op for op in everywhere if _function_of(op) not in reporting)
     raise LoweringError(
         "an assertion stands in a function that could not be inlined into the entry: "
         "its failure would end the process",
@@ -94,15 +95,18 @@ def _function_of(op: Any) -> Any:
     return parent
 
 
-def _append_fail_block(entry: Any) -> Any:
-    blocks = entry.regions[0].blocks
+def _append_fail_block(function: Any) -> Any:
+    blocks = function.regions[0].blocks
     status = blocks[0].arguments[len(blocks[0].arguments) - 1]
-    with entry.location:
+    with function.location:
         fail = blocks.append(ir.IntegerType.get_signless(64))
         with ir.InsertionPoint(fail):
+            if SLICE in function.attributes:
+                func.ReturnOp([fail.arguments[0]])
+                return fail
             zero = arith.constant(ir.IndexType.get(), 0)
             memref.store(fail.arguments[0], status, [zero])
-            func.ReturnOp([_poison(type_) for type_ in _result_types(entry)])
+            func.ReturnOp([_poison(type_) for type_ in _result_types(function)])
     return fail
 
 
@@ -122,7 +126,8 @@ def _split(block: Any, fail: Any, messages: dict[str, int]) -> int:
     ops = [op.operation for op in block.operations]
     positions = [at for at, op in enumerate(ops) if op.name == "cf.assert"]
     for at in positions:
-        messages.setdefault(_message(ops[at]), len(messages) + 1)
+        if STATUS_OF_SLICES not in ops[at].attributes:
+            messages.setdefault(_message(ops[at]), len(messages) + 1)
     tail = ops[positions[-1] + 1 :]
     for at, before in zip(reversed(positions), [*reversed(positions[:-1]), -1], strict=True):
         check = ops[at]
@@ -130,11 +135,20 @@ def _split(block: Any, fail: Any, messages: dict[str, int]) -> int:
         for op in tail:
             rest.append(op)
         with check.location, ir.InsertionPoint(check):
-            number = arith.constant(ir.IntegerType.get_signless(64), messages[_message(check)])
+            number, made = _status(check, messages)
             branch = cf.cond_br(check.operands[0], [], [number], rest, fail)
-        tail = [*ops[before + 1 : at], number.owner, branch.operation]
+        tail = [*ops[before + 1 : at], *made, branch.operation]
         check.erase()
     return len(positions)
+
+
+def _status(check: Any, messages: dict[str, int]) -> tuple[Any, list[Any]]:
+    """The status that a failing assertion means, and the operations made for it."""
+    if STATUS_OF_SLICES in check.attributes:
+        # It says that a status is 0.
+        return check.operands[0].owner.operands[0], []
+    number = arith.constant(ir.IntegerType.get_signless(64), messages[_message(check)])
+    return number, [number.owner]
 
 
 def _message(check: Any) -> str:

@@ -14,207 +14,187 @@ before:
     }
 after:
     func.func @entry(%a: memref<8x4xf32>, %b: memref<8x4xf32>, %status: memref<1xi64>)
-        attributes {linalg_ext.slices = 2 : i64, linalg_ext.status} {
-      %c0 = arith.constant 0 : index
-      %given = memref.load %status[%c0] : memref<1xi64>
-      %none = arith.constant 0 : i64
-      memref.store %none, %status[%c0] : memref<1xi64>
-      %slice = arith.index_cast %given : i64 to index
-      %c4 = arith.constant 4 : index
-      %first = arith.muli %slice, %c4 : index
-      %as = memref.subview %a[%first, 0] [4, 4] [1, 1]
-          : memref<8x4xf32> to memref<4x4xf32, strided<[4, 1], offset: ?>>
-      %bs = memref.subview %b[%first, 0] [4, 4] [1, 1]
-          : memref<8x4xf32> to memref<4x4xf32, strided<[4, 1], offset: ?>>
-      linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>],
-                      iterator_types = ["parallel", "parallel"]}
-          ins(%as : memref<4x4xf32, strided<[4, 1], offset: ?>>)
-          outs(%bs : memref<4x4xf32, strided<[4, 1], offset: ?>>) {
-      ^bb0(%x: f32, %y: f32):
-        %z = math.exp %x : f32
-        linalg.yield %z : f32
-      }
+        attributes {linalg_ext.status, linalg_ext.threads = 2 : i64} {
+      scf.forall (%slice) in (2) {
+        %c4 = arith.constant 4 : index
+        %first = arith.muli %slice, %c4 : index
+        %as = memref.subview %a[%first, 0] [4, 4] [1, 1]
+            : memref<8x4xf32> to memref<4x4xf32, strided<[4, 1], offset: ?>>
+        %bs = memref.subview %b[%first, 0] [4, 4] [1, 1]
+            : memref<8x4xf32> to memref<4x4xf32, strided<[4, 1], offset: ?>>
+        linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>,
+                                         affine_map<(m, n) -> (m, n)>],
+                        iterator_types = ["parallel", "parallel"]}
+            ins(%as : memref<4x4xf32, strided<[4, 1], offset: ?>>)
+            outs(%bs : memref<4x4xf32, strided<[4, 1], offset: ?>>) {
+        ^bb0(%x: f32, %y: f32):
+          %z = math.exp %x : f32
+          linalg.yield %z : f32
+        }
+      } {linalg_ext.slices = 2 : i64}
       return
     }
 
-The number of the slice comes in where the status goes out. All shapes stay static; where the slices
-are not all of one size, the last has a copy of the code. A buffer that the entry allocates becomes
-one of the slice alone.
+What of an entry is one loop, or several one after the other, `_regions` finds out: each begins when
+all slices of the one before are done. Where shapes are static they stay so; where the slices are
+not all of one size, the last has a copy of the code. Where shapes are open, how many slices there
+are hangs on the sizes of the call: one, where the work is small. A buffer that one loop alone needs
+becomes one of the slice. A loop that is parallel already, and long, is shared as it is.
+
+`linalg-ext-outline-shared-loops` makes the loops calls of the threads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from enum import Enum
 from typing import Any
 
-from linalg_ext.bindings import arith, ir, memref, scf
+from linalg_ext.bindings import arith, ir, scf
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.target import current
 
-from ._slices import Cut, Work, find_work
+from ._amounts import times
+from ._elementwise import index
+from . import _slices
+from ._loops_in_slices import SLICES, loop_over_slices, parallel_loop, share_parallel_loop
+from ._regions import Region, Row, parallel_loops, regions, rows
+from ._run_time_slices import most_slices, slices_at_run_time
+from ._slice_writer import SliceWriter, extent_of
+from ._slices import Work
 from ._status import entry_with_status
-from ._steps import Access
+from ._walk import operations
 
 NAME = "linalg-ext-share-work"
 
-SLICES = "linalg_ext.slices"
-"""The attribute of the entry that says how many slices there are."""
-
+THREADS = "linalg_ext.threads"
+"""The attribute of the entry that says for how many threads its loops are cut."""
 
 @module_pass(NAME)
-def share_work(module: ir.Operation, *, slices: int = 2) -> Report:
-    """Have the entry do one slice of its work, of so many in all, or of fewer if as good.
+def share_work(module: ir.Operation, *, threads: int = 2) -> Report:
+    """Have what is worth it of the entry's work done in slices, for so many threads.
 
-    Leaves the entry as it is where its loops cannot be cut.
+    Leaves the entry as it is where nothing of it can be cut, or nothing is worth it.
     """
     report = Report(NAME)
     entry = entry_with_status(module)
-    if entry is None or slices < 2:
+    if entry is None or threads < 2:
         return report
     report.matched[entry.name] += 1
-    work = find_work(entry, slices)
-    if isinstance(work, str):
-        report.leave(entry.name, work)
+    reasons: set[str] = set()
+    for op in parallel_loops(entry):
+        loop = parallel_loop(op)
+        if loop is not None and loop.is_worth_sharing:
+            report.changed[op.name] += 1
+            share_parallel_loop(loop, threads)
+    for row in rows(entry, reasons):
+        report.changed["linalg"] += _share_row(row, threads, reasons)
+    if not report:
+        for reason in sorted(reasons) or ["it has no structured op"]:
+            report.leave(entry.name, reason)
         return report
-    cut = work.cuts.into(slices)
-    if cut.slices < 2:
-        report.leave(entry.name, "its loops are too short")
-        return report
-    report.changed[entry.name] += 1
-    _cut(entry, work, cut)
-    count = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, entry.context), cut.slices)
-    entry.attributes[SLICES] = count
+    i64 = ir.IntegerType.get_signless(64)
+    entry.attributes[THREADS] = ir.IntegerAttr.get(i64, threads)
     return report
 
 
-def slices_of(module: ir.Operation) -> int:
-    """How many slices the work of the entry was cut into; 1 where it was not."""
+def threads_of(module: ir.Operation) -> int:
+    """For how many threads the entry's loops are cut; 1 where none is."""
     entry = entry_with_status(module)
-    if entry is None or SLICES not in entry.attributes:
+    if entry is None or THREADS not in entry.attributes:
         return 1
-    return ir.IntegerAttr(entry.attributes[SLICES]).value
+    return ir.IntegerAttr(entry.attributes[THREADS]).value
 
 
-def _cut(entry: ir.Operation, work: Work, cut: Cut) -> None:
-    block = entry.regions[0].blocks[0]
-    originals = list(block.operations)
-    with entry.location, ir.InsertionPoint(originals[-1]):
-        number = _number_of_slice(block.arguments[len(block.arguments) - 1])
-        index = ir.IndexType.get()
-        first = arith.muli(number, arith.constant(index, cut.size))
-        copier = _Copier(work, originals[:-1], first)
-        if cut.size == cut.last:
-            copier.copy(cut.size)
+class Sharing(Enum):
+    """Whether work of an entry can be shared."""
+
+    NONE = "it cannot, or is small"
+    ALWAYS = "it can"
+    BY_SIZES = "it can where the sizes of a call are large"
+
+
+def sharing_of(module: ir.Operation) -> Sharing:
+    """Whether work of the entry can be shared by two threads; nothing is changed."""
+    entry = entry_with_status(module)
+    if entry is None:
+        return Sharing.NONE
+    found = Sharing.NONE
+    for row in rows(entry, set()):
+        if sum(step.nanoseconds(current()) for step in row.steps) < _slices.WORTH_SHARING:
+            continue
+        for region in regions(row.steps, 2):
+            if _is_shared(region, 2, set()):
+                if region.work is not None and not region.work.is_open:
+                    return Sharing.ALWAYS
+                found = Sharing.BY_SIZES
+    for op in parallel_loops(entry):
+        loop = parallel_loop(op)
+        if loop is not None and loop.is_worth_sharing:
+            if loop.trips is not None:
+                return Sharing.ALWAYS
+            found = Sharing.BY_SIZES
+    return found
+
+
+def slices_of(module: ir.Operation) -> tuple[int, ...]:
+    """How many slices each shared loop of a module has, at most; empty where there is none."""
+    found = [op for op in operations(module, {"scf.forall"}) if SLICES in op.attributes]
+    return tuple(ir.IntegerAttr(op.attributes[SLICES]).value for op in found)
+
+
+def _share_row(row: Row, threads: int, reasons: set[str]) -> int:
+    """Share what is worth it of a row; how many loops that makes."""
+    found = regions(row.steps, threads)
+    shared = [region for region in found if _is_shared(region, threads, reasons)]
+    if not shared:
+        return 0
+    writers = []
+    for region in found:
+        if region.work is not None and region in shared:
+            writers.append(SliceWriter(region.work))
+            with region.steps[0].op.location, ir.InsertionPoint(row.after):
+                _write_loop(region.work, writers[-1], threads)
         else:
-            last = arith.constant(index, cut.slices - 1)
-            is_last = arith.cmpi(arith.CmpIPredicate.eq, number, last)
-            branch = scf.IfOp(is_last, has_else=True)
-            for region, size in zip(branch.regions, (cut.last, cut.size), strict=True):
-                with ir.InsertionPoint(region.blocks[0]):
-                    copier.copy(size)
-                    scf.YieldOp([])
-    copier.erase_originals()
+            for step in region.steps:
+                step.op.move_before(row.after)
+    for free in row.frees:
+        free.move_before(row.after)
+    for writer in writers:
+        writer.erase_originals()
+    return len(shared)
 
 
-def _number_of_slice(status: Any) -> Any:
-    zero = arith.constant(ir.IndexType.get(), 0)
-    given = memref.load(status, [zero])
-    memref.store(arith.constant(ir.IntegerType.get_signless(64), 0), status, [zero])
-    return arith.index_cast(ir.IndexType.get(), given)
+def _is_shared(region: Region, threads: int, reasons: set[str]) -> bool:
+    work = region.work
+    if work is None:
+        reasons.add("no loop of its largest op reaches what is written along one axis alone")
+        return False
+    if work.is_open:
+        return True
+    if work.slices(threads, current()) is None:
+        reasons.add("it is small, or its loops are short")
+        return False
+    return True
 
 
-class _Copier:
-    """Writes the work of one slice at the insertion point, as often as it is asked."""
-
-    def __init__(self, work: Work, operations: Sequence[Any], first: Any) -> None:
-        self._work = work
-        self._operations = [op.operation for op in operations]
-        self._first = first
-        self._slices: list[tuple[Any, int, int, Any]] = []
-
-    def copy(self, size: int) -> None:
-        """Write every step, with `size` steps of the loop that is cut."""
-        local: dict[int, Any] = {}
-        self._slices.clear()
-        for step, loop in zip(self._work.steps, self._work.loops, strict=True):
-            for access in step.accesses:
-                value = self._work.buffers[access.buffer]
-                if self._is_local(access.buffer) and access.buffer not in local:
-                    axis = self._work.axes[access.buffer]
-                    local[access.buffer] = _allocate(value, axis, size)
-            operands = list(step.op.operands)
-            accesses = iter(step.accesses)
-            new = []
-            for operand in operands:
-                if not isinstance(operand.type, ir.MemRefType):
-                    new.append(operand)
-                    continue
-                access = next(accesses)
-                if access.buffer in local:
-                    new.append(local[access.buffer])
-                else:
-                    new.append(self._slice(operand, access, loop, size))
-            clone = step.op.clone()
-            for position, value in enumerate(new):
-                clone.operands[position] = value
-        for value in local.values():
-            memref.DeallocOp(value)
-
-    def _slice(self, operand: Any, access: Access, loop: int, size: int) -> Any:
-        """The part of an operand that a slice reaches: all of it where the loop does not step."""
-        found = [
-            (axis, index[loop])
-            for axis, index in enumerate(access.indices)
-            if index is not None and loop in index
-        ]
-        if not found:
-            return operand
-        ((axis, factor),) = found
-        # One view for all ops: what one fills and another adds to is seen to be the same.
-        for whole, known_axis, known_factor, part in self._slices:
-            if whole == operand and (known_axis, known_factor) == (axis, factor):
-                return part
-        first = self._first
-        if factor != 1:
-            first = arith.muli(first, arith.constant(ir.IndexType.get(), factor))
-        # What a window reaches beyond its first step stays.
-        part = _part(operand, axis, first, factor * (self._work.extent - size))
-        self._slices.append((operand, axis, factor, part))
-        return part
-
-    def erase_originals(self) -> None:
-        """Erase what was copied."""
-        for op in reversed(self._operations):
-            if op.name in ("memref.dealloc", "linalg.generic", "memref.copy"):
-                op.erase()
-        for number, value in enumerate(self._work.buffers):
-            if self._is_local(number):
-                value.owner.erase()
-
-    def _is_local(self, buffer: int) -> bool:
-        return buffer in self._work.axes and not isinstance(
-            self._work.buffers[buffer].owner, ir.Block
-        )
-
-
-def _allocate(original: Any, axis: int, size: int) -> Any:
-    shape = list(original.type.shape)
-    shape[axis] = size
-    type_ = ir.MemRefType.get(shape, original.type.element_type)
-    alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64)
-    return memref.AllocOp(type_, [], [], alignment=alignment).result
-
-
-def _part(operand: Any, axis: int, first: Any, left_out: int) -> Any:
-    """An operand from `first` on along an axis, shorter by so many."""
-    type_ = operand.type
-    strides, _ = type_.get_strides_and_offset()
-    shape = list(type_.shape)
-    shape[axis] -= left_out
-    dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
-    layout = ir.StridedLayoutAttr.get(dynamic, strides)
-    result = ir.MemRefType.get(shape, type_.element_type, layout)
-    offsets = [0] * len(shape)
-    offsets[axis] = ir.ShapedType.get_dynamic_size()
-    return memref.SubViewOp(
-        result, operand, [first], [], [], offsets, shape, [1] * len(shape)
-    ).result
+def _write_loop(work: Work, writer: SliceWriter, threads: int) -> None:
+    """Write the loop over the slices of a region at the insertion point."""
+    cut = work.slices(threads, current())
+    if cut is None:
+        count, size = slices_at_run_time(work, threads)
+        extent = extent_of(work)
+        with loop_over_slices(count, most_slices(work, threads)) as slice_:
+            first = arith.muli(slice_, size)
+            writer.write(first, arith.minui(size, arith.subi(extent, first)))
+        return
+    with loop_over_slices(cut.slices, cut.slices) as slice_:
+        first = times(slice_, cut.size)
+        if cut.size == cut.last:
+            writer.write(first, cut.size)
+            return
+        is_last = arith.cmpi(arith.CmpIPredicate.eq, slice_, index(cut.slices - 1))
+        branch = scf.IfOp(is_last, has_else=True)
+        for region, size in zip(branch.regions, (cut.last, cut.size), strict=True):
+            with ir.InsertionPoint(region.blocks[0]):
+                writer.write(first, size)
+                scf.YieldOp([])

@@ -45,7 +45,7 @@ from linalg_ext.transforms.codegen._functions import Functions
 from linalg_ext.transforms.codegen._machine import Machine, this_machine
 from linalg_ext.transforms.codegen._problem import Dimension, Operand, Problem, classify
 from linalg_ext.transforms.codegen._scalar_steps import Elementwise
-from linalg_ext.transforms.lowering.share_work import slices_of
+from linalg_ext.transforms.lowering.share_work import threads_of
 
 from ._choosing import chosen
 from ._element_types import plan_of_types
@@ -225,7 +225,7 @@ class _Functions:
     """
 
     def __init__(self, module: ir.Operation) -> None:
-        self.machine = this_machine().beside(slices_of(module))
+        self.machine = this_machine().beside(threads_of(module))
         self.decisions: list[PlannedContraction] = []
         self._functions = Functions(module, "linalg_ext_contraction")
 

@@ -1,0 +1,252 @@
+"""Loops over slices become calls of the threads that share them.
+
+before:
+    func.func @entry(%a: memref<8xf32>, %status: memref<1xi64>) attributes {linalg_ext.status} {
+      scf.forall (%slice) in (2) {
+        %one = arith.constant 1.0 : f32
+        memref.store %one, %a[%slice] : memref<8xf32>
+      } {linalg_ext.slices = 2 : i64}
+      return
+    }
+after:
+    func.func @entry(%a: memref<8xf32>, %status: memref<1xi64>) attributes {linalg_ext.status} {
+      %c0 = arith.constant 0 : index
+      %given = memref.load %status[%c0] : memref<1xi64>
+      %good = arith.constant 0 : i64
+      memref.store %good, %status[%c0] : memref<1xi64>
+      %words = arith.constant 5 : i64
+      %values = llvm.alloca %words x i64 {alignment = 8 : i64} : (i64) -> !llvm.ptr
+      %a_value = builtin.unrealized_conversion_cast %a
+        : memref<8xf32> to !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
+      llvm.store %a_value, %values
+        : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>, !llvm.ptr
+      %function = func.constant @entry_slices_0 : (!llvm.ptr, i64) -> i64
+      %address = builtin.unrealized_conversion_cast %function
+        : (!llvm.ptr, i64) -> i64 to !llvm.ptr
+      %context = llvm.inttoptr %given : i64 to !llvm.ptr
+      %share = llvm.load %context : !llvm.ptr -> !llvm.ptr
+      %c2 = arith.constant 2 : index
+      %count = arith.index_cast %c2 : index to i64
+      %status_of_slices = llvm.call %share(%context, %address, %values, %count)
+        : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> i64
+      %zero = arith.constant 0 : i64
+      %is_good = arith.cmpi eq, %status_of_slices, %zero : i64
+      cf.assert %is_good, "a slice failed" {linalg_ext.status_of_slices}
+      return
+    }
+    func.func private @entry_slices_0(%values: !llvm.ptr, %number: i64) -> i64
+        attributes {linalg_ext.slice} {
+      %a_value = llvm.load %values
+        : !llvm.ptr -> !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
+      %a = builtin.unrealized_conversion_cast %a_value
+        : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)> to memref<8xf32>
+      %slice = arith.index_cast %number : i64 to index
+      %one = arith.constant 1.0 : f32
+      memref.store %one, %a[%slice] : memref<8xf32>
+      %good = arith.constant 0 : i64
+      return %good : i64
+    }
+
+What the entry is given where its status goes out is the address of the function that shares a loop:
+see `runtime/crew.mlir`. A slice that fails returns its status, and the entry hands it on. What the
+loop takes from around it, the slices read from memory that lasts as long as the entry; a scalar is
+in a buffer of its own there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from linalg_ext.bindings import arith, builtin, cf, func, ir, llvm, memref
+from linalg_ext.rewriting import Report, module_pass
+
+from ._elementwise import index
+from ._loops_in_slices import SLICES
+from ._status import SLICE, STATUS_OF_SLICES, entry_with_status
+from ._walk import operations
+
+NAME = "linalg-ext-outline-shared-loops"
+
+_REPEATED = frozenset({"arith.constant", "memref.get_global"})
+"""Ops that a slice has a copy of, instead of what they give."""
+
+
+@module_pass(NAME, on="scf.forall")
+def outline_shared_loops(module: ir.Operation) -> Report:
+    """Make each loop over slices a function of one slice, and a call that has it shared."""
+    report = Report(NAME)
+    entry = entry_with_status(module)
+    if entry is None:
+        return report
+    loops = [op for op in operations(entry, {"scf.forall"}) if SLICES in op.attributes]
+    if not loops:
+        return report
+    start = entry.regions[0].blocks[0]
+    with entry.location, ir.InsertionPoint.at_block_begin(start):
+        given, once = _take_given(start.arguments[len(start.arguments) - 1])
+    report.matched["scf.forall"] = report.changed["scf.forall"] = len(loops)
+    stem = ir.StringAttr(entry.attributes["sym_name"]).value
+    for number, loop in enumerate(loops):
+        with loop.location:
+            _outline(loop, f"{stem}_slices_{number}", module, given, once)
+    return report
+
+
+def _take_given(status: Any) -> tuple[Any, ir.InsertionPoint]:
+    """What the entry is given in place of the status, which is good from then on; and the place
+    after that, before all else of the entry."""
+    zero = index(0)
+    given = memref.load(status, [zero])
+    taken = memref.StoreOp(_integer(0), status, [zero])
+    return given, ir.InsertionPoint.after(taken)
+
+
+def _outline(loop: Any, name: str, module: Any, given: Any, once: ir.InsertionPoint) -> None:
+    outside = _taken_from_outside(loop)
+    buffers = [value for value in outside if not _is_repeated(value)]
+    with once:  # a loop may stand in another
+        words = sum(map(_words, buffers))
+        values = llvm.AllocaOp(
+            _pointer(),
+            _integer(max(1, words)),
+            ir.TypeAttr.get(_i64()),
+            alignment=8,
+        ).result
+        rooms = [
+            None if _is_buffer(value) else memref.alloca(ir.MemRefType.get([], value.type), [], [])
+            for value in buffers
+        ]
+    with ir.InsertionPoint(loop):
+        _hand_over(values, buffers, rooms)
+        count = arith.index_cast(_i64(), _upper_bound(loop))
+        status = _call(name, given, values, count)
+        is_good = arith.cmpi(arith.CmpIPredicate.eq, status, _integer(0))
+        check = cf.AssertOp(is_good, "a slice failed")
+        check.operation.attributes[STATUS_OF_SLICES] = ir.UnitAttr.get()
+    with ir.InsertionPoint(module.regions[0].blocks[0]):
+        function = func.FuncOp(
+            name, ([_pointer(), _i64()], [_i64()]), visibility="private"
+        )
+    function.operation.attributes[SLICE] = ir.UnitAttr.get()
+    block = function.add_entry_block()
+    with ir.InsertionPoint(block):
+        inside = dict(zip(buffers, _taken_over(block.arguments[0], buffers), strict=True))
+        for value in outside:
+            if value not in inside:
+                inside[value] = value.owner.operation.clone().results[0]
+        slice_ = arith.index_cast(ir.IndexType.get(), block.arguments[1])
+        end = func.ReturnOp([_integer(0)])
+    body = loop.regions[0].blocks[0]
+    body.arguments[0].replace_all_uses_with(slice_)
+    for inner in list(body.operations)[:-1]:
+        _replace_operands(inner.operation, inside)
+        inner.operation.move_before(end.operation)
+    loop.erase()
+
+
+def _taken_from_outside(loop: Any) -> list[Any]:
+    """The values that the body of a loop uses and that are defined around it."""
+    own: set[Any] = set(loop.regions[0].blocks[0].arguments)
+    used: dict[Any, None] = {}
+
+    def visit(op: Any) -> Any:
+        if op != loop:
+            own.update(op.results)
+            used.update(dict.fromkeys(op.operands))
+        for region in op.regions:
+            for block in region.blocks:
+                own.update(block.arguments)
+        return ir.WalkResult.ADVANCE
+
+    loop.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return [value for value in used if value not in own]
+
+
+def _replace_operands(op: Any, new: dict[Any, Any]) -> None:
+    def visit(inner: Any) -> Any:
+        for at, value in enumerate(inner.operands):
+            if value in new:
+                inner.operands[at] = new[value]
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+
+
+def _upper_bound(loop: Any) -> Any:
+    (bound,) = ir.DenseI64ArrayAttr(loop.attributes["staticUpperBound"])
+    return index(bound) if not len(loop.operands) else loop.operands[0]
+
+
+def _hand_over(values: Any, buffers: Sequence[Any], rooms: Sequence[Any]) -> None:
+    """Write what slices take from around them to memory: of a buffer what describes it."""
+    offset = 0
+    for value, room in zip(buffers, rooms, strict=True):
+        if room is not None:
+            memref.store(value, room, [])
+        buffer = value if room is None else room
+        descriptor = builtin.unrealized_conversion_cast([_descriptor(buffer.type)], [buffer])
+        llvm.StoreOp(descriptor, _place(values, offset))
+        offset += _words(value)
+
+
+def _taken_over(values: Any, buffers: Sequence[Any]) -> list[Any]:
+    """What `_hand_over` wrote, read again."""
+    found = []
+    offset = 0
+    for value in buffers:
+        type_ = value.type if _is_buffer(value) else ir.MemRefType.get([], value.type)
+        descriptor = llvm.LoadOp(_descriptor(type_), _place(values, offset)).result
+        buffer = builtin.unrealized_conversion_cast([type_], [descriptor])
+        found.append(buffer if _is_buffer(value) else memref.load(buffer, []))
+        offset += _words(value)
+    return found
+
+
+def _call(name: str, given: Any, values: Any, count: Any) -> Any:
+    """A call of what shares a loop; gives the status."""
+    type_ = ir.FunctionType.get([_pointer(), _i64()], [_i64()])
+    function = func.ConstantOp(type_, ir.FlatSymbolRefAttr.get(name)).result
+    address = builtin.unrealized_conversion_cast([_pointer()], [function])
+    context = llvm.IntToPtrOp(_pointer(), given).result
+    share = llvm.LoadOp(_pointer(), context).result
+    return llvm.CallOp(_i64(), [share, context, address, values, count], [], []).result
+
+
+def _place(values: Any, words: int) -> Any:
+    if not words:
+        return values
+    offset = ir.DenseI32ArrayAttr.get([words])
+    return llvm.GEPOp(_pointer(), values, [], offset, ir.TypeAttr.get(_i64()), None).result
+
+
+def _descriptor(type_: Any) -> Any:
+    """What a buffer is to LLVM."""
+    fields = "ptr, ptr, i64"
+    if type_.rank:
+        fields += f", array<{type_.rank} x i64>, array<{type_.rank} x i64>"
+    return ir.Type.parse(f"!llvm.struct<({fields})>")
+
+
+def _words(value: Any) -> int:
+    return 3 + 2 * value.type.rank if _is_buffer(value) else 3
+
+
+def _is_buffer(value: Any) -> bool:
+    return isinstance(value.type, ir.MemRefType)
+
+
+def _is_repeated(value: Any) -> bool:
+    return not isinstance(value.owner, ir.Block) and value.owner.name in _REPEATED
+
+
+def _pointer() -> Any:
+    return ir.Type.parse("!llvm.ptr")
+
+
+def _i64() -> Any:
+    return ir.IntegerType.get_signless(64)
+
+
+def _integer(value: int) -> Any:
+    return arith.constant(_i64(), value)
