@@ -67,6 +67,6 @@ def explained(
     threads = (
         "cut into slices for several threads"
         if is_shared
-        else "one: the work is small, or its parts need each other"
+        else "one: the work is small, or no loop of it can be cut"
     )
     return Explanation(signature, target, tuple(decisions), tuple(left), threads)

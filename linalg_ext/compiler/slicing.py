@@ -16,6 +16,7 @@ from linalg_ext.target import current, host
 from linalg_ext.transforms.lowering.share_work import Sharing, share_work, sharing_of, slices_of
 from linalg_ext.transforms.pipelines import lower_to_llvm
 
+
 def work_to_share(
     module: ir.Module,
     name: str,

@@ -20,8 +20,7 @@ import pytest
 import linalg_ext as lx
 from linalg_ext.errors import ArgumentError, LoweringError
 from linalg_ext.runtime import threads
-from linalg_ext.runtime.crew import Block, Crew, Slices
-from linalg_ext.runtime.machine_code import address_of_function
+from linalg_ext.runtime.crew import Crew
 
 LARGE = """
 func.func @double(%a: tensor<2048x1024xf32>) -> tensor<2048x1024xf32> {
@@ -38,26 +37,35 @@ Done = list[int]
 
 
 class Calls:
-    """Slices that call a function of Python's on their numbers, as if it were a kernel's code.
+    """A loop whose slices call a function of Python's on their numbers, as compiled code has it.
 
     What it returns is the slice's status.
     """
 
     def __init__(self, work: Callable[[int], int | None], count: int) -> None:
-        # The number, and where the code would find its arguments.
-        self._records = Block(2 * count)
-        self._work = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._call)
+        self._function = _SLICE(lambda values, number: self._call(values, number))
         self._python = work
-        self.slices = Slices(address_of_function(self._work), self._records.address, 16, count)
+        self._count = count
 
-    def _call(self, table: int) -> None:
-        at = (table - 8 - self._records.address) // 8
-        number = self._records.words[at]
-        assert number == at // 2
-        self._records.words[at] = self._python(number) or 0
+    def _call(self, values: int | None, number: int) -> int:
+        assert values == VALUES
+        return self._python(number) or 0
 
     def run(self, count: int) -> int:
-        return threads.run(self.slices, count)
+        context = threads.context(count)
+        share = _SHARE(ctypes.c_int64.from_address(context).value)
+        return int(
+            share(context, ctypes.cast(self._function, ctypes.c_void_p), VALUES, self._count)
+        )
+
+
+VALUES = 77
+"""In place of an address, for what a loop takes from around it."""
+
+_SLICE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
+_SHARE = ctypes.CFUNCTYPE(
+    ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64
+)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 8])
@@ -192,7 +200,8 @@ SCRIPT = """
 import os, sys, threading
 import numpy as np
 import linalg_ext as lx
-lx.threads.using(2).__enter__()
+two = lx.threads.using(2)
+two.__enter__()
 double = lx.jit(lambda x: x + x)
 x = np.ones((2048, 1024), np.float32)
 assert (double(x) == 2).all()
@@ -273,12 +282,11 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many threads each call that was shared might use."""
     counts: list[int] = []
 
-    def counting(slices: Slices, count: int) -> int:
+    def counting(count: int) -> int:
         counts.append(count)
-        return threads.run(slices, count)
+        return threads.context(count)
 
-    for room in ("direct_call", "kernel"):
-        monkeypatch.setattr(f"linalg_ext.calling.{room}.run", counting)
+    monkeypatch.setattr("linalg_ext.calling.shared_work.context", counting)
     return counts
 
 
@@ -336,7 +344,7 @@ def test_how_many_is_said_for_a_block_and_a_thread() -> None:
 def test_small_work_is_not_shared() -> None:
     kernel = lx.compile(SMALL)
     assert kernel.direct is not None
-    assert kernel.direct._shared is None
+    assert kernel.shared is None
 
 
 def test_large_work_is_shared_as_is_said(counts: list[int]) -> None:

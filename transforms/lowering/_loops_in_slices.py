@@ -60,9 +60,7 @@ def loop_over_slices(count: Any, most: int) -> Iterator[Any]:
         The number of the slice, an index.
     """
     loop = scf.ForallOp([0], [count], [1])
-    loop.operation.attributes[SLICES] = ir.IntegerAttr.get(
-        ir.IntegerType.get_signless(64), most
-    )
+    loop.operation.attributes[SLICES] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), most)
     with ir.InsertionPoint(loop.body):
         yield loop.body.arguments[0]
         scf.InParallelOp()
@@ -114,8 +112,8 @@ def share_parallel_loop(loop: ParallelLoop, threads: int) -> None:
             took = arith.mulf(as_number(total), number(loop.nanoseconds))
             count = arith.minui(count_at_run_time(took, threads, most), total)
         else:
-            took = loop.nanoseconds * loop.trips
-            most = min(most, loop.trips, max(2, int(took / max(_slices.LEAST_SLICE, 1.0))))
+            enough = int(loop.nanoseconds * loop.trips / _slices.LEAST_SLICE)
+            most = min(most, loop.trips, max(2, enough))
             count = index(most)
         with loop_over_slices(count, most) as slice_:
             one = index(1)

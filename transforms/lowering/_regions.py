@@ -14,9 +14,9 @@ from linalg_ext.bindings import ir
 from linalg_ext.target import current
 
 from ._slices import Work, find_work
-from ._steps import SOURCES, VIEWS, Step, step_of
+from ._steps import SOURCES, VIEWS, Step, far, step_of
 
-_WAIT = 3_000.0
+WAIT = 3_000.0
 """Nanoseconds from the end of a region to the begin of the next."""
 
 _MOST_STEPS = 24
@@ -83,7 +83,10 @@ def _blocks(op: Any) -> Iterator[Any]:
         for block in region.blocks:
             yield block
             for inner in block.operations:
-                if inner.operation.name.startswith("scf.") and inner.operation.name not in _PARALLEL:
+                if (
+                    inner.operation.name.startswith("scf.")
+                    and inner.operation.name not in _PARALLEL
+                ):
                     yield from _blocks(inner.operation)
 
 
@@ -171,8 +174,19 @@ def _joint(one: Region, other: Region, threads: int) -> Region | None:
     joint = _region(steps, threads)
     if joint.work is None:
         return None
-    apart = _nanoseconds(one, threads) + _WAIT + _nanoseconds(other, threads)
+    apart = _nanoseconds(one, threads) + WAIT + _nanoseconds(other, threads)
+    apart += _nanoseconds_between(one, other) / threads
     return joint if _nanoseconds(joint, threads) <= apart else None
+
+
+def _nanoseconds_between(one: Region, other: Region) -> float:
+    """About what it takes one core to write, and read, what one region leaves to the other.
+
+    Together a slice has it at hand, in its caches or even in registers.
+    """
+    written = {a.buffer: a for step in one.steps for a in step.accesses if a.is_written}
+    reached = {a.buffer for step in other.steps for a in step.accesses}
+    return sum(far(written[buffer].bytes) for buffer in reached if buffer in written) * 2
 
 
 def _nanoseconds(region: Region, threads: int) -> float:

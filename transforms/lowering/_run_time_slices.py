@@ -30,9 +30,7 @@ def slices_at_run_time(work: Work, threads: int) -> tuple[Any, Any]:
     if work.granule > 1:
         granule = index(work.granule)
         whole = arith.muli(arith.ceildivui(size, granule), granule)
-        is_long = arith.cmpi(
-            arith.CmpIPredicate.uge, size, index(_slices.UNEVEN * work.granule)
-        )
+        is_long = arith.cmpi(arith.CmpIPredicate.uge, size, index(_slices.UNEVEN * work.granule))
         size = arith.select(is_long, whole, size)
     return arith.ceildivui(extent, size), size
 
@@ -44,7 +42,7 @@ def most_slices(work: Work, threads: int) -> int:
 
 def count_at_run_time(took: Any, threads: int, most: int) -> Any:
     """How many slices to cut work into that takes so many nanoseconds, an f64: at most `most`."""
-    slices = arith.divf(took, number(max(_slices.LEAST_SLICE, 1.0)))
+    slices = arith.divf(took, number(_slices.LEAST_SLICE))
     slices = arith.minimumf(slices, number(float(most)))
     whole = arith.fptosi(ir.IntegerType.get_signless(64), slices)
     count = arith.maxui(arith.index_cast(ir.IndexType.get(), whole), index(min(2, threads)))

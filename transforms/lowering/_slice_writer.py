@@ -21,9 +21,7 @@ class SliceWriter:
             work: what is cut, and how.
         """
         self._work = work
-        self._local = [
-            buffer for buffer in work.axes if _is_used_by_these_alone(buffer, work)
-        ]
+        self._local = [buffer for buffer in work.axes if _is_used_by_these_alone(buffer, work)]
 
     def write(self, first: Any, size: Any) -> None:
         """Write every step from step `first` of the loop that is cut on.
@@ -33,9 +31,7 @@ class SliceWriter:
             size: how many steps: a number, or an index.
         """
         views: list[tuple[Any, int, int, Any]] = []
-        local = {
-            buffer: _allocate(buffer, self._work.axes[buffer], size) for buffer in self._local
-        }
+        local = {buffer: _allocate(buffer, self._work.axes[buffer], size) for buffer in self._local}
         for step, loop in zip(self._work.steps, self._work.loops, strict=True):
             accesses = iter(step.accesses)
             operands = list(step.op.operands)

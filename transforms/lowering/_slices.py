@@ -81,7 +81,7 @@ class Work:
         took = self.nanoseconds(target)
         if self.is_open or self.extent is None or took < WORTH_SHARING or self.extent < 2:
             return None
-        most = max(2, int(took / max(LEAST_SLICE, 1.0)))
+        most = max(2, int(took / LEAST_SLICE))
         busy = min(threads, most)
         count = busy if self.packs else busy * max(1, min(SLICES_EACH, most // busy))
         cut = cut_into(self.extent, self.granule, count)

@@ -35,9 +35,7 @@ _FAR, _NEAR = 20.0, 100.0
 _PACKED = 10.0
 """Bytes that a core packs in a nanosecond."""
 
-VIEWS = frozenset(
-    {"memref.cast", "memref.collapse_shape", "memref.expand_shape", "memref.subview"}
-)
+VIEWS = frozenset({"memref.cast", "memref.collapse_shape", "memref.expand_shape", "memref.subview"})
 """Ops that give another view of the buffer that is their first operand, one element an index."""
 
 SOURCES = frozenset({"memref.alloc", "memref.alloca", "memref.get_global"})
@@ -66,6 +64,16 @@ class Access:
     indices: tuple[Linear | None, ...]
     is_written: bool
     element_bytes: int
+
+    @property
+    def bytes(self) -> int:
+        """Of the operand, where open sizes are as is usual."""
+        type_ = self.value.type
+        sizes = (
+            _USUAL if type_.is_dynamic_dim(at) else type_.get_dim_size(at)
+            for at in range(type_.rank)
+        )
+        return self.element_bytes * math.prod(sizes)
 
     @property
     def unit_stride_loop(self) -> int | None:
@@ -227,6 +235,11 @@ def step_of(op: ir.Operation) -> Step | str:
         body.functions,
         body.operations,
     )
+
+
+def far(moved: float) -> float:
+    """Nanoseconds that a core takes to move so many bytes from memory, or to it."""
+    return moved / _FAR
 
 
 def root(value: Any) -> Any:

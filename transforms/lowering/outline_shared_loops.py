@@ -20,13 +20,13 @@ after:
         : memref<8xf32> to !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
       llvm.store %a_value, %values
         : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>, !llvm.ptr
+      %c2 = arith.constant 2 : index
+      %count = arith.index_cast %c2 : index to i64
       %function = func.constant @entry_slices_0 : (!llvm.ptr, i64) -> i64
       %address = builtin.unrealized_conversion_cast %function
         : (!llvm.ptr, i64) -> i64 to !llvm.ptr
       %context = llvm.inttoptr %given : i64 to !llvm.ptr
       %share = llvm.load %context : !llvm.ptr -> !llvm.ptr
-      %c2 = arith.constant 2 : index
-      %count = arith.index_cast %c2 : index to i64
       %status_of_slices = llvm.call %share(%context, %address, %values, %count)
         : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> i64
       %zero = arith.constant 0 : i64
@@ -125,9 +125,7 @@ def _outline(loop: Any, name: str, module: Any, given: Any, once: ir.InsertionPo
         check = cf.AssertOp(is_good, "a slice failed")
         check.operation.attributes[STATUS_OF_SLICES] = ir.UnitAttr.get()
     with ir.InsertionPoint(module.regions[0].blocks[0]):
-        function = func.FuncOp(
-            name, ([_pointer(), _i64()], [_i64()]), visibility="private"
-        )
+        function = func.FuncOp(name, ([_pointer(), _i64()], [_i64()]), visibility="private")
     function.operation.attributes[SLICE] = ir.UnitAttr.get()
     block = function.add_entry_block()
     with ir.InsertionPoint(block):
@@ -185,7 +183,7 @@ def _hand_over(values: Any, buffers: Sequence[Any], rooms: Sequence[Any]) -> Non
         if room is not None:
             memref.store(value, room, [])
         buffer = value if room is None else room
-        descriptor = builtin.unrealized_conversion_cast([_descriptor(buffer.type)], [buffer])
+        descriptor = _cast(_descriptor(buffer.type), buffer)
         llvm.StoreOp(descriptor, _place(values, offset))
         offset += _words(value)
 
@@ -197,7 +195,7 @@ def _taken_over(values: Any, buffers: Sequence[Any]) -> list[Any]:
     for value in buffers:
         type_ = value.type if _is_buffer(value) else ir.MemRefType.get([], value.type)
         descriptor = llvm.LoadOp(_descriptor(type_), _place(values, offset)).result
-        buffer = builtin.unrealized_conversion_cast([type_], [descriptor])
+        buffer = _cast(type_, descriptor)
         found.append(buffer if _is_buffer(value) else memref.load(buffer, []))
         offset += _words(value)
     return found
@@ -207,10 +205,14 @@ def _call(name: str, given: Any, values: Any, count: Any) -> Any:
     """A call of what shares a loop; gives the status."""
     type_ = ir.FunctionType.get([_pointer(), _i64()], [_i64()])
     function = func.ConstantOp(type_, ir.FlatSymbolRefAttr.get(name)).result
-    address = builtin.unrealized_conversion_cast([_pointer()], [function])
+    address = _cast(_pointer(), function)
     context = llvm.IntToPtrOp(_pointer(), given).result
     share = llvm.LoadOp(_pointer(), context).result
     return llvm.CallOp(_i64(), [share, context, address, values, count], [], []).result
+
+
+def _cast(type_: Any, value: Any) -> Any:
+    return builtin.unrealized_conversion_cast([type_], [value])
 
 
 def _place(values: Any, words: int) -> Any:

@@ -47,15 +47,14 @@ becomes one of the slice. A loop that is parallel already, and long, is shared a
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any
 
 from linalg_ext.bindings import arith, ir, scf
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.target import current
 
+from . import _slices
 from ._amounts import times
 from ._elementwise import index
-from . import _slices
 from ._loops_in_slices import SLICES, loop_over_slices, parallel_loop, share_parallel_loop
 from ._regions import Region, Row, parallel_loops, regions, rows
 from ._run_time_slices import most_slices, slices_at_run_time
@@ -68,6 +67,7 @@ NAME = "linalg-ext-share-work"
 
 THREADS = "linalg_ext.threads"
 """The attribute of the entry that says for how many threads its loops are cut."""
+
 
 @module_pass(NAME)
 def share_work(module: ir.Operation, *, threads: int = 2) -> Report:

@@ -237,7 +237,7 @@ def test_threads_share_batches_or_queries(queries: int, batch: int) -> None:
     np.testing.assert_array_equal(first, again)
     np.testing.assert_allclose(first, one.reference(*operands), rtol=1e-4, atol=1e-5)
     work = Module.parse(compiled.as_text("buffers"))
-    assert share_work(work, slices=3)
+    assert share_work(work, threads=3)
     work.run("cse")
     report = fuse_attention(work)
     assert report.changed["attention"] in (1, 2)  # the last slice may be of another size
