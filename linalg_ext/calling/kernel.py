@@ -285,7 +285,7 @@ class Kernel:
         told = self.explanation()
         if shared is None:
             return told
-        return replace(told, decisions=shared.decisions, threads=_slices_text(shared.slices))
+        return replace(told, decisions=shared.decisions, threads=shared.told)
 
     def with_tuning(self, found: Sequence[Row]) -> Kernel:
         """This kernel, which from now on tells what tuning found."""
@@ -392,10 +392,6 @@ class Kernel:
             where=caller_location(),
             expected=str(self.signature),
         )
-
-
-def _slices_text(slices: Sequence[int]) -> str:
-    return f"{' + '.join(map(str, slices))} slices"
 
 
 def _plan(parameter: Parameter) -> Argument:

@@ -76,6 +76,11 @@ class Shared:
         self._code = cut.code  # which the function must not outlive
         self.function = cut.code.function(work.symbol)
 
+    @property
+    def told(self) -> str:
+        """How many slices there are, for people."""
+        return f"{' + '.join(map(str, self.slices))} slices"
+
     def context(self, threads: int) -> int:
         """What a call by so many threads is given: threads that no loop has work for stay away."""
         return context(min(threads, max(self.slices)))

@@ -211,9 +211,8 @@ def step_of(op: ir.Operation) -> Step | str:
         buffer = root(operand)
         if not _is_known(buffer) or not _is_strided(type_):
             return f"{op.name} reaches a buffer of unknown origin or layout"
-        if position >= count and not isinstance(buffer.owner, ir.Block):
-            if buffer.owner.name == "memref.get_global":
-                return f"{op.name} writes a global buffer"
+        if position >= count and not _is_own(buffer):
+            return f"{op.name} writes a global buffer"
         element_bytes = _bytes_of(type_.element_type)
         accesses.append(Access(operand, buffer, indices, position >= count, element_bytes))
         for axis, index in enumerate(indices):
@@ -247,6 +246,11 @@ def root(value: Any) -> Any:
     while not isinstance(value.owner, ir.Block) and value.owner.name in VIEWS:
         value = value.owner.operands[0]
     return value
+
+
+def _is_own(buffer: Any) -> bool:
+    """Whether a buffer is an argument, or allocated: two names of a global are two values."""
+    return isinstance(buffer.owner, ir.Block) or buffer.owner.name != "memref.get_global"
 
 
 def _is_known(buffer: Any) -> bool:

@@ -42,7 +42,7 @@ _LARGEST = 1 << 62
 
 @module_pass(NAME, on="memref.alloc")
 def check_allocations(module: ir.Operation) -> Report:
-    """Assert that each memref.alloc of the entry that takes a status, or of a slice, gave memory."""
+    """Assert that each memref.alloc of the entry that takes a status, or a slice, gave memory."""
     report = Report(NAME)
     found = [operations(each, {"memref.alloc"}) for each in functions_with_status(module)]
     for allocation in itertools.chain.from_iterable(found):

@@ -21,7 +21,8 @@ after:
     }
 
 A function that does a slice of the entry's work returns that number; an assertion of the entry that
-a slice's status is good hands the status on. Buffers that are live where an assertion fails are not freed: a failure costs their memory.
+the status of slices is good hands the status on. Buffers that are live where an assertion fails are
+not freed: a failure costs their memory.
 """
 
 from __future__ import annotations

@@ -35,7 +35,8 @@ def test_a_loop_that_is_not_in_slices_stays() -> None:
 
 
 TAKEN = """
-func.func @f(%a: memref<6x5xf32>, %h: f16, %i: i8, %c: complex<f32>, %n: index, %o: memref<6x5xf32>) {
+func.func @f(%a: memref<6x5xf32>, %h: f16, %i: i8, %c: complex<f32>, %n: index,
+             %o: memref<6x5xf32>) {
   %h32 = arith.extf %h : f16 to f32
   %v = vector.broadcast %h32 : f32 to vector<5xf32>
   %two = arith.constant 2.0 : f32
