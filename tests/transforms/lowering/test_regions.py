@@ -230,4 +230,5 @@ def test_a_fill_stays_with_what_adds_to_it() -> None:
     lx.transforms.share_work(module, threads=2)
     loops = str(module).split("scf.forall")[1:]
     assert len(loops) == 3
-    assert all(loop.count("linalg.yield %cst") == 1 for loop in loops)
+    for loop in loops:
+        assert loop.count("reduction") == loop.count("linalg.yield %cst") > 0
