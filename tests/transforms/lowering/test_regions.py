@@ -135,11 +135,12 @@ def test_small_calls_of_open_sizes_use_one_thread(monkeypatch: pytest.MonkeyPatc
     kernel = lx.jit(lambda x: x @ x, dynamic=True).lower(array(64, 64)).compile().kernel
     asked: list[int] = []
     made = shared_work.SharedWork.for_threads
-    monkeypatch.setattr(
-        shared_work.SharedWork,
-        "for_threads",
-        lambda self, threads: asked.append(threads) or made(self, threads),
-    )
+
+    def for_threads(self: shared_work.SharedWork, threads: int) -> shared_work.Shared | None:
+        asked.append(threads)
+        return made(self, threads)
+
+    monkeypatch.setattr(shared_work.SharedWork, "for_threads", for_threads)
     for size, expected in ((50, []), (512, [2])):
         x = array(size, size)
         np.testing.assert_array_equal(kernel(x, threads=2), x @ x)
