@@ -18,6 +18,12 @@ SLICE = "linalg_ext.slice"
 STATUS_OF_SLICES = "linalg_ext.status_of_slices"
 """Unit attribute of an assertion that a status is good: where it is not, it is handed on."""
 
+THREADS = "linalg_ext.threads"
+"""Attribute of the entry that says for how many threads its loops are cut.
+
+It is then given, where its status goes out, what has loops shared.
+"""
+
 
 def functions_with_status(module: ir.Operation) -> list[Any]:
     """The function that takes a status, and those that return that of a slice of its work."""

@@ -63,7 +63,7 @@ from linalg_ext.rewriting import Report, module_pass
 
 from ._elementwise import index
 from ._loops_in_slices import SLICES
-from ._status import SLICE, STATUS_OF_SLICES, entry_with_status
+from ._status import SLICE, STATUS_OF_SLICES, THREADS, entry_with_status
 from ._walk import operations
 
 NAME = "linalg-ext-outline-shared-loops"
@@ -72,7 +72,7 @@ _REPEATED = frozenset({"arith.constant", "memref.get_global"})
 """Ops that a slice has a copy of, instead of what they give."""
 
 
-@module_pass(NAME, on="scf.forall")
+@module_pass(NAME, on="func.func")
 def outline_shared_loops(module: ir.Operation) -> Report:
     """Make each loop over slices a function of one slice, and a call that has it shared."""
     report = Report(NAME)
@@ -80,7 +80,8 @@ def outline_shared_loops(module: ir.Operation) -> Report:
     if entry is None:
         return report
     loops = [op for op in operations(entry, {"scf.forall"}) if SLICES in op.attributes]
-    if not loops:
+    # Where all loops are gone, for they went round once, what is given is no status all the same.
+    if not loops and THREADS not in entry.attributes:
         return report
     start = entry.regions[0].blocks[0]
     with entry.location, ir.InsertionPoint.at_block_begin(start):

@@ -60,13 +60,10 @@ from ._regions import Region, Row, parallel_loops, regions, rows
 from ._run_time_slices import most_slices, slices_at_run_time
 from ._slice_writer import SliceWriter, extent_of
 from ._slices import Work
-from ._status import entry_with_status
+from ._status import THREADS, entry_with_status
 from ._walk import operations
 
 NAME = "linalg-ext-share-work"
-
-THREADS = "linalg_ext.threads"
-"""The attribute of the entry that says for how many threads its loops are cut."""
 
 
 @module_pass(NAME)

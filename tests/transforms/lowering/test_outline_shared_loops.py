@@ -34,6 +34,15 @@ def test_a_loop_that_is_not_in_slices_stays() -> None:
     assert "scf.forall" in str(module)
 
 
+def test_what_is_given_is_no_status_though_no_loop_is_left() -> None:
+    text = """
+    func.func @entry(%status: memref<1xi64>)
+        attributes {linalg_ext.status, linalg_ext.threads = 2 : i64} { return }"""
+    module = Module.parse(text, trusted=True)
+    file.outline_shared_loops(module)
+    assert "memref.store %c0_i64, %arg0" in str(module)
+
+
 TAKEN = """
 func.func @f(%a: memref<6x5xf32>, %h: f16, %i: i8, %c: complex<f32>, %n: index,
              %o: memref<6x5xf32>) {
