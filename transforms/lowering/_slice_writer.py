@@ -83,10 +83,14 @@ class SliceWriter:
         # What a window reaches beyond its first step stays.
         extent = self._work.extent
         if isinstance(size, int) and extent is not None:
-            length: Any = operand.type.get_dim_size(axis) - factor * (extent - size)
+            left_out: Any = factor * (extent - size)
         else:
             left_out = times(arith.subi(extent_of(self._work), size), factor)
-            length = arith.subi(dim(operand, axis), left_out)
+        if operand.type.is_dynamic_dim(axis) or not isinstance(left_out, int):
+            left_out = index(left_out) if isinstance(left_out, int) else left_out
+            length: Any = arith.subi(dim(operand, axis), left_out)
+        else:
+            length = operand.type.get_dim_size(axis) - left_out
         part = _view(operand, axis, times(first, factor), length)
         views.append((operand, axis, factor, part))
         return part

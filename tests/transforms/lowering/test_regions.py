@@ -233,3 +233,19 @@ def test_a_fill_stays_with_what_adds_to_it() -> None:
     assert len(loops) == 3
     for loop in loops:
         assert loop.count("reduction") == loop.count("linalg.yield %cst") > 0
+
+
+@pytest.mark.usefixtures("worthwhile")
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_sizes_that_only_some_types_tell(threads: int) -> None:
+    """What is added is of an open size; that it is 7 the cast says."""
+    kernel = lx.compile("""
+    func.func @f(%a: tensor<?xf32>) -> (tensor<?xf32>, tensor<7xf32>) {
+      %0 = arith.addf %a, %a : tensor<?xf32>
+      %1 = tensor.cast %0 : tensor<?xf32> to tensor<7xf32>
+      return %0, %1 : tensor<?xf32>, tensor<7xf32>
+    }""")
+    x = array(7)
+    with lx.options(threads=threads):
+        for result in kernel(x):
+            np.testing.assert_array_equal(result, 2 * x)
