@@ -1,7 +1,8 @@
 """Structured ops as live IR: definitions to ops, and back.
 
 Public as `linalg_ext.structured`: `definition_of(op)` is the definition of a `linalg.generic` (or a
-named op), `recognize(op)` tells its operands as well.
+named op), `recognize(op)` tells its operands as well. `interface(op)` and `destination_style(op)`
+answer what any op is, loop by loop and operand by operand.
 """
 
 from __future__ import annotations
@@ -13,22 +14,53 @@ if TYPE_CHECKING:
         ContractionExplanation,
         explain_contraction,
     )
+    from linalg_ext.structured.interfaces.destination_style import (
+        DestinationStyle,
+        check_destination_style,
+        destination_style,
+        is_destination_style,
+    )
+    from linalg_ext.structured.interfaces.destinations import declare_destination_style
+    from linalg_ext.structured.interfaces.iteration_space import LoopRange
+    from linalg_ext.structured.interfaces.loops import Loop
+    from linalg_ext.structured.interfaces.structured_interface import (
+        StructuredInterface,
+        interface,
+    )
     from linalg_ext.structured.recognition import RecognizedOp, definition_of, recognize
 
 _HOMES = {
     "ContractionExplanation": "contraction.explanation",
+    "DestinationStyle": "interfaces.destination_style",
+    "Loop": "interfaces.loops",
+    "LoopRange": "interfaces.iteration_space",
     "RecognizedOp": "recognition",
+    "StructuredInterface": "interfaces.structured_interface",
+    "check_destination_style": "interfaces.destination_style",
+    "declare_destination_style": "interfaces.destinations",
     "definition_of": "recognition",
+    "destination_style": "interfaces.destination_style",
     "explain_contraction": "contraction.explanation",
+    "interface": "interfaces.structured_interface",
+    "is_destination_style": "interfaces.destination_style",
     "recognize": "recognition",
 }
 """The public names, and the modules that they live in."""
 
 __all__ = [
     "ContractionExplanation",
+    "DestinationStyle",
+    "Loop",
+    "LoopRange",
     "RecognizedOp",
+    "StructuredInterface",
+    "check_destination_style",
+    "declare_destination_style",
     "definition_of",
+    "destination_style",
     "explain_contraction",
+    "interface",
+    "is_destination_style",
     "recognize",
 ]
 

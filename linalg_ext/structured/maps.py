@@ -21,6 +21,14 @@ INDEXING_MAPS = "indexing_maps"
 _parsed = functools.lru_cache(maxsize=4096)(parse_affine_map)
 
 
+def has_payload(op: ir.Operation) -> bool:
+    """Whether an op is one of linalg's that says by a body what it computes."""
+    if not op.name.startswith("linalg.") or len(op.regions) != 1 or not len(op.regions[0].blocks):
+        return False
+    body = op.regions[0].blocks[0].operations
+    return len(body) > 0 and body[len(body) - 1].operation.name == "linalg.yield"
+
+
 def split_operands(op: ir.Operation) -> tuple[list[ir.Value], list[ir.Value]]:
     """The inputs and the destinations of a structured op."""
     values = list(op.operands)

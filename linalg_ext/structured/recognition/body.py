@@ -20,6 +20,7 @@ from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import RecognitionError
 from linalg_ext.structured.constants import is_bool
 from linalg_ext.structured.operands import predefined_types
+from linalg_ext.structured.place import place_of
 from linalg_ext.structured.recognition.patterns import attributes_of, match, patterns
 from linalg_ext.structured.values import producer
 
@@ -43,10 +44,7 @@ _LARGEST = 2000
 
 def refusal(op: ir.Operation, what: str, reason: str, cure: str | None = None) -> RecognitionError:
     """The error for an op, with its line of IR."""
-    # In a scope of its own: else MLIR numbers the values of the whole function for one line.
-    text = op.get_asm(use_local_scope=True, skip_regions=True).strip()
-    place = str(op.location).removeprefix("loc(").removesuffix(")")
-    return RecognitionError(what, reason=reason, where=f"{place}:   {text}", cure=cure)
+    return RecognitionError(what, reason=reason, where=place_of(op), cure=cure)
 
 
 @dataclass

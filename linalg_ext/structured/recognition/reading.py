@@ -18,6 +18,7 @@ from linalg_ext.errors import ArgumentError, DefinitionError
 from linalg_ext.notations.affine_text import parse_affine_map
 from linalg_ext.structured.extension.ops import NAMES as EXTENSION_OPS
 from linalg_ext.structured.extension.ops import OVERWRITE, extension_definition
+from linalg_ext.structured.maps import has_payload
 from linalg_ext.structured.operands import bind
 from linalg_ext.structured.recognition.body import BodyReader, refusal
 from linalg_ext.structured.recognition.fingerprint import fingerprint
@@ -79,7 +80,7 @@ def recognize(
     if isinstance(operation, ir.Operation) and operation.name in EXTENSION_OPS:
         with operation.context:
             return _recognize_extension(operation, name)
-    if not isinstance(operation, ir.Operation) or not _is_structured(operation):
+    if not isinstance(operation, ir.Operation) or not has_payload(operation):
         named = operation.name if isinstance(operation, ir.Operation) else repr(op)
         raise ArgumentError(
             f"{named} is no structured op",
@@ -136,13 +137,6 @@ def _recognize_extension(op: ir.Operation, name: str | None) -> RecognizedOp:
         if old.type_var is not None and new.type_var is not None
     }
     return RecognizedOp(usual, tuple(inputs), (output,), named)
-
-
-def _is_structured(op: ir.Operation) -> bool:
-    if not op.name.startswith("linalg.") or len(op.regions) != 1 or not len(op.regions[0].blocks):
-        return False
-    body = op.regions[0].blocks[0].operations
-    return len(body) > 0 and body[len(body) - 1].operation.name == "linalg.yield"
 
 
 class _Reader:

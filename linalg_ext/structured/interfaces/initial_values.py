@@ -1,0 +1,77 @@
+"""Whether the results of an op may depend on what a destination holds before.
+
+False is a promise: the destination may then be memory that nobody has written to. True says that
+it may matter.
+"""
+
+from __future__ import annotations
+
+from linalg_ext.bindings import ir
+from linalg_ext.structured.extension import ops as extension_ops
+from linalg_ext.structured.values import producer
+
+
+def always(op: ir.Operation, position: int) -> bool:
+    """It always may."""
+    return True
+
+
+def never(op: ir.Operation, position: int) -> bool:
+    """All of the destination is overwritten and nothing of it read."""
+    return False
+
+
+def payload_reads(op: ir.Operation, position: int) -> bool:
+    """Whether the body uses the element of an operand: a structured op writes to all of them."""
+    arguments = op.regions[0].blocks[0].arguments
+    # A body that has no argument for a destination cannot use it.
+    return position < len(arguments) and is_used(arguments[position])
+
+
+def extension_op_reads(op: ir.Operation, position: int) -> bool:
+    """Whether an op of our own accumulates: its attributes say so."""
+    if extension_ops.OVERWRITE in op.attributes:
+        return False
+    (assignment,) = extension_ops.extension_definition(op).assignments
+    return assignment.reads_target
+
+
+def insert_reads(op: ir.Operation, position: int) -> bool:
+    """Whether a tensor has elements besides the one that is inserted."""
+    shape = ir.RankedTensorType(op.operands[position].type)
+    return not shape.has_static_shape or any(size != 1 for size in shape.shape)
+
+
+def insert_slice_reads(op: ir.Operation, position: int) -> bool:
+    """Whether a slice may leave out elements of the tensor that it is inserted into."""
+    shape = ir.RankedTensorType(op.operands[position].type)
+    if not shape.has_static_shape:
+        return True
+    offsets, sizes, strides = (
+        list(ir.DenseI64ArrayAttr(op.attributes[f"static_{what}"]))
+        for what in ("offsets", "sizes", "strides")
+    )
+    rank = shape.rank
+    return (offsets, sizes, strides) != ([0] * rank, list(shape.shape), [1] * rank)
+
+
+def for_reads(op: ir.Operation, position: int) -> bool:
+    """Whether a loop uses what it carries, or may run not once and give it back."""
+    lower, upper, *_ = (_constant(value) for value in op.operands)
+    # Bounds that are not negative compare alike, whether the loop takes them as signed or not.
+    runs = lower is not None and upper is not None and 0 <= lower < upper
+    carried = op.regions[0].blocks[0].arguments[position - 2]
+    return not runs or is_used(carried)
+
+
+def is_used(value: ir.Value) -> bool:
+    """Whether any op uses a value."""
+    return next(iter(value.uses), None) is not None
+
+
+def _constant(value: ir.Value) -> int | None:
+    op = producer(value)
+    if op is None or op.name != "arith.constant":
+        return None
+    attribute = op.attributes["value"]
+    return attribute.value if isinstance(attribute, ir.IntegerAttr) else None

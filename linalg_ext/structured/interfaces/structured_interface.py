@@ -1,0 +1,138 @@
+"""The structured interface: loops, maps and payload of an op, besides its destination style.
+
+After the RFC "DestinationStyleOpInterface", which lists the methods of LinalgStructuredInterface
+and says which of them stay there.
+"""
+
+from __future__ import annotations
+
+from linalg_ext.bindings import ir
+from linalg_ext.errors import ArgumentError
+from linalg_ext.structured import maps as live_maps
+from linalg_ext.structured.extension import ops as extension_ops
+from linalg_ext.structured.interfaces import library_names, payload
+from linalg_ext.structured.interfaces.asked import OperandLike, operation_of, position_of
+from linalg_ext.structured.interfaces.destinations import rule_of
+from linalg_ext.structured.interfaces.invariants import check
+from linalg_ext.structured.interfaces.iteration_space import IterationSpace
+from linalg_ext.structured.interfaces.payload import RegionBuilder
+from linalg_ext.structured.place import place_of
+
+
+def interface(op: ir.Operation | ir.OpView) -> StructuredInterface:
+    """The structured interface of an op, which answers for its destination style too.
+
+        >>> x = lx.structured.interface(op)
+        >>> x.parallel_dims, x.static_loop_ranges, x.indexing_maps[0]
+
+    Args:
+        op: an op of linalg with a body (`generic`, named, or of a category), or
+            `linalg_ext.contract` or `elementwise`.
+
+    Raises:
+        ArgumentError: it is no structured op, or breaks a rule of destination-style ops (it mixes
+            tensors and buffers, is on unranked ones, ...); names the op's line.
+    """
+    operation = operation_of(op)
+    rule = rule_of(operation)
+    is_ours = operation.name in extension_ops.NAMES
+    if rule is None or not (is_ours or live_maps.has_payload(operation)):
+        raise ArgumentError(
+            f"{operation.name} is no structured op",
+            where=place_of(operation),
+            expected="an op of linalg with a body, such as linalg.matmul, or one of linalg_ext",
+            cure="it is destination-style: ask lx.structured.destination_style(op)"
+            if rule is not None
+            else None,
+        )
+    check(operation, rule.inits(operation))
+    return StructuredInterface(operation, rule)
+
+
+class StructuredInterface(IterationSpace):
+    """A view of one live structured op: it is good for as long as the op is.
+
+    Loops are told by number, outermost first. Maps are this library's, of dimensions d0, d1, ...;
+    `str(map)` is MLIR's text of one.
+    """
+
+    @property
+    def block(self) -> ir.Block:
+        """The body.
+
+        Raises:
+            ArgumentError: it is an op of `linalg_ext`, which has none.
+        """
+        return payload.block_of(self.op)
+
+    @property
+    def region_init_args(self) -> tuple[ir.BlockArgument, ...]:
+        """The arguments of the body that stand for elements of the inits."""
+        return tuple(self.block.arguments)[self.init_positions[0] :]
+
+    def tied_block_argument(self, operand: OperandLike) -> ir.BlockArgument:
+        """The argument of the body that stands for the element of an operand.
+
+        Raises:
+            ArgumentError: the body has none for it.
+        """
+        position, arguments = position_of(self.op, operand), self.block.arguments
+        if position < len(arguments):
+            return arguments[position]
+        raise ArgumentError(
+            f"the body of {self.op.name} has no argument for operand {position}",
+            where=place_of(self.op),
+        )
+
+    def tied_operand(self, argument: ir.BlockArgument) -> ir.Value:
+        """The operand whose element an argument of the body stands for.
+
+        Raises:
+            ArgumentError: it is no argument of the body.
+        """
+        if isinstance(argument, ir.BlockArgument) and argument.owner == self.block:
+            return self.operands[argument.arg_number]
+        raise ArgumentError(
+            f"that is no argument of the body of {self.op.name}", where=place_of(self.op)
+        )
+
+    def tied_yield_value(self, init: OperandLike) -> ir.Value:
+        """What the body yields for a destination.
+
+        Raises:
+            ArgumentError: the operand is no destination.
+        """
+        number, body = self._init_number(init), self.block.operations
+        yielded: ir.Value = body[len(body) - 1].operation.operands[number]
+        return yielded
+
+    def payload_uses_value_of(self, operand: OperandLike) -> bool:
+        """Whether the payload uses the element of an operand; if not, it need not be loaded."""
+        return payload.uses_operand(self.op, position_of(self.op, operand))
+
+    @property
+    def has_index_semantics(self) -> bool:
+        """Whether the payload uses the numbers of the iteration that it is in."""
+        return payload.has_index_semantics(self.op)
+
+    def region_builder(self) -> RegionBuilder:
+        """What appends the body to a block, for a `linalg.generic` on operands of these types.
+
+        The block has an argument for each operand, of its element type, and no ops. For an op of
+        `linalg_ext` the body is made from its definition.
+        """
+        return payload.region_builder(self.op)
+
+    @property
+    def library_call_name(self) -> str | None:
+        """The function that upstream calls for this op, on buffers; None where it has no name."""
+        return library_names.library_call_name(self.op)
+
+    @property
+    def droppable_operands(self) -> tuple[int, ...]:
+        """The positions of inputs that the payload does not use, each of which can be dropped."""
+        return tuple(
+            position
+            for position in self.input_positions
+            if not self.payload_uses_value_of(position) and self.can_drop([position])
+        )
