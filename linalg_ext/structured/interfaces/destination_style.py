@@ -337,8 +337,8 @@ class DestinationStyle:
     def _result_number(self, result: ir.Value | ir.OpView | int) -> int:
         results = list(self.op.results)
         number = result if type(result) is int else -1
-        if isinstance(result, ir.Value) and result in results:
-            number = results.index(result)
+        if isinstance(result, ir.OpResult) and result in results:
+            number = result.result_number
         elif isinstance(result, ir.OpView) and result.operation == self.op and len(results) == 1:
             number = 0
         if 0 <= number < len(results):

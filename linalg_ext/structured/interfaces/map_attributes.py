@@ -73,7 +73,7 @@ def _check_maps(op: ir.Operation, attribute: ir.Attribute) -> None:
         isinstance(each, ir.AffineMapAttr) for each in attribute
     ):
         raise ArgumentError(f"{INDEXING_MAPS} = {attribute}", expected="an array of affine maps")
-    maps = [each.value for each in attribute]
+    maps = [ir.AffineMapAttr(each).value for each in attribute]
     if len(maps) != len(op.operands):
         raise ArgumentError(
             f"{op.name} has {len(maps)} map(s) for {len(op.operands)} operands",
@@ -97,5 +97,5 @@ def _numbers(attribute: ir.Attribute) -> list[int] | None:
     if isinstance(attribute, ir.DenseI64ArrayAttr):
         return list(attribute)
     if isinstance(attribute, ir.DenseIntElementsAttr):
-        return [int(number) for number in attribute]
+        return [int(attribute[i]) for i in range(len(attribute))]
     return None
