@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from itertools import product
 
 import linalg_ext as lx
-from core_ops import types_of
+from core_ops import Problem, types_of
 from linalg_ext.bindings import func, ir, linalg, scf, tensor
 from linalg_ext.context import new_context
 from linalg_ext.errors import LinalgExtError
@@ -118,7 +118,7 @@ LINALG = """
 #sums = affine_map<(i, j) -> (i)>
 #spread = affine_map<(i, j) -> (i * 2 + j)>
 func.func @linalg(%a: tensor<4x8xf32>, %t: tensor<8x4xf32>, %r: tensor<4xf32>, %x: f32,
-    %d: tensor<?x?xf32>, %dr: tensor<?xf32>, %w: tensor<9xf32>, %k: tensor<2xf32>) {
+    %d: tensor<?x?xf32>, %dr: tensor<?xf32>, %w: tensor<8xf32>, %k: tensor<2xf32>) {
   %map = linalg.map { arith.addf } ins(%a, %a : tensor<4x8xf32>, tensor<4x8xf32>)
     outs(%a : tensor<4x8xf32>)
   %reduce = linalg.reduce { arith.addf } ins(%a : tensor<4x8xf32>) outs(%r : tensor<4xf32>)
@@ -150,7 +150,7 @@ func.func @linalg(%a: tensor<4x8xf32>, %t: tensor<8x4xf32>, %r: tensor<4xf32>, %
   } -> tensor<?xf32>
   %window = linalg.generic {indexing_maps = [#spread, affine_map<(i, j) -> (j)>, #sums],
       iterator_types = ["parallel", "reduction"]}
-      ins(%w, %k : tensor<9xf32>, tensor<2xf32>) outs(%r : tensor<4xf32>) {
+      ins(%w, %k : tensor<8xf32>, tensor<2xf32>) outs(%r : tensor<4xf32>) {
   ^bb0(%u: f32, %v: f32, %o: f32):
     %m = arith.mulf %u, %v : f32
     %s = arith.addf %m, %o : f32
@@ -220,6 +220,12 @@ def named_ops(*, memref: bool) -> tuple[ir.Module, Mapping[str, ir.Operation]]:
                 found[name] = op
     assert module.operation.verify()
     return module, found
+
+
+def case_of(op: ir.Operation, name: str) -> Problem:
+    """The arrays that one of those ops stands for."""
+    is_float = "f32" in str(op.operands[len(op.operands) - 1].type)
+    return named_problem(name, "f32" if is_float else "i32")
 
 
 def _built(module: ir.Module, name: str, types: str, *, memref: bool) -> ir.Operation | None:
