@@ -265,8 +265,8 @@ def every_op(*, buffers: bool = True) -> Iterator[ir.Operation]:
         yield from ops_in(named_ops(memref=memref)[0])
 
 
-def ops_in(module: ir.Module) -> list[ir.Operation]:
-    """The ops of the functions of a module, inner ones included."""
+def ops_in(module: ir.Module | ir.Operation) -> list[ir.Operation]:
+    """The ops of the functions of a module, or those in an op and itself."""
     found: list[ir.Operation] = []
 
     def keep(op: ir.Operation) -> ir.WalkResult:

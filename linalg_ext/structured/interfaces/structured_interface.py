@@ -136,3 +136,32 @@ class StructuredInterface(IterationSpace):
             for position in self.input_positions
             if not self.payload_uses_value_of(position) and self.can_drop([position])
         )
+
+    def set_segments(self, num_inputs: int, num_inits: int) -> None:
+        """Say anew how many operands are inputs and how many inits, in place.
+
+        A step of surgery: the body and the results are the caller's to bring in line, and the op is
+        not verified.
+
+        Raises:
+            ArgumentError: the numbers are not those of the operands together, or the op says them
+                nowhere.
+        """
+        if not _says_two_segments(self.op):
+            raise ArgumentError(
+                f"{self.op.name} has its inputs and inits in fixed numbers", where=place_of(self.op)
+            )
+        if min(num_inputs, num_inits) < 0 or num_inputs + num_inits != self.num_operands:
+            raise ArgumentError(
+                f"{num_inputs} inputs and {num_inits} inits of {self.op.name}",
+                where=place_of(self.op),
+                expected=f"{self.num_operands} together, as it has operands",
+            )
+        with self.op.context:
+            segments = ir.DenseI32ArrayAttr.get([num_inputs, num_inits])
+        self.op.attributes[extension_ops.SEGMENTS] = segments
+
+
+def _says_two_segments(op: ir.Operation) -> bool:
+    segments = extension_ops.SEGMENTS
+    return segments in op.attributes and len(ir.DenseI32ArrayAttr(op.attributes[segments])) == 2
