@@ -16,6 +16,7 @@ known yet may stand anywhere, see `linalg_ext.analysis.numbers`.
 
 from linalg_ext.analysis.subsets.composition import compose, drop_dims, replaced, transpose_dims
 from linalg_ext.analysis.subsets.images import Image, image
+from linalg_ext.analysis.subsets.preimages import Preimage, preimage
 from linalg_ext.analysis.subsets.relations import (
     containment,
     contains,
@@ -41,6 +42,7 @@ __all__ = [
     "Filter",
     "Image",
     "Point",
+    "Preimage",
     "Subset",
     "Tile",
     "as_tile",
@@ -58,6 +60,7 @@ __all__ = [
     "indices",
     "intersection",
     "is_empty",
+    "preimage",
     "replaced",
     "transpose_dims",
 ]

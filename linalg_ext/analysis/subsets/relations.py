@@ -39,7 +39,7 @@ def intersection(a: Subset, b: Subset) -> Tile:
         SubsetError: the ranks differ, a stride is not known and the other one is not equal to it,
             or one of them is a filter.
     """
-    return tile_of([_common(x, y) for x, y in _paired(a, b)])
+    return tile_of([common(x, y) for x, y in _paired(a, b)])
 
 
 def convex_union(a: Subset, b: Subset) -> Tile:
@@ -92,7 +92,7 @@ def containment(outer: Subset, inner: Subset) -> Truth:
     """
     inside = []
     for out, own in _paired(outer, inner):
-        met = _common(own, out)
+        met = common(own, out)
         inside.append(at_most(own.size, met.size))
     return any_of(emptiness(inner), all_of(*inside))
 
@@ -131,7 +131,7 @@ def _paired(a: Subset, b: Subset) -> list[tuple[Progression, Progression]]:
     return list(zip(progressions(_checked(a)), progressions(_checked(b)), strict=True))
 
 
-def _common(a: Progression, b: Progression) -> Progression:
+def common(a: Progression, b: Progression) -> Progression:
     """What two progressions have in common."""
     # Neighbours have every index between them: then a stride that is not known may be the other's.
     is_picked = a.stride == 1 and not isinstance(b.stride, int)
