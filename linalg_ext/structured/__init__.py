@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         is_destination_style,
     )
     from linalg_ext.structured.interfaces.destinations import declare_destination_style
+    from linalg_ext.structured.interfaces.footprints import Footprint, OperandFootprint
     from linalg_ext.structured.interfaces.iteration_space import LoopRange
     from linalg_ext.structured.interfaces.loops import Loop
     from linalg_ext.structured.interfaces.structured_interface import (
@@ -32,8 +33,10 @@ if TYPE_CHECKING:
 _HOMES = {
     "ContractionExplanation": "contraction.explanation",
     "DestinationStyle": "interfaces.destination_style",
+    "Footprint": "interfaces.footprints",
     "Loop": "interfaces.loops",
     "LoopRange": "interfaces.iteration_space",
+    "OperandFootprint": "interfaces.footprints",
     "RecognizedOp": "recognition",
     "StructuredInterface": "interfaces.structured_interface",
     "check_destination_style": "interfaces.destination_style",
@@ -50,8 +53,10 @@ _HOMES = {
 __all__ = [
     "ContractionExplanation",
     "DestinationStyle",
+    "Footprint",
     "Loop",
     "LoopRange",
+    "OperandFootprint",
     "RecognizedOp",
     "StructuredInterface",
     "check_destination_style",

@@ -200,7 +200,7 @@ ALIKE = ("linalg", "tensor", "scf")
 def names_in_the_bindings() -> set[str]:
     """The ops of those dialects, by the classes that the bindings have."""
     return {
-        op_class.OPERATION_NAME
+        str(getattr(op_class, "OPERATION_NAME", ""))
         for dialect in (linalg, tensor, scf)
         for op_class in vars(dialect).values()
         if isinstance(op_class, type)
@@ -242,8 +242,9 @@ def _built(module: ir.Module, name: str, types: str, *, memref: bool) -> ir.Oper
             return None
         func.ReturnOp([])
     for op in kernel.entry_block.operations:
-        if op.operation.name == f"linalg.{name}":
-            return op.operation
+        operation: ir.Operation = op.operation
+        if operation.name == f"linalg.{name}":
+            return operation
     kernel.operation.erase()
     return None
 

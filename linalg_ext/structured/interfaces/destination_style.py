@@ -86,6 +86,8 @@ def is_destination_style(op: ir.Operation | ir.OpView) -> bool:
 class DestinationStyle:
     """A view of one live op: it is good for as long as the op is, and follows changes of it.
 
+    As any handle of upstream's, it does not keep the module alive: hold that besides.
+
     Operands are told by position among all of the op's, counted from 0, by upstream's
     `ir.OpOperand`, or by value where the op has the value once. Results of an op on buffers are
     None.

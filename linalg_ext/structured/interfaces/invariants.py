@@ -48,31 +48,33 @@ def check(op: ir.Operation, inits: Sequence[int]) -> None:
 
 def broken_rules(op: ir.Operation, inits: Sequence[int]) -> Iterator[LinalgExtError]:
     """An error for each rule that an op breaks."""
-    place = place_of(op)
+    for error in _broken(op, inits):
+        error.where = place_of(op)  # printed for errors alone: it takes longer than the check
+        yield error
+
+
+def _broken(op: ir.Operation, inits: Sequence[int]) -> Iterator[LinalgExtError]:
     for position in inits:
         if not 0 <= position < len(op.operands):
             yield ArgumentError(
                 f"{op.name} has {len(op.operands)} operand(s): there is no destination at "
-                f"position {position}",
-                where=place,
+                f"position {position}"
             )
             return
-    yield from _of_types(op, inits, place)
-    yield from _of_results(op, inits, place)
+    yield from _of_types(op, inits)
+    yield from _of_results(op, inits)
 
 
-def _of_types(op: ir.Operation, inits: Sequence[int], place: str) -> Iterator[LinalgExtError]:
+def _of_types(op: ir.Operation, inits: Sequence[int]) -> Iterator[LinalgExtError]:
     for position, value in enumerate(op.operands):
         if isinstance(value.type, ir.UnrankedTensorType | ir.UnrankedMemRefType):
             yield ShapeError(
                 f"operand {position} of {op.name} is of type {value.type}, which has no rank",
-                where=place,
                 cure="give it one: tensor.cast or memref.cast to tensor<?x...> or memref<?x...>",
             )
         elif position in inits and not is_shaped(value.type):
             yield DTypeError(
                 f"operand {position} of {op.name} is of type {value.type}: no destination",
-                where=place,
                 expected="a ranked tensor or memref",
                 cure=f"carry it in a tensor of rank 0, tensor<{value.type}>",
             )
@@ -83,13 +85,12 @@ def _of_types(op: ir.Operation, inits: Sequence[int], place: str) -> Iterator[Li
             f"{op.name} mixes tensors and buffers: operand {tensors[0]} is of type "
             f"{op.operands[tensors[0]].type}, operand {buffers[0]} of type "
             f"{op.operands[buffers[0]].type}",
-            where=place,
             expected="tensors alone, or buffers alone",
             cure="turn one into the other with bufferization.to_tensor or to_buffer",
         )
 
 
-def _of_results(op: ir.Operation, inits: Sequence[int], place: str) -> Iterator[LinalgExtError]:
+def _of_results(op: ir.Operation, inits: Sequence[int]) -> Iterator[LinalgExtError]:
     types = [op.operands[position].type for position in inits]
     if not all(map(is_shaped, types)):
         return  # which of them have results is not to be said
@@ -99,7 +100,6 @@ def _of_results(op: ir.Operation, inits: Sequence[int], place: str) -> Iterator[
         kind = "on buffers" if types and not tensors else f"with {count} tensor(s) to write to"
         yield ArgumentError(
             f"{op.name} {kind} has {len(op.results)} result(s)",
-            where=place,
             expected=f"{count}: one for each destination that is a tensor",
         )
         return
@@ -108,6 +108,5 @@ def _of_results(op: ir.Operation, inits: Sequence[int], place: str) -> Iterator[
             yield DTypeError(
                 f"result {number} of {op.name} is of type {result.type}, and the destination that "
                 f"it is tied to of type {type_}",
-                where=place,
                 expected="one type for both",
             )

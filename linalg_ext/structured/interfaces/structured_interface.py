@@ -6,13 +6,32 @@ and says which of them stay there.
 
 from __future__ import annotations
 
+from linalg_ext.analysis.numbers import Number
+from linalg_ext.analysis.subsets import (
+    Point,
+    Preimage,
+    Subset,
+    Tile,
+    as_tile,
+    check_within,
+    full,
+    image,
+    preimage,
+)
 from linalg_ext.bindings import ir
-from linalg_ext.errors import ArgumentError
+from linalg_ext.errors import ArgumentError, ArgumentTypeError
 from linalg_ext.structured import maps as live_maps
 from linalg_ext.structured.extension import ops as extension_ops
 from linalg_ext.structured.interfaces import library_names, payload
 from linalg_ext.structured.interfaces.asked import OperandLike, operation_of, position_of
 from linalg_ext.structured.interfaces.destinations import rule_of
+from linalg_ext.structured.interfaces.footprints import (
+    Footprint,
+    OperandFootprint,
+    captured_buffers,
+    shape_under,
+    sizes_as_numbers,
+)
 from linalg_ext.structured.interfaces.invariants import check
 from linalg_ext.structured.interfaces.iteration_space import IterationSpace
 from linalg_ext.structured.interfaces.payload import RegionBuilder
@@ -127,6 +146,85 @@ class StructuredInterface(IterationSpace):
     def library_call_name(self) -> str | None:
         """The function that upstream calls for this op, on buffers; None where it has no name."""
         return library_names.library_call_name(self.op)
+
+    @property
+    def iteration_space(self) -> Tile:
+        """All iterations, as a tile: the size of loop 1 is `n1` where it is not known."""
+        return full(sizes_as_numbers(self.static_loop_ranges))
+
+    def footprint(self, iterations: Subset | None = None) -> Footprint:
+        """What a part of the loops reads and writes of each operand.
+
+            >>> x.footprint(Tile((0, 16, 0), (8, 16, 64)))
+
+        Args:
+            iterations: a tile or point of `iteration_space`, of numbers that need not be known;
+                all of it where nothing is given.
+
+        Raises:
+            SubsetError: it is of another rank, or known to leave the iteration space.
+        """
+        part = self._part(iterations, self.iteration_space)
+        operands = []
+        for position, (map, name) in enumerate(zip(self.indexing_maps, self._names(), strict=True)):
+            reached, is_init = image(map, part), self.is_init(position)
+            operands.append(
+                OperandFootprint(
+                    name=name,
+                    shape=self._shape_as_numbers(position),
+                    tile=reached.tile,
+                    is_exact=reached.is_exact,
+                    is_read=self.payload_uses_value_of(position),
+                    is_written=is_init,
+                )
+            )
+        return Footprint(
+            self.op.name,
+            self.iteration_space.sizes,
+            part,
+            tuple(operands),
+            captured_buffers(self.op),
+        )
+
+    def iterations_touching(
+        self, operand: OperandLike, data: Subset, *, among: Subset | None = None
+    ) -> Preimage:
+        """Which iterations read or write a part of an operand.
+
+            >>> x.iterations_touching(2, Tile((0, 0), (8, 8))).tiles
+
+        Args:
+            operand: whose part it is.
+            data: a tile or point of the operand, of numbers that need not be known.
+            among: the part of the loops to look in; all of them where nothing is given.
+
+        Raises:
+            SubsetError: one of them is of another rank, or known to leave what it is a part of.
+        """
+        position = position_of(self.op, operand)
+        part = self._part(data, full(self._shape_as_numbers(position)))
+        domain = self._part(among, self.iteration_space)
+        return preimage(self.indexing_maps[position], part, domain)
+
+    def _part(self, subset: Subset | None, whole: Tile) -> Tile:
+        if subset is None:
+            return whole
+        if not isinstance(subset, Tile | Point):
+            raise ArgumentTypeError(
+                f"{subset!r} is no part of a space of {self.op.name}",
+                where=place_of(self.op),
+                expected="a Tile or Point of linalg_ext.analysis.subsets",
+            )
+        check_within(subset, whole.sizes)
+        return as_tile(subset)
+
+    def _shape_as_numbers(self, position: int) -> tuple[Number, ...]:
+        map, shape = self.indexing_maps[position], self.shape(position)
+        return shape_under(map, shape, self.iteration_space.sizes)
+
+    def _names(self) -> list[str]:
+        inputs = [f"input {number}" for number in range(self.num_inputs)]
+        return inputs + [f"init {number}" for number in range(self.num_inits)]
 
     @property
     def droppable_operands(self) -> tuple[int, ...]:

@@ -27,12 +27,18 @@ def cases() -> Iterator[tuple[Problem, StructuredInterface]]:
 
 
 def structured_ops() -> Iterator[StructuredInterface]:
-    """All ops with sizes that are known, but for the histogram: its operands do not say it all."""
+    """One op for each kind of maps, of sizes that are known.
+
+    Not the histogram: its operands do not say it all.
+    """
+    seen = set()
     for op in (*named_ops(memref=False)[1].values(), *ops_in(written_ops().ir)):
         is_structured = op.name.startswith("linalg_ext") or has_payload(op)
         if is_structured and "memref.atomic_rmw" not in str(op):
             x = interface(op)
-            if not x.has_dynamic_shape:
+            said = (x.indexing_maps, x.static_shape, x.iterator_types)
+            if not x.has_dynamic_shape and said not in seen:
+                seen.add(said)
                 yield x
 
 
@@ -96,7 +102,8 @@ def rows(x: StructuredInterface, position: int, *, with_dims: range) -> Array:
 def steps(found: Array) -> Array:
     """How far the last numbers of rows are apart that agree in all others."""
     alike = (found[1:, :-1] == found[:-1, :-1]).all(axis=1)
-    return (found[1:, -1] - found[:-1, -1])[alike]
+    apart: Array = found[1:, -1] - found[:-1, -1]
+    return np.asarray(apart[alike])
 
 
 def test_a_loop_parts_the_work_where_its_iterations_share_no_element() -> None:
@@ -110,7 +117,7 @@ def test_a_loop_parts_the_work_where_its_iterations_share_no_element() -> None:
             )
             assert loop.is_partition == (not shares and loop.dim in x.parallel_dims), (x, loop)
             found += loop.is_partition
-    assert found > 60
+    assert found > 30
 
 
 def test_the_distance_of_dependences_is_that_of_writes_to_one_element() -> None:

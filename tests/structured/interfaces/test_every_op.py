@@ -6,6 +6,7 @@ import inspect
 from collections import Counter
 from collections.abc import Callable
 
+from linalg_ext.analysis.subsets import Point
 from linalg_ext.bindings import ir
 from linalg_ext.errors import LinalgExtError
 from linalg_ext.structured import (
@@ -126,7 +127,10 @@ def _ask(asked: DestinationStyle, questions: set[str]) -> None:
         if member is None or name in ("set_init", "set_segments", "bufferized"):
             continue  # they change the op, or need operands of another kind
         first = next(iter(list(inspect.signature(member).parameters)[1:]), None)
-        if first in ("operand", "init"):
+        if name == "iterations_touching":
+            for position in range(len(asked.op.operands)):
+                _answer(asked, name, position, Point((0,) * asked.rank(position)))
+        elif first in ("operand", "init"):
             for position in range(len(asked.op.operands)):
                 _answer(asked, name, position)
         elif first == "result":

@@ -8,6 +8,7 @@ import pytest
 
 from linalg_ext.bindings import bufferization, func, ir, linalg, passmanager
 from linalg_ext.structured import StructuredInterface, interface
+from linalg_ext.structured.values import producer
 from op_instances import named_ops, scratch
 
 MEMOIZED = "linalg.memoized_indexing_maps"
@@ -90,7 +91,9 @@ def test_loop_ranges_are_the_bounds_of_the_loops(asked: Mapping[str, StructuredI
         bounds: list[int] = []
         loop: ir.Operation | None = next(op for op in ops if op.name == "scf.for")
         while loop is not None:
-            bounds.append(ir.IntegerAttr(loop.operands[1].owner.attributes["value"]).value)
+            bound = producer(loop.operands[1])
+            assert bound is not None
+            bounds.append(ir.IntegerAttr(bound.attributes["value"]).value)
             body = [op.operation for op in loop.regions[0].blocks[0].operations]
             loop = next((op for op in body if op.name == "scf.for"), None)
         assert asked[name].static_loop_ranges == tuple(bounds), name
@@ -107,14 +110,18 @@ def test_library_names_are_those_of_upstreams_calls(
         assert interface(tensors[name]).library_call_name == expected, name
 
 
+def numbers(dims: ir.Attribute) -> tuple[int, ...]:
+    return tuple(ir.DenseI32ArrayAttr(dims))
+
+
 def test_contractions_part_along_their_batches(asked: Mapping[str, StructuredInterface]) -> None:
     contractions = [x for x in asked.values() if linalg.isa_contraction_op(x.op)]
     assert len(contractions) > 8
     for x in contractions:
         dims = linalg.infer_contraction_dimensions(x.op)
         assert dims is not None
-        assert x.partition_dims == tuple(dims.batch), x
-        assert x.reduction_dims == tuple(dims.k), x
+        assert x.partition_dims == numbers(dims.batch), x
+        assert x.reduction_dims == numbers(dims.k), x
         assert x.window_dims == ()
 
 
@@ -134,7 +141,7 @@ def test_windows_are_those_of_convolutions(asked: Mapping[str, StructuredInterfa
         if dims is None:
             assert x.window_dims == asked[name.removesuffix("_q")].window_dims
             continue
-        assert x.window_dims == tuple(dims.filter_loop), x
+        assert x.window_dims == numbers(dims.filter_loop), x
         assert x.window_dims == tuple(sorted({*x.window_dims} & {*x.reduction_dims}))
 
 
