@@ -99,6 +99,7 @@ _Box = Mapping[str, Progression]
 """A part of the domain: the progression of each dimension."""
 
 _Values = Mapping[AffineExpr, AffineExpr | int]
+"""Numbers for dimensions."""
 
 
 @dataclass(frozen=True)
@@ -222,9 +223,7 @@ def _values(dim: Progression, room: int) -> list[int] | None:
     return None
 
 
-def _each_point(
-    box: _Box, names: Sequence[str]
-) -> Iterator[tuple[_Box, dict[AffineExpr, AffineExpr | int]]]:
+def _each_point(box: _Box, names: Sequence[str]) -> Iterator[tuple[_Box, _Values]]:
     """The box cut along some dimensions, each piece with the numbers of these."""
     ranges = [_values(box[name], MOST_TILES) or [] for name in names]
     for point in itertools.product(*ranges):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Iterable
+from typing import TypeAlias, TypeVar
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ArgumentTypeError
 from linalg_ext.structured.place import place_of
+
+T = TypeVar("T")
 
 OperandLike: TypeAlias = "int | ir.OpOperand | ir.Value | ir.OpView"
 """An operand of an op: its position, counted from 0, upstream's OpOperand, or the value itself."""
@@ -55,6 +58,17 @@ def position_of(op: ir.Operation, operand: OperandLike) -> int:
             else "another op: it has no operands",
         )
     return operand
+
+
+def listed(what: str, several: Iterable[T]) -> list[T]:
+    """Several things that somebody gives, as a list.
+
+    Raises:
+        ArgumentTypeError: it is one thing, or a text.
+    """
+    if isinstance(several, Iterable) and not isinstance(several, str):
+        return list(several)
+    raise ArgumentTypeError(f"{what} = {several!r}", expected="a list, of one if need be")
 
 
 def as_value(value: ir.Value | ir.OpView) -> ir.Value:

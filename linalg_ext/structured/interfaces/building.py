@@ -11,7 +11,7 @@ from typing import TypeAlias
 from linalg_ext.bindings import ir
 from linalg_ext.diagnostics import collected, joined, of_error
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError, ShapeError
-from linalg_ext.structured.interfaces.asked import as_value
+from linalg_ext.structured.interfaces.asked import as_value, listed
 from linalg_ext.structured.interfaces.destinations import DestinationRule
 from linalg_ext.structured.interfaces.invariants import is_buffer, is_shaped, is_tensor
 from linalg_ext.structured.maps import has_payload
@@ -32,7 +32,8 @@ def cloned(
     with_regions: bool = True,
 ) -> ir.Operation:
     """The op again: see `DestinationStyle.clone`."""
-    values = list(op.operands) if operands is None else [as_value(each) for each in operands]
+    given = op.operands if operands is None else listed("operands", operands)
+    values = [as_value(each) for each in given]
     check_operands(op, values)
     if result_types is None:
         types = [values[position].type for position in rule.inits(op)]
@@ -105,7 +106,7 @@ def bufferized(
             where=place_of(op),
             cure="one-shot-bufferize makes other ops of it",
         )
-    values = [as_value(each) for each in operands]
+    values = [as_value(each) for each in listed("operands", operands)]
     check_operands(op, values)
     for position, (value, old) in enumerate(zip(values, op.operands, strict=True)):
         if is_tensor(old.type):

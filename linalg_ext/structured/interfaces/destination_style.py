@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
 from linalg_ext.structured.interfaces import building
-from linalg_ext.structured.interfaces.asked import OperandLike, operation_of, position_of
+from linalg_ext.structured.interfaces.asked import OperandLike, listed, operation_of, position_of
 from linalg_ext.structured.interfaces.building import Captured
 from linalg_ext.structured.interfaces.destinations import DestinationRule, rule_of, why_without
 from linalg_ext.structured.interfaces.invariants import (
@@ -73,7 +73,7 @@ def check_destination_style(
     if inits is None:
         destination_style(operation)
     else:
-        check(operation, inits)
+        check(operation, listed("inits", inits))
 
 
 def is_destination_style(op: ir.Operation | ir.OpView) -> bool:

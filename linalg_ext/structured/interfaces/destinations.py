@@ -13,6 +13,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
 from linalg_ext.structured.extension import ops as extension_ops
 from linalg_ext.structured.interfaces import initial_values
+from linalg_ext.structured.interfaces.asked import listed
 from linalg_ext.structured.maps import has_payload
 
 
@@ -45,7 +46,7 @@ def declare_destination_style(
     op_name: str,
     *,
     inits: Sequence[int] | Callable[[ir.Operation], Sequence[int]],
-    reads_init: bool = True,
+    reads_init: bool | Callable[[ir.Operation, int], bool] = True,
 ) -> None:
     """Say which operands of an op are its destinations, for `destination_style` from then on.
 
@@ -55,7 +56,8 @@ def declare_destination_style(
         op_name: the op with its dialect; one that upstream or this library knows is refused.
         inits: positions among its operands, counted from 0; or a function of the op that gives
             them, for an op with a varying number of operands.
-        reads_init: whether what a destination holds may matter to the results.
+        reads_init: whether what a destination holds may matter to the results; or a function of
+            the op and the position of a destination that tells it.
 
     Raises:
         ArgumentError: the op is known already, or the positions are none.
@@ -66,15 +68,16 @@ def declare_destination_style(
         raise ArgumentError(
             f"{op_name} is an op of upstream's or of this library: its destinations are known"
         )
+    reads = reads_init if callable(reads_init) else lambda op, position: bool(reads_init)
     if callable(inits):
-        _declared[op_name] = DestinationRule(inits, lambda op, position: reads_init)
+        _declared[op_name] = DestinationRule(inits, reads)
         return
-    positions = tuple(inits)
+    positions = listed("inits", inits)
     if not all(type(each) is int and each >= 0 for each in positions) or not positions:
         raise ArgumentError(
             f"inits={inits!r} of {op_name}", expected="positions of operands, such as [1]"
         )
-    _declared[op_name] = DestinationRule(lambda op: positions, lambda op, position: reads_init)
+    _declared[op_name] = DestinationRule(lambda op: positions, reads)
 
 
 def why_without(op: ir.Operation) -> str:

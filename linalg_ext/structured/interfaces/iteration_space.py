@@ -15,7 +15,7 @@ from linalg_ext.definition.model import IteratorType
 from linalg_ext.errors import ArgumentError
 from linalg_ext.structured import maps as live_maps
 from linalg_ext.structured.interfaces import map_attributes
-from linalg_ext.structured.interfaces.asked import OperandLike, position_of
+from linalg_ext.structured.interfaces.asked import OperandLike, listed, position_of
 from linalg_ext.structured.interfaces.destination_style import DestinationStyle
 from linalg_ext.structured.interfaces.loops import Loop, loops_of
 from linalg_ext.structured.place import place_of
@@ -252,7 +252,7 @@ class IterationSpace(DestinationStyle):
 
     def can_drop(self, operands: Sequence[OperandLike]) -> bool:
         """Whether every loop is still the size of some operand when these are gone."""
-        dropped = {position_of(self.op, operand) for operand in operands}
+        dropped = {position_of(self.op, operand) for operand in listed("operands", operands)}
         maps = [map for i, map in enumerate(self.indexing_maps) if i not in dropped]
         return {AffineDim(d) for d in self._loop_dims} <= {e for m in maps for e in m.results}
 

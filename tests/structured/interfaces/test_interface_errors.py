@@ -138,6 +138,8 @@ def test_somebodys_own_op_has_the_interface_once_it_is_declared(module: lx.Modul
     assert not x.uses_initial_value(1)
     declare_destination_style("my.fill", inits=lambda op: range(1, len(op.operands)))
     assert destination_style(fill).uses_initial_value(1)
+    declare_destination_style("my.fill", inits=[1], reads_init=lambda op, position: position > 1)
+    assert not destination_style(fill).uses_initial_value(1)
 
 
 @pytest.mark.parametrize(
@@ -148,11 +150,12 @@ def test_somebodys_own_op_has_the_interface_once_it_is_declared(module: lx.Modul
         ("sort", [2], "'sort' names no op"),
         ("my.sort", [-1], r"inits=\[-1\] of my.sort"),
         ("my.sort", [], r"inits=\[\] of my.sort"),
+        ("my.sort", 2, r"(?s)inits = 2.*a list"),
     ],
 )
-def test_a_declaration_that_cannot_be_is_refused(name: str, inits: list[int], message: str) -> None:
+def test_a_declaration_that_cannot_be_is_refused(name: str, inits: object, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
-        declare_destination_style(name, inits=inits)
+        declare_destination_style(name, inits=inits)  # type: ignore[arg-type]
 
 
 def test_an_operand_is_told_by_position_by_value_or_by_upstreams_handle(module: lx.Module) -> None:
@@ -208,6 +211,15 @@ def test_a_question_about_the_wrong_operand_says_which_would_be_right(module: lx
         x.tied_indexing_map_of_result(max_.operands[0])
     with pytest.raises(ArgumentError, match=r"is no argument of the body of linalg.max"):
         x.tied_operand(op(module, "linalg.exp").regions[0].blocks[0].arguments[0])
+
+
+def test_one_thing_where_a_list_is_wanted_is_named(module: lx.Module) -> None:
+    x = interface(op(module, "linalg.max"))
+    for question in (x.can_drop, x.clone, x.bufferized):
+        with pytest.raises(ArgumentTypeError, match=r"(?s)operands = 0.*expected a list"):
+            question(0)  # type: ignore[operator]
+    with pytest.raises(ArgumentTypeError, match=r"inits = 0"):
+        check_destination_style(x.op, inits=0)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("asked", [None, "linalg.matmul", 3])
