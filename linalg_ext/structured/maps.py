@@ -35,8 +35,8 @@ def split_operands(op: ir.Operation) -> tuple[list[ir.Value], list[ir.Value]]:
     if op.name in extension_ops.NAMES:
         return values[:-1], values[-1:]
     body = op.regions[0].blocks[0].operations
-    count = len(body[len(body) - 1].operation.operands)
-    return values[:-count], values[-count:]
+    inputs = len(values) - len(body[len(body) - 1].operation.operands)
+    return values[:inputs], values[inputs:]
 
 
 def indexing_maps(op: ir.Operation) -> list[AffineMap]:

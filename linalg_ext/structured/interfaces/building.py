@@ -91,7 +91,7 @@ def require_insertion_point(op: ir.Operation) -> None:
     except ValueError:
         # An op that stands nowhere is freed after its context, which ends the process.
         raise ArgumentError(
-            f"there is no insertion point to build {op.name} at",
+            f"there is no insertion point to build at, for {op.name}",
             cure="build it under `with ir.InsertionPoint(op):`",
         ) from None
 

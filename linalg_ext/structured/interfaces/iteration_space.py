@@ -203,8 +203,7 @@ class IterationSpace(DestinationStyle):
         ends = [0]
         for map in maps:
             ends.append(ends[-1] + len(map.results))
-        first, last = self.init_positions[0], self.init_positions[-1]
-        return range(ends[first], ends[last + 1])
+        return range(ends[self.num_inputs], ends[-1])
 
     @property
     def static_shape(self) -> tuple[int | None, ...]:

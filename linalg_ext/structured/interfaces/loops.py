@@ -89,6 +89,7 @@ def loops_of(
     is_ordered = bool(reductions) and not _is_reorderable(op)
     reaches_outside = reaches_outside_memory(op)
     inputs = [map for position, map in enumerate(maps) if position not in inits]
+    outputs = [maps[position] for position in inits]
     shaped = [map for map, each in zip(maps, op.operands, strict=True) if is_shaped(each.type)]
     spans = {d: None if n is None else max(n - 1, 0) for d, n in zip(dims, sizes, strict=True)}
     found = []
@@ -106,7 +107,7 @@ def loops_of(
                 and not reaches_outside
                 and all(_separates(map, dim, spans) for map in shaped),
                 is_permutable=not is_sequential or len(reductions) == 1,
-                distance=0 if is_parallel else _distance([maps[i] for i in inits], dim),
+                distance=0 if is_parallel else None if reaches_outside else _distance(outputs, dim),
             )
         )
     return tuple(found)

@@ -87,7 +87,7 @@ class StructuredInterface(IterationSpace):
     @property
     def region_init_args(self) -> tuple[ir.BlockArgument, ...]:
         """The arguments of the body that stand for elements of the inits."""
-        return tuple(self.block.arguments)[self.init_positions[0] :]
+        return tuple(self.block.arguments)[self.num_inputs :]
 
     def tied_block_argument(self, operand: OperandLike) -> ir.BlockArgument:
         """The argument of the body that stands for the element of an operand.

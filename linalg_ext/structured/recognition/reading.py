@@ -150,8 +150,8 @@ class _Reader:
         self._dims = tuple(f"d{i}" for i in range(rank))
         self._indices = [_renamed(map.dims, map.results) for map in maps]
         values = list(op.operands)
-        outputs = len(_yielded(op))
-        self._inputs, self._outputs = tuple(values[:-outputs]), tuple(values[-outputs:])
+        inputs = len(values) - len(_yielded(op))
+        self._inputs, self._outputs = tuple(values[:inputs]), tuple(values[inputs:])
         self._type_vars = _type_vars(values)
 
     def recognized(self, name: str | None) -> RecognizedOp:

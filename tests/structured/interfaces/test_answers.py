@@ -229,3 +229,34 @@ def test_an_op_of_our_own_dialect_answers_by_its_definition() -> None:
         x.region_builder()(block)
         names = [inner.operation.name for inner in block.operations]
     assert names == ["arith.addf", "arith.addf", "arith.maximumf", "linalg.yield"]
+
+
+SIDE_EFFECT = """
+func.func @f(%a: memref<4xf32>, %b: memref<8xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["reduction"]}
+      ins(%a : memref<4xf32>) {
+  ^bb0(%x: f32):
+    %i = linalg.index 0 : index
+    memref.store %x, %b[%i] : memref<8xf32>
+    linalg.yield
+  }
+  return
+}"""
+
+
+def test_an_op_may_write_to_nothing_but_memory_from_outside() -> None:
+    module = lx.parse(SIDE_EFFECT)
+    (op,) = [op for op in ops_in(module.ir) if op.name == "linalg.generic"]
+    x = interface(op)
+    assert (x.inputs, x.inits, x.region_init_args) == (tuple(op.operands), (), ())
+    assert x.result_positions_in_loops_to_shapes_map == range(1, 1)
+    # Nothing says what it does to that memory in which order: nothing is promised.
+    assert (x.sequential_dims, x.dependence_distances) == ((0,), (None,))
+    (captured,) = x.footprint().captured
+    assert (captured.value, captured.is_read, captured.is_written) == (
+        op.block.arguments[1],
+        False,
+        True,
+    )
+    with ir.InsertionPoint(op):
+        assert len(x.clone().operands) == 1
