@@ -6,7 +6,6 @@ and says which of them stay there.
 
 from __future__ import annotations
 
-from linalg_ext.analysis.numbers import Number
 from linalg_ext.analysis.subsets import (
     Point,
     Preimage,
@@ -164,27 +163,23 @@ class StructuredInterface(IterationSpace):
         Raises:
             SubsetError: it is of another rank, or known to leave the iteration space.
         """
-        part = self._part(iterations, self.iteration_space)
+        space = self.iteration_space
+        part = self._part(iterations, space)
         operands = []
         for position, (map, name) in enumerate(zip(self.indexing_maps, self._names(), strict=True)):
-            reached, is_init = image(map, part), self.is_init(position)
+            reached = image(map, part)
             operands.append(
                 OperandFootprint(
                     name=name,
-                    shape=self._shape_as_numbers(position),
+                    shape=shape_under(map, self.shape(position), space.sizes),
                     tile=reached.tile,
                     is_exact=reached.is_exact,
                     is_read=self.payload_uses_value_of(position),
-                    is_written=is_init,
+                    is_written=self.is_init(position),
                 )
             )
-        return Footprint(
-            self.op.name,
-            self.iteration_space.sizes,
-            part,
-            tuple(operands),
-            captured_buffers(self.op),
-        )
+        captured = captured_buffers(self.op)
+        return Footprint(self.op.name, space.sizes, part, tuple(operands), captured)
 
     def iterations_touching(
         self, operand: OperandLike, data: Subset, *, among: Subset | None = None
@@ -201,10 +196,10 @@ class StructuredInterface(IterationSpace):
         Raises:
             SubsetError: one of them is of another rank, or known to leave what it is a part of.
         """
-        position = position_of(self.op, operand)
-        part = self._part(data, full(self._shape_as_numbers(position)))
-        domain = self._part(among, self.iteration_space)
-        return preimage(self.indexing_maps[position], part, domain)
+        position, space = position_of(self.op, operand), self.iteration_space
+        map = self.indexing_maps[position]
+        shape = shape_under(map, self.shape(position), space.sizes)
+        return preimage(map, self._part(data, full(shape)), self._part(among, space))
 
     def _part(self, subset: Subset | None, whole: Tile) -> Tile:
         if subset is None:
@@ -217,10 +212,6 @@ class StructuredInterface(IterationSpace):
             )
         check_within(subset, whole.sizes)
         return as_tile(subset)
-
-    def _shape_as_numbers(self, position: int) -> tuple[Number, ...]:
-        map, shape = self.indexing_maps[position], self.shape(position)
-        return shape_under(map, shape, self.iteration_space.sizes)
 
     def _names(self) -> list[str]:
         inputs = [f"input {number}" for number in range(self.num_inputs)]

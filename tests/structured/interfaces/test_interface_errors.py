@@ -217,7 +217,7 @@ def test_one_thing_where_a_list_is_wanted_is_named(module: lx.Module) -> None:
     x = interface(op(module, "linalg.max"))
     for question in (x.can_drop, x.clone, x.bufferized):
         with pytest.raises(ArgumentTypeError, match=r"(?s)operands = 0.*expected a list"):
-            question(0)  # type: ignore[operator]
+            question(0)  # type: ignore[arg-type]
     with pytest.raises(ArgumentTypeError, match=r"inits = 0"):
         check_destination_style(x.op, inits=0)  # type: ignore[arg-type]
 
