@@ -124,7 +124,7 @@ def _argument_of_forall(op: ir.Operation, position: int) -> ir.BlockArgument:
     return arguments[len(arguments) - len(op.operands) + position]
 
 
-_PAYLOAD = DestinationRule(_yielded, initial_values.payload_reads, on_buffers=True)
+_PAYLOAD = DestinationRule(_yielded, initial_values.structured_reads, on_buffers=True)
 _OVERWRITES = DestinationRule(_second, initial_values.never)
 
 _RULES: Mapping[str, DestinationRule] = {

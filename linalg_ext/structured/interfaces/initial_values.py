@@ -6,8 +6,12 @@ it may matter.
 
 from __future__ import annotations
 
+from linalg_ext.analysis.subsets import full, image
 from linalg_ext.bindings import ir
+from linalg_ext.definition.affine import AffineDim
 from linalg_ext.structured.extension import ops as extension_ops
+from linalg_ext.structured.maps import indexing_maps
+from linalg_ext.structured.operands import static_sizes
 from linalg_ext.structured.values import producer
 
 
@@ -21,8 +25,13 @@ def never(op: ir.Operation, position: int) -> bool:
     return False
 
 
+def structured_reads(op: ir.Operation, position: int) -> bool:
+    """Whether a structured op reads a destination, or may leave elements of it as they were."""
+    return payload_reads(op, position) or not _writes_all(op, position)
+
+
 def payload_reads(op: ir.Operation, position: int) -> bool:
-    """Whether the body uses the element of an operand: a structured op writes to all of them."""
+    """Whether the body uses the element of an operand."""
     arguments = op.regions[0].blocks[0].arguments
     # A body that has no argument for a destination cannot use it.
     return position < len(arguments) and is_used(arguments[position])
@@ -67,6 +76,28 @@ def for_reads(op: ir.Operation, position: int) -> bool:
 def is_used(value: ir.Value) -> bool:
     """Whether any op uses a value."""
     return next(iter(value.uses), None) is not None
+
+
+def _writes_all(op: ir.Operation, position: int) -> bool:
+    """Whether the iterations of a structured op are known to reach every element of an operand."""
+    maps, sizes = indexing_maps(op), static_sizes(op.operands[position])
+    known = {
+        index: size
+        for map, value in zip(maps, op.operands, strict=True)
+        if isinstance(value.type, ir.ShapedType)
+        for index, size in zip(map.results, static_sizes(value), strict=True)
+        if size is not None
+    }
+    map = maps[position]
+    dims = [AffineDim(name) for name in map.dims]
+    if map.is_projected_permutation:
+        # A loop of no iterations, along which nothing is written, would write nothing at all.
+        return all(known.get(dim, 0) > 0 for dim in dims if dim not in map.results)
+    ranges = [known.get(dim) for dim in dims]
+    if None in ranges or None in sizes:
+        return False
+    reached = image(map, full([size for size in ranges if size is not None]))
+    return reached.is_exact and list(reached.tile.sizes) == sizes
 
 
 def _constant(value: ir.Value) -> int | None:

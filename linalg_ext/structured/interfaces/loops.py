@@ -33,7 +33,8 @@ from linalg_ext.definition.affine import (
     AffineKind,
     AffineMap,
 )
-from linalg_ext.definition.model import IteratorType
+from linalg_ext.definition.model import Assignment, IteratorType
+from linalg_ext.definition.scalar import Access
 from linalg_ext.errors import LinalgExtError
 from linalg_ext.structured.interfaces.invariants import is_shaped
 from linalg_ext.structured.interfaces.payload import reaches_outside_memory
@@ -122,10 +123,18 @@ def _is_reorderable(op: ir.Operation) -> bool:
         definition = definition_of(op)
     except LinalgExtError:
         return False  # what the body does is not known
-    return all(
-        assignment.reduction is not None and assignment.reduction.function is not None
-        for assignment in definition.assignments
-    )
+    running = {each.target.operand for each in definition.assignments if _reduces(each)}
+    for each in definition.assignments:
+        if _reduces(each) and (each.reduction is None or each.reduction.function is None):
+            return False
+        read = {expr.operand for expr in each.value.walk() if isinstance(expr, Access)}
+        if read & running - {each.target.operand}:
+            return False  # it uses what another one has come to so far, as a scan does
+    return True
+
+
+def _reduces(assignment: Assignment) -> bool:
+    return assignment.reduction is not None and len(assignment.reduction.dims) > 0
 
 
 def _slides(map: AffineMap, dim: AffineDim, parallel: set[AffineDim]) -> bool:

@@ -172,6 +172,40 @@ def test_a_fold_keeps_its_order(
     assert x.dependence_distances == (0,) * (3 - reductions) + (1,) * reductions
 
 
+PAIRS = """
+#all = affine_map<(i, j) -> (i, j)>
+#one = affine_map<(i, j) -> (i)>
+func.func @f(%x: tensor<2x3xf32>, %y: tensor<2xf32>, %z: OTHER) {
+  %r:2 = linalg.generic {indexing_maps = [#all, #one, #MAP],
+    iterator_types = ["parallel", "reduction"]}
+    ins(%x : tensor<2x3xf32>) outs(%y, %z : tensor<2xf32>, OTHER) {
+  ^bb0(%in: f32, %sum: f32, %old: f32):
+    %new = arith.addf %sum, %in : f32
+    %more = arith.addf %old, VALUE : f32
+    linalg.yield %new, %more : f32, f32
+  } -> (tensor<2xf32>, OTHER)
+  return
+}"""
+
+
+@pytest.mark.parametrize(
+    ("map", "value", "sequential"),
+    [
+        ("one", "%in", ()),  # two sums
+        ("all", "%in", ()),  # a sum, and what each element was
+        ("one", "%sum", (1,)),  # a sum of what the first has come to
+        ("all", "%new", (1,)),  # all that it came to: a scan
+    ],
+)
+def test_a_sum_that_another_output_watches_keeps_its_order(
+    map: str, value: str, sequential: tuple[int, ...]
+) -> None:
+    other = "tensor<2xf32>" if map == "one" else "tensor<2x3xf32>"
+    text = PAIRS.replace("OTHER", other).replace("MAP", map).replace("VALUE", value)
+    module = lx.parse(text)
+    assert interface(_generic(module)).sequential_dims == sequential
+
+
 WRITES = """
 func.func @f(%x: memref<{n}xf32>, %y: memref<{m}xf32>) {{
   linalg.generic {{indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ({index})>],
@@ -191,7 +225,28 @@ def test_what_is_not_known_of_a_dependence_is_not_said(
     index: str, n: int, m: int, distance: int | None
 ) -> None:
     module = lx.parse(WRITES.format(index=index, n=n, m=m))
-    assert interface(_generic(module)).dependence_distances == (distance,)
+    x = interface(_generic(module))
+    assert x.dependence_distances == (distance,)
+    # Only what leaves gaps keeps some of what was there.
+    assert x.uses_initial_value(1) == (index == "i * 2")
+    assert not x.payload_uses_value_of(1)
+
+
+LAST_WINS = """
+func.func @f(%x: tensor<4xTYPE>, %y: tensor<4xf32>) {
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+    iterator_types = ["parallel", "reduction"]} ins(%x : tensor<4xTYPE>) outs(%y : tensor<4xf32>) {
+  ^bb0(%in: f32, %old: f32):
+    linalg.yield %in : f32
+  } -> tensor<4xf32>
+  return
+}"""
+
+
+@pytest.mark.parametrize(("size", "kept"), [("3", False), ("?", True), ("0", True)])
+def test_a_loop_that_may_not_run_may_leave_all_as_it_was(size: str, kept: bool) -> None:
+    module = lx.parse(LAST_WINS.replace("TYPE", f"{size}xf32"))
+    assert interface(_generic(module)).uses_initial_value(1) == kept
 
 
 def test_memory_that_no_map_tells_of_is_no_partition() -> None:
