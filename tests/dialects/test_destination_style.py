@@ -20,7 +20,7 @@ from linalg_ext.errors import (
     ShapeError,
     VerificationError,
 )
-from linalg_ext.structured.destination_style import VIEWS, Concatenate, Gather, Sort
+from linalg_ext.structured.destination_ops import VIEWS, Concatenate, Gather, Sort
 from linalg_ext.transforms.pipelines import lower_to_llvm
 
 ours = lx.dialects.linalg_ext

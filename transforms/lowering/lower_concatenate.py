@@ -20,7 +20,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.destination_style import Concatenate
+from linalg_ext.structured.destination_ops import Concatenate
 
 from ._slicing import insert_slice
 from ._tensor_loops import Demands, add, size_of

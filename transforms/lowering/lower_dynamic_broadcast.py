@@ -22,7 +22,7 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir, linalg, tensor
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.destination_style import DynamicBroadcast
+from linalg_ext.structured.destination_ops import DynamicBroadcast
 
 from ._tensor_loops import Demands, compare, index, parallel_generic, size_of
 from ._walk import operations, replace_op

@@ -23,7 +23,7 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir, linalg, tensor
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.destination_style import Gather
+from linalg_ext.structured.destination_ops import Gather
 
 from ._tensor_loops import (
     Demands,

@@ -22,7 +22,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.destination_style import Reverse
+from linalg_ext.structured.destination_ops import Reverse
 
 from ._tensor_loops import Demands, parallel_generic, size_of, sub
 from ._walk import operations, replace_op

@@ -40,7 +40,7 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir, scf, tensor
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.destination_style import Scatter
+from linalg_ext.structured.destination_ops import Scatter
 
 from ._slicing import extract_slice, insert_slice
 from ._tensor_loops import (

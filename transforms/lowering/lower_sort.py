@@ -31,7 +31,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir, linalg
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.destination_style import Sort
+from linalg_ext.structured.destination_ops import Sort
 
 from ._merge_sort import MergeSort
 from ._slicing import extract_slice, insert_slice

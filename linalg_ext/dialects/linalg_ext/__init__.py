@@ -11,7 +11,7 @@
     linalg_ext.yield         ends a region of an op of this dialect
 
 They are ops on tensors, without side effects; they leave as ops of linalg, tensor and scf before
-bufferization. What those that move elements mean is told in `structured/destination_style/`, a file
+bufferization. What those that move elements mean is told in `structured/destination_ops/`, a file
 for each. MLIR's generic form is their only one so far:
 
     %r = "linalg_ext.reverse"(%a, %o) {dimensions = array<i64: 1>}

@@ -9,8 +9,8 @@ from linalg_ext.context import ensure_dialects
 from linalg_ext.dialects.linalg_ext.dialect import Outs, listed
 from linalg_ext.errors import ArgumentError, LinalgExtError
 from linalg_ext.structured.calls import as_values
-from linalg_ext.structured.destination_style import check_destination_style_op
-from linalg_ext.structured.destination_style.reading import YIELD
+from linalg_ext.structured.destination_ops import check_destination_style_op
+from linalg_ext.structured.destination_ops.reading import YIELD
 from linalg_ext.structured.outputs import RuntimeSize
 
 Body = Callable[..., ir.Value | ir.OpView]

@@ -8,7 +8,7 @@ from linalg_ext.bindings import ext, ir
 from linalg_ext.dialects.linalg_ext.building import Body, build, destination, empty, tensors
 from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, Outs, is_verified
 from linalg_ext.errors import ShapeError
-from linalg_ext.structured.destination_style import check_destination_style_op
+from linalg_ext.structured.destination_ops import check_destination_style_op
 from linalg_ext.structured.operands import static_sizes
 from linalg_ext.structured.outputs import sizes_of
 

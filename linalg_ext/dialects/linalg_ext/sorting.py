@@ -9,8 +9,8 @@ from linalg_ext.dialects.linalg_ext.building import Body, build, empty, tensors
 from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, Outs, is_verified, listed
 from linalg_ext.errors import ArityError, DTypeError
 from linalg_ext.structured.constants import is_float, is_integer
-from linalg_ext.structured.destination_style import check_destination_style_op
-from linalg_ext.structured.destination_style.sort import MOST_INPUTS
+from linalg_ext.structured.destination_ops import check_destination_style_op
+from linalg_ext.structured.destination_ops.sort import MOST_INPUTS
 from linalg_ext.structured.extension.definitions import LETTERS
 from linalg_ext.structured.extension.ops import SEGMENTS
 from linalg_ext.structured.outputs import sizes_of

@@ -38,7 +38,7 @@ def destination_style(op: ir.Operation | ir.OpView) -> DestinationStyle:
         op: of linalg, named, generic, of a category, `pack`, `unpack`, `softmax` or Winograd's;
             `tensor.insert`, `insert_slice`, `scatter`; `scf.for`, `scf.forall`;
             `bufferization.materialize_in_destination`; `vector.transfer_write`; an op of
-            `linalg_ext`; or one that `declare_destination_style` was told of.
+            `linalg_ext`, a loop of `gml_st`; or one that `declare_destination_style` was told of.
 
     Raises:
         ArgumentError: it has no destinations, or breaks a rule of such ops (it mixes tensors and

@@ -15,6 +15,7 @@ from linalg_ext.structured.extension import ops as extension_ops
 from linalg_ext.structured.interfaces import initial_values
 from linalg_ext.structured.interfaces.asked import listed
 from linalg_ext.structured.maps import has_payload
+from linalg_ext.structured.subsets.loops import ForView, LoopView
 
 
 @dataclass(frozen=True)
@@ -124,11 +125,38 @@ def _argument_of_forall(op: ir.Operation, position: int) -> ir.BlockArgument:
     return arguments[len(arguments) - len(op.operands) + position]
 
 
+def _tied_to_results(op: ir.Operation) -> Sequence[int]:
+    return range(len(op.operands) - len(op.results), len(op.operands))
+
+
+def _outputs_of_loop(op: ir.Operation) -> Sequence[int]:
+    return range(len(op.operands) - len(_loop(op).outs), len(op.operands))
+
+
+def _argument_of_loop(op: ir.Operation, position: int) -> ir.BlockArgument:
+    loop = _loop(op)
+    return ir.BlockArgument(loop.region_outs[position - len(op.operands)])
+
+
+def _loop(op: ir.Operation) -> LoopView | ForView:
+    return LoopView.of(op) if op.name == "gml_st.loop" else ForView.of(op)
+
+
 _PAYLOAD = DestinationRule(_yielded, initial_values.structured_reads, on_buffers=True)
 _OVERWRITES = DestinationRule(_second, initial_values.never)
 
 _RULES: Mapping[str, DestinationRule] = {
     **dict.fromkeys(extension_ops.NAMES, DestinationRule(_last, initial_values.extension_op_reads)),
+    **dict.fromkeys(
+        (f"linalg_ext.{name}" for name in ("concatenate", "gather", "reverse", "sort")),
+        DestinationRule(_tied_to_results, initial_values.never),
+    ),
+    "linalg_ext.dynamic_broadcast_in_dim": DestinationRule(_last, initial_values.never),
+    "linalg_ext.scatter": DestinationRule(_last, initial_values.always),
+    **dict.fromkeys(
+        ("gml_st.loop", "gml_st.for"),
+        DestinationRule(_outputs_of_loop, initial_values.always, carried=_argument_of_loop),
+    ),
     "linalg.softmax": DestinationRule(_second, initial_values.never, on_buffers=True),
     "linalg.pack": DestinationRule(_second, initial_values.never, on_buffers=True),
     "linalg.unpack": DestinationRule(_second, initial_values.never, on_buffers=True),
@@ -154,6 +182,7 @@ _NEW_TENSOR = (
 _WITHOUT: Mapping[str, str] = {
     **dict.fromkeys(("tensor.pad", "tensor.generate", "tensor.from_elements"), _NEW_TENSOR),
     "tensor.parallel_insert_slice": "ask the scf.forall around it, whose destination it writes to",
+    "gml_st.parallel": "its destinations are those of the gml_st.set_yield in it",
     "scf.while": "what it carries may change its type; an scf.for has destinations",
     "scf.parallel": "its inits are what reductions start from; an scf.forall has destinations",
     "linalg.yield": "ask the op around it",

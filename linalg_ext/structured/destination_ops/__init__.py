@@ -11,12 +11,12 @@ from types import MappingProxyType
 from typing import Protocol
 
 from linalg_ext.bindings import ir
-from linalg_ext.structured.destination_style.concatenate import Concatenate
-from linalg_ext.structured.destination_style.dynamic_broadcast import DynamicBroadcast
-from linalg_ext.structured.destination_style.gather import Gather
-from linalg_ext.structured.destination_style.reverse import Reverse
-from linalg_ext.structured.destination_style.scatter import Scatter
-from linalg_ext.structured.destination_style.sort import Sort
+from linalg_ext.structured.destination_ops.concatenate import Concatenate
+from linalg_ext.structured.destination_ops.dynamic_broadcast import DynamicBroadcast
+from linalg_ext.structured.destination_ops.gather import Gather
+from linalg_ext.structured.destination_ops.reverse import Reverse
+from linalg_ext.structured.destination_ops.scatter import Scatter
+from linalg_ext.structured.destination_ops.sort import Sort
 
 __all__ = [
     "VIEWS",

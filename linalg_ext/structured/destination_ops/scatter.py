@@ -13,13 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linalg_ext.bindings import ir
-from linalg_ext.structured.destination_style.reading import (
+from linalg_ext.structured.destination_ops.reading import (
     body_of,
     check_body,
     check_elements,
     check_results,
 )
-from linalg_ext.structured.destination_style.windows import Windows, windows_of
+from linalg_ext.structured.destination_ops.windows import Windows, windows_of
 
 
 @dataclass(frozen=True)

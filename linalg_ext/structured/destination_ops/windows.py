@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from linalg_ext.bindings import ir
 from linalg_ext.errors import DTypeError, ShapeError
 from linalg_ext.structured.constants import is_integer
-from linalg_ext.structured.destination_style.reading import (
+from linalg_ext.structured.destination_ops.reading import (
     differ,
     ranked_tensor,
 )
