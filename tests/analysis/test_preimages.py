@@ -68,6 +68,25 @@ def test_a_preimage_is_what_counting_finds(data: st.DataObject) -> None:
         assert set(listed) <= set(indices(found.tile))
 
 
+@pytest.mark.parametrize(
+    "index",
+    [
+        *("d0", "d0 * 2 + 1", "7 - d0 * 2", "d0 floordiv 3", "d0 ceildiv 3", "d0 mod 3"),
+        *("(d0 + 2) mod 4", "d0 * 2 + d1", "d0 - d1 + 2", "(d0 + d1) floordiv 2"),
+        *("(d0 * 2 + d1) mod 3", "d0 floordiv 2 + d1 * 2", "(d0 ceildiv 2) * 3 + 1"),
+    ],
+)
+def test_every_part_of_an_operand_is_led_back(index: str) -> None:
+    map, domain = affine_map(f"(d0, d1) -> ({index})"), Tile((1, 0), (7, 3))
+    for offset, size, stride in itertools.product(range(6), range(4), (1, 2, 3)):
+        part = Tile((offset,), (size,), (stride,))
+        found = preimage(map, part, domain)
+        listed = [point for tile in found.tiles for point in indices(tile)]
+        assert found.is_exact
+        assert len(listed) == len(set(listed))
+        assert set(listed) == counted(map, part, domain), part
+
+
 N, FIRST, W = Symbol("n", lower=0), Symbol("o", lower=0), Symbol("w", lower=0)
 
 

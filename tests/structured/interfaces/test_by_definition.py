@@ -232,6 +232,26 @@ def test_what_is_not_known_of_a_dependence_is_not_said(
     assert not x.payload_uses_value_of(1)
 
 
+BLOCKS = """
+func.func @f(%x: tensor<{length}xf32>, %y: tensor<4x3xf32>) {{
+  %r = linalg.generic {{indexing_maps = [affine_map<(i, k) -> (i * {step} + k)>,
+    affine_map<(i, k) -> (i, k)>], iterator_types = ["parallel", "parallel"]}}
+    ins(%x : tensor<{length}xf32>) outs(%y : tensor<4x3xf32>) {{
+  ^bb0(%in: f32, %old: f32):
+    linalg.yield %in : f32
+  }} -> tensor<4x3xf32>
+  return
+}}"""
+
+
+@pytest.mark.parametrize(("step", "partition"), [(2, ()), (3, (0,)), (4, (0,))])
+def test_blocks_part_the_work_where_they_do_not_overlap(
+    step: int, partition: tuple[int, ...]
+) -> None:
+    module = lx.parse(BLOCKS.format(step=step, length=step * 3 + 3))
+    assert interface(_generic(module)).partition_dims == partition
+
+
 LAST_WINS = """
 func.func @f(%x: tensor<4xTYPE>, %y: tensor<4xf32>) {
   %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
