@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from torch_mlir.dialects.transform import interpreter as interpreter
     from torch_mlir.dialects.transform import structured as structured
 
+    exporters: Any  # native, and without stubs
+
 PROVIDERS = ("mlir", "torch_mlir")
 """Package roots that may hold the bindings, in order of preference."""
 
@@ -76,6 +78,8 @@ _DIALECTS = (
 _NAMES = {
     **{name: name for name in ("execution_engine", "ir", "passmanager", "rewrite")},
     **{name: f"dialects.{name}" for name in _DIALECTS},
+    # Of torch-mlir alone: the dialects and passes between PyTorch's ops and linalg.
+    "exporters": "_mlir_libs._torchMlir",
     "interpreter": "dialects.transform.interpreter",
     "structured": "dialects.transform.structured",
 }

@@ -39,7 +39,16 @@ _FIRST = (
     "func.func(lower-vector-mask)",
     "linalg-ext-mark-masked-operations",
 )
+_EXPORTED = (
+    "linalg-ext-lower-exported-scan",
+    "linalg-ext-lower-exported-scatter",
+    "linalg-ext-lower-exported-sort",
+    "linalg-ext-lower-exported-top-k",
+)
+"""What exporters write beyond upstream's dialects, before checks look at every index."""
+
 _OURS = (
+    *_EXPORTED,
     # What loops over subsets hold may be ops of all kinds.
     "linalg-ext-lower-subset-loops",
     # Contracts know the compute type of their steps and the order of their operands.
@@ -89,6 +98,7 @@ _LINALG = (
     "linalg-ext-keep-contractions",
     "linalg-ext-keep-windows",
     "linalg-fuse-elementwise-ops",
+    "linalg-ext-reshape-fills",
     "canonicalize",
     "cse",
     "linalg-ext-separate-factors",

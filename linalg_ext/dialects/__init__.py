@@ -1,4 +1,4 @@
-"""Dialects defined from Python, loaded into every context that this library makes.
+"""Dialects that are loaded into every context of this library: its own, and what exporters write.
 
 lx.dialects.linalg_ext.contract(a, b, c, outs=out, maps="ij,jk,kl->il")
 lx.dialects.gml_st.tile(x, [i, 0], [4, 8])
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 from linalg_ext.context import register_dialect
-from linalg_ext.dialects import gml_st, linalg_ext
+from linalg_ext.dialects import gml_st, linalg_ext, tm_tensor
 from linalg_ext.dialects.loading import load_dialect
 
 __all__ = ["gml_st", "linalg_ext"]
@@ -19,6 +19,7 @@ def load(context: ir.Context) -> None:
     with context:
         load_dialect(linalg_ext.LinalgExt)
         load_dialect(gml_st.GmlSt)
+    tm_tensor.load(context)
 
 
 register_dialect(load)

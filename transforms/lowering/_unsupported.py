@@ -18,7 +18,7 @@ CURES: Mapping[str, str] = MappingProxyType(
         "shape": "use tensor.dim and index arithmetic, or run convert-shape-to-std first",
         "sparse_tensor": "run sparsifier first",
         "stablehlo": "run stablehlo-legalize-to-linalg first",
-        "tm_tensor": "replace it by linalg or scf operations first",
+        "tm_tensor.attention": "have the exporter decompose scaled_dot_product_attention first",
         "torch": "export the module with output_type=linalg-on-tensors",
         "tosa": "run tosa-to-linalg-pipeline first",
         "transform": "apply the schedule first; a payload module holds no transform operations",

@@ -1,0 +1,69 @@
+"""Write `tm_tensor.sort`, which torch-mlir makes of sorts and of the first few, as our own sort.
+
+before:
+    %r = tm_tensor.sort dimension(0) outs(%x : tensor<9xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      %s = arith.cmpf ole, %a, %b : f32
+      tm_tensor.yield %s : i1
+    } -> tensor<9xf32>
+after:
+    %e = tensor.empty() : tensor<9xf32>
+    %r = "linalg_ext.sort"(%x, %e) ({
+    ^bb0(%a: f32, %b: f32):
+      %s = arith.cmpf ole, %b, %a : f32
+      %true = arith.constant true
+      %n = arith.xori %s, %true : i1
+      "linalg_ext.yield"(%n) : (i1) -> ()
+    }) {dimension = 0 : i64, is_stable = true, operandSegmentSizes =
+        array<i32: 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0>,
+        resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>}
+      : (tensor<9xf32>, tensor<9xf32>) -> tensor<9xf32>
+
+Its body says whether one element may stand before another, ours whether it must: where the other
+may not stand before it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linalg_ext.bindings import arith, ir
+from linalg_ext.dialects.linalg_ext import sort
+from linalg_ext.rewriting import Report, module_pass
+
+from ._elementwise import constant
+from ._tensor_loops import inlined
+from ._walk import operations
+
+NAME = "linalg-ext-lower-exported-sort"
+
+_OP = "tm_tensor.sort"
+
+
+@module_pass(NAME, on=_OP)
+def lower_exported_sort(module: ir.Operation) -> Report:
+    """Write tm_tensor.sort as linalg_ext.sort."""
+    report = Report(NAME)
+    for op in operations(module, {_OP}):
+        report.matched[op.name] += 1
+        report.changed[op.name] += 1
+        axis = ir.IntegerAttr(op.attributes["dimension"]).value
+        with op.location, ir.InsertionPoint(op):
+            found = sort(*op.operands, dimension=axis, comparator=_must_precede(op))
+        for result, new in zip(op.results, found, strict=True):
+            result.replace_all_uses_with(new)
+        op.erase()
+    return report
+
+
+def _must_precede(op: Any) -> Any:
+    body = op.regions[0].blocks[0]
+
+    def comparator(*elements: Any) -> Any:
+        swapped = [
+            each for a, b in zip(elements[::2], elements[1::2], strict=True) for each in (b, a)
+        ]
+        (may_follow,) = inlined(body, swapped)
+        return arith.xori(may_follow, constant(may_follow.type, 1))
+
+    return comparator

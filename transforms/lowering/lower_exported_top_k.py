@@ -1,0 +1,85 @@
+"""Lower `tm_tensor.topk` to loops: each element sinks into a short sorted row of those to keep.
+
+    %r:2 = tm_tensor.topk dimension(1) ins(%x : tensor<3x9xf32>)
+        outs(%v, %i : tensor<3x2xf32>, tensor<3x2xi32>) {
+    ^bb0(%a: f32, %b: f32):
+      %s = arith.cmpf ogt, %a, %b : f32
+      tm_tensor.yield %s : i1
+    } -> tensor<3x2xf32>, tensor<3x2xi32>
+
+The body says whether an element comes before one that is kept. What the outputs hold at first is
+what an element must beat. A second input has the indices that the second result gives; without it
+they are places along the dimension.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linalg_ext.bindings import arith, ir, tensor
+from linalg_ext.rewriting import Report, module_pass
+
+from ._elementwise import constant
+from ._tensor_loops import counted, inlined, nest, size_of
+from ._walk import operations
+
+NAME = "linalg-ext-lower-exported-top-k"
+
+_OP = "tm_tensor.topk"
+
+
+@module_pass(NAME, on=_OP)
+def lower_exported_top_k(module: ir.Operation) -> Report:
+    """Lower tm_tensor.topk to insertions into sorted rows."""
+    report = Report(NAME)
+    for op in operations(module, {_OP}):
+        report.matched[op.name] += 1
+        report.changed[op.name] += 1
+        with op.location, ir.InsertionPoint(op):
+            kept = _kept(op)
+        for result, new in zip(op.results, kept, strict=True):
+            result.replace_all_uses_with(new)
+        op.erase()
+    return report
+
+
+def _kept(op: Any) -> list[Any]:
+    *inputs, values, indices = op.operands
+    axis = ir.IntegerAttr(op.attributes["dimension"]).value
+    sizes = [size_of(inputs[0], at) for at in range(inputs[0].type.rank)]
+    few = size_of(values, axis)
+    type_ = indices.type.element_type
+
+    def row(places: list[Any], carried: list[Any]) -> list[Any]:
+        def there(at: Any) -> list[Any]:
+            return [*places[:axis], at, *places[axis:]]
+
+        def take(at: Any, kept: list[Any]) -> list[Any]:
+            value = tensor.extract(inputs[0], there(at))
+            number = (
+                tensor.extract(inputs[1], there(at))
+                if len(inputs) == 2
+                else arith.index_cast(type_, at)
+            )
+
+            def sink(rank: Any, state: list[Any]) -> list[Any]:
+                is_in, new, into = state[0], state[1:3], state[3:]
+                old = [tensor.extract(each, there(rank)) for each in into]
+                (precedes,) = inlined(op.regions[0].blocks[0], [new[0], old[0]])
+                # Behind the one that came in, all the others move by one place.
+                is_first = arith.ori(is_in, precedes)
+                stays = [arith.select(is_first, a, b) for a, b in zip(new, old, strict=True)]
+                sinks = [arith.select(is_first, b, a) for a, b in zip(new, old, strict=True)]
+                put = [
+                    tensor.insert(one, each, there(rank))
+                    for one, each in zip(stays, into, strict=True)
+                ]
+                return [is_first, *sinks, *put]
+
+            none_yet = constant(ir.IntegerType.get_signless(1), 0)
+            return counted(0, few, [none_yet, value, number, *kept], sink)[3:]
+
+        return counted(0, sizes[axis], carried, take)
+
+    others = [size for at, size in enumerate(sizes) if at != axis]
+    return nest(others, [values, indices], row)
