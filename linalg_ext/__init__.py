@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from linalg_ext.compiler import Kernel, compile
     from linalg_ext.compiler.contract import contract
     from linalg_ext.compiler.einsum import einsum
+    from linalg_ext.frameworks.torch.model import from_torch
     from linalg_ext.isolated import Limits
     from linalg_ext.libraries import library
     from linalg_ext.module import Module, parse
@@ -54,6 +55,7 @@ __all__ = [
     "dialects",
     "einsum",
     "errors",
+    "from_torch",
     "from_yaml",
     "jit",
     "libraries",
@@ -90,6 +92,7 @@ _LAZY = {
     "dialects": "linalg_ext.dialects",
     "einsum": "linalg_ext.compiler.einsum:einsum",
     "errors": "linalg_ext.errors",
+    "from_torch": "linalg_ext.frameworks.torch.model:from_torch",
     "from_yaml": "linalg_ext.notations:from_yaml",
     "jit": "linalg_ext.tracing:jit",
     "libraries": "linalg_ext.libraries",

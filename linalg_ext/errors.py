@@ -98,6 +98,14 @@ class BindingsError(LinalgExtError, ImportError):
     """No usable MLIR Python bindings, or not the ones that were asked for."""
 
 
+class MissingExtraError(LinalgExtError, ImportError):
+    """A package that is an extra of this library is not installed, or in a version that fits."""
+
+
+class ModelError(LinalgExtError, ValueError):
+    """A model of another framework holds something that cannot be compiled."""
+
+
 class DefinitionError(LinalgExtError, ValueError):
     """An operation was declared wrongly."""
 

@@ -9,11 +9,12 @@ conftest.py.
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import shutil
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
@@ -86,6 +87,14 @@ def c_compiler() -> str:
     if found is None:
         skip_absent("a C compiler (Debian packages gcc and libc6-dev)")
     return found
+
+
+def package(name: str, install: str) -> Any:
+    """A package that the library has no need of, imported; skips the whole file if absent."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        pytest.skip(f"{ABSENT}{name} ({install})", allow_module_level=True)
 
 
 @functools.cache

@@ -1,0 +1,17 @@
+"""torch-mlir's dialects: known to every context that is made once this is imported.
+
+The process that runs passes for us imports this, too; PyTorch is not needed.
+"""
+
+from __future__ import annotations
+
+from linalg_ext.bindings import exporters, ir
+from linalg_ext.context import register_dialect
+
+
+def load(context: ir.Context) -> None:
+    """Have a context know the dialects of PyTorch's ops."""
+    exporters.register_dialect(context)
+
+
+register_dialect(load)

@@ -1,0 +1,81 @@
+"""What is asked of graphs of torch.fx."""
+
+from __future__ import annotations
+
+import operator
+import os
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from linalg_ext.errors import SourceLocation
+from linalg_ext.frameworks.torch.requirements import torch
+
+_FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
+
+
+def placeholders(graph: Any) -> list[Any]:
+    """The inputs of a graph, in order."""
+    return [node for node in graph.nodes if node.op == "placeholder"]
+
+
+def results(graph: Any) -> list[Any]:
+    """What a graph gives, in order: nodes, and constants."""
+    (output,) = (node for node in graph.nodes if node.op == "output")
+    given = output.args[0]
+    return list(given) if isinstance(given, list | tuple) else [given]
+
+
+def calls(graph: Any) -> list[Any]:
+    """The nodes that compute something."""
+    return [node for node in graph.nodes if node.op == "call_function"]
+
+
+def op_of(node: Any) -> str:
+    """What PyTorch calls the op of a node: `aten.median.dim`."""
+    target = node.target
+    name = getattr(target, "name", None)
+    found = name() if callable(name) else getattr(target, "__name__", str(target))
+    return str(found).replace("::", ".")
+
+
+def line_of(node: Any) -> SourceLocation | None:
+    """The line that a node comes from: the user's own, where it can be told from PyTorch's."""
+    frames = _FRAME.findall(node.meta.get("stack_trace") or "")
+    package = os.path.dirname(torch().__file__) + os.sep
+    own = [frame for frame in frames if not frame[0].startswith(package) and frame[0][:1] != "<"]
+    if not own:
+        return None
+    file, line, function = own[-1]
+    return SourceLocation(file, int(line), function)
+
+
+def is_free(node: Any) -> bool:
+    """Whether a node takes a value apart, or counts, and computes no tensor."""
+    return node.target is operator.getitem or not holds_tensors(node.meta.get("val"))
+
+
+def holds_tensors(value: Any) -> bool:
+    """Whether what a node gives is a tensor, or holds one."""
+    if isinstance(value, list | tuple):
+        return any(map(holds_tensors, value))
+    return isinstance(value, torch().Tensor)
+
+
+def tensors_of(value: Any) -> list[Any]:
+    """The tensors among what a node gives."""
+    if isinstance(value, list | tuple):
+        return [tensor for each in value for tensor in tensors_of(each)]
+    return [value] if isinstance(value, torch().Tensor) else []
+
+
+def with_results(module: Any, wanted: Sequence[Any]) -> Any:
+    """A graph module that gives these nodes of another one's graph."""
+    fx = torch().fx
+    graph = fx.Graph()
+    known: dict[Any, Any] = {}
+    graph.graph_copy(module.graph, known)
+    graph.output(tuple(known[node] for node in wanted))
+    # Ops without effects alone: what nobody asks for goes.
+    graph.eliminate_dead_code()
+    return fx.GraphModule(module, graph)

@@ -1,0 +1,186 @@
+"""`lx.from_torch`: a model of PyTorch as compiled code, called on tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from linalg_ext.calling.kernel import Kernel
+from linalg_ext.errors import ArgumentError, ModelError, ShapeError, refuse_pickling
+from linalg_ext.frameworks.torch.compiling import CompiledGraph, Options, compile_graph
+from linalg_ext.frameworks.torch.program import Held, Program, exported
+from linalg_ext.frameworks.torch.report import Report
+from linalg_ext.frameworks.torch.requirements import importer, torch
+from linalg_ext.frameworks.torch.tensors import as_array
+from linalg_ext.module import Module
+
+
+def from_torch(
+    model: Any,
+    example_inputs: Any = (),
+    example_keywords: Mapping[str, Any] | None = None,
+    *,
+    dynamic_shapes: Any = None,
+    allow_fallback: bool = False,
+    strict: bool = False,
+    checked: bool | None = None,
+    opt_level: int | None = None,
+) -> TorchModel:
+    """Compile a model of PyTorch for inputs like the given ones.
+
+        net = lx.from_torch(model.eval(), (torch.randn(8, 3, 224, 224),))
+        y = net(x)
+
+        batch = torch.export.Dim("batch", max=64)
+        net = lx.from_torch(model.eval(), (x,), dynamic_shapes=({0: batch},))
+
+    It is for inference: no gradient flows through it. A model in training mode updates its buffers
+    as it does in PyTorch. To train, use `torch.compile(model, backend="linalg_ext")`.
+
+    Args:
+        model: a module, a function of tensors, or what `torch.export.export` made of one.
+        example_inputs: the arguments of a call, as a tuple; a single tensor may stand for itself.
+        example_keywords: its keyword arguments.
+        dynamic_shapes: which dimensions are open, as of `torch.export.export`; all others are
+            those of the examples. So is what is no tensor: it becomes part of the code.
+        allow_fallback: leave ops that do not come through to PyTorch, with the graph cut around
+            them; `.report` says which. By default the first of them is an error.
+        strict: trace Python's bytecode (TorchDynamo), as of `torch.export.export`.
+        checked, opt_level: as of `linalg_ext.compile`.
+
+    Returns:
+        A function of what the model takes: tensors on the CPU. What it gives is new, but for what
+        the model gives back as it got it.
+
+    Raises:
+        MissingExtraError, BindingsError: PyTorch, or torch-mlir, is not there or does not fit.
+        ModelError: PyTorch cannot trace the model, or an op of it does not come through.
+    """
+    importer()
+    if isinstance(example_inputs, torch().Tensor):
+        example_inputs = (example_inputs,)
+    if not isinstance(example_inputs, tuple | list):
+        raise ArgumentError(
+            f"example_inputs is a {type(example_inputs).__name__}",
+            expected="a tuple with the arguments of a call: (x,)",
+        )
+    is_program = isinstance(model, torch().export.ExportedProgram)
+    if not (is_program or callable(model)):
+        raise ArgumentError(
+            f"a {type(model).__name__} is no model",
+            expected="a torch.nn.Module, a function of tensors, or an ExportedProgram",
+        )
+    if is_program and (example_inputs or example_keywords or dynamic_shapes):
+        raise ArgumentError(
+            "example inputs beside an ExportedProgram, which has its own",
+            cure="leave example_inputs, example_keywords and dynamic_shapes out",
+        )
+    program = exported(model, example_inputs, example_keywords or {}, dynamic_shapes, strict)
+    options = Options(allow_fallback, checked, opt_level)
+    return TorchModel(program, compile_graph(program.graph_module, options))
+
+
+class TorchModel:
+    """A compiled model.
+
+    Attributes:
+        report: what was compiled of it, and what was left to PyTorch.
+    """
+
+    def __init__(self, program: Program, graph: CompiledGraph) -> None:
+        """Made by `from_torch`."""
+        self.report: Report = graph.report
+        self._program = program
+        self._graph = graph
+        self._state = [_Bound(held) for held in program.held]
+
+    @property
+    def state(self) -> Mapping[str, Any]:
+        """The tensors that the model holds, by their names; to write to them changes both."""
+        return {bound.held.name: bound.held.owner[bound.held.key] for bound in self._state}
+
+    @property
+    def kernels(self) -> Sequence[Kernel]:
+        """Its kernels, in the order in which they run: one, where nothing was left to PyTorch."""
+        return tuple(piece.kernel for piece in self._graph.pieces if piece.kernel is not None)
+
+    @property
+    def modules(self) -> Sequence[Module]:
+        """What they were compiled from: linalg on tensors."""
+        return tuple(piece.module for piece in self._graph.pieces if piece.module is not None)
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        """What the model gives for these arguments.
+
+        Raises:
+            ArgumentError: they are not like those that it was compiled for.
+            ExecutionError: the code found something wrong, such as an index out of bounds.
+        """
+        given = self._program.flat(arguments, keywords)
+        with torch().no_grad():
+            state = [bound.array() for bound in self._state]
+            found = self._graph.run(*state, *given)
+            many = len(self._program.written)
+            for place, value in zip(self._program.written, found, strict=False):
+                self._place(place, given).copy_(value)
+        return torch().utils._pytree.tree_unflatten(found[many:], self._program.out_spec)
+
+    def _place(self, place: int, given: Sequence[Any]) -> Any:
+        """What is written to: a tensor of the model's, or of the caller's."""
+        if place < len(self._state):
+            held = self._state[place].held
+            return held.owner[held.key]
+        return given[place - len(self._state)]
+
+    def __repr__(self) -> str:
+        takes = ", ".join(
+            f"{each.name}: {_text(each.like) if each.is_tensor else repr(each.like)}"
+            for each in self._program.inputs
+        )
+        return f"model ({takes}) with {len(self._state)} tensors of its own\n{self.report}"
+
+    def __reduce__(self) -> NoReturn:
+        refuse_pickling("a compiled model", "pickle the model of PyTorch, and compile it there")
+
+
+class _Bound:
+    """A tensor of the model's, and the array in its memory that the kernel is given."""
+
+    def __init__(self, held: Held) -> None:
+        self.held = held
+        self._tensor = held.owner[held.key]
+        self._bind()
+
+    def _bind(self) -> None:
+        self._array: np.ndarray[Any, Any] = as_array(self._tensor, self.held.name)
+        self._address = self._tensor.data_ptr()
+
+    def array(self) -> np.ndarray[Any, Any]:
+        """Its memory, as it is now."""
+        tensor = self.held.owner[self.held.key]
+        if tensor is not self._tensor or tensor.data_ptr() != self._address:
+            self._refuse_change(tensor)
+            self._tensor = tensor
+            self._bind()
+        return self._array
+
+    def _refuse_change(self, tensor: Any) -> None:
+        before = self._array
+        if tensor is None or tuple(tensor.shape) != before.shape:
+            shape = None if tensor is None else tuple(tensor.shape)
+            raise ShapeError(
+                f"{self.held.name} of the model was {before.shape}, and now is {shape}",
+                cure="compile the model anew",
+            )
+        if as_array(tensor, self.held.name).dtype != before.dtype:
+            raise ModelError(
+                f"{self.held.name} of the model was of {before.dtype}, and now is {tensor.dtype}",
+                cure="compile the model anew",
+            )
+
+
+def _text(tensor: Any) -> str:
+    shape = ", ".join(map(str, tensor.shape))
+    return f"{str(tensor.dtype).removeprefix('torch.')}[{shape}]"

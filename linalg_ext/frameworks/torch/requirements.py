@@ -1,0 +1,68 @@
+"""What is needed of PyTorch and of torch-mlir, looked for when it is first used."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, NamedTuple
+
+from linalg_ext import bindings
+from linalg_ext.errors import BindingsError, MissingExtraError
+
+INSTALL = "pip install 'linalg-ext[torch]'"
+
+
+class Importer(NamedTuple):
+    """torch-mlir's importer.
+
+    Attributes:
+        fx: its module for graphs of torch.fx.
+        decompositions: gives the table of ops that PyTorch itself is to write as others.
+    """
+
+    fx: Any
+    decompositions: Any
+
+
+def torch() -> Any:
+    """The package of PyTorch.
+
+    Raises:
+        MissingExtraError: it is not installed, or too old to export a model.
+    """
+    try:
+        found = importlib.import_module("torch")
+        importlib.import_module("torch.export")
+    except ImportError as error:
+        raise MissingExtraError(
+            f"PyTorch with torch.export is needed, and cannot be imported: {error}",
+            cure=f"install it with: {INSTALL}",
+        ) from error
+    return found
+
+
+def importer() -> Importer:
+    """The importer of torch-mlir; loads PyTorch, and makes the dialects known.
+
+    Raises:
+        BindingsError: the bindings in use are LLVM's own, which have none.
+        MissingExtraError: PyTorch is missing, or another version than it can read.
+    """
+    found = torch()
+    root = bindings.provider()
+    if root != "torch_mlir":
+        raise BindingsError(
+            f"models of PyTorch are imported by torch-mlir, and the bindings in use are `{root}`",
+            cure="set LINALG_EXT_BINDINGS=torch_mlir before anything imports mlir",
+        )
+    importlib.import_module("linalg_ext.frameworks.torch.dialect")
+    try:
+        return Importer(
+            importlib.import_module("torch_mlir.extras.fx_importer"),
+            importlib.import_module("torch_mlir.extras.fx_decomp_util").get_decomposition_table,
+        )
+    except (ImportError, AttributeError) as error:
+        raise MissingExtraError(
+            f"torch-mlir's importer does not work with PyTorch {found.__version__}: {error}",
+            expected="PyTorch 2.6 or later",
+            cure=f"install versions that fit one another: {INSTALL} --upgrade",
+        ) from error

@@ -1,0 +1,76 @@
+"""Tensors of PyTorch as arrays of NumPy's in the same memory, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from linalg_ext.errors import DTypeError, LayoutError, caller_location
+from linalg_ext.frameworks.torch.requirements import torch
+
+Array = np.ndarray[Any, Any]
+
+_NARROW: dict[str, Any] = {
+    "bfloat16": ml_dtypes.bfloat16,
+    "float8_e4m3fn": ml_dtypes.float8_e4m3fn,
+    "float8_e5m2": ml_dtypes.float8_e5m2,
+    "float8_e4m3fnuz": ml_dtypes.float8_e4m3fnuz,
+    "float8_e5m2fnuz": ml_dtypes.float8_e5m2fnuz,
+}
+"""Floats that NumPy has no dtype for, by PyTorch's names."""
+
+_WORDS: dict[int, np.dtype[Any]] = {1: np.dtype(np.uint8), 2: np.dtype(np.uint16)}
+
+
+def dtype_of(dtype: Any) -> np.dtype[Any]:
+    """NumPy's dtype, or ml_dtypes', of PyTorch's.
+
+    Raises:
+        DTypeError: there is none.
+    """
+    name = str(dtype).removeprefix("torch.")
+    try:
+        found: np.dtype[Any] = np.dtype(_NARROW.get(name, name))
+    except TypeError:
+        raise DTypeError(
+            f"tensors of {dtype} have no dtype in NumPy", where=caller_location()
+        ) from None
+    return found
+
+
+def as_array(tensor: Any, name: str) -> Array:
+    """The memory of a tensor as an array, whatever its strides are.
+
+    Raises:
+        LayoutError: it is not in this machine's memory, or not dense.
+        DTypeError: NumPy has no such elements.
+    """
+    try:
+        return tensor.detach().numpy()  # type: ignore[no-any-return]
+    except (RuntimeError, TypeError):
+        pass  # of what it cannot take, some things can be taken otherwise
+    if tensor.device.type != "cpu" or str(tensor.layout) != "torch.strided":
+        raise LayoutError(
+            f"{name} is a tensor on {tensor.device}, {tensor.layout}",
+            where=caller_location(),
+            expected="a dense tensor on the CPU",
+            cure="bring it there: tensor.cpu(), tensor.to_dense()",
+        )
+    dtype = dtype_of(tensor.dtype)
+    plain = tensor.detach().resolve_conj().resolve_neg()
+    if str(tensor.dtype).removeprefix("torch.") not in _NARROW:
+        return plain.numpy()  # type: ignore[no-any-return]
+    word = _WORDS[dtype.itemsize]
+    as_words = plain.view(getattr(torch(), word.name)).numpy()
+    return as_words.view(dtype)  # type: ignore[no-any-return]
+
+
+def as_tensor(array: Any) -> Any:
+    """An array, or a scalar of NumPy's, as a tensor in the same memory."""
+    given = np.asarray(array)
+    if given.dtype.isbuiltin == 1:
+        return torch().from_numpy(given)
+    words = given.view(_WORDS[given.dtype.itemsize])
+    return torch().from_numpy(words).view(getattr(torch(), given.dtype.name))

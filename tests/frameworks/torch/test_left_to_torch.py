@@ -1,0 +1,87 @@
+"""Ops that do not come through: an error that names their line, or PyTorch runs them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from resources import package
+
+torch = package("torch", "pip install 'linalg-ext[torch]'")
+
+import linalg_ext as lx  # noqa: E402
+from linalg_ext import errors  # noqa: E402
+from torch_models import Spectrum  # noqa: E402
+
+# One worker imports PyTorch, and no other.
+pytestmark = pytest.mark.xdist_group("torch")
+
+X = torch.linspace(-1, 1, 12).reshape(3, 4)
+
+
+def test_the_error_names_the_op_the_line_and_the_cure() -> None:
+    with pytest.raises(errors.ModelError) as caught:
+        lx.from_torch(Spectrum(), (X,))
+    what, where, cure, *_ = str(caught.value).splitlines()
+    assert what.startswith("aten._linalg_svd of the model cannot be compiled: torch-mlir does not")
+    assert "torch_models.py" in where
+    assert "in forward" in where
+    assert where.endswith("singular = torch.linalg.svdvals(self.first(x).relu())")
+    assert "allow_fallback=True" in cure
+
+
+def test_the_rest_is_compiled_and_the_numbers_are_pytorchs() -> None:
+    model = Spectrum()
+    net = lx.from_torch(model, (X,), allow_fallback=True)
+    with torch.no_grad():
+        torch.testing.assert_close(net(X), model(X))
+        model.first.weight.mul_(2)
+        torch.testing.assert_close(net(X), model(X))
+    report = net.report
+    assert [left.op for left in report.left] == ["aten._linalg_svd"]
+    assert 1 <= report.kernels == len(net.kernels)
+    assert report.compiled == report.nodes - 2  # the op, and what takes its results apart
+    assert "left to PyTorch:\n  aten._linalg_svd: torch-mlir does not" in repr(net)
+
+
+def test_unsigned_arithmetic_is_left_rather_than_wrong() -> None:
+    x = torch.tensor([100, 200, 255], dtype=torch.uint8)
+    function = lambda x: (x > 150, x.float() / 255, x[1:])  # noqa: E731
+    with pytest.raises(errors.ModelError, match="unsigned integers as with signed"):
+        lx.from_torch(function, (x,))
+    net = lx.from_torch(function, (x,), allow_fallback=True)
+    torch.testing.assert_close(net(x), function(x))
+    assert [left.op for left in net.report.left] == ["aten.gt.Scalar"]
+
+
+def test_all_that_is_alike_is_found_at_once() -> None:
+    def many(x: Any) -> Any:
+        for _ in range(4):
+            x = torch.linalg.svdvals(x @ x.mT).diag()
+        return x
+
+    net = lx.from_torch(many, (torch.eye(3),), allow_fallback=True)
+    torch.testing.assert_close(net(torch.eye(3)), many(torch.eye(3)))
+    (left,) = net.report.left
+    assert left.count == 4
+
+
+def test_branches_are_left() -> None:
+    def function(x: Any) -> Any:
+        return torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (x * 2,))
+
+    net = lx.from_torch(function, (X,), allow_fallback=True)
+    for x in (X + 1, X - 1):
+        torch.testing.assert_close(net(x), function(x))
+
+
+def test_random_numbers_are_pytorchs() -> None:
+    dropout = torch.nn.Dropout().train()
+    with pytest.raises(errors.ModelError, match=r"of the model.*manual_seed.*model.eval\(\)"):
+        lx.from_torch(dropout, (X,))
+    net = lx.from_torch(lambda x: dropout(x * 2), (X,), allow_fallback=True)
+    torch.manual_seed(3)
+    expected = dropout(X * 2)
+    torch.manual_seed(3)
+    torch.testing.assert_close(net(X), expected)

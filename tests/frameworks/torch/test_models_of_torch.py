@@ -1,0 +1,38 @@
+"""Families of models through `lx.from_torch`: no op left behind, and PyTorch's own numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from resources import package
+
+torch = package("torch", "pip install 'linalg-ext[torch]'")
+
+import linalg_ext as lx  # noqa: E402
+from torch_models import MODELS, Causal  # noqa: E402
+
+# One worker imports PyTorch, and no other.
+pytestmark = pytest.mark.xdist_group("torch")
+
+
+@pytest.mark.parametrize("family", MODELS)
+def test_a_model_equals_pytorch(family: str) -> None:
+    torch.manual_seed(0)
+    model, arguments = MODELS[family]()
+    with torch.no_grad():
+        expected = model.eval()(*arguments)
+    net = lx.from_torch(model, arguments)
+    assert net.report.share == 1
+    leaves = torch.utils._pytree.tree_flatten
+    found, wanted = leaves(net(*arguments)), leaves(expected)
+    assert len(net.kernels) == 1
+    torch.testing.assert_close(found[0], wanted[0], rtol=1e-4, atol=1e-5, equal_nan=True)
+
+
+def test_layers_that_share_a_mask_are_attention_each() -> None:
+    # Wide enough for the code of attention; both take their sums from one tensor of zeros.
+    layers = torch.nn.Sequential(Causal(64, 2), Causal(64, 2)).eval()
+    net = lx.from_torch(layers, (torch.randn(1, 64, 64),))
+    assert str(net.kernels[0].explain()).count("attention") >= 1
+    loops = net.kernels[0].as_text("loops")
+    assert "math.exp" not in loops.partition("linalg_ext_attention")[0]
