@@ -29,9 +29,8 @@ from typing import Any
 
 from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.codegen._fills import producer
 
-from ._walk import operations, replace_op
+from ._walk import operations, producer, replace_op
 
 NAME = "linalg-ext-reshape-fills"
 

@@ -315,8 +315,8 @@ def _held(own: Any, program: Any, holder: Any) -> Held:
             module = holder.get_submodule(path)
         except AttributeError:
             module = None
-        for owner in (module and module._parameters, module and module._buffers):
-            if owner is not None and owner.get(key) is not None:
+        for owner in () if module is None else (module._parameters, module._buffers):
+            if owner.get(key) is not None:
                 return Held(own.target, owner, key)
     stores: list[MutableMapping[str, Any]] = [program.state_dict, program.constants]
     owner = next(store for store in stores if own.target in store)
