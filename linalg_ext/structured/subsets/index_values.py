@@ -96,7 +96,9 @@ class IndexReader:
         # Loops with a step that is not positive are not run; what they say is not relied on.
         if not isinstance(step, int) or step < 1:
             step = 1
-        return _symbol(value, lower, upper - 1, step)
+        # Where steps end at the upper bound, the last one begins a step before it.
+        ends = modulo(upper - lower, step) == 0
+        return _symbol(value, lower, upper - (step if ends else 1), step)
 
 
 def _symbol(

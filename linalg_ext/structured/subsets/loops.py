@@ -6,7 +6,10 @@ for value, subset in zip(loop.terminator.values, loop.terminator.subsets): ...
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeAlias
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ArityError
@@ -237,6 +240,14 @@ class ParallelView(_LoopBounds):
     def terminator(self) -> SetYieldView:
         """What ends the body."""
         return SetYieldView.of(self.last)
+
+
+AnyLoop: TypeAlias = LoopView | ForView | ParallelView
+
+LOOP_VIEWS: Mapping[str, Callable[[ir.Operation], AnyLoop]] = MappingProxyType(
+    {"gml_st.loop": LoopView.of, "gml_st.for": ForView.of, "gml_st.parallel": ParallelView.of}
+)
+"""How each kind of loop is read, by the name of the op."""
 
 
 def _bounds(
