@@ -26,7 +26,7 @@ class ModulePass(Transformation):
         """Whether some op of these names is one that it looks at."""
         return any(map(self._accepts, names))
 
-    def apply(self, op: ir.Operation | ir.OpView, **options: Any) -> Report:
+    def apply(self, op: ir.Operation | ir.OpView, /, **options: Any) -> Report:
         """Run the function on `op`, in place and without verifying; handles into it go stale."""
         with op.operation.context, op.operation.location:
             answer = self.function(op.operation, **options)

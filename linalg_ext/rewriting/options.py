@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,12 +26,21 @@ def _parse_strings(text: str) -> tuple[str, ...]:
     return tuple(item.strip() for item in text.split(",") if item.strip())
 
 
+def _parse_lists(text: str) -> tuple[tuple[int, ...], ...]:
+    if "[" not in text:
+        return (_parse_integers(text),) if text.strip() else ()
+    if not re.fullmatch(r"\s*\[[^][]*\](\s*,\s*\[[^][]*\])*\s*", text):
+        raise ValueError(text)
+    return tuple(_parse_integers(each) for each in re.findall(r"\[([^][]*)\]", text))
+
+
 _PARSERS: Mapping[Any, tuple[str, Callable[[str], Any]]] = {
     bool: ("true or false", _parse_bool),
     int: ("an integer", int),
     float: ("a number", float),
     str: ("a text", str),
     tuple[int, ...]: ("integers with commas between", _parse_integers),
+    tuple[tuple[int, ...], ...]: ("lists of integers, as in [64,64],[8,8]", _parse_lists),
     tuple[str, ...]: ("words with commas between", _parse_strings),
 }
 

@@ -56,7 +56,7 @@ class Rewrite(Transformation):
         self.driver = driver
         self._accepts, self._names = selector(on, pass_name)
 
-    def apply(self, op: ir.Operation | ir.OpView, **options: Any) -> Report:
+    def apply(self, op: ir.Operation | ir.OpView, /, **options: Any) -> Report:
         """Rewrite what `op` holds, in place and without verifying; handles into it go stale.
 
         Raises:

@@ -47,7 +47,7 @@ class Transformation(ABC):
         return (inspect.getdoc(self.function) or "").partition("\n")[0]
 
     @abstractmethod
-    def apply(self, op: ir.Operation | ir.OpView, **options: Any) -> Report:
+    def apply(self, op: ir.Operation | ir.OpView, /, **options: Any) -> Report:
         """Transform what `op` holds, in place and without verifying; handles into it go stale."""
 
     def has_work(self, names: Collection[str]) -> bool:
