@@ -1,0 +1,397 @@
+"""Producers move into the loops that read parts of what they give.
+
+Where a body takes a part of a result, the op is built on that part instead, and takes parts of its
+own operands: these may be fused in turn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linalg_ext.analysis.subsets import Point, Tile, as_tile, compose
+from linalg_ext.bindings import ir
+from linalg_ext.errors import ArgumentError
+from linalg_ext.rewriting import Report
+from linalg_ext.structured.subsets.loops import AnyLoop, ForView, LoopView
+from linalg_ext.structured.subsets.ops import LOOPS, MaterializeView
+from linalg_ext.structured.subsets.roots import defining, is_defined_inside
+from linalg_ext.structured.subsets.rules import Rule, Unserved, rule_of
+
+from ._choice import Choice
+from ._cleaning import erase_dead, erase_taken
+from ._covering import covered_by, depends_on, moves, view_of
+from ._loops import has_room, with_output, without_unused_inputs
+from ._parts import Parts, element_of, empty, in_type, part_of
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """A part of a producer that the body of a loop takes.
+
+    Attributes:
+        op: the materialize.
+        source: the value outside the loop that it takes a part of.
+        part: which one.
+    """
+
+    op: ir.Operation
+    source: ir.Value
+    part: Tile | Point
+
+    @property
+    def number(self) -> int:
+        """Which result of its producer it takes a part of."""
+        return ir.OpResult(self.source).result_number
+
+
+class Fusion:
+    """Fuses into one loop, its own body; loops inside it are for later.
+
+    Producers come one after the other, the last of the program first: when one comes, all who
+    could ask for a part of it have done so.
+
+    Args:
+        loop: a loop over subsets. It may be replaced: `loop` is the one that stands.
+        choice: what is fused.
+        report: counts what was, and tells why the rest was not.
+    """
+
+    def __init__(self, loop: ir.Operation, choice: Choice, report: Report) -> None:
+        self.loop = loop
+        self.choice = choice
+        self.report = report
+        self._left: list[ir.Operation] = []
+        # As values: the places of arguments change when one goes.
+        self._named = choice.named_inputs(view_of(loop))
+
+    def run(self) -> None:
+        """Fuse until nothing is left that may be."""
+        while (found := self._next()) is not None:
+            producer, taken = found
+            name = producer.name
+            try:
+                if name == "gml_st.materialize":
+                    self._take_from_further_out(producer, taken)
+                else:
+                    self._fuse(producer, taken)
+            except Unserved as error:
+                self.report.leave(name, error.reason)
+                self._left.append(producer)
+        self._start_from_nothing()
+
+    @property
+    def _view(self) -> AnyLoop:
+        return view_of(self.loop)
+
+    def _next(self) -> tuple[ir.Operation, list[_Taken]] | None:
+        """The last producer outside that the body takes parts of, and these."""
+        view = self._view
+        found: dict[ir.Operation, list[_Taken]] = {}
+        for each in view.body.operations:
+            op = each.operation
+            if op.name != "gml_st.materialize":
+                continue
+            source = self._outer_source(view, op)
+            producer = None if source is None else defining(source)
+            if source is None or producer is None or producer in self._left:
+                continue
+            if producer.name in LOOPS or not self._is_wanted(producer, source):
+                continue
+            try:
+                with op.location, ir.InsertionPoint(op):
+                    part = part_of(MaterializeView.of(op).set)
+            except Unserved as error:
+                self.report.leave(producer.name, error.reason)
+                self._left.append(producer)
+                continue
+            found.setdefault(producer, []).append(_Taken(op, source, part))
+        found = {op: taken for op, taken in found.items() if op not in self._left}
+        if not found:
+            return None
+        last = _last(list(found), self.loop)
+        return last, found[last]
+
+    def _is_wanted(self, producer: ir.Operation, source: ir.Value) -> bool:
+        if producer.name == "gml_st.materialize" or source in self._named:
+            return True
+        return self.choice.wants(producer)
+
+    def _outer_source(self, view: AnyLoop, op: ir.Operation) -> ir.Value | None:
+        """The value outside that a materialize takes a part of; None: it is made in the body."""
+        source = MaterializeView.of(op).source
+        if not isinstance(source.type, ir.RankedTensorType):
+            return None
+        if not is_defined_inside(source, view.body):
+            return source
+        if isinstance(view, LoopView) and source in view.region_ins:
+            return view.ins[view.region_ins.index(source)]
+        if isinstance(view, LoopView | ForView) and source in view.region_outs:
+            # What an output holds before the iteration is what it began with, if each part of it
+            # is visited once.
+            outer = view.outs[view.region_outs.index(source)]
+            return outer if self._visits_once(view, op, outer) else None
+        return None
+
+    def _visits_once(self, view: AnyLoop, op: ir.Operation, outer: ir.Value) -> bool:
+        try:
+            with op.location, ir.InsertionPoint(op):
+                reached = covered_by(view, part_of(MaterializeView.of(op).set), outer)
+        except Unserved:
+            return False
+        return reached is not None and reached >= moves(view)
+
+    def _fuse(self, producer: ir.Operation, taken: list[_Taken]) -> None:
+        """Build a producer on each part that is taken of it.
+
+        Raises:
+            Unserved: a part has no exact answer, or it does not pay. Then nothing has changed.
+        """
+        rule, name = rule_of(producer), producer.name
+        groups: dict[Tile, list[_Taken]] = {}
+        for each in taken:
+            wanted = rule.part_for_result(as_tile(each.part), each.number)
+            groups.setdefault(wanted, []).append(each)
+        if self.choice.is_greedy:
+            self._ask_if_it_pays(producer, rule, taken, len(groups))
+        shared = self._shareable(producer, rule, taken)
+        self.report.matched[name] += 1
+        values = [self._build(producer, rule, wanted, group) for wanted, group in groups.items()]
+        if shared is not None:
+            self._share(producer, rule, shared, values[0][0])
+        self.report.changed[name] += 1
+        results = list(producer.results)
+        self._named = [value for value in self._named if value not in results]
+        if self.loop.name == "gml_st.loop":
+            # An input that nobody reads any more would keep the producer, and all before it.
+            self.loop = without_unused_inputs(self.loop)
+        if any(True for result in producer.results for _ in result.uses):
+            self._left.append(producer)
+        erase_dead(producer, self._left)
+
+    def _build(
+        self, producer: ir.Operation, rule: Rule, wanted: Tile, group: list[_Taken]
+    ) -> list[ir.Value]:
+        """One part of a producer, before the first materialize that asks for it."""
+        first = group[0].op
+        parts, operands = Parts(), list(producer.operands)
+
+        def take(position: int, part: Tile | Point) -> ir.Value:
+            return parts.take(operands[position], part)
+
+        with producer.location, ir.InsertionPoint(first):
+            scalars = None
+            if all(isinstance(each.part, Point) for each in group):
+                is_point = all(size == 1 for size in wanted.sizes)
+                scalars = rule.build_element(Point(wanted.offsets), take) if is_point else None
+            values = scalars or rule.build(wanted, take)
+        for each in group:
+            with each.op.location, ir.InsertionPoint(each.op):
+                value = values[each.number]
+                if scalars is None and isinstance(each.part, Point):
+                    value = element_of(value)
+                elif scalars is None:
+                    value = in_type(value, each.op.results[0].type)
+            each.op.results[0].replace_all_uses_with(value)
+            erase_taken(each.op)
+        return values
+
+    def _ask_if_it_pays(
+        self, producer: ir.Operation, rule: Rule, taken: list[_Taken], parts: int
+    ) -> None:
+        """Refuse what would be computed again and again.
+
+        Raises:
+            Unserved: it would.
+        """
+        view = self._view
+        is_made_of_nothing = not any(
+            tile is not None
+            for at, tile in enumerate(rule.operand_parts(rule.domain.all))
+            if at not in rule.destinations
+        )
+        if is_made_of_nothing:
+            return
+        moving = moves(view)
+        moved = [depends_on(view, each.part) & moving for each in taken]
+        if moving and not all(moved):
+            raise Unserved("the loop needs the same part of it in every iteration")
+        if rule.is_cheap:
+            return
+        if any(each != moving for each in moved):
+            raise Unserved("its sums would be computed anew in iterations that share them")
+        if parts > 1:
+            raise Unserved("several parts of it are needed, and sums are not computed twice")
+        if _used_outside(producer, view.body) and not self._can_be_shared(producer, taken[0].part):
+            raise Unserved("it has another user, and sums are not computed twice")
+
+    def _take_from_further_out(self, outer: ir.Operation, taken: list[_Taken]) -> None:
+        """A part of a part is a part of the whole."""
+        view = MaterializeView.of(outer)
+        for each in taken:
+            with each.op.location, ir.InsertionPoint(each.op):
+                whole = part_of(view.set)
+                if not isinstance(whole, Tile):
+                    raise Unserved("a part of an element")
+                try:
+                    inner = _within(each.part, whole)
+                except ArgumentError as error:
+                    raise Unserved(error.what) from None
+                value = in_type(Parts().take(view.source, inner), each.op.results[0].type)
+            each.op.results[0].replace_all_uses_with(value)
+            erase_taken(each.op)
+        if any(True for _ in outer.results[0].uses):
+            self._left.append(outer)
+        erase_dead(outer, self._left)
+
+    def _can_be_shared(self, producer: ir.Operation, part: Tile | Point) -> bool:
+        """Whether the loop computes all of a producer's one result, each part once, in time."""
+        view = self._view
+        if len(producer.results) != 1 or not isinstance(part, Tile) or not has_room(self.loop):
+            return False
+        reached = covered_by(view, part, producer.results[0])
+        if reached is None or not reached >= moves(view):
+            return False
+        return all(
+            _comes_after(use.owner.operation, self.loop)
+            for use in producer.results[0].uses
+            if not _is_below(use.owner.operation, view.body)
+        )
+
+    def _shareable(self, producer: ir.Operation, rule: Rule, taken: list[_Taken]) -> Tile | None:
+        """The part that the loop gives for the producer's users outside; None: they keep theirs."""
+        part = taken[0].part
+        if not self.choice.is_greedy or rule.is_cheap or not isinstance(part, Tile):
+            return None
+        if not _used_outside(producer, self._view.body):
+            return None
+        return part if self._can_be_shared(producer, part) else None
+
+    def _share(self, producer: ir.Operation, rule: Rule, part: Tile, value: ir.Value) -> None:
+        """Let the loop give all of a producer too, for its users outside."""
+        result = producer.results[0]
+        with self.loop.location, ir.InsertionPoint(self.loop):
+            start = in_type(empty(rule.result_sizes(), result.type), result.type)
+        with self.loop.location, ir.InsertionPoint(self._view.terminator.op):
+            set_ = Parts().set(start, part)
+        body = self._view.body
+        outside = [
+            (use.owner.operation, use.operand_number)
+            for use in result.uses
+            if not _is_below(use.owner.operation, body) and use.owner.operation != self.loop
+        ]
+        self.loop = with_output(self.loop, start, value, set_)
+        shared = self.loop.results[len(self.loop.results) - 1]
+        for user, position in outside:
+            user.operands[position] = shared
+
+    def _start_from_nothing(self) -> None:
+        """Outputs that the loop writes all over begin as empty tensors, not as what they held."""
+        view = self._view
+        terminator = view.terminator
+        sets = terminator.subsets if isinstance(view, LoopView) else terminator.sets  # type: ignore[union-attr]
+        if len(sets) != len(terminator.accumulated):
+            return
+        for number, (set_, accumulated) in enumerate(
+            zip(sets, terminator.accumulated, strict=True)
+        ):
+            if accumulated:
+                continue
+            self._start_one_from_nothing(number, set_)
+
+    def _start_one_from_nothing(self, number: int, set_: ir.Value) -> None:
+        view = self._view
+        if isinstance(view, LoopView | ForView):
+            outer, inner = view.outs[number], view.region_outs[number]
+        else:
+            outer = inner = view.terminator.destinations[number]
+        producer = defining(outer)
+        if producer is None or producer.name in ("tensor.empty", *LOOPS):
+            return
+        if not isinstance(outer.type, ir.RankedTensorType):
+            return
+        try:
+            rule = rule_of(producer)
+            with self.loop.location, ir.InsertionPoint(view.terminator.op):
+                part = part_of(set_)
+        except Unserved:
+            return
+        readers = [
+            use.owner.operation
+            for use in inner.uses
+            if use.owner.operation.name == "gml_st.materialize"
+            and _is_below(use.owner.operation, view.body)
+        ]
+        if readers or covered_by(view, part, outer) is None:
+            return
+        with self.loop.location, ir.InsertionPoint(self.loop):
+            sizes = rule.result_sizes(ir.OpResult(outer).result_number)
+            start = in_type(empty(sizes, outer.type), outer.type)
+        places = [
+            (use.owner.operation, use.operand_number)
+            for use in outer.uses
+            if use.owner.operation == self.loop or _is_below(use.owner.operation, view.body)
+        ]
+        for user, position in places:
+            user.operands[position] = start
+        erase_dead(producer)
+
+
+def _within(part: Tile | Point, whole: Tile) -> Tile | Point:
+    if isinstance(part, Tile):
+        return compose(part, whole)
+    return compose(part, whole)
+
+
+def _used_outside(producer: ir.Operation, body: ir.Block) -> bool:
+    return any(
+        not _is_below(use.owner.operation, body)
+        for result in producer.results
+        for use in result.uses
+        if use.owner.operation.name not in LOOPS or use.owner.operation.regions[0].blocks[0] != body
+    )
+
+
+def _is_below(op: ir.Operation, body: ir.Block) -> bool:
+    """Whether an op is in a block, or in a region inside it."""
+    block: ir.Block | None = op.block
+    while block is not None and block != body:
+        owner = block.owner
+        if owner is None or owner.operation.name in ("builtin.module", "func.func"):
+            return False
+        block = owner.operation.block
+    return block is not None
+
+
+def _comes_after(op: ir.Operation, other: ir.Operation) -> bool:
+    """Whether an op stands after another one of the same block, or inside one that does."""
+    while op.block != other.block:
+        owner = op.block.owner
+        if owner is None or owner.operation.name == "builtin.module":
+            return False
+        op = owner.operation
+    return other.is_before_in_block(op) and op != other
+
+
+def _last(ops: list[ir.Operation], loop: ir.Operation) -> ir.Operation:
+    """The last in the program of ops that stand before a loop, or before what it is in."""
+    block: ir.Block = loop.block
+    while True:
+        here = [op for op in ops if op.block == block]
+        if here:
+            last = here[0]
+            for op in here[1:]:
+                if last.is_before_in_block(op):
+                    last = op
+            return last
+        block = block.owner.operation.block
+
+
+def loops_in(root: ir.Operation) -> list[ir.Operation]:
+    """The loops over subsets in the regions of an op that are not in one another."""
+    found: list[ir.Operation] = []
+    for region in root.regions:
+        for block in region.blocks:
+            for each in block.operations:
+                op = each.operation
+                found += [op] if op.name in LOOPS else loops_in(op)
+    return found

@@ -1,0 +1,83 @@
+"""Tile ops into loops over subsets, and fuse what they are computed from into the loops.
+
+before:
+    %e = linalg.exp ins(%x : tensor<80x60xf32>) outs(%i : tensor<80x60xf32>) -> tensor<80x60xf32>
+    %r = linalg.reduce {arith.addf} ins(%e : tensor<80x60xf32>) outs(%y : tensor<80xf32>)
+         dimensions = [1]
+after, with tile_sizes=[4] and as_scf=True:
+    %r = scf.forall (%i) = (0) to (80) step (4) shared_outs(%o = %y) -> (tensor<80xf32>) {
+      %xs = tensor.extract_slice %x[%i, 0] [4, 60] [1, 1]
+            : tensor<80x60xf32> to tensor<4x60xf32>
+      %n = tensor.empty() : tensor<4x60xf32>
+      %es = linalg.exp ins(%xs : tensor<4x60xf32>) outs(%n : tensor<4x60xf32>)
+            -> tensor<4x60xf32>
+      %ys = tensor.extract_slice %o[%i] [4] [1] : tensor<80xf32> to tensor<4xf32>
+      %s = linalg.reduce {arith.addf} ins(%es : tensor<4x60xf32>) outs(%ys : tensor<4xf32>)
+           dimensions = [1]
+      scf.forall.in_parallel {
+        tensor.parallel_insert_slice %s into %o[%i] [4] [1] : tensor<4xf32> into tensor<80xf32>
+      }
+    }
+"""
+
+from __future__ import annotations
+
+from linalg_ext.bindings import ir
+from linalg_ext.rewriting import Report, module_pass
+
+from ._choice import Choice
+from ._cleaning import resolve_dims, tidy
+from ._fusion import Fusion
+from ._request import Request, meant_ops
+from ._tiling import Tiled
+from .fuse_into_subset_loops import fuse_all
+from .lower_subset_loops import lower_subset_loops
+from .tile_into_subset_loops import tile_one
+
+NAME = "linalg-ext-tile-and-fuse"
+
+
+@module_pass(NAME)
+def tile_and_fuse(
+    module: ir.Operation,
+    *,
+    tile_sizes: tuple[tuple[int, ...], ...] = (),
+    op: str = "",
+    form: str = "parallel",
+    points: bool = False,
+    accumulate: bool = False,
+    distribution: tuple[str, ...] = (),
+    producers: tuple[str, ...] = (),
+    as_scf: bool = False,
+) -> Report:
+    """Tile ops into loops over subsets, and fuse their producers into these.
+
+        >>> lx.transforms.tile_and_fuse(module, tile_sizes=[64, 64])
+        >>> lx.transforms.tile_and_fuse(module, tile_sizes=[[64], [8]], op="linalg.softmax")
+
+    Args:
+        module: a module, or another op with regions.
+        tile_sizes, op, form, points, accumulate, distribution: as of `tile_into_subset_loops`.
+        producers: names or labels of the ops that are fused; left out, all that are worth it, as
+            of `fuse_into_subset_loops`.
+        as_scf: end with scf loops and slices instead of ops of `gml_st`.
+
+    Raises:
+        ArgumentError: sizes are negative or too many, or no op is so called.
+    """
+    request = Request.of(tile_sizes, op, form, points, accumulate, distribution)
+    report = Report(NAME)
+    choice = Choice(producers)
+    resolve_dims(module)
+
+    def fuse(tiled: Tiled) -> None:
+        fusion = Fusion(tiled.loops[0], choice, report)
+        fusion.run()
+        fuse_all(fusion.loop, choice, report)
+
+    for each in meant_ops(module, request):
+        tile_one(each, request, report, fuse)
+    tidy(module)
+    if as_scf:
+        lower_subset_loops.apply(module)
+    return report
