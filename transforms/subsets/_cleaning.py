@@ -25,14 +25,17 @@ def erase_dead(op: ir.Operation, remembered: list[ir.Operation] | None = None) -
 
     What is erased goes from the list of ops that the caller remembers, too.
     """
-    if any(True for result in op.results for _ in result.uses) or not _may_go(op):
-        return
-    used = [owner for value in op.operands if (owner := defining(value)) is not None]
-    if remembered is not None and op in remembered:
-        remembered.remove(op)
-    op.erase()
-    for each in dict.fromkeys(used):
-        erase_dead(each, remembered)
+    open_ = [op]
+    while open_:
+        each = open_.pop()
+        if any(True for result in each.results for _ in result.uses) or not _may_go(each):
+            continue
+        used = [owner for value in each.operands if (owner := defining(value)) is not None]
+        if remembered is not None and each in remembered:
+            remembered.remove(each)
+        each.erase()
+        # Each once: an op is looked at no more when it is gone.
+        open_ += [owner for owner in dict.fromkeys(used) if owner not in open_]
 
 
 def erase_taken(op: ir.Operation) -> None:

@@ -15,7 +15,7 @@ from linalg_ext.definition.affine import AffineDim, AffineMap, constant_value
 from linalg_ext.errors import LinalgExtError
 from linalg_ext.structured.extension.ops import COMPUTE_TYPE, OVERWRITE
 from linalg_ext.structured.extension.ops import NAMES as EXTENSION_OPS
-from linalg_ext.structured.maps import indexing_maps, split_operands
+from linalg_ext.structured.maps import indexing_maps, is_valid, split_operands
 from linalg_ext.structured.subsets.rules.accumulations import accumulation_of
 from linalg_ext.structured.subsets.rules.bodies import (
     as_generic,
@@ -39,6 +39,9 @@ from linalg_ext.structured.subsets.rules.protocol import (
 from linalg_ext.structured.subsets.rules.sizes import size_of
 
 _GENERIC = "linalg.generic"
+
+_STRICT = frozenset(("linalg.transpose", "linalg.broadcast", "linalg.reduce", "linalg.map"))
+"""Ops that take no operand of static size beside one of open size, though the two be equal."""
 
 
 def is_structured(op: ir.Operation) -> bool:
@@ -177,7 +180,10 @@ class StructuredRule(Rule):
         operands = taken(parts, self.operands, take)
         types = [value.type for value in operands[self._first_output :]]
         if not must_be_generic:
-            return list(on_operands(self.op, operands, types).results)
+            new = on_operands(self.op, operands, types)
+            if self.op.name not in _STRICT or is_valid(new):
+                return list(new.results)
+            new.erase()
         generic = as_generic(self.op, operands, types, maps, self.domain.iterators)
         if positions:
             shift_positions(generic, part)
