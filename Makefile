@@ -3,11 +3,13 @@
 #   make PYTHON=python3.12 test      another interpreter
 #   make test PYTEST_ARGS='-k yaml'  a part of the suite
 #   make bench BENCH_ARGS=--quick    fewer cases, fewer rounds
+#   make notebooks NOTEBOOKS=2_notations
 
 PYTHON ?= $(firstword $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python; done))
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
+NOTEBOOKS ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -20,10 +22,10 @@ STUBS := .typings/.stamp
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint types bench yaml clean
+.PHONY: help demo test lint types bench yaml notebooks docs dist clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: $(CORE) ## install into .venv and run the tour of the library
 	@$(BIN)/linalg-ext demo
@@ -46,9 +48,19 @@ yaml: $(CORE) ## write the YAML of the op library anew, beside its files
 		$(BIN)/linalg-ext yaml --partial $$file -o $${file%.py}.yaml || exit 1; \
 	done
 
+notebooks: $(DEV) ## execute the tutorials, and store what comes out
+	$(BIN)/python -m notebooks $(NOTEBOOKS)
+
+docs: $(DEV) ## build the documentation into site/, with warnings as errors
+	$(BIN)/python -m mkdocs build --strict --quiet
+
+dist: $(DEV) ## build the wheel and the sdist into dist/
+	rm -rf dist
+	$(BIN)/python -m build
+
 clean: ## remove everything that these targets made
 	rm -rf $(VENV) .typings .hypothesis .pytest_cache .mypy_cache .ruff_cache \
-		build dist demo-out *.egg-info
+		build dist site demo-out *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

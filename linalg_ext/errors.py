@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -302,6 +303,10 @@ _OWN_CODE = (
 )
 
 
+_CELL = re.compile(r"/ipykernel_\d+/[^/]+$|^<ipython-input-")
+"""Cells of notebooks are compiled under names that tell a reader nothing."""
+
+
 def caller_location() -> SourceLocation | None:
     """The innermost line outside this library that led here: the user's own line."""
     frame: FrameType | None = sys._getframe(1)
@@ -324,6 +329,8 @@ def _is_own(frame: FrameType) -> bool:
 
 
 def _short_path(file: str) -> str:
+    if _CELL.search(file):
+        return "a cell of the notebook"
     relative = os.path.relpath(file) if os.path.isabs(file) else file
     return file if relative.startswith("..") else relative
 
