@@ -52,7 +52,7 @@ notebooks: $(DEV) ## execute the tutorials, and store what comes out
 	$(BIN)/python -m notebooks $(NOTEBOOKS)
 
 docs: $(DEV) ## build the documentation into site/, with warnings as errors
-	$(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 dist: $(DEV) ## build the wheel and the sdist into dist/
 	rm -rf dist

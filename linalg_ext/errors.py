@@ -319,8 +319,10 @@ def caller_location() -> SourceLocation | None:
 
 def _is_own(frame: FrameType) -> bool:
     file = frame.f_code.co_filename
-    # NumPy's own functions stand between a user and what a traced value answers them.
-    if str(frame.f_globals.get("__name__", "")).startswith("numpy."):
+    # NumPy's own functions stand between a user and what a traced value answers them, and
+    # contextlib's between a `with` and the function behind it.
+    module = str(frame.f_globals.get("__name__", ""))
+    if module.startswith("numpy.") or module == "contextlib":
         return True
     # The op library is written as a user would write it: its lines are users' lines.
     if f"{os.sep}opdsl_defs{os.sep}" in file:

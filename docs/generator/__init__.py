@@ -1,0 +1,10 @@
+"""Pages of the documentation that are made from the library, so that they cannot fall behind it.
+
+hooks            what MkDocs calls
+tutorials        the notebooks
+ops              the op library, a page for each family
+transformations  a page for each pass: before --> after
+errors           the tree of errors, and what the examples of its pages say
+reference        the public names, from their docstrings
+tables           element types, commands, what is supported
+"""

@@ -1,0 +1,152 @@
+"""The tree of errors, a page for each class, and what the library says of the mistakes on them.
+
+A page is written by hand in `docs/errors/`: what the error means, a mistake that raises it, and,
+under "Mended", what is right. The message below the mistake is what the library says when the
+documentation is built. Classes that only gather others have a page that lists those.
+"""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import chdir
+from typing import Any
+
+from docs.generator.page import REPOSITORY, Page, fenced
+from linalg_ext import errors
+from linalg_ext.errors import LinalgExtError
+
+_FENCE = re.compile(r"^```(python|console)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
+
+
+def classes() -> list[type[LinalgExtError]]:
+    """All of the tree, the base first."""
+    found = [
+        value
+        for value in vars(errors).values()
+        if isinstance(value, type) and issubclass(value, LinalgExtError)
+    ]
+    return sorted(found, key=lambda kind: (len(kind.__mro__), kind.__name__))
+
+
+def written() -> list[Page]:
+    """The pages that were written by hand."""
+    folder = REPOSITORY / "docs" / "errors"
+    return [
+        Page(f"errors/{path.name}", path.read_text(encoding="utf-8"))
+        for path in sorted(folder.glob("*.md"))
+    ]
+
+
+def pages() -> Iterator[Page]:
+    """The tree, and a page for each class that gathers others and has no page of its own."""
+    yield Page(
+        "errors/index.md",
+        "# Errors\n\nEvery error that you can provoke is a `LinalgExtError`. It says what is wrong, "
+        "where, what was expected and how to mend it, and is also the built-in exception that fits, "
+        "so that `except ValueError` works as in NumPy. Errors of arrays are found before native "
+        "code runs.\n\n" + "\n".join(_tree(LinalgExtError, 0)) + "\n",
+    )
+    there = {page.path for page in written()}
+    for kind in classes():
+        if kind.__subclasses__() and _path(kind) not in there:
+            yield Page(
+                _path(kind),
+                f"# {kind.__name__}\n\n{_about(kind)}\n\nIt gathers\n\n"
+                + "\n".join(_tree(kind, 0)[1:])
+                + "\n",
+            )
+
+
+def with_messages(markdown: str, name: str) -> str:
+    """A written page with what its class is, and with the error that its mistake raises."""
+    kind = getattr(errors, name)
+    mistake = next(_FENCE.finditer(markdown))
+    said = fenced(f"{errors.__name__}.{name}: {raised(markdown)}")
+    markdown = f"{markdown[: mistake.end()]}\n{said}\n{markdown[mistake.end() :]}"
+    title = f"# {name}\n"
+    return markdown.replace(title, f"{title}\n{_about(kind)}\n", 1)
+
+
+def raised(markdown: str) -> LinalgExtError | str:
+    """The error of the first example of a page; its text, where it is a command.
+
+    Raises:
+        ValueError: nothing is raised, or something is by what should have been mended.
+    """
+    languages, examples = zip(*(match.groups() for match in _FENCE.finditer(markdown)), strict=True)
+    if "console" in languages:
+        failed, *mended = (_run(example) for example in examples)
+        if not failed or any(mended):
+            raise ValueError(f"{examples[0]} should fail, and what follows it should not")
+        return failed
+    names: dict[str, Any] = {"__name__": "example"}
+    error: LinalgExtError | None = None
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+        try:
+            _execute(examples[0], names)
+        except LinalgExtError as caught:
+            error = caught
+        if error is None:
+            raise ValueError(f"nothing is raised by\n{examples[0]}")
+        for example in examples[1:]:
+            _execute(example, names)
+    return error
+
+
+def _execute(example: str, names: dict[str, Any]) -> None:
+    # Errors quote the line that is wrong.
+    linecache.cache["example.py"] = (len(example), None, example.splitlines(True), "example.py")
+    exec(compile(example, "example.py", "exec"), names)
+
+
+def _run(example: str) -> str:
+    """What the last error of a command says; the empty string where there is none."""
+    command = example.removeprefix("$ ")
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(
+            filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH")])
+        ),
+    }
+    ran = subprocess.run(
+        ["sh", "-c", command.replace("python ", f"'{sys.executable}' ")],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    return ran.stderr.partition("Error: ")[2].strip() if ran.returncode else ""
+
+
+def _tree(kind: type[LinalgExtError], depth: int) -> list[str]:
+    lines = [f"{'    ' * depth}- [`{kind.__name__}`]({kind.__name__}.md): {_lead(kind)}"]
+    for below in sorted(_direct(kind), key=lambda each: each.__name__):
+        lines += _tree(below, depth + 1)
+    return lines
+
+
+def _direct(kind: type[LinalgExtError]) -> list[type[LinalgExtError]]:
+    return [each for each in classes() if each.__bases__[0] is kind]
+
+
+def _about(kind: type[LinalgExtError]) -> str:
+    builtins = [each.__name__ for each in kind.__mro__ if each.__module__ == "builtins"]
+    also = [name for name in builtins if name not in ("BaseException", "Exception", "object")]
+    lines = [f"*{_lead(kind)}*"]
+    if also:
+        lines.append(f"It is also a `{also[0]}`.")
+    return " ".join(lines)
+
+
+def _lead(kind: type[LinalgExtError]) -> str:
+    return (inspect.getdoc(kind) or "").partition("\n")[0]
+
+
+def _path(kind: type[LinalgExtError]) -> str:
+    return f"errors/{kind.__name__}.md"

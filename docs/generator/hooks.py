@@ -1,0 +1,64 @@
+"""What MkDocs calls while it builds: pages are added, navigation filled in, examples run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page as SitePage
+
+from docs.generator import errors, ops, reference, tables, transformations, tutorials
+from docs.generator.page import Page
+
+_made: list[Page] = []
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Make the pages, and put them where the navigation names their folders."""
+    _made[:] = _pages()
+    config.nav = _filled(config.nav)
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages to the site."""
+    for page in _made:
+        files.append(File.generated(config, page.path, content=page.content))
+    return files
+
+
+def on_page_markdown(markdown: str, page: SitePage, config: MkDocsConfig, files: Files) -> str:
+    """Put under each mistake what the library says of it."""
+    name = PurePosixPath(page.file.src_uri)
+    if page.file.src_uri in {each.path for each in errors.written()}:
+        return errors.with_messages(markdown, name.stem)
+    return markdown
+
+
+def _pages() -> Iterator[Page]:
+    for source in (errors, ops, reference, tables, transformations, tutorials):
+        yield from source.pages()
+
+
+def _filled(nav: Any) -> Any:
+    """The navigation with `folder/` replaced by the pages that were made for that folder."""
+    if isinstance(nav, dict):
+        return {title: _filled(entry) for title, entry in nav.items()}
+    if isinstance(nav, list):
+        return [each for entry in nav for each in _spread(entry)]
+    return nav
+
+
+def _spread(entry: Any) -> list[Any]:
+    if isinstance(entry, str) and entry.endswith("/"):
+        return sorted(
+            page.path
+            for page in [*_made, *errors.written()]
+            if page.path.startswith(entry)
+            and page.path.endswith(".md")
+            and not page.path.endswith("/index.md")
+        )
+    return [_filled(entry)]

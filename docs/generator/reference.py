@@ -1,0 +1,75 @@
+"""The public names, from their docstrings."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import linalg_ext as lx
+from docs.generator.page import Page, table
+
+ELSEWHERE = {
+    "errors": "../errors/index.md",
+    "ops": "../ops/index.md",
+    "transforms": "../transformations/index.md",
+}
+"""Public names that have pages of their own."""
+
+FURTHER = ("linalg_ext.opdsl", "linalg_ext.rewriting")
+"""Modules that users import from, beside the public names."""
+
+
+def pages() -> Iterator[Page]:
+    """A page of all functions and classes, one for each module, and the list of them."""
+    public: dict[str, Any] = {name: getattr(lx, name) for name in lx.__all__}
+    modules = {
+        name: value for name, value in public.items() if isinstance(value, ModuleType)
+    }
+    plain = sorted(set(public) - set(modules), key=str.lower)
+    links = {name: f"names.md#{name}" for name in plain}
+    links |= {name: ELSEWHERE.get(name, f"{name}.md") for name in modules}
+    rows = [
+        (f"[`lx.{name}`]({links[name]})", _lead(public[name]))
+        for name in sorted(public, key=str.lower)
+    ]
+    yield Page(
+        "reference/index.md",
+        "# Reference\n\n`import linalg_ext as lx`. Names are loaded when they are first asked for.\n\n"
+        + table(("name", "what it is"), rows)
+        + "\n\nMore: "
+        + ", ".join(f"[`{name}`]({_stem(name)}.md)" for name in FURTHER)
+        + ", [element types](element_types.md), [the command line](commands.md).\n",
+    )
+    yield Page(
+        "reference/names.md",
+        "# Functions and classes\n\n"
+        + "\n\n".join(f"## {name}\n\n{_directive(_home(public[name], name))}" for name in plain)
+        + "\n",
+    )
+    for name, module in modules.items():
+        if name not in ELSEWHERE:
+            yield Page(f"reference/{name}.md", f"# lx.{name}\n\n{_directive(module.__name__)}\n")
+    for name in FURTHER:
+        yield Page(f"reference/{_stem(name)}.md", f"# {name}\n\n{_directive(name)}\n")
+
+
+def _stem(module: str) -> str:
+    return module.rpartition(".")[2]
+
+
+def _home(value: Any, name: str) -> str:
+    """Where a name is defined: the tool that reads docstrings does not follow lazy names."""
+    module = getattr(value, "__module__", None)
+    if isinstance(value, type) or inspect.isroutine(value):
+        return f"{module}.{value.__qualname__}"
+    return f"{type(value).__module__}.{type(value).__qualname__}"
+
+
+def _lead(value: Any) -> str:
+    return (inspect.getdoc(value) or "").partition("\n")[0]
+
+
+def _directive(identifier: str) -> str:
+    return f"::: {identifier}"

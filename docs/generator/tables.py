@@ -1,0 +1,95 @@
+"""Tables that follow from the code, and the files at the top of the repository as pages."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+
+from docs.generator.page import REPOSITORY, Page, fenced, table
+from linalg_ext.cli import COMMANDS
+from linalg_ext.runtime.dtypes import element_types
+from linalg_ext.target import named, names
+
+FILES = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+"""Files at the top that are pages, too."""
+
+_HELP = (
+    "import os, sys; os.environ['COLUMNS'] = '88'; os.environ['NO_COLOR'] = '1'\n"
+    "from linalg_ext.cli import main\n"
+    "for command in sys.argv[1:]:\n"
+    "    print('\\0' + command, flush=True); main([command, '--help'])"
+)
+
+
+def pages() -> Iterator[Page]:
+    """Element types, commands, what is supported, and the files."""
+    yield Page("reference/element_types.md", _element_types())
+    yield Page("reference/commands.md", _commands())
+    yield Page("support.md", _support())
+    for name in FILES:
+        text = (REPOSITORY / name).read_text(encoding="utf-8")
+        yield Page(name.lower(), re.sub(r"\]\((\w+)\.md\)", _lowered, text))
+
+
+def _lowered(link: re.Match[str]) -> str:
+    return f"]({link[1].lower()}.md)"
+
+
+def _element_types() -> str:
+    rows = [
+        (
+            f"`{element.mlir}`",
+            ", ".join(f"`{dtype.name}`" for dtype in element.dtypes),
+            str(element.width),
+            str(element.storage),
+        )
+        for element in element_types()
+    ]
+    return "\n\n".join(
+        (
+            "# Element types",
+            "MLIR's integers have no sign: one type is read as two dtypes. What NumPy has not, "
+            "bf16, the 8-bit floats and 4-bit integers, are dtypes of `ml_dtypes`. An integer of "
+            "4 bits takes a byte.",
+            table(("MLIR", "dtypes", "bits", "bytes in an array"), rows),
+            "Each op says in its documentation which of them it makes sense for: see "
+            "[Ops](../ops/index.md). How accurate results are: [Numbers](../numbers.md).\n",
+        )
+    )
+
+
+def _commands() -> str:
+    shown = subprocess.run(
+        [sys.executable, "-c", _HELP, *COMMANDS], check=True, capture_output=True, text=True
+    ).stdout
+    parts = ["# The command line", "`linalg-ext COMMAND --help` says the same."]
+    for section in shown.split("\0")[1:]:
+        command, _, text = section.partition("\n")
+        text = "\n".join(line.rstrip() for line in text.splitlines())
+        parts += [f"## linalg-ext {command}", fenced(text)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _support() -> str:
+    with (REPOSITORY / "pyproject.toml").open("rb") as file:
+        project = tomllib.load(file)["project"]
+    versions = [
+        each.rpartition(" ")[2]
+        for each in project["classifiers"]
+        if re.fullmatch(r"Programming Language :: Python :: 3\.\d+", each)
+    ]
+    extras = [
+        (f"`linalg-ext[{name}]`", ", ".join(f"`{each}`" for each in needed))
+        for name, needed in project["optional-dependencies"].items()
+    ]
+    machines = [(f"`{name}`", str(named(name).vector_bits)) for name in names()]
+    written = (REPOSITORY / "docs" / "_support.md").read_text(encoding="utf-8")
+    return written.format(
+        versions=", ".join(versions),
+        needed="\n".join(f"- `{each}`" for each in project["dependencies"]),
+        extras=table(("extra", "brings"), extras),
+        machines=table(("target", "bits of a vector"), machines),
+    )
