@@ -22,10 +22,12 @@ STUBS := .typings/.stamp
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint types bench yaml notebooks docs dist clean
+.PHONY: help dev demo test lint types bench yaml notebooks docs dist clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+dev: $(DEV) ## set up .venv for developers, and do nothing else
 
 demo: $(CORE) ## install into .venv and run the tour of the library
 	@$(BIN)/linalg-ext demo

@@ -48,17 +48,17 @@ def pages() -> Iterator[Page]:
     """The tree, and a page for each class that gathers others and has no page of its own."""
     yield Page(
         "errors/index.md",
-        "# Errors\n\nEvery error that you can provoke is a `LinalgExtError`. It says what is wrong, "
-        "where, what was expected and how to mend it, and is also the built-in exception that fits, "
-        "so that `except ValueError` works as in NumPy. Errors of arrays are found before native "
-        "code runs.\n\n" + "\n".join(_tree(LinalgExtError, 0)) + "\n",
+        "# Errors\n\nEvery error that you can provoke is a `LinalgExtError`. It says what is "
+        "wrong, where, what was expected and how to mend it, and is also the built-in exception "
+        "that fits, so that `except ValueError` works as in NumPy. Errors of arrays are found "
+        "before native code runs.\n\n" + "\n".join(_tree(LinalgExtError, 0)) + "\n",
     )
     there = {page.path for page in written()}
     for kind in classes():
         if kind.__subclasses__() and _path(kind) not in there:
             yield Page(
                 _path(kind),
-                f"# {kind.__name__}\n\n{_about(kind)}\n\nIt gathers\n\n"
+                f"# {kind.__name__}\n\n{_lead(kind)}\n\nIt gathers\n\n"
                 + "\n".join(_tree(kind, 0)[1:])
                 + "\n",
             )
@@ -70,8 +70,7 @@ def with_messages(markdown: str, name: str) -> str:
     mistake = next(_FENCE.finditer(markdown))
     said = fenced(f"{errors.__name__}.{name}: {raised(markdown)}")
     markdown = f"{markdown[: mistake.end()]}\n{said}\n{markdown[mistake.end() :]}"
-    title = f"# {name}\n"
-    return markdown.replace(title, f"{title}\n{_about(kind)}\n", 1)
+    return f"{markdown}\n`except {_builtin(kind)}` catches it, too.\n"
 
 
 def raised(markdown: str) -> LinalgExtError | str:
@@ -135,13 +134,9 @@ def _direct(kind: type[LinalgExtError]) -> list[type[LinalgExtError]]:
     return [each for each in classes() if each.__bases__[0] is kind]
 
 
-def _about(kind: type[LinalgExtError]) -> str:
-    builtins = [each.__name__ for each in kind.__mro__ if each.__module__ == "builtins"]
-    also = [name for name in builtins if name not in ("BaseException", "Exception", "object")]
-    lines = [f"*{_lead(kind)}*"]
-    if also:
-        lines.append(f"It is also a `{also[0]}`.")
-    return " ".join(lines)
+def _builtin(kind: type[LinalgExtError]) -> str:
+    """The built-in exception that a class also is; Exception, where it is no other."""
+    return next(each.__name__ for each in kind.__mro__ if each.__module__ == "builtins")
 
 
 def _lead(kind: type[LinalgExtError]) -> str:

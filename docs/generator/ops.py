@@ -31,8 +31,8 @@ def pages() -> Iterator[Page]:
     ]
     yield Page(
         "ops/index.md",
-        f"# Ops\n\n{count} ops in {len(found)} families. Each is called on arrays, on values of MLIR "
-        "and under `lx.jit` in the same way: `lx.ops.matmul(a, b)`.\n\n"
+        f"# Ops\n\n{count} ops in {len(found)} families. Each is called on arrays, on values of "
+        "MLIR and under `lx.jit` in the same way: `lx.ops.matmul(a, b)`.\n\n"
         + table(("family", "ops"), rows)
         + "\n",
     )
@@ -51,7 +51,7 @@ def _op(name: str) -> StructuredOp:
 def _section(name: str) -> str:
     op = _op(name)
     iterators = ", ".join(
-        f"{dim} {kind}"
+        f"{dim} {kind.value}"
         for dim, kind in zip(op.definition.dims, op.definition.iterator_types, strict=True)
     )
     formula = [op.definition.formula(), *([f"over {iterators}"] if iterators else [])]

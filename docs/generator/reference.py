@@ -24,9 +24,7 @@ FURTHER = ("linalg_ext.opdsl", "linalg_ext.rewriting")
 def pages() -> Iterator[Page]:
     """A page of all functions and classes, one for each module, and the list of them."""
     public: dict[str, Any] = {name: getattr(lx, name) for name in lx.__all__}
-    modules = {
-        name: value for name, value in public.items() if isinstance(value, ModuleType)
-    }
+    modules = {name: value for name, value in public.items() if isinstance(value, ModuleType)}
     plain = sorted(set(public) - set(modules), key=str.lower)
     links = {name: f"names.md#{name}" for name in plain}
     links |= {name: ELSEWHERE.get(name, f"{name}.md") for name in modules}
@@ -36,7 +34,8 @@ def pages() -> Iterator[Page]:
     ]
     yield Page(
         "reference/index.md",
-        "# Reference\n\n`import linalg_ext as lx`. Names are loaded when they are first asked for.\n\n"
+        "# Reference\n\n`import linalg_ext as lx`. Names are loaded when they are first asked "
+        "for.\n\n"
         + table(("name", "what it is"), rows)
         + "\n\nMore: "
         + ", ".join(f"[`{name}`]({_stem(name)}.md)" for name in FURTHER)

@@ -26,10 +26,19 @@ FOLDERS = {
 _LABEL = re.compile(r"^(before|after)\b[^\n]*:$")
 
 
+def passes() -> dict[str, Registered]:
+    """The passes of this library; examples may have registered more."""
+    return {
+        name: each
+        for name, each in all_passes().items()
+        if isinstance(each, NamedPipeline) or each.__module__.startswith("linalg_ext.")
+    }
+
+
 def pages() -> Iterator[Page]:
     """The list of all passes, then a page for each."""
     by_folder: dict[str, list[Registered]] = {}
-    for each in all_passes().values():
+    for each in passes().values():
         by_folder.setdefault(_folder(each), []).append(each)
     parts = [
         "# Transformations",

@@ -1,0 +1,46 @@
+"""Each class of error has a page, whose mistake raises it, and whose cure mends it."""
+
+from __future__ import annotations
+
+import pytest
+
+from docs.generator import errors
+from docs.generator.page import Page
+from linalg_ext.errors import LinalgExtError
+
+
+def test_every_class_has_a_page() -> None:
+    paths = {page.path for page in [*errors.written(), *errors.pages()]}
+    expected = {f"errors/{kind.__name__}.md" for kind in errors.classes()}
+    assert paths == {*expected, "errors/index.md"}
+
+
+@pytest.mark.parametrize("page", errors.written(), ids=lambda page: page.path)
+def test_the_mistake_of_a_page_raises_its_error(page: Page) -> None:
+    assert isinstance(page.content, str)
+    name = page.content.splitlines()[0].removeprefix("# ")
+    assert page.path == f"errors/{name}.md"
+    error = errors.raised(page.content)
+    if isinstance(error, LinalgExtError):
+        assert type(error).__name__ == name
+    else:
+        assert error
+    assert f"linalg_ext.errors.{name}: {error}" in errors.with_messages(page.content, name)
+
+
+@pytest.mark.parametrize(
+    ("page", "message"),
+    [
+        ("```python\n1 + 1\n```\n", "nothing is raised by"),
+        ("```console\n$ python -c 'pass'\n```\n", "should fail"),
+    ],
+)
+def test_a_page_whose_mistake_is_none_is_found(page: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        errors.raised(page)
+
+
+def test_a_cure_that_fails_is_found() -> None:
+    mistake = "```python\nimport linalg_ext as lx\nlx.parse('?')\n```\n"
+    with pytest.raises(ZeroDivisionError):
+        errors.raised(mistake + "\n```python\n1 / 0\n```\n")

@@ -1,0 +1,87 @@
+"""What is made from the code is there, whole, and reads as it should."""
+
+from __future__ import annotations
+
+import re
+
+import linalg_ext as lx
+from docs.generator import ops, reference, tables, transformations, tutorials
+from docs.generator.page import REPOSITORY, Page, table
+from linalg_ext.cli import COMMANDS
+from notebooks.execution import NOTEBOOKS
+
+
+def texts(pages: list[Page]) -> dict[str, str]:
+    return {page.path: page.content for page in pages if isinstance(page.content, str)}
+
+
+def test_every_op_has_a_section_and_is_listed() -> None:
+    made = texts(list(ops.pages()))
+    index = made.pop("ops/index.md")
+    headings = [name for text in made.values() for name in re.findall(r"^## (\w+)$", text, re.M)]
+    assert sorted(headings) == dir(lx.ops)
+    assert set(re.findall(r"\[`(\w+)`\]", index)) == set(headings)
+    assert "C[m, n] = Σ_{k} A[m, k] * B[k, n]" in made["ops/contraction.md"]
+    assert "over m parallel, n parallel, k reduction" in made["ops/contraction.md"]
+
+
+def test_every_pass_has_a_page_with_what_it_does() -> None:
+    made = texts(list(transformations.pages()))
+    index = made.pop("transformations/index.md")
+    assert len(made) == len(transformations.passes())
+    assert all(f"[`{name}`]" in index for name in transformations.passes())
+    page = made["transformations/fold_transposes.md"]
+    before, after = page.index("**Before:**\n\n```mlir"), page.index("**After:**\n\n```mlir")
+    assert before < page.index("linalg.transpose ins(") < after < page.index("indexing_maps = [")
+    assert "- `results: true or false (default true)`" in page
+    assert 'module.run("linalg-ext-fold-transposes")' in page
+
+
+def test_before_and_after_of_every_docstring_become_ir() -> None:
+    """Whatever stands behind the labels: none is left as running text."""
+    for name, text in texts(list(transformations.pages())).items():
+        assert not re.search(r"^(before|after)\b[^\n]*:$", text, re.M), name
+        assert text.count("```") % 2 == 0, name
+
+
+def test_text_around_examples_stays_as_it_is() -> None:
+    said = "One line.\n\nTable:\n    a  b\n\nbefore, of two:\n    %x = y\nafter:\n    %z\n\nEnd."
+    assert transformations.marked_up(said) == (
+        "One line.\n\nTable:\n\n```text\na  b\n```\n\n"
+        "**Before, of two:**\n\n```mlir\n%x = y\n```\n\n**After:**\n\n```mlir\n%z\n```\n\nEnd."
+    )
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    made = texts(list(reference.pages()))
+    assert set(re.findall(r"\[`lx\.(\w+)`\]", made["reference/index.md"])) == set(lx.__all__)
+    assert "## einsum\n\n::: linalg_ext.compiler.einsum.call.einsum" in made["reference/names.md"]
+
+
+def test_the_tables_follow_the_code() -> None:
+    made = texts(list(tables.pages()))
+    assert all(f"## linalg-ext {name}\n" in made["reference/commands.md"] for name in COMMANDS)
+    assert "--explain" in made["reference/commands.md"]
+    assert "| `bf16` | `bfloat16` | 16 | 2 |" in made["reference/element_types.md"]
+    assert "`torch-mlir" in made["support.md"]
+
+
+def test_every_notebook_is_a_page_with_its_outputs() -> None:
+    made = list(tutorials.pages())
+    found = texts(made)
+    assert set(found) == {f"tutorials/{path.stem}.md" for path in NOTEBOOKS}
+    assert "C[m, n] = Σ_{k} (X[m, k] - Y[n, k])²" in found["tutorials/1_define_an_op.md"]
+    assert ".ipynb" not in "".join(found.values())
+    (picture,) = [page for page in made if isinstance(page.content, bytes)]
+    assert picture.path.removeprefix("tutorials/") in found["tutorials/6_performance.md"]
+
+
+def test_cells_of_tables_are_escaped() -> None:
+    assert table(("a", "b"), [("x | y", "1\n2")]).splitlines()[-1] == "| x \\| y | 1 2 |"
+
+
+def test_the_change_log_has_the_version() -> None:
+    version = re.search(r'^version = "(.+)"$', (REPOSITORY / "pyproject.toml").read_text(), re.M)
+    log = (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert version is not None
+    assert f"## {version[1]} " in log or "## Unreleased\n" in log

@@ -1,0 +1,46 @@
+"""The Python on the pages that were written by hand runs, each page as one program."""
+
+from __future__ import annotations
+
+import linecache
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docs.generator.page import REPOSITORY
+
+DOCS = REPOSITORY / "docs"
+PAGES = [
+    path
+    for path in sorted(DOCS.rglob("*.md"))
+    if path.parent.name != "errors" and "```python\n" in path.read_text(encoding="utf-8")
+]
+_FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def test_there_are_pages() -> None:
+    assert {"index", "write_a_rewrite", "ship_a_kernel"} <= {path.stem for path in PAGES}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_the_python_of_a_page_runs(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    program = "\n".join(_FENCE.findall(path.read_text(encoding="utf-8")))
+    names: dict[str, Any] = {"__name__": path.stem}
+    # Definitions and traces read their own source.
+    monkeypatch.setitem(
+        linecache.cache, path.name, (len(program), None, program.splitlines(True), path.name)
+    )
+    exec(compile(program, path.name, "exec"), names)
+
+
+def test_every_written_page_has_a_place_in_the_navigation() -> None:
+    navigation = (REPOSITORY / "mkdocs.yml").read_text(encoding="utf-8")
+    for path in DOCS.rglob("*.md"):
+        name = path.relative_to(DOCS).as_posix()
+        if not path.name.startswith("_") and not name.startswith("errors/"):
+            assert f" {name}\n" in navigation, name
