@@ -89,20 +89,20 @@ def raised(markdown: str) -> LinalgExtError | str:
     error: LinalgExtError | None = None
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         try:
-            _execute(examples[0], names)
+            _execute(examples[0], names, "example.py")
         except LinalgExtError as caught:
             error = caught
         if error is None:
             raise ValueError(f"nothing is raised by\n{examples[0]}")
         for example in examples[1:]:
-            _execute(example, names)
+            _execute(example, names, "mended.py")
     return error
 
 
-def _execute(example: str, names: dict[str, Any]) -> None:
+def _execute(example: str, names: dict[str, Any], file: str) -> None:
     # Errors quote the line that is wrong.
-    linecache.cache["example.py"] = (len(example), None, example.splitlines(True), "example.py")
-    exec(compile(example, "example.py", "exec"), names)
+    linecache.cache[file] = (len(example), None, example.splitlines(True), file)
+    exec(compile(example, file, "exec"), names)
 
 
 def _run(example: str) -> str:

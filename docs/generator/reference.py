@@ -21,12 +21,16 @@ FURTHER = ("linalg_ext.opdsl", "linalg_ext.rewriting")
 """Modules that users import from, beside the public names."""
 
 
+_HEADED = {"show_root_heading": "true", "show_root_toc_entry": "true", "heading_level": 2}
+"""For names that share a page: each has its own heading."""
+
+
 def pages() -> Iterator[Page]:
     """A page of all functions and classes, one for each module, and the list of them."""
     public: dict[str, Any] = {name: getattr(lx, name) for name in lx.__all__}
     modules = {name: value for name, value in public.items() if isinstance(value, ModuleType)}
     plain = sorted(set(public) - set(modules), key=str.lower)
-    links = {name: f"names.md#{name}" for name in plain}
+    links = {name: f"names.md#{_home(public[name])}" for name in plain}
     links |= {name: ELSEWHERE.get(name, f"{name}.md") for name in modules}
     rows = [
         (f"[`lx.{name}`]({links[name]})", _lead(public[name]))
@@ -44,7 +48,7 @@ def pages() -> Iterator[Page]:
     yield Page(
         "reference/names.md",
         "# Functions and classes\n\n"
-        + "\n\n".join(f"## {name}\n\n{_directive(_home(public[name], name))}" for name in plain)
+        + "\n\n".join(_directive(_home(public[name]), **_HEADED) for name in plain)
         + "\n",
     )
     for name, module in modules.items():
@@ -58,17 +62,20 @@ def _stem(module: str) -> str:
     return module.rpartition(".")[2]
 
 
-def _home(value: Any, name: str) -> str:
+def _home(value: Any) -> str:
     """Where a name is defined: the tool that reads docstrings does not follow lazy names."""
-    module = getattr(value, "__module__", None)
-    if isinstance(value, type) or inspect.isroutine(value):
-        return f"{module}.{value.__qualname__}"
-    return f"{type(value).__module__}.{type(value).__qualname__}"
+    if not isinstance(value, type) and not inspect.isroutine(value):
+        value = type(value)
+    return f"{value.__module__}.{value.__qualname__}"
 
 
 def _lead(value: Any) -> str:
     return (inspect.getdoc(value) or "").partition("\n")[0]
 
 
-def _directive(identifier: str) -> str:
-    return f"::: {identifier}"
+def _directive(identifier: str, **options: object) -> str:
+    """What the tool that reads docstrings replaces by them."""
+    lines = [f"::: {identifier}"]
+    if options:
+        lines += ["    options:", *(f"      {name}: {value}" for name, value in options.items())]
+    return "\n".join(lines)

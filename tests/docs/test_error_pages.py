@@ -25,7 +25,7 @@ def test_the_mistake_of_a_page_raises_its_error(page: Page) -> None:
         assert type(error).__name__ == name
     else:
         assert error
-    assert f"linalg_ext.errors.{name}: {error}" in errors.with_messages(page.content, name)
+    assert f"linalg_ext.errors.{name}: {error}\n```" in errors.with_messages(page.content, name)
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,14 @@ def test_the_mistake_of_a_page_raises_its_error(page: Page) -> None:
 def test_a_page_whose_mistake_is_none_is_found(page: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         errors.raised(page)
+
+
+def test_the_line_that_is_wrong_is_quoted() -> None:
+    (page,) = (each for each in errors.written() if each.path == "errors/ShapeError.md")
+    assert isinstance(page.content, str)
+    assert "  example.py, line 5:   lx.ops.add(x, y)\n" in errors.with_messages(
+        page.content, "ShapeError"
+    )
 
 
 def test_a_cure_that_fails_is_found() -> None:
