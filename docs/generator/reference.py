@@ -48,7 +48,10 @@ def pages() -> Iterator[Page]:
     yield Page(
         "reference/names.md",
         "# Functions and classes\n\n"
-        + "\n\n".join(_directive(_home(public[name]), **_HEADED) for name in plain)
+        + "\n\n".join(
+            _directive(_home(public[name]), heading=f"lx.{name}", toc_label=name, **_HEADED)
+            for name in plain
+        )
         + "\n",
     )
     for name, module in modules.items():

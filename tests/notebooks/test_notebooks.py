@@ -11,6 +11,7 @@ import pytest
 
 from notebooks.execution import (
     NOTEBOOKS,
+    Notebook,
     NotebookError,
     differences,
     executed,
@@ -41,14 +42,14 @@ def test_each_notebook_leads_to_the_next() -> None:
         assert f"]({following.name})" in read(path).cells[-1].source
 
 
-def _notebook(*sources: str, tags: tuple[str, ...] = ()) -> nbformat.NotebookNode:
+def _notebook(*sources: str, tags: tuple[str, ...] = ()) -> Notebook:
     made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(each) for each in sources])
     for cell in made.cells:
         cell.metadata["tags"] = list(tags)
     return made
 
 
-def _printed(notebook: nbformat.NotebookNode, text: str) -> nbformat.NotebookNode:
+def _printed(notebook: Notebook, text: str) -> Notebook:
     made = copy.deepcopy(notebook)
     made.cells[0].outputs = [nbformat.v4.new_output("stream", text=text)]
     return made
