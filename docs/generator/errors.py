@@ -23,6 +23,7 @@ from linalg_ext import errors
 from linalg_ext.errors import LinalgExtError
 
 _FENCE = re.compile(r"^```(python|console)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
+_MISSING = re.compile(r"^ModuleNotFoundError: No module named '(\w+)", re.MULTILINE)
 
 
 def classes() -> list[type[LinalgExtError]]:
@@ -65,12 +66,14 @@ def pages() -> Iterator[Page]:
 
 
 def with_messages(markdown: str, name: str) -> str:
-    """A written page with what its class is, and with the error that its mistake raises."""
-    kind = getattr(errors, name)
+    """A written page with the error that its mistake raises, and the built-in one that fits."""
     mistake = next(_FENCE.finditer(markdown))
-    said = fenced(f"{errors.__name__}.{name}: {raised(markdown)}")
+    try:
+        said = fenced(f"{errors.__name__}.{name}: {raised(markdown)}")
+    except ModuleNotFoundError as missing:
+        said = f"(What it says is shown where `{missing.name}` is installed.)"
     markdown = f"{markdown[: mistake.end()]}\n{said}\n{markdown[mistake.end() :]}"
-    return f"{markdown}\n`except {_builtin(kind)}` catches it, too.\n"
+    return f"{markdown}\n`except {_builtin(getattr(errors, name))}` catches it, too.\n"
 
 
 def raised(markdown: str) -> LinalgExtError | str:
@@ -78,6 +81,7 @@ def raised(markdown: str) -> LinalgExtError | str:
 
     Raises:
         ValueError: nothing is raised, or something is by what should have been mended.
+        ModuleNotFoundError: a command needs a package that is not installed.
     """
     languages, examples = zip(*(match.groups() for match in _FENCE.finditer(markdown)), strict=True)
     if "console" in languages:
@@ -120,7 +124,9 @@ def _run(example: str) -> str:
         capture_output=True,
         text=True,
     )
-    return ran.stderr.partition("Error: ")[2].strip() if ran.returncode else ""
+    if missing := _MISSING.search(ran.stderr):
+        raise ModuleNotFoundError(ran.stderr, name=missing[1])
+    return ran.stderr.rpartition(f"\n{errors.__name__}.")[2].partition(": ")[2].strip()
 
 
 def _tree(kind: type[LinalgExtError], depth: int) -> list[str]:
