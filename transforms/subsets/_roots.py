@@ -54,9 +54,7 @@ def set_at_root(
     return made if made.type == set_.type else None
 
 
-def sizes_as_typed(
-    sizes: Sequence[Number], typed: Sequence[Size], emitter: Emitter
-) -> list[Index]:
+def sizes_as_typed(sizes: Sequence[Number], typed: Sequence[Size], emitter: Emitter) -> list[Index]:
     """Sizes as a type has them: a value where it leaves one open, whatever is known of it."""
     return [
         emitter.value(number) if known is None else known
@@ -92,5 +90,3 @@ def is_known(subset: Tile | Point) -> bool:
     """Whether all numbers of a subset are known."""
     tile = as_tile(subset)
     return all(isinstance(n, int) for n in (*tile.offsets, *tile.sizes, *tile.strides))
-
-

@@ -83,4 +83,6 @@ def _within(set_: ir.Value, superset: ir.Value) -> ir.Value:
     if isinstance(subset, Point):
         return gml_st.point(superset, emitter.mixed(subset.indices))
     sizes = sizes_as_typed(subset.sizes, subset_shape(set_.type).sizes, emitter)
-    return gml_st.tile(superset, emitter.mixed(subset.offsets), sizes, emitter.mixed(subset.strides))
+    return gml_st.tile(
+        superset, emitter.mixed(subset.offsets), sizes, emitter.mixed(subset.strides)
+    )
