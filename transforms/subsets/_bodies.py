@@ -18,6 +18,14 @@ def move_operations(operations: Iterable[ir.Operation], block: ir.Block) -> None
         block.append(op)
 
 
+def move_here(operations: Iterable[ir.Operation]) -> None:
+    """Move operations to the insertion point."""
+    here = ir.InsertionPoint.current
+    for op in operations:
+        op.detach_from_parent()
+        here.insert(op)
+
+
 def rename(arguments: Sequence[ir.Value], values: Sequence[ir.Value]) -> None:
     """Have values used in the place of arguments of a block."""
     for argument, value in zip(arguments, values, strict=True):
@@ -66,8 +74,7 @@ def combined(
             rename([accumulator.new, accumulator.old], [values[at], old])
     # The arguments are gone from the accumulators: what they give is read again.
     renamed = view.accumulators
-    block = ir.InsertionPoint.current.block
-    move_operations([op.operation for op in list(view.combiner.operations)[:-1]], block)
+    move_here([op.operation for op in list(view.combiner.operations)[:-1]])
     for at, accumulator in enumerate(renamed):
         if accumulator is not None:
             results[at] = accumulator.combined

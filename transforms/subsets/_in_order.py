@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 
-from ._bodies import for_nest, move_operations, rename
+from ._bodies import for_nest, move_here, rename
 from ._nest import Nest
 
 
@@ -16,7 +16,7 @@ def lower_in_order(nest: Nest) -> list[ir.Value]:
         for argument, value in zip(nest.arguments, carried, strict=True):
             if argument is not None:
                 rename([argument], [value])
-        move_operations(nest.body, ir.InsertionPoint.current.block)
+        move_here(nest.body)
         return nest.write(carried)
 
     return for_nest(nest.bounds, nest.inits, body)

@@ -14,7 +14,7 @@ from linalg_ext.structured.subsets.ops import (
     RESULT_SEGMENTS,
 )
 
-from ._bodies import move_operations, rename
+from ._bodies import move_here, rename
 
 AnyLoop = LoopView | ForView | ParallelView
 
@@ -83,8 +83,7 @@ def rebuilt(
                 _hand_over([view.region_ins[at] for at, _ in inputs], loop.ins)
             if not isinstance(view, ParallelView):
                 _hand_over([view.region_outs[at] for at, _ in outputs], loop.outs)
-            block = ir.InsertionPoint.current.block
-            move_operations([op.operation for op in list(view.body.operations)], block)
+            move_here([op.operation for op in list(view.body.operations)])
     made = _before(view.op)
     for attribute in view.op.attributes:
         if attribute not in _OWN:
