@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from types import ModuleType
+from typing import Any
 
 from kernels import normalized
 from linalg_ext.module import Module
@@ -21,13 +22,19 @@ def examples(module: ModuleType) -> list[tuple[str, str]]:
 
 
 def check_example(
-    rewrite: Transformation, example: tuple[str, str], *, around: str = "{}", given: str = ""
+    rewrite: Transformation,
+    example: tuple[str, str],
+    *,
+    around: str = "{}",
+    given: str = "",
+    **options: Any,
 ) -> Module:
     """Run one example.
 
     Args:
         around: the function around the lines of the example, `{}` where they stand.
         given: definitions of the constants that they use, name and value and type a line.
+        options: of the rewrite.
     """
     constants = "".join(
         f"%{name} = arith.constant {value}\n"
@@ -35,7 +42,7 @@ def check_example(
     )
     before, after = (around.replace("{}", constants + body, 1) for body in example)
     module = Module.parse(before, trusted=True)
-    report = rewrite(module)
+    report = rewrite(module, **options)
     assert report, "nothing was changed"
     for attribute in list(module.ir.operation.attributes):
         del module.ir.operation.attributes[attribute]

@@ -93,7 +93,9 @@ def _argument(type_: ir.Type, rng: np.random.Generator) -> Any:
     if isinstance(type_, ir.RankedTensorType | ir.MemRefType):
         sizes = [DYNAMIC_SIZE if size < 0 else size for size in type_.shape]
         return rng.integers(-4, 5, sizes).astype(_DTYPES[str(type_.element_type)])
-    return np.float32(rng.integers(-4, 5)) if isinstance(type_, ir.F32Type) else 1
+    if isinstance(type_, ir.F32Type):
+        return np.float32(rng.integers(-4, 5))
+    return True if str(type_) == "i1" else 1
 
 
 _DTYPES: dict[str, Any] = {"f32": np.float32, "f64": np.float64, "i64": np.int64, "i1": np.bool_}

@@ -24,13 +24,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linalg_ext.bindings import ir, memref, tensor
+from linalg_ext.bindings import ir
 from linalg_ext.dialects import gml_st
 from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import Left, Rewriter, rewrite
 from linalg_ext.structured.subsets.inference import materialized_type, static
 from linalg_ext.structured.subsets.loops import SetYieldView, YieldView
 from linalg_ext.structured.subsets.ops import Index, MaterializeView, PointView, SpaceView, TileView
+
+from ._rebuilding import cast
 
 NAME = "linalg-ext-fold-constants-into-subsets"
 
@@ -49,7 +51,7 @@ def fold_constants_into_subsets(op: ir.OpView, rewriter: Rewriter) -> bool | Lef
         rewriter.replace_op(op, new)
         return True
     for use in list(old.uses):
-        _adapt(use.owner.operation, use.operand_number, new)
+        _adapt(use.owner.operation, use.operand_number, new, rewriter)
     rewriter.erase_op(op)
     return True
 
@@ -98,14 +100,13 @@ def _takes(user: ir.Operation, at: int) -> bool:
     return view is not None and not view.accumulated[_position(view, at)]
 
 
-def _adapt(user: ir.Operation, at: int, set_: ir.Value) -> None:
+def _adapt(user: ir.Operation, at: int, set_: ir.Value, rewriter: Rewriter) -> None:
     """Give a user the set of known sizes, and casts for what is of them."""
     if user.name == "gml_st.materialize":
         old = user.results[0]
         with ir.InsertionPoint(user), user.location:
             value = gml_st.materialize(MaterializeView.of(user).source, set_)
-            old.replace_all_uses_with(_cast(value, old.type))
-        user.erase()
+            rewriter.replace_op(user, cast(value, old.type))
         return
     view = _yield_view(user)
     if view is not None:
@@ -113,7 +114,7 @@ def _adapt(user: ir.Operation, at: int, set_: ir.Value) -> None:
         value = (view.sources if isinstance(view, SetYieldView) else view.values)[position]
         if isinstance(value.type, ir.RankedTensorType):
             with ir.InsertionPoint(user), user.location:
-                user.operands[position] = _cast(value, materialized_type(value.type, set_))
+                user.operands[position] = cast(value, materialized_type(value.type, set_))
     user.operands[at] = set_
 
 
@@ -127,11 +128,3 @@ def _position(view: YieldView | SetYieldView, operand: int) -> int:
     """Which of the yielded values an operand, a set, is for: sets are the last operands."""
     sets = view.sets if isinstance(view, SetYieldView) else view.subsets
     return operand - (len(view.op.operands) - len(sets))
-
-
-def _cast(value: ir.Value, type_: ir.Type) -> ir.Value:
-    if value.type == type_:
-        return value
-    kind = tensor.CastOp if isinstance(type_, ir.RankedTensorType) else memref.CastOp
-    cast: ir.Value = kind(type_, value).result
-    return cast

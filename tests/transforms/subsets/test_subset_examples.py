@@ -23,7 +23,16 @@ AROUND = {
         "%x: tensor<8xf32>, %y: tensor<8xf32>, %z: tensor<8xf32>",
         "tensor<8xf32>",
     ),
+    "collapse_shapes": (
+        "%x: tensor<2x3x4xf32>, %y: tensor<2x3x4xf32>, %zero: f32",
+        "tensor<2x3xf32>",
+    ),
+    "scalarize": (
+        "%x: tensor<1x1xf32>, %y: tensor<1x1xf32>, %z: tensor<4x4xf32>, %i: index",
+        "tensor<4x4xf32>",
+    ),
 }
+OPTIONS = {"collapse_shapes": {"retain_trailing_dims": 1}}
 
 
 @pytest.mark.parametrize("name", AROUND)
@@ -34,4 +43,5 @@ def test_the_example(name: str) -> None:
     around = f"func.func @f({arguments}) -> {result} {{\n{{}}\nreturn %r : {result}\n}}"
     given = "\n".join(f"c{n} {n} : index" for n in (0, 1, 2, 4, 8))
     (example,) = examples(file)
-    check_example(transformation, example, around=around, given=given)
+    options = OPTIONS.get(name, {})
+    check_example(transformation, example, around=around, given=given, **options)
