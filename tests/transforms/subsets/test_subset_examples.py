@@ -1,4 +1,4 @@
-"""The examples of the passes that compose and canonicalize subsets, as their docstrings show them."""
+"""The examples of the passes that compose and canonicalize subsets, run from their docstrings."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ RUNS = [
 ]
 
 
-@pytest.mark.parametrize("file, prefix, pipeline", RUNS)
+@pytest.mark.parametrize(("file", "prefix", "pipeline"), RUNS)
 def test_the_text(
     file: Path,
     prefix: str,
