@@ -64,9 +64,23 @@ def _is_single(type_: ir.Type) -> bool:
 def _element(value: ir.Value) -> ir.Value:
     if not isinstance(value.type, ir.RankedTensorType):
         return value
-    zeros = [Emitter().value(0)] * value.type.rank
-    element: ir.Value = tensor.ExtractOp(value, zeros).result
+    maker = defining(value)
+    if maker is not None and maker.name == "tensor.extract_slice":
+        slice_: Any = maker.opview
+        whole, indices = slice_.source, _offsets(slice_)
+    else:
+        whole, indices = value, [Emitter().value(0)] * value.type.rank
+    element: ir.Value = tensor.ExtractOp(whole, indices).result
     return element
+
+
+def _offsets(slice_: Any) -> list[ir.Value]:
+    """Where a slice begins, along all dimensions of what it is one of."""
+    gap = ir.ShapedType.get_dynamic_size()
+    given, emitter = iter(slice_.offsets), Emitter()
+    return [
+        next(given) if offset == gap else emitter.value(offset) for offset in slice_.static_offsets
+    ]
 
 
 def _tensor(element: ir.Value, type_: ir.Type) -> ir.Value:
@@ -185,9 +199,4 @@ def _inserted(op: Any) -> list[ir.Value] | None:
         return None
     if any(size != 1 for size in op.static_sizes):
         return None
-    gap = ir.ShapedType.get_dynamic_size()
-    given, emitter = iter(op.offsets), Emitter()
-    indices = [
-        next(given) if offset == gap else emitter.value(offset) for offset in op.static_offsets
-    ]
-    return [tensor.InsertOp(maker.operands[0], op.dest, indices).result]
+    return [tensor.InsertOp(maker.operands[0], op.dest, _offsets(op)).result]
