@@ -53,7 +53,7 @@ def check_text(
     """That a text is what the check lines of a file say."""
     output = folder / "output.mlir"
     output.write_text(text)
-    result = Matcher.from_opts(Options(str(file), str(output), prefix)).run()
+    result = Matcher.from_opts(Options(str(file), str(output), [prefix])).run()
     assert result == 0, f"{capsys.readouterr().err}\n{text}"
 
 

@@ -53,8 +53,11 @@ def collapse_shapes(
             f"retain-trailing-dims is {retain_trailing_dims}", expected="0 or a positive number"
         )
     whole = op.operation
-    maps = [_dims(ir.AffineMapAttr(map).value) for map in linalg.get_indexing_maps(op)]
-    rank = ir.AffineMapAttr(linalg.get_indexing_maps(op)[0]).value.n_dims
+    found = linalg.get_indexing_maps(op)
+    if found is None:
+        return False
+    all_maps = [ir.AffineMapAttr(map).value for map in found]
+    maps, rank = [_dims(map) for map in all_maps], all_maps[0].n_dims
     count = rank - retain_trailing_dims
     if count < 2:
         return False
@@ -188,7 +191,7 @@ def _expanded(value: ir.Value, like: ir.Value, groups: Groups) -> ir.Value:
     sizes = [
         size_at([(like, dim)]) if type_.is_dynamic_dim(dim) else None for dim in range(type_.rank)
     ]
-    dynamic = [size for size in sizes if size is not None]
+    dynamic = [size for size in sizes if isinstance(size, ir.Value)]
     view: ir.Value = tensor.ExpandShapeOp(type_, value, groups, dynamic, list(type_.shape)).result
     return view
 
