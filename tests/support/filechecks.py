@@ -75,17 +75,22 @@ def _name(op: Any) -> str:
     return ir.StringAttr(op.operation.attributes["sym_name"]).value
 
 
-def results(module: Module, entry: str, seed: int = 0) -> list[Any]:
-    """What an entry gives for arrays of small whole numbers and indices of 1, and its arguments."""
-    rng = np.random.default_rng(seed)
+def only(module: Module, entry: str) -> Module:
+    """A copy of a module with one function alone."""
     alone = module.clone()
     for op in list(alone.ir.body.operations):
         if _name(op) != entry:
             op.operation.erase()
-    (function,) = alone.ir.body.operations
+    return alone
+
+
+def results(module: Module, entry: str, seed: int = 0) -> list[Any]:
+    """What a function gives for arrays of small whole numbers and indices of 1, and these."""
+    rng = np.random.default_rng(seed)
+    (function,) = module.ir.body.operations
     block = function.operation.regions[0].blocks[0]
     arguments = [_argument(argument.type, rng) for argument in block.arguments]
-    given = lx.compile(alone, entry=entry)(*arguments)
+    given = lx.compile(module, entry=entry)(*arguments)
     return [*arguments, *(given if isinstance(given, tuple) else (given,))]
 
 
@@ -107,8 +112,12 @@ def check_numbers(file: Path) -> int:
     after = [(pipeline, transformed(file, pipeline)) for _, pipeline in runs(file)]
     compared = 0
     for name in entries(module):
-        expected = results(module, name)
-        for pipeline, other in after:
+        before = only(module, name)
+        others = [(pipeline, only(other, name)) for pipeline, other in after]
+        # A function that a pipeline leaves as it is gives what it gave.
+        changed = [(pipeline, other) for pipeline, other in others if str(other) != str(before)]
+        expected = results(before, name) if changed else []
+        for pipeline, other in changed:
             for one, two in zip(expected, results(other, name), strict=True):
                 np.testing.assert_array_equal(one, two, err_msg=f"@{name} after {pipeline}")
                 compared += 1
