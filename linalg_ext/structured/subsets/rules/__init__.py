@@ -14,12 +14,15 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from linalg_ext.bindings import ir
+from linalg_ext.structured.subsets.rules.concatenation import ConcatenateRule
 from linalg_ext.structured.subsets.rules.creation import (
     ConstantRule,
     EmptyRule,
     GenerateRule,
     SplatRule,
 )
+from linalg_ext.structured.subsets.rules.dynamic_broadcasting import DynamicBroadcastRule
+from linalg_ext.structured.subsets.rules.gathering import GatherRowsRule
 from linalg_ext.structured.subsets.rules.joining import ConcatRule, GatherRule
 from linalg_ext.structured.subsets.rules.padding import PadRule
 from linalg_ext.structured.subsets.rules.protocol import (
@@ -37,8 +40,11 @@ from linalg_ext.structured.subsets.rules.reshapes import (
     CollapseShapeRule,
     ExpandShapeRule,
 )
+from linalg_ext.structured.subsets.rules.reversal import ReverseRule
+from linalg_ext.structured.subsets.rules.scattering import ScatterRowsRule, ScatterRule
 from linalg_ext.structured.subsets.rules.slices import ExtractSliceRule, InsertSliceRule
 from linalg_ext.structured.subsets.rules.softmax import SoftmaxRule
+from linalg_ext.structured.subsets.rules.sorting import SortRule
 from linalg_ext.structured.subsets.rules.structured import StructuredRule, is_structured
 
 __all__ = [
@@ -58,6 +64,12 @@ _RULES: Mapping[str, Callable[[ir.Operation], Rule]] = MappingProxyType(
     {
         "arith.constant": ConstantRule,
         "linalg.softmax": SoftmaxRule,
+        "linalg_ext.concatenate": ConcatenateRule,
+        "linalg_ext.dynamic_broadcast_in_dim": DynamicBroadcastRule,
+        "linalg_ext.gather": GatherRowsRule,
+        "linalg_ext.reverse": ReverseRule,
+        "linalg_ext.scatter": ScatterRowsRule,
+        "linalg_ext.sort": SortRule,
         "tensor.cast": CastRule,
         "tensor.collapse_shape": CollapseShapeRule,
         "tensor.concat": ConcatRule,
@@ -68,6 +80,7 @@ _RULES: Mapping[str, Callable[[ir.Operation], Rule]] = MappingProxyType(
         "tensor.generate": GenerateRule,
         "tensor.insert_slice": InsertSliceRule,
         "tensor.pad": PadRule,
+        "tensor.scatter": ScatterRule,
         "tensor.splat": SplatRule,
     }
 )
