@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from linalg_ext.analysis.numbers import Number, clamped, is_eq, is_le
+from linalg_ext.analysis.numbers import Number, is_eq, is_le
 from linalg_ext.analysis.subsets import Point, Tile
 from linalg_ext.bindings import arith, ir, scf
 from linalg_ext.structured.destination_style import Concatenate
@@ -23,7 +23,7 @@ from linalg_ext.structured.subsets.rules.protocol import (
     TakeElement,
     require_unit_strides,
 )
-from linalg_ext.structured.subsets.rules.sizes import size_of, sizes_of, value_of
+from linalg_ext.structured.subsets.rules.sizes import met, size_of, sizes_of, value_of
 
 
 class ConcatenateRule(Rule):
@@ -36,6 +36,7 @@ class ConcatenateRule(Rule):
 
     @cached_property
     def domain(self) -> Domain:
+        """The indices of the result."""
         view = self._view
         sizes = [
             known_size(size, *(size_of(each, dim) for each in view.inputs))
@@ -54,26 +55,28 @@ class ConcatenateRule(Rule):
         return sum(self._lengths, start=0)
 
     def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
+        """What each operand is needed in."""
         require_unit_strides(self.op, part)
         return (*met_parts(part, self._view.dimension, self._lengths), part)
 
     def build(self, part: Tile, take: Take) -> list[ir.Value]:
+        """The op on a part."""
         *parts, place = self.operand_parts(part)
         self._demand_fit()
         along = self._view.dimension
         # An input that no such part meets is left out.
-        met = {
+        inputs = {
             at: each
             for at, each in enumerate(parts)
             if each is not None and is_eq(each.size(along), 0) is not True
         }
-        if len(met) == 1:
-            ((at, only),) = met.items()
+        if len(inputs) == 1:
+            ((at, only),) = inputs.items()
             if is_eq(only.size(along), part.size(along)) is True:
                 return [take(at, only)]
         if place is None:
             raise TypeError("concatenate has no destination")
-        values = [take(at, each) for at, each in (met or {0: parts[0]}).items()]
+        values = [take(at, each) for at, each in (inputs or {0: parts[0]}).items()]
         init = take(len(parts), place)
         new = ir.Operation.create(
             self.op.name,
@@ -84,6 +87,7 @@ class ConcatenateRule(Rule):
         return list(new.results)
 
     def build_element(self, point: Point, take: TakeElement) -> list[ir.Value] | None:
+        """The op at one point, on scalars."""
         self._demand_fit()
         type_ = ir.ShapedType(self.op.results[0].type).element_type
         return [picked_element(point, self._view.dimension, self._lengths, take, type_)]
@@ -106,8 +110,7 @@ def met_parts(part: Tile, along: int, lengths: Sequence[Number]) -> list[Tile]:
     parts = []
     offset = part.offset(along)
     for length in lengths:
-        begin = clamped(offset, 0, length)
-        size = clamped(offset + part.size(along), 0, length) - begin
+        begin, size = met(offset, part.size(along), length)
         parts.append(Tile(_with(part.offsets, along, begin), _with(part.sizes, along, size)))
         offset = offset - length
     return parts

@@ -35,6 +35,7 @@ class DynamicBroadcastRule(Rule):
 
     @cached_property
     def domain(self) -> Domain:
+        """The indices of the result."""
         sizes = sizes_of(self._view.init)
         return Domain(sizes, (PARALLEL,) * len(sizes))
 
@@ -54,14 +55,17 @@ class DynamicBroadcastRule(Rule):
         return Tile(*([each[at] for each in numbers] for at in range(3)))
 
     def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
+        """What each operand is needed in."""
         return self._read(part), part
 
     def build(self, part: Tile, take: Take) -> list[ir.Value]:
+        """The op on a part."""
         self._demand_fit()
         operand, init = take(OPERAND, self._read(part)), take(INIT, part)
         return list(on_operands(self.op, [operand, init], [init.type]).results)
 
     def build_element(self, point: Point, take: TakeElement) -> list[ir.Value] | None:
+        """The op at one point, on scalars."""
         self._demand_fit()
         read = self._read(Tile(point.indices, (1,) * point.rank))
         return [take(OPERAND, Point(read.offsets))]

@@ -36,6 +36,7 @@ class GatherRowsRule(Rule):
 
     @cached_property
     def domain(self) -> Domain:
+        """The indices of the result."""
         sizes = list(sizes_of(self._view.init))
         sizes[0] = known_size(sizes[0], size_of(self._view.indices, 0))
         whole = [
@@ -48,10 +49,12 @@ class GatherRowsRule(Rule):
         return Domain(tuple(sizes), (PARALLEL,) * len(sizes), frozenset(whole))
 
     def part_for_result(self, wanted: Tile, number: int = 0) -> Tile:
+        """The part of the domain that computes a part of the result."""
         self.check_part(wanted)
         return wanted
 
     def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
+        """What each operand is needed in."""
         self.check_part(part)
         windows = self._view.windows
         numbers: list[tuple[Number, Number, Number]] = []
@@ -65,12 +68,14 @@ class GatherRowsRule(Rule):
         return operand, rows, part
 
     def build(self, part: Tile, take: Take) -> list[ir.Value]:
+        """The op on a part."""
         parts = self.operand_parts(part)
         self._demand_fit()
         operands = [take(at, each) for at, each in enumerate(parts) if each is not None]
         return list(on_operands(self.op, operands, [operands[INIT].type]).results)
 
     def build_element(self, point: Point, take: TakeElement) -> list[ir.Value] | None:
+        """The op at one point, on scalars."""
         self._demand_fit()
         view, places = self._view, []
         for dim, place in enumerate(view.windows.dims):

@@ -5,18 +5,20 @@ from __future__ import annotations
 from functools import cached_property
 
 from linalg_ext.analysis.numbers import Number
-from linalg_ext.analysis.subsets import Tile
+from linalg_ext.analysis.subsets import Point, Tile
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.structured.extension.ops import integers
+from linalg_ext.structured.subsets.rules.concatenation import met_parts, picked_element
 from linalg_ext.structured.subsets.rules.protocol import (
     PARALLEL,
     Domain,
     Rule,
     Take,
+    TakeElement,
     Unserved,
     require_unit_strides,
 )
-from linalg_ext.structured.subsets.rules.sizes import met, size_of, sizes_of, tensor_type
+from linalg_ext.structured.subsets.rules.sizes import size_of, sizes_of, tensor_type
 
 
 class ConcatRule(Rule):
@@ -30,22 +32,17 @@ class ConcatRule(Rule):
     def domain(self) -> Domain:
         """The indices of the result."""
         sizes = list(sizes_of(self.op.operands[0]))
-        sizes[self._dim] = sum((size_of(each, self._dim) for each in self.op.operands), start=0)
+        sizes[self._dim] = sum(self._lengths, start=0)
         return Domain(tuple(sizes), (PARALLEL,) * len(sizes))
 
     def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
         """What each operand is needed in."""
         require_unit_strides(self.op, part)
-        parts = []
-        offset = part.offset(self._dim)
-        for operand in self.op.operands:
-            size = size_of(operand, self._dim)
-            begin, length = met(offset, part.size(self._dim), size)
-            parts.append(
-                Tile(_with(part.offsets, self._dim, begin), _with(part.sizes, self._dim, length))
-            )
-            offset = offset - size
-        return tuple(parts)
+        return tuple(met_parts(part, self._dim, self._lengths))
+
+    @property
+    def _lengths(self) -> list[Number]:
+        return [size_of(each, self._dim) for each in self.op.operands]
 
     def build(self, part: Tile, take: Take) -> list[ir.Value]:
         """The op on a part."""
@@ -67,6 +64,11 @@ class ConcatRule(Rule):
         inferred = ir.RankedTensorType.get(sizes, ir.ShapedType(type_).element_type)
         made: ir.Value = tensor.ConcatOp(inferred, self._dim, values).result
         return [made if made.type == type_ else tensor.CastOp(type_, made).result]
+
+    def build_element(self, point: Point, take: TakeElement) -> list[ir.Value] | None:
+        """The op at one point, on scalars."""
+        type_ = ir.ShapedType(self.op.results[0].type).element_type
+        return [picked_element(point, self._dim, self._lengths, take, type_)]
 
 
 class GatherRule(Rule):
@@ -117,7 +119,3 @@ class GatherRule(Rule):
             new.operands[0], new.operands[1] = take(0, source), take(1, rows)
         new.results[0].set_type(tensor_type(part.sizes, self.op.results[0].type))
         return list(new.results)
-
-
-def _with(numbers: tuple[Number, ...], at: int, number: Number) -> list[Number]:
-    return [*numbers[:at], number, *numbers[at + 1 :]]

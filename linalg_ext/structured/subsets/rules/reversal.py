@@ -32,6 +32,7 @@ class ReverseRule(Rule):
 
     @cached_property
     def domain(self) -> Domain:
+        """The indices of the result."""
         both = zip(sizes_of(self._view.operand), sizes_of(self._view.init), strict=True)
         sizes = tuple(known_size(*each) for each in both)
         return Domain(sizes, (PARALLEL,) * len(sizes))
@@ -45,14 +46,17 @@ class ReverseRule(Rule):
         return Tile(offsets, part.sizes, part.strides)
 
     def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
+        """What each operand is needed in."""
         return self._mirrored(part), part
 
     def build(self, part: Tile, take: Take) -> list[ir.Value]:
+        """The op on a part."""
         self._demand_fit()
         operand, init = take(OPERAND, self._mirrored(part)), take(INIT, part)
         return list(on_operands(self.op, [operand, init], [init.type]).results)
 
     def build_element(self, point: Point, take: TakeElement) -> list[ir.Value] | None:
+        """The op at one point, on scalars."""
         self._demand_fit()
         mirrored = self._mirrored(Tile(point.indices, (1,) * point.rank))
         return [take(OPERAND, Point(mirrored.offsets))]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from linalg_ext.analysis.numbers import Number, at_most, clamped, select
+from linalg_ext.analysis.numbers import Number, at_most, select
 from linalg_ext.analysis.subsets import Tile
 from linalg_ext.bindings import ir
 from linalg_ext.structured.destination_style import Scatter
@@ -25,7 +25,7 @@ from linalg_ext.structured.subsets.rules.protocol import (
     Unserved,
     require_unit_strides,
 )
-from linalg_ext.structured.subsets.rules.sizes import size_of, sizes_of
+from linalg_ext.structured.subsets.rules.sizes import met, size_of, sizes_of
 
 INDICES, UPDATES, INIT = range(3)
 
@@ -42,6 +42,7 @@ class ScatterRowsRule(Rule):
 
     @cached_property
     def domain(self) -> Domain:
+        """Rows, then the indices of the result."""
         view = self._view
         rows = known_size(size_of(view.updates, 0), size_of(view.indices, 0))
         sizes = (rows, *sizes_of(view.init))
@@ -49,15 +50,18 @@ class ScatterRowsRule(Rule):
         return Domain(sizes, kinds, frozenset(range(1, 1 + view.windows.index_count)))
 
     def part_of_result(self, part: Tile, number: int = 0) -> Tile:
+        """The part of the result that a part of the domain computes."""
         return Tile(part.offsets[1:], part.sizes[1:], part.strides[1:])
 
     def part_for_result(self, wanted: Tile, number: int = 0) -> Tile:
+        """The part of the domain that computes a part of the result."""
         rows = self.domain.sizes[0]
         part = Tile((0, *wanted.offsets), (rows, *wanted.sizes), (1, *wanted.strides))
         self.check_part(part)
         return part
 
     def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
+        """What each operand is needed in."""
         self.check_part(part)
         require_unit_strides(self.op, part)
         view, windows = self._view, self._view.windows
@@ -72,13 +76,14 @@ class ScatterRowsRule(Rule):
                 continue
             # One that is longer than the destination is left out whole: no part of it may fit.
             length = select(at_most(length, self.domain.sizes[1 + dim]), length, 0)
-            begin = clamped(part.offset(1 + dim), 0, length)
+            begin, size = met(part.offset(1 + dim), part.size(1 + dim), length)
             offsets.append(begin)
-            sizes.append(clamped(part.offset(1 + dim) + part.size(1 + dim), 0, length) - begin)
+            sizes.append(size)
         rows = Tile((part.offset(0), 0), (part.size(0), windows.index_count))
         return rows, Tile(offsets, sizes), self.part_of_result(part)
 
     def build(self, part: Tile, take: Take) -> list[ir.Value]:
+        """The op on a part."""
         parts = self.operand_parts(part)
         rows = self.domain.sizes[0]
         demand(
@@ -111,14 +116,17 @@ class ScatterRule(Rule):
 
     @cached_property
     def domain(self) -> Domain:
+        """The indices of the result."""
         sizes = sizes_of(self._init)
         return Domain(sizes, (PARALLEL,) * len(sizes), frozenset(self._scattered))
 
     def part_for_result(self, wanted: Tile, number: int = 0) -> Tile:
+        """The part of the domain that computes a part of the result."""
         self.check_part(wanted)
         return wanted
 
     def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
+        """What each operand is needed in."""
         self.check_part(part)
         require_unit_strides(self.op, part)
         own = sizes_of(self._source)
@@ -130,6 +138,7 @@ class ScatterRule(Rule):
         return Tile(offsets, sizes), part, Tile((0,) * (self._batch + 1), sizes_of(self._indices))
 
     def build(self, part: Tile, take: Take) -> list[ir.Value]:
+        """The op on a part."""
         parts = self.operand_parts(part)
         demand(self.op, equal=self._equal_sizes())
         operands = [take(at, each) for at, each in enumerate(parts) if each is not None]

@@ -26,19 +26,23 @@ class SortRule(Rule):
 
     @cached_property
     def domain(self) -> Domain:
+        """The indices of the result."""
         shapes = zip(*map(sizes_of, self.op.operands), strict=True)
         sizes = tuple(known_size(*each) for each in shapes)
         return Domain(sizes, (PARALLEL,) * len(sizes), frozenset([self._view.dimension]))
 
     def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
+        """What each operand is needed in."""
         self.check_part(part)
         return (part,) * len(self.op.operands)
 
     def part_for_result(self, wanted: Tile, number: int = 0) -> Tile:
+        """The part of the domain that computes a part of the result."""
         self.check_part(wanted)
         return wanted
 
     def build(self, part: Tile, take: Take) -> list[ir.Value]:
+        """The op on a part."""
         self.check_part(part)
         demand(
             self.op,
