@@ -12,6 +12,7 @@
     starting        how long a process takes to its first result, nothing or all being kept on disk
     contractions    products and tensor contractions beside NumPy, on one thread
     scaling         what all cores gain over one thread
+    fusion          a chain fused through a gather, beside the same unfused and beside PyTorch
     instructions    what the hot loops of some kernels are made of, and how many are executed
 
 Results of the bars go to `bench-out/`: JSON, Markdown, and a plot where matplotlib is installed.
@@ -29,17 +30,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-PARTS = (
-    "limits",
-    "bars",
-    "library",
-    "calls",
-    "starting",
-    "contractions",
-    "scaling",
-    "instructions",
-)
-ALL = ("limits", "bars", "library", "calls", "starting", "scaling", "instructions")
+ALL = ("limits", "bars", "library", "calls", "starting", "scaling", "fusion", "instructions")
 """What runs where no part is named; the contractions are among the bars."""
 
 PARTS = (*ALL, "contractions")
@@ -78,6 +69,10 @@ def _run(part: str, words: list[str], quick: bool, output: Path) -> int:
 
         Console().print(scaling.table(words))
         return 0
+    if part == "fusion":
+        from benchmarks import fusion
+
+        return fusion.run(quick=quick)
     if part == "library":
         from benchmarks import library
 

@@ -127,6 +127,7 @@ _LOOPS = (
     "linalg-ext-fuse-attention",
     "linalg-ext-lower-strided-copies",
     "linalg-ext-order-loops",
+    "linalg-ext-view-indexed-rows",
     "linalg-ext-view-windows",
     "linalg-ext-tile-windows",
     # After passes that have nothing to do in the nests, and would walk over them.

@@ -1,0 +1,127 @@
+"""A chain that no loop over rectangles alone can fuse: rows gathered, gelu, joined, summed.
+
+    python -m benchmarks fusion
+
+Rows of a table of 32 MB are gathered, gelu is taken of them, another 32 MB are put beside them, and
+each row of these 64 MB is summed: at once, in tiles whose sizes `tile_and_fuse` chooses; by the same
+module unfused; by PyTorch where it is installed. On one thread.
+
+The bytes are those of the buffers that the code at stage `loops` has: what the program is given and
+gives back is read or written once, what it makes for itself is written and read. A buffer that is
+made anew in each round of a loop is counted once: it is the same memory, and stays in the caches.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import linalg_ext as lx
+from benchmarks.peers import Array, set_threads, work
+from benchmarks.timing import compare
+from linalg_ext.bindings import ir
+from linalg_ext.transforms.lowering._sizes import element_bytes
+from linalg_ext.transforms.lowering._walk import select
+
+ROWS, COLUMNS = 4096, 2048
+MOST_BYTES, MOST_TIME = 0.4, 0.6
+"""What the fused module may move and take at most, beside the unfused one."""
+
+_HALF, _WHOLE, _SUMS = (
+    f"tensor<{shape}xf32>" for shape in (f"{ROWS}x{COLUMNS}", f"{ROWS}x{2 * COLUMNS}", f"{ROWS}")
+)
+_INDICES = f"tensor<{ROWS}x1xi64>"
+
+TEXT = f"""
+#each = affine_map<(i, j) -> (i, j)>
+func.func @sums(%table: {_HALF}, %rows: {_INDICES}, %beside: {_HALF}) -> {_SUMS} {{
+  %half = arith.constant 0.5 : f32
+  %one = arith.constant 1.0 : f32
+  %zero = arith.constant 0.0 : f32
+  %root = arith.constant {math.sqrt(0.5):.9f} : f32
+  %e = tensor.empty() : {_HALF}
+  %taken = "linalg_ext.gather"(%table, %rows, %e) : ({_HALF}, {_INDICES}, {_HALF}) -> {_HALF}
+  %gelu = linalg.generic {{indexing_maps = [#each, #each],
+                          iterator_types = ["parallel", "parallel"]}}
+      ins(%taken : {_HALF}) outs(%e : {_HALF}) {{
+  ^bb0(%x: f32, %out: f32):
+    %scaled = arith.mulf %x, %root : f32
+    %erf = math.erf %scaled : f32
+    %twice = arith.addf %erf, %one : f32
+    %halved = arith.mulf %x, %half : f32
+    %y = arith.mulf %halved, %twice : f32
+    linalg.yield %y : f32
+  }} -> {_HALF}
+  %both = tensor.concat dim(1) %gelu, %beside : ({_HALF}, {_HALF}) -> {_WHOLE}
+  %s = tensor.empty() : {_SUMS}
+  %start = linalg.fill ins(%zero : f32) outs(%s : {_SUMS}) -> {_SUMS}
+  %sums = linalg.reduce {{arith.addf}} ins(%both : {_WHOLE}) outs(%start : {_SUMS}) dimensions = [1]
+  return %sums : {_SUMS}
+}}"""
+
+
+def run(*, quick: bool = False) -> int:
+    """Print the figures; 1 where the fused module is beyond a bar."""
+    arrays = _arrays()
+    unfused = lx.compile(lx.parse(TEXT))
+    module = lx.parse(TEXT)
+    lx.transforms.tile_and_fuse(module)
+    fused = lx.compile(module)
+    np.testing.assert_allclose(fused(*arrays), unfused(*arrays), rtol=1e-4, atol=1e-2)
+    seconds = 1.0 if quick else 5.0
+    with lx.threads.using(1):
+        set_threads(1)
+        beside = compare(lambda: fused(*arrays), lambda: unfused(*arrays), seconds=seconds)
+        peer = _torch(arrays)
+        theirs = peer and compare(lambda: fused(*arrays), peer, seconds=seconds)
+    moved = [moved_bytes(kernel) for kernel in (fused, unfused)]
+    table = Table("gather, gelu, concat, row-sum", "time", "bytes moved", box=None)
+    for name, time, size in zip(
+        ("fused", "unfused"), (beside.ours, beside.theirs), moved, strict=True
+    ):
+        table.add_row(name, f"{1e3 * time:.1f} ms", f"{size / 1e6:.1f} MB")
+    if theirs:
+        table.add_row("torch", f"{1e3 * theirs.theirs:.1f} ms", "")
+    shares = moved[0] / moved[1], 1 / beside.ratio
+    table.add_row("fused / unfused", f"{shares[1]:.2f}", f"{shares[0]:.2f}")
+    table.add_row("at most", f"{MOST_TIME}", f"{MOST_BYTES}")
+    Console().print(table)
+    return int(shares[0] > MOST_BYTES or shares[1] > MOST_TIME)
+
+
+def moved_bytes(kernel: lx.Kernel) -> int:
+    """The bytes of the buffers of a kernel's code: those of its own are written and read."""
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.parse(kernel.stages["loops"])
+        made = select(module, lambda op: op.name in ("memref.alloc", "memref.alloca"))
+        (main,) = select(module, lambda op: op.name == "func.func")
+        given = list(main.regions[0].blocks[0].arguments)
+        own = sum(_bytes(op.results[0].type) for op in made)
+        return 2 * own + sum(_bytes(value.type) for value in given)
+
+
+def _bytes(type_: Any) -> int:
+    return math.prod(type_.shape) * element_bytes(type_.element_type)
+
+
+def _arrays() -> list[Array]:
+    rng = np.random.default_rng(0)
+    table, beside = (rng.standard_normal((ROWS, COLUMNS)).astype(np.float32) for _ in range(2))
+    return [table, rng.integers(0, ROWS, (ROWS, 1)), beside]
+
+
+def _torch(arrays: list[Array]) -> Any:
+    try:
+        import torch
+    except ImportError:
+        return None
+
+    def chain(table: Any, rows: Any, beside: Any) -> Any:
+        taken = torch.nn.functional.gelu(table[rows[:, 0]])
+        return torch.cat([taken, beside], 1).sum(1)
+
+    return work("torch", {"torch": chain}, arrays)
