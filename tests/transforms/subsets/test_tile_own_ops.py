@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from linalg_ext.structured.destination_style import VIEWS
 
 import linalg_ext as lx
 from destination_ops import text_of
@@ -21,7 +22,6 @@ from linalg_ext.dialects.linalg_ext import (
     sort,
 )
 from linalg_ext.errors import ExecutionError
-from linalg_ext.structured.destination_style import VIEWS
 from linalg_ext.transforms.lowering._walk import select
 from tiled_modules import Array, outcome
 
