@@ -108,7 +108,7 @@ def moved_bytes(kernel: lx.Kernel) -> int:
 
 
 def _bytes(type_: Any) -> int:
-    return math.prod(type_.shape) * element_bytes(type_.element_type)
+    return math.prod(map(int, type_.shape)) * int(element_bytes(type_.element_type))
 
 
 def _arrays() -> list[Array]:

@@ -51,8 +51,11 @@ def concatenate(program: Program, parts: Sequence[Value], axis: int) -> Value:
 
 def sort(program: Program, x: Value, axis: int) -> Value:
     """Elements in order along an axis."""
-    slots = ", ".join((["1"] + ["0"] * 7) * 2)
-    attributes = f"dimension = {axis} : i64, operandSegmentSizes = array<i32: {slots}>"
+    slots = "1, 0, 0, 0, 0, 0, 0, 0"
+    attributes = (
+        f"dimension = {axis} : i64, operandSegmentSizes = array<i32: {slots}, {slots}>, "
+        f"resultSegmentSizes = array<i32: {slots}>"
+    )
     return _built(program, x[1], "sort", [x], attributes, region=_LESS.format())
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from linalg_ext.structured.destination_style import VIEWS
 
 import linalg_ext as lx
 from destination_ops import text_of
@@ -22,6 +21,7 @@ from linalg_ext.dialects.linalg_ext import (
     sort,
 )
 from linalg_ext.errors import ExecutionError
+from linalg_ext.structured.destination_ops import VIEWS
 from linalg_ext.transforms.lowering._walk import select
 from tiled_modules import Array, outcome
 
@@ -178,7 +178,7 @@ def test_elements_of_an_op(name: str) -> None:
     np.testing.assert_array_equal(found, case.expected)
 
 
-MISFITS = {
+MISFITS: dict[str, tuple[Callable[..., Any], list[Array], list[int]]] = {
     "gather": (lambda i, a, y: gather(a, i, outs=y), [ROWS[:6], floats(5, 6), floats(7, 6)], [2]),
     "reverse": (lambda a, y: reverse(a, dimensions=[0], outs=y), [floats(5, 6), floats(4, 6)], [2]),
     "concatenate": (

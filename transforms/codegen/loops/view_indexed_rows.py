@@ -177,10 +177,10 @@ def _read(op: Any, loads: Sequence[Any]) -> _Rows | str:
     """A generic that loads rows, or why it is none."""
     dims: list[Sequence[int | None] | None] = []
     for operand, map_ in zip(op.operands, maps_of(op), strict=True):
-        found = _dims(map_) if isinstance(operand.type, ir.MemRefType) else None
-        if isinstance(operand.type, ir.MemRefType) and (found is None or not _is_strided(operand)):
+        own = _dims(map_) if isinstance(operand.type, ir.MemRefType) else None
+        if isinstance(operand.type, ir.MemRefType) and (own is None or not _is_strided(operand)):
             return "an operand is not indexed by its loops"
-        dims.append(found)
+        dims.append(own)
     rank = len(ir.ArrayAttr(op.attributes["iterator_types"]))
     body = op.regions[0].blocks[0]
     outputs = list(op.operands)[input_count(op) :]
@@ -220,7 +220,8 @@ def _read(op: Any, loads: Sequence[Any]) -> _Rows | str:
 
 def _arguments(values: Sequence[Any], body: Any, inner: int) -> set[int] | None:
     """The arguments of a body that values are computed of; None where the innermost loop is too."""
-    arguments, found = list(body.arguments), set()
+    arguments = list(body.arguments)
+    found: set[int] = set()
     open_ = list(values)
     while open_:
         value = open_.pop()
@@ -269,12 +270,12 @@ def _row(source: Any, where: Sequence[Any], sizes: Sequence[Any | None]) -> Any:
     gap = ir.ShapedType.get_dynamic_size()
     open_ = ir.ShapedType.get_dynamic_stride_or_offset()
     strides = source.type.get_strides_and_offset()[0]
-    kept = [axis for axis, size in enumerate(sizes) if size is not None]
+    kept = [(axis, size) for axis, size in enumerate(sizes) if size is not None]
     full = [1 if size is None else size for size in sizes]
     type_ = ir.MemRefType.get(
-        [sizes[axis] if isinstance(sizes[axis], int) else gap for axis in kept],
+        [size if isinstance(size, int) else gap for _, size in kept],
         source.type.element_type,
-        ir.StridedLayoutAttr.get(open_, [strides[axis] for axis in kept]),
+        ir.StridedLayoutAttr.get(open_, [strides[axis] for axis, _ in kept]),
         source.type.memory_space,
     )
     groups = [list(where), full, [1] * len(full)]

@@ -12,7 +12,7 @@ from functools import cached_property
 from linalg_ext.analysis.numbers import Number, is_eq, is_le
 from linalg_ext.analysis.subsets import Point, Tile
 from linalg_ext.bindings import arith, ir, scf
-from linalg_ext.structured.destination_style import Concatenate
+from linalg_ext.structured.destination_ops import Concatenate
 from linalg_ext.structured.extension.ops import SEGMENTS, segments
 from linalg_ext.structured.subsets.rules.demands import demand, known_size
 from linalg_ext.structured.subsets.rules.protocol import (

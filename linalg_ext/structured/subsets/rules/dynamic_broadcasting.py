@@ -10,7 +10,7 @@ from functools import cached_property
 from linalg_ext.analysis.numbers import Number, equal, select
 from linalg_ext.analysis.subsets import Point, Tile
 from linalg_ext.bindings import ir
-from linalg_ext.structured.destination_style import DynamicBroadcast
+from linalg_ext.structured.destination_ops import DynamicBroadcast
 from linalg_ext.structured.subsets.rules.bodies import on_operands
 from linalg_ext.structured.subsets.rules.demands import demand
 from linalg_ext.structured.subsets.rules.protocol import (

@@ -11,7 +11,7 @@ from functools import cached_property
 from linalg_ext.analysis.numbers import Number, clamped, equal, is_eq, select
 from linalg_ext.analysis.subsets import Point, Tile
 from linalg_ext.bindings import arith, ir
-from linalg_ext.structured.destination_style import Gather
+from linalg_ext.structured.destination_ops import Gather
 from linalg_ext.structured.subsets.rules.bodies import on_operands
 from linalg_ext.structured.subsets.rules.demands import demand, known_size
 from linalg_ext.structured.subsets.rules.protocol import (

@@ -12,7 +12,7 @@ from functools import cached_property
 from linalg_ext.analysis.numbers import Number, at_most, select
 from linalg_ext.analysis.subsets import Tile
 from linalg_ext.bindings import ir
-from linalg_ext.structured.destination_style import Scatter
+from linalg_ext.structured.destination_ops import Scatter
 from linalg_ext.structured.extension.ops import integers
 from linalg_ext.structured.subsets.rules.bodies import on_operands
 from linalg_ext.structured.subsets.rules.demands import demand, known_size

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from linalg_ext.analysis.subsets import Tile
 from linalg_ext.bindings import ir
-from linalg_ext.structured.destination_style import Sort
+from linalg_ext.structured.destination_ops import Sort
 from linalg_ext.structured.subsets.rules.bodies import on_operands
 from linalg_ext.structured.subsets.rules.demands import demand, known_size
 from linalg_ext.structured.subsets.rules.protocol import PARALLEL, Domain, Rule, Take
