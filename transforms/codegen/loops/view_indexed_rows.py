@@ -51,6 +51,9 @@ from ._roots import root_of
 
 NAME = "linalg-ext-view-indexed-rows"
 
+Dims = Sequence[int | None] | None
+"""For each axis of a memref the loop that indexes it, None for index 0; None for a scalar."""
+
 SHORTEST = 16
 """Rows of fewer elements are read one by one: a view of each would cost more."""
 
@@ -82,13 +85,13 @@ class _Rows:
     Attributes:
         op: the generic.
         loads: its loads, the last index of each along the innermost loop.
-        dims: for each operand that is a memref the loop of each axis, None for index 0.
+        dims: how each operand is indexed.
         outer: the operands that tell which rows.
     """
 
     op: Any
     loads: Sequence[Any]
-    dims: Sequence[Sequence[int | None] | None]
+    dims: Sequence[Dims]
     outer: frozenset[int]
 
     @property
@@ -101,15 +104,14 @@ class _Rows:
 
     def size(self, dim: int) -> Any:
         """The length of a loop: a number where a type tells."""
-        found = [
-            (operand, dims.index(dim))
-            for operand, dims in zip(self.op.operands, self.dims, strict=True)
-            if dims is not None and dim in dims
-        ]
-        for operand, axis in found:
-            if not operand.type.is_dynamic_dim(axis):
-                return operand.type.get_dim_size(axis)
-        operand, axis = found[0]
+        length = _static_length(self.op, self.dims, dim)
+        if length is not None:
+            return length
+        operand, axis = next(
+            (operand, own.index(dim))
+            for operand, own in zip(self.op.operands, self.dims, strict=True)
+            if own is not None and dim in own
+        )
         return memref.dim(operand, index(axis))
 
     def emit(self, ivs: tuple[Any, ...] = ()) -> None:
@@ -131,9 +133,11 @@ class _Rows:
             if dim < inner:
                 known[op.results[0]] = ivs[dim]
         for at in self.outer:
-            dims = self.dims[at] or ()
-            where = [index(0) if dim is None else ivs[dim] for dim in dims]
-            known[arguments[at]] = memref.load(self.op.operands[at], where)
+            operand, own = self.op.operands[at], self.dims[at]
+            if own is not None:
+                where = [index(0) if dim is None else ivs[dim] for dim in own]
+                operand = memref.load(operand, where)
+            known[arguments[at]] = operand
         length = self.size(inner)
         rows = []
         for load in self.loads:
@@ -175,7 +179,7 @@ class _Rows:
 
 def _read(op: Any, loads: Sequence[Any]) -> _Rows | str:
     """A generic that loads rows, or why it is none."""
-    dims: list[Sequence[int | None] | None] = []
+    dims: list[Dims] = []
     for operand, map_ in zip(op.operands, maps_of(op), strict=True):
         own = _dims(map_) if isinstance(operand.type, ir.MemRefType) else None
         if isinstance(operand.type, ir.MemRefType) and (own is None or not _is_strided(operand)):
@@ -205,17 +209,18 @@ def _read(op: Any, loads: Sequence[Any]) -> _Rows | str:
     known = [each for each in dims if each is not None]
     if not all(any(dim in each for each in known) for dim in range(rank)):
         return "a loop without a length"
-    found = _Rows(op, loads, dims, frozenset(outer))
-    sizes = [
-        op.operands[at].type.get_dim_size(each.index(rank - 1))
-        for at, each in enumerate(dims)
-        if each is not None
-        and rank - 1 in each
-        and not op.operands[at].type.is_dynamic_dim(each.index(rank - 1))
-    ]
-    if sizes and sizes[0] < SHORTEST:
+    length = _static_length(op, dims, rank - 1)
+    if length is not None and length < SHORTEST:
         return "the rows are short"
-    return found
+    return _Rows(op, loads, dims, frozenset(outer))
+
+
+def _static_length(op: Any, dims: Sequence[Dims], loop: int) -> int | None:
+    """The length of a loop where a type tells it."""
+    for operand, own in zip(op.operands, dims, strict=True):
+        if own is not None and loop in own and not operand.type.is_dynamic_dim(own.index(loop)):
+            return int(operand.type.get_dim_size(own.index(loop)))
+    return None
 
 
 def _arguments(values: Sequence[Any], body: Any, inner: int) -> set[int] | None:
@@ -269,13 +274,15 @@ def _row(source: Any, where: Sequence[Any], sizes: Sequence[Any | None]) -> Any:
     """A view of one row, or of one element where no size is given."""
     gap = ir.ShapedType.get_dynamic_size()
     open_ = ir.ShapedType.get_dynamic_stride_or_offset()
-    strides = source.type.get_strides_and_offset()[0]
+    strides, offset = source.type.get_strides_and_offset()
+    if any(not isinstance(each, int) for each in where):
+        offset = open_  # else it begins where the source does: the numbers are zeros
     kept = [(axis, size) for axis, size in enumerate(sizes) if size is not None]
     full = [1 if size is None else size for size in sizes]
     type_ = ir.MemRefType.get(
         [size if isinstance(size, int) else gap for _, size in kept],
         source.type.element_type,
-        ir.StridedLayoutAttr.get(open_, [strides[axis] for axis, _ in kept]),
+        ir.StridedLayoutAttr.get(offset, [strides[axis] for axis, _ in kept]),
         source.type.memory_space,
     )
     groups = [list(where), full, [1] * len(full)]

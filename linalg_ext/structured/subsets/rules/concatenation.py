@@ -61,23 +61,20 @@ class ConcatenateRule(Rule):
 
     def build(self, part: Tile, take: Take) -> list[ir.Value]:
         """The op on a part."""
-        *parts, place = self.operand_parts(part)
+        require_unit_strides(self.op, part)
+        parts = met_parts(part, self._view.dimension, self._lengths)
         self._demand_fit()
         along = self._view.dimension
         # An input that no such part meets is left out.
         inputs = {
-            at: each
-            for at, each in enumerate(parts)
-            if each is not None and is_eq(each.size(along), 0) is not True
+            at: each for at, each in enumerate(parts) if is_eq(each.size(along), 0) is not True
         }
         if len(inputs) == 1:
             ((at, only),) = inputs.items()
             if is_eq(only.size(along), part.size(along)) is True:
                 return [take(at, only)]
-        if place is None:
-            raise TypeError("concatenate has no destination")
         values = [take(at, each) for at, each in (inputs or {0: parts[0]}).items()]
-        init = take(len(parts), place)
+        init = take(len(parts), part)
         new = ir.Operation.create(
             self.op.name,
             results=[init.type],
@@ -133,12 +130,12 @@ def picked_element(
             return pick(at + 1, index - length)
         holds = arith.CmpIOp(arith.CmpIPredicate.slt, value_of(index), value_of(length)).result
         chosen = scf.IfOp(holds, [type_], has_else=True)
-        branches: list[tuple[ir.Block, Callable[[], ir.Value]]] = [
-            (chosen.then_block, lambda: take(at, Point(tuple(_with(point.indices, along, index))))),
-            (chosen.else_block, lambda: pick(at + 1, index - length)),
+        builders: list[Callable[[], ir.Value]] = [
+            lambda: take(at, Point(tuple(_with(point.indices, along, index)))),
+            lambda: pick(at + 1, index - length),
         ]
-        for block, build in branches:
-            with ir.InsertionPoint(block):
+        for region, build in zip(chosen.operation.regions, builders, strict=True):
+            with ir.InsertionPoint(region.blocks[0]):
                 scf.YieldOp([build()])
         value: ir.Value = chosen.results[0]
         return value

@@ -56,6 +56,30 @@ def test_rows_are_read_in_place(columns: str, row: str) -> None:
     np.testing.assert_array_equal(o, a[i + (row == "%next")] / 2)
 
 
+def test_a_row_may_be_named_by_a_scalar_and_summed() -> None:
+    text = """
+    func.func @f(%a: memref<4x40xf32>, %i: index, %w: memref<40xf32>, %o: memref<3xf32>) {
+      linalg.generic {indexing_maps = [affine_map<(r, d) -> ()>, affine_map<(r, d) -> (d)>,
+                                       affine_map<(r, d) -> (r)>],
+                      iterator_types = ["parallel", "reduction"]}
+          ins(%i, %w : index, memref<40xf32>) outs(%o : memref<3xf32>) {
+      ^bb0(%first: index, %x: f32, %sum: f32):
+        %r = linalg.index 0 : index
+        %d = linalg.index 1 : index
+        %row = arith.addi %first, %r : index
+        %v = memref.load %a[%row, %d] : memref<4x40xf32>
+        %p = arith.mulf %v, %x : f32
+        %s = arith.addf %sum, %p : f32
+        linalg.yield %s : f32
+      }
+      return
+    }"""
+    a = np.arange(160, dtype=np.float32).reshape(4, 40)
+    w, o = np.arange(40, dtype=np.float32) % 3, np.ones(3, np.float32)
+    lx.compile(lx.parse(text), opt_level=0)(a, 1, w, o)
+    np.testing.assert_array_equal(o, 1 + a[1:] @ w)
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
