@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from linalg_ext.compiler import Kernel, compile
     from linalg_ext.compiler.contract import contract
     from linalg_ext.compiler.einsum import einsum
+    from linalg_ext.frameworks.jax.function import from_jax
+    from linalg_ext.frameworks.onnx.model import from_onnx
     from linalg_ext.frameworks.torch.model import from_torch
     from linalg_ext.isolated import Limits
     from linalg_ext.libraries import library
@@ -55,6 +57,8 @@ __all__ = [
     "dialects",
     "einsum",
     "errors",
+    "from_jax",
+    "from_onnx",
     "from_torch",
     "from_yaml",
     "jit",
@@ -92,6 +96,8 @@ _LAZY = {
     "dialects": "linalg_ext.dialects",
     "einsum": "linalg_ext.compiler.einsum:einsum",
     "errors": "linalg_ext.errors",
+    "from_jax": "linalg_ext.frameworks.jax.function:from_jax",
+    "from_onnx": "linalg_ext.frameworks.onnx.model:from_onnx",
     "from_torch": "linalg_ext.frameworks.torch.model:from_torch",
     "from_yaml": "linalg_ext.notations:from_yaml",
     "jit": "linalg_ext.tracing:jit",
@@ -125,6 +131,7 @@ register("kernel on dask", "linalg_ext.frameworks.dask.kernels:call_kernel_on_da
 register("kernel of a recipe", "linalg_ext.compiler.compilation:compile_recipe")
 register("formula of a definition", "linalg_ext.notations.formula:formula")
 register("LaTeX of a definition", "linalg_ext.notations.formula:latex")
+register("legalize exported", "linalg_ext.transforms.lowering.legalize_exported:legalize_exported")
 register("run a pipeline", "linalg_ext.rewriting.pipeline:run_pipeline")
 register("call on traced", "linalg_ext.tracing.op_calls:call_on_traced")
 register("einsum on traced", "linalg_ext.tracing.contractions:einsum_on_traced")

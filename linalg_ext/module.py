@@ -67,7 +67,7 @@ class Module:
 
         Structured ops may be spelled as the "Linalg Dialect Wish list" has them, or as some other
         version of MLIR does, and ops of gml_st as their document or its history has them: see
-        `linalg_ext.spelling`.
+        `linalg_ext.spelling`. Ops of TOSA and StableHLO come as linalg on tensors.
 
         Args:
             text: MLIR's textual form, or its bytecode.
@@ -80,6 +80,7 @@ class Module:
         Raises:
             ParseError: the text is not MLIR.
             VerificationError: it breaks a rule of one of its ops.
+            LoweringError: an op of TOSA or StableHLO has no lowering to linalg.
             CrashError: MLIR's parser died on it, in the guard process.
         """
         _check_text(text)
@@ -106,6 +107,8 @@ class Module:
             module.verify()
         elif _holds_compute_type(text):
             module._check_compute_types(text if isinstance(text, str) else "")
+        if not allow_unregistered and _may_hold_exported(payload):
+            dispatch.handler("legalize exported")(module, trusted=trusted)
         return module
 
     @classmethod
@@ -268,6 +271,12 @@ def _holds_compute_type(text: str | bytes) -> bool:
     """Whether some op may carry a compute type; bytecode has its strings in plain text."""
     name = "linalg_ext.compute_type"
     return name in text if isinstance(text, str) else name.encode() in text
+
+
+def _may_hold_exported(text: str | bytes) -> bool:
+    """Whether some op may be of TOSA or StableHLO; bytecode has the names in plain text."""
+    names = ("tosa", "stablehlo")
+    return any((name in text if isinstance(text, str) else name.encode() in text) for name in names)
 
 
 def _check_text(text: Any) -> None:

@@ -29,6 +29,16 @@ CURES: Mapping[str, str] = MappingProxyType(
 )
 """The cure for an operation, or else for all of a dialect."""
 
+EXPORTED_CURES: Mapping[str, str] = MappingProxyType(
+    {
+        "stablehlo.custom_call": "it is a library of the exporter's runtime: compute it with other "
+        "functions, or outside of what is compiled",
+        "stablehlo.fft": "transform outside of what is compiled, or by a product with the matrix of "
+        "the transform",
+    }
+)
+"""The cure for an op of an exporter's dialect that has no lowering to linalg."""
+
 
 def cure_of(name: str) -> str | None:
     """What to do about the operation `name`, where it is known to have no lowering."""

@@ -1,0 +1,197 @@
+"""`lx.from_jax`: a function of JAX as compiled code, called on trees of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from linalg_ext.calling.kernel import Kernel
+from linalg_ext.compiler import compile
+from linalg_ext.errors import ArgumentError, IRError, LinalgExtError, ModelError, refuse_pickling
+from linalg_ext.frameworks.jax.arrays import as_array, as_jax
+from linalg_ext.frameworks.jax.lowering import line_of, lowered
+from linalg_ext.frameworks.jax.requirements import jax
+from linalg_ext.module import Module
+
+
+def from_jax(
+    fn: Callable[..., Any],
+    *specs: Any,
+    keywords: Mapping[str, Any] | None = None,
+    static_argnums: int | Sequence[int] = (),
+    checked: bool | None = None,
+    opt_level: int | None = None,
+) -> JaxFunction:
+    """Compile a function of JAX for arguments like the given ones.
+
+        layer = lx.from_jax(fn, jax.ShapeDtypeStruct((8, 64), "float32"), params)
+        y = layer(x, params)
+
+    Args:
+        fn: what `jax.jit` takes: a function of trees of arrays, be it a gradient or mapped over.
+        specs: its arguments, or `jax.ShapeDtypeStruct` in their place: trees of them.
+        keywords: its keyword arguments, the same way.
+        static_argnums: which arguments are part of the code: a call gives the same ones again.
+        checked, opt_level: as of `linalg_ext.compile`.
+
+    Returns:
+        A function of what `fn` takes. Its results are arrays of JAX where an argument is one, else
+        of NumPy; they are new, and no argument is given up.
+
+    Raises:
+        MissingExtraError, BindingsError: JAX is not there, or does not fit.
+        ModelError: JAX cannot trace the function, or an op of it does not come through; names the
+            op and the line.
+    """
+    found = jax()
+    if not callable(fn):
+        raise ArgumentError(
+            f"a {type(fn).__name__} is no function", expected="a function that jax.jit takes"
+        )
+    statics = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    if wrong := [n for n in statics if not 0 <= n < len(specs)]:
+        raise ArgumentError(
+            f"static_argnums has {wrong[0]}, and there are {len(specs)} arguments",
+            expected="places of arguments, from 0 on",
+        )
+    name = getattr(fn, "__name__", type(fn).__name__)
+    arguments = [spec if n in statics else _as_specs(spec) for n, spec in enumerate(specs)]
+    given = {key: _as_specs(value) for key, value in (keywords or {}).items()}
+    try:
+        jitted = found.jit(fn, static_argnums=statics, keep_unused=True)
+        traced = jitted.trace(*arguments, **given)
+        lowering = traced.lower(lowering_platforms=("cpu",))
+    except Exception as error:
+        # JAX raises errors of all kinds, the function's own among them.
+        if isinstance(error, LinalgExtError):
+            raise
+        first = str(error).strip().partition("\n")[0]
+        raise ModelError(
+            f"JAX cannot trace {name}: {type(error).__name__}: {first}",
+            cure="mend what jax.jit(fn).lower(...) says, too",
+        ) from error
+    constants = {number: specs[number] for number in statics}
+    return JaxFunction(name, lowering, constants, checked, opt_level)
+
+
+class JaxFunction:
+    """A compiled function.
+
+    Attributes:
+        module: of linalg on tensors, as it was compiled.
+        kernel: what runs.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        lowering: Any,
+        constants: Mapping[int, Any],
+        checked: bool | None,
+        opt_level: int | None,
+    ) -> None:
+        """Made by `from_jax`."""
+        tree = jax().tree_util
+        self.name = name
+        self._constants = constants
+        self._in_tree = lowering.in_tree
+        paths, _ = tree.tree_flatten_with_path(lowering.in_avals)
+        self._names = [_name(tree.keystr(path)) for path, _ in paths]
+        self._inputs = [value for _, value in paths]
+        outputs, self._out_tree = tree.tree_flatten(lowering.out_info)
+        self._refuse_keys(self._inputs, "takes")
+        self._refuse_keys(outputs, "gives")
+        self.module: Module = lowered(lowering, name)
+        try:
+            self.kernel: Kernel = compile(
+                self.module,
+                "main",
+                trusted=True,
+                checked=checked,
+                opt_level=opt_level,
+                result_dtypes=[np.dtype(each.dtype) for each in outputs],
+            )
+        except IRError as error:
+            told = "\n".join([str(error.where), *map(str, error.diagnostics)])
+            raise ModelError(
+                f"{name} cannot be compiled: {error.what}", where=line_of(told), cure=error.cure
+            ) from error
+        self._count = len(outputs)
+
+    def _refuse_keys(self, values: Sequence[Any], verb: str) -> None:
+        dtypes = jax().dtypes
+        if any(dtypes.issubdtype(value.dtype, dtypes.extended) for value in values):
+            raise ModelError(
+                f"{self.name} {verb} a key of jax.random, whose dtype NumPy does not have",
+                cure="take and give its words: jax.random.key_data(key), "
+                "jax.random.wrap_key_data(words)",
+            )
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        """What the function gives for these arguments.
+
+        Raises:
+            ArgumentError: they are not like those that it was compiled for; names the argument.
+            ExecutionError: the code found something wrong, such as an index out of bounds.
+        """
+        values = self._flat(arguments, keywords)
+        arrays = [
+            as_array(value, like, name)
+            for value, like, name in zip(values, self._inputs, self._names, strict=True)
+        ]
+        found = self.kernel(*arrays)
+        results = [found] if self._count == 1 else list(found if self._count else ())
+        if any(isinstance(value, jax().Array) for value in values):
+            results = [as_jax(result) for result in results]
+        return jax().tree_util.tree_unflatten(self._out_tree, results)
+
+    def _flat(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
+        for number, value in self._constants.items():
+            if number >= len(arguments) or arguments[number] != value:
+                raise ArgumentError(
+                    f"argument {number} of {self.name} is static, and was {value!r}",
+                    cure="give the same again, or compile anew",
+                )
+        dynamic = [value for n, value in enumerate(arguments) if n not in self._constants]
+        values, tree = jax().tree_util.tree_flatten((tuple(dynamic), dict(keywords)))
+        if tree != self._in_tree:
+            raise ArgumentError(
+                f"the arguments of {self.name} are of another structure: {tree}",
+                expected=f"{self._in_tree}, which it was compiled for",
+            )
+        return list(values)
+
+    def __repr__(self) -> str:
+        pairs = zip(self._names, self._inputs, strict=True)
+        takes = ", ".join(f"{name}: {value.str_short()}" for name, value in pairs)
+        return f"function {self.name}({takes}) of JAX\n{self.kernel!r}"
+
+    def __reduce__(self) -> NoReturn:
+        refuse_pickling("a compiled function", "pickle the function of JAX, and compile it there")
+
+
+def _as_specs(argument: Any) -> Any:
+    """A tree with shapes and dtypes of this library's own as JAX's."""
+    return jax().tree_util.tree_map(_as_spec, argument)
+
+
+def _as_spec(leaf: Any) -> Any:
+    if hasattr(leaf, "shape") and hasattr(leaf, "dtype") and not hasattr(leaf, "__array__"):
+        shape = tuple(leaf.shape)
+        if not all(isinstance(size, int) for size in shape):
+            raise ArgumentError(
+                f"an argument is of shape {shape}",
+                expected="sizes that are known: JAX traces a function for one shape",
+            )
+        return jax().ShapeDtypeStruct(shape, leaf.dtype)
+    return leaf
+
+
+def _name(path: str) -> str:
+    """`argument 0['w']` of `[0][0]['w']`; a keyword argument by its name."""
+    kind, _, rest = path.removeprefix("[").partition("]")
+    if kind == "1":
+        return rest.replace("['", "", 1).replace("']", "", 1)
+    return "argument " + rest.replace("[", "", 1).replace("]", "", 1)

@@ -1,0 +1,37 @@
+"""What is needed of JAX, looked for when it is first used."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from linalg_ext import bindings
+from linalg_ext.errors import BindingsError, MissingExtraError
+
+INSTALL = "pip install 'linalg-ext[jax]'"
+
+
+def jax() -> Any:
+    """The package of JAX.
+
+    Raises:
+        MissingExtraError: it is not installed, or too old.
+        BindingsError: the bindings in use are LLVM's own, which know no StableHLO.
+    """
+    try:
+        found = importlib.import_module("jax")
+        importlib.import_module("jaxlib.mlir.passmanager")
+        importlib.import_module("jaxlib.mlir.dialects.stablehlo").register_stablehlo_passes()
+    except (ImportError, AttributeError) as error:
+        raise MissingExtraError(
+            f"JAX is needed, and cannot be imported as this library needs it: {error}",
+            expected="JAX 0.6 or later",
+            cure=f"install it with: {INSTALL} --upgrade",
+        ) from error
+    root = bindings.provider()
+    if root != "torch_mlir":
+        raise BindingsError(
+            f"StableHLO is read by the bindings of torch-mlir, and those in use are `{root}`",
+            cure="set LINALG_EXT_BINDINGS=torch_mlir before anything imports mlir",
+        )
+    return found

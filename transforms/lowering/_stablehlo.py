@@ -1,0 +1,70 @@
+"""What the lowerings of StableHLO's ops with regions share: their types, their bodies.
+
+The bodies compute on tensors without dimensions, and integers there may be unsigned. Loops and
+comparators are to compute on scalars without a sign: between the two stand casts, which
+`reconcile-unrealized-casts` and `canonicalize` take out again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from linalg_ext.bindings import builtin, ir, tensor
+
+from ._tensor_loops import inlined
+
+
+def signless(type_: Any) -> Any:
+    """A tensor's type with integers that have no sign of their own."""
+    element = type_.element_type
+    if not isinstance(element, ir.IntegerType) or element.is_signless:
+        return type_
+    plain = ir.IntegerType.get_signless(element.width)
+    return ir.RankedTensorType.get(type_.shape, plain, type_.encoding)
+
+
+def is_unsigned(type_: Any) -> bool:
+    """Whether a tensor is of unsigned integers."""
+    element = type_.element_type
+    return isinstance(element, ir.IntegerType) and element.is_unsigned
+
+
+def cast(value: Any, type_: Any) -> Any:
+    """A tensor as one of the type, which differs in its sign at most."""
+    if value.type == type_:
+        return value
+    return builtin.unrealized_conversion_cast([type_], [value])
+
+
+def plain(value: Any) -> Any:
+    """A tensor without sign; the element of one that has no dimensions."""
+    value = cast(value, signless(value.type))
+    return value if value.type.rank else tensor.extract(value, [])
+
+
+def wrapped(value: Any, type_: Any) -> Any:
+    """What `plain` made of a tensor of the type, as such a tensor again."""
+    if not isinstance(value.type, ir.RankedTensorType):
+        value = tensor.from_elements(ir.RankedTensorType.get([], value.type), [value])
+    return cast(value, type_)
+
+
+def plain_types(types: Sequence[Any]) -> list[Any]:
+    """The types that `plain` makes of tensors of these."""
+    found = [signless(type_) for type_ in types]
+    return [type_ if type_.rank else type_.element_type for type_ in found]
+
+
+def body(block: Any, values: Sequence[Any]) -> list[Any]:
+    """A region's block copied to the insertion point, from and to what is `plain`."""
+    types = [argument.type for argument in block.arguments]
+    given = [wrapped(value, type_) for value, type_ in zip(values, types, strict=True)]
+    return [plain(value) for value in inlined(block, given)]
+
+
+def replace(op: Any, values: Sequence[Any]) -> None:
+    """Put what is `plain` in the place of the results of an op, and erase it."""
+    for result, value in zip(op.results, values, strict=True):
+        result.replace_all_uses_with(wrapped(value, result.type))
+    op.erase()
