@@ -23,10 +23,13 @@ _STABLEHLO = ",".join(
         "linalg-ext-lower-stablehlo-control",
         "linalg-ext-lower-stablehlo-sort",
         "linalg-ext-lower-stablehlo-scatter",
+        "stablehlo-convert-to-signless",
         "reconcile-unrealized-casts",
         "linalg-ext-lower-scalar-tensors",
         "canonicalize",
         "cse",
+        # Exporters leave open in what a sum of narrow floats is added up; all of them mean f32.
+        "linalg-ext-infer-compute-type",
     )
 )
 

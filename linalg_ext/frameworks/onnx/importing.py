@@ -1,0 +1,112 @@
+"""A model of ONNX as a module of linalg on tensors, through torch-mlir's importer and passes."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from linalg_ext.context import new_context
+from linalg_ext.errors import CrashError, IRError, ModelError
+from linalg_ext.frameworks.onnx.requirements import importer
+from linalg_ext.module import Module
+from linalg_ext.runtime import guard
+
+ENTRY = "main"
+
+_PIPELINE = (
+    "torch-onnx-to-torch-backend-pipeline,"
+    "torch-backend-to-linalg-on-tensors-backend-pipeline{allow-non-finites=true}"
+)
+
+_UNSIGNED = ("UINT8", "UINT16", "UINT32", "UINT64")
+_KEEPING = frozenset(
+    {
+        *("Cast", "Concat", "Constant", "Expand", "Flatten", "Gather", "Identity", "Reshape"),
+        *("Slice", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze", "DequantizeLinear"),
+        *("QuantizeLinear", "DynamicQuantizeLinear", "Shape", "Where", "Equal"),
+    }
+)
+"""What computes nothing with the sign of integers, or knows it."""
+
+
+def imported(model: Any) -> Module:
+    """A prepared model as linalg on tensors: the function `main`.
+
+    Raises:
+        ModelError: a node of it does not come through; names it.
+    """
+    _refuse_what_would_differ(model)
+    raw = Module(_torch_ir(model), filename="the model")
+    try:
+        done = guard.run_passes(raw.bytecode(), _PIPELINE, allow_unregistered=False)
+    except CrashError as error:
+        raise ModelError(f"torch-mlir's passes die of the model: {error.what}") from error
+    if isinstance(done, guard.Refusal):
+        told = [line for one in done.diagnostics for line in (one, *one.notes)]
+        first = told[0].message.strip().partition("\n")[0] if told else done.message
+        raise _refusal(model, "\n".join(f"{line.location}\n{line.message}" for line in told), first)
+    return Module.parse(done.bytecode, trusted=True, context=new_context())
+
+
+def refusal_of(model: Any, error: IRError) -> ModelError:
+    """An error of this library's compiler, by the node that it is about."""
+    told = "\n".join([str(error.where), *map(str, error.diagnostics)])
+    return _refusal(model, told, error.what)
+
+
+def _refusal(model: Any, told: str, reason: str) -> ModelError:
+    nodes = {node.name: node for node in model.graph.node}
+    named = next((name for name in re.findall(r'"(\d+: [^"]*)"', told) if name in nodes), None)
+    operator = re.search(r"onnx\.(\w+)", told)
+    if named is None:
+        kind = operator and operator[1]
+        same = [node for node in model.graph.node if node.op_type == kind]
+        return _error(same[0] if same else None, reason)
+    return _error(nodes[named], reason)
+
+
+def _error(node: Any, reason: str) -> ModelError:
+    if node is None:
+        what, where = "the model", None
+    else:
+        number, _, name = node.name.partition(": ")
+        what = f"{node.op_type} of the model"
+        made = ", ".join(node.output)
+        where = f"node {number}, {name}, which makes {made}"
+    return ModelError(
+        f"{what} cannot be compiled: {reason[:300]}",
+        where=where,
+        cure="export the model with other ops, or in another opset (onnx.version_converter)",
+    )
+
+
+def _torch_ir(model: Any) -> Any:
+    found = importer().importer
+    context = new_context()
+    model.graph.name = ENTRY
+    try:
+        info = found.ModelInfo(model)
+        module = info.create_module(context=context)
+        found.NodeImporter.define_function(info.main_graph, module.operation).import_all()
+    except Exception as error:
+        # The importer raises whatever it meets.
+        first = str(error).strip().partition("\n")[0]
+        raise ModelError(
+            f"torch-mlir's importer cannot read the model: {type(error).__name__}: {first}",
+            cure="export it in another opset (onnx.version_converter), with its shapes inferred",
+        ) from error
+    return module
+
+
+def _refuse_what_would_differ(model: Any) -> None:
+    """Refuse what torch-mlir makes something else of than ONNX says, without a word."""
+    graph, types = model.graph, importer().onnx.TensorProto
+    unsigned = {getattr(types, name) for name in _UNSIGNED}
+    values = (*graph.value_info, *graph.input)
+    kinds = {each.name: each.type.tensor_type.elem_type for each in values}
+    kinds |= {each.name: each.data_type for each in graph.initializer}
+    for node in graph.node:
+        if node.op_type not in _KEEPING and any(kinds.get(n) in unsigned for n in node.input):
+            raise _error(node, "torch-mlir computes with unsigned integers as with signed ones")
+        if node.op_type.startswith(("Random", "Multinomial", "Bernoulli")):
+            raise _error(node, "its random numbers would not be those of another runtime")

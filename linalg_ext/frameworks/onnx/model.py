@@ -1,0 +1,109 @@
+"""`lx.from_onnx`: a model of ONNX as compiled code, called on arrays."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from linalg_ext.calling.kernel import Kernel
+from linalg_ext.compiler import compile
+from linalg_ext.errors import ArgumentError, ArityError, IRError, refuse_pickling
+from linalg_ext.frameworks.onnx.importing import ENTRY, imported, refusal_of
+from linalg_ext.frameworks.onnx.preparing import Prepared, prepared
+from linalg_ext.frameworks.onnx.requirements import importer
+from linalg_ext.module import Module
+
+
+def from_onnx(
+    model: str | os.PathLike[str] | bytes | Any,
+    *,
+    checked: bool | None = None,
+    opt_level: int | None = None,
+) -> OnnxModel:
+    """Compile a model of ONNX.
+
+        net = lx.from_onnx("model.onnx")
+        y = net(x)                               # in the order of the model's inputs, or by name
+
+    Args:
+        model: the path of a file, its bytes, or an `onnx.ModelProto`, which is not changed.
+        checked, opt_level: as of `linalg_ext.compile`.
+
+    Returns:
+        A function of arrays. One result comes by itself, several as a tuple.
+
+    Raises:
+        MissingExtraError, BindingsError: ONNX, or torch-mlir, is not there or does not fit.
+        PathError: there is no such file, or it holds no model.
+        ModelError: the model breaks a rule of ONNX, or a node of it does not come through; names
+            the node.
+    """
+    importer()
+    return OnnxModel(prepared(model), checked, opt_level)
+
+
+class OnnxModel:
+    """A compiled model.
+
+    Attributes:
+        inputs: the names of its inputs, in order.
+        outputs: those of its results.
+        weights: the arrays that it holds, by name; what is written to them the next call sees.
+        module: of linalg on tensors, as it was compiled; its last arguments are the weights.
+        kernel: what runs.
+    """
+
+    def __init__(self, model: Prepared, checked: bool | None, opt_level: int | None) -> None:
+        """Made by `from_onnx`."""
+        self.inputs = model.inputs
+        self.outputs = tuple(each.name for each in model.proto.graph.output)
+        self.weights: Mapping[str, np.ndarray[Any, Any]] = MappingProxyType(dict(model.weights))
+        self.module: Module = imported(model.proto)
+        dtype_of = importer().onnx.helper.tensor_dtype_to_np_dtype
+        kinds = [each.type.tensor_type.elem_type for each in model.proto.graph.output]
+        try:
+            self.kernel: Kernel = compile(
+                self.module,
+                ENTRY,
+                trusted=True,
+                checked=checked,
+                opt_level=opt_level,
+                result_dtypes=[dtype_of(kind) for kind in kinds],
+            )
+        except IRError as error:
+            raise refusal_of(model.proto, error) from error
+
+    def __call__(self, *arrays: Any, **named: Any) -> Any:
+        """What the model gives.
+
+        Raises:
+            ArityError: an input is missing, or there is one too many.
+            ArgumentError: one is not as the model declares it.
+        """
+        return self.kernel(*self._ordered(arrays, named), *self.weights.values())
+
+    def _ordered(self, arrays: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
+        expected = f"{', '.join(self.inputs) or 'none'}"
+        if len(arrays) > len(self.inputs):
+            raise ArityError(f"{len(arrays)} inputs for a model", expected=expected)
+        given = dict(zip(self.inputs, arrays, strict=False))
+        for name, value in named.items():
+            if name in given or name not in self.inputs:
+                what = "is given twice" if name in given else "is no input of the model"
+                raise ArgumentError(f"{name} {what}", expected=expected)
+            given[name] = value
+        if missing := [name for name in self.inputs if name not in given]:
+            raise ArityError(f"input {missing[0]} of the model is missing", expected=expected)
+        return [given[name] for name in self.inputs]
+
+    def __repr__(self) -> str:
+        inputs, outputs = ", ".join(self.inputs), ", ".join(self.outputs)
+        head = f"model of ONNX ({inputs}) -> ({outputs}) with {len(self.weights)} weights"
+        return f"{head}\n{self.kernel!r}"
+
+    def __reduce__(self) -> NoReturn:
+        refuse_pickling("a compiled model", "pickle the path of the model, and compile it there")
