@@ -60,6 +60,7 @@ class Module:
         *,
         trusted: bool = False,
         allow_unregistered: bool = False,
+        legalize: bool = True,
         filename: str = "-",
         context: mlir.Context | None = None,
     ) -> Module:
@@ -67,13 +68,14 @@ class Module:
 
         Structured ops may be spelled as the "Linalg Dialect Wish list" has them, or as some other
         version of MLIR does, and ops of gml_st as their document or its history has them: see
-        `linalg_ext.spelling`. Ops of TOSA and StableHLO come as linalg on tensors.
+        `linalg_ext.spelling`. Ops of TOSA and StableHLO become linalg on tensors.
 
         Args:
             text: MLIR's textual form, or its bytecode.
             trusted: skip the guard process. Some texts kill MLIR's parser, and with it this
                 process: only for text that MLIR itself has printed.
             allow_unregistered: let ops of unknown dialects pass, in the generic form.
+            legalize: bring what exporters write, TOSA and StableHLO, to linalg on tensors.
             filename: what diagnostics call the text.
             context: one that nobody else uses now, to put it in; a new one by default.
 
@@ -107,7 +109,7 @@ class Module:
             module.verify()
         elif _holds_compute_type(text):
             module._check_compute_types(text if isinstance(text, str) else "")
-        if not allow_unregistered and _may_hold_exported(payload):
+        if legalize and not allow_unregistered and _may_hold_exported(payload):
             dispatch.handler("legalize exported")(module, trusted=trusted)
         return module
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from linalg_ext import compile, errors
+from linalg_ext import compile, errors, parse
 
 CASES = {
     "shape": (
@@ -17,11 +17,6 @@ CASES = {
         "%0 = sparse_tensor.convert %t : tensor<4xf32> to tensor<4xf32, #sparse>",
         r"sparse_tensor\.convert",
         "sparsifier",
-    ),
-    "tosa": (
-        "%0 = tosa.tanh %t : (tensor<4xf32>) -> tensor<4xf32>",
-        r"tosa\.tanh",
-        "tosa-to-linalg",
     ),
     "async": ("%0 = async.execute { async.yield }", r"async\.execute", "asynchrony"),
     "omp": ("omp.barrier", r"omp\.barrier", r"scf\.for"),
@@ -74,3 +69,12 @@ def test_refused(case: str, checked: bool) -> None:
     }}"""
     with pytest.raises(errors.LoweringError, match=rf"(?s){name}.*:\d+:\d+.*{cure}"):
         compile(text, trusted=True, checked=checked)
+
+
+def test_what_was_left_as_the_exporter_wrote_it() -> None:
+    text = """func.func @f(%t: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = tosa.tanh %t : (tensor<4xf32>) -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }"""
+    with pytest.raises(errors.LoweringError, match=r"(?s)tosa\.tanh.*lx\.parse"):
+        parse(text, legalize=False).run("linalg-ext-refuse-unsupported")

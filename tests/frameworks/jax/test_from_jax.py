@@ -1,0 +1,108 @@
+"""`lx.from_jax`: what it gives beside what JAX gives, trees, static arguments, and errors."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linalg_ext as lx
+from linalg_ext import errors
+from resources import package
+
+jax: Any = package("jax", "pip install 'linalg-ext[jax]'")
+
+from jax_functions import FAMILIES  # noqa: E402
+
+jnp = jax.numpy
+
+# One worker imports JAX, and no other.
+pytestmark = pytest.mark.xdist_group("jax")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_like_jax(family: str) -> None:
+    arguments, functions = FAMILIES[family]
+
+    def every(*given: Any) -> Any:
+        return {name: function(*given) for name, function in functions.items()}
+
+    found = lx.from_jax(every, *arguments, opt_level=0)(*arguments)
+    expected = jax.jit(every)(*arguments)
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        pairs = zip(jax.tree.leaves(found[name]), jax.tree.leaves(value), strict=True)
+        for ours, theirs in pairs:
+            assert ours.dtype == theirs.dtype, name
+            exact = theirs.dtype.kind in "iub"
+            # One bit of bfloat16: in which order a sum is taken is nobody's word.
+            tolerance = 0.0 if exact else 1e-2 if theirs.dtype.itemsize == 2 else 3e-5
+            np.testing.assert_allclose(
+                np.asarray(ours, np.float64),
+                np.asarray(theirs, np.float64),
+                rtol=tolerance,
+                atol=0 if exact else 1e-5,
+                err_msg=name,
+            )
+
+
+def test_trees_and_kinds_of_arrays() -> None:
+    def fn(tree: Any, *, bias: Any) -> Any:
+        return {"sum": tree["x"] + bias, "rest": (tree["y"][0] * 2, None)}
+
+    x = np.ones((2, 3), np.float32)
+    compiled = lx.from_jax(
+        fn,
+        {"x": jax.ShapeDtypeStruct((2, 3), np.float32), "y": [lx.ShapeDtype((), np.int32)]},
+        keywords={"bias": 0.5},
+    )
+    plain = compiled({"x": x, "y": [3]}, bias=1.5)
+    assert type(plain["sum"]) is np.ndarray
+    np.testing.assert_array_equal(plain["sum"], x + 1.5)
+    assert plain["rest"] == (6, None)
+    ours = compiled({"x": jnp.asarray(x), "y": [3]}, bias=1.5)
+    assert isinstance(ours["sum"], jax.Array)
+    np.testing.assert_array_equal(ours["sum"], x + 1.5)
+    with pytest.raises(errors.ShapeError, match=r"argument 0\['x'\] is of shape \(3, 2\)"):
+        compiled({"x": x.T, "y": [3]}, bias=1.5)
+    with pytest.raises(errors.DTypeError, match=r"y.*is of int8"):
+        compiled({"x": x, "y": [np.int8(3)]}, bias=1.5)
+    with pytest.raises(errors.ArgumentError, match="of another structure"):
+        compiled({"x": x}, bias=1.5)
+    with pytest.raises(errors.UnpicklableError):
+        pickle.dumps(compiled)
+
+
+def test_static_arguments_are_part_of_the_code() -> None:
+    x = np.arange(3, dtype=np.float32)
+    compiled = lx.from_jax(lambda x, power: x**power, x, 3, static_argnums=1)
+    np.testing.assert_array_equal(compiled(x, 3), x**3)
+    with pytest.raises(errors.ArgumentError, match="argument 1 .* is static, and was 3"):
+        compiled(x, 2)
+    with pytest.raises(errors.ArgumentError, match="static_argnums has 4"):
+        lx.from_jax(lambda x: x, x, static_argnums=4)
+
+
+def test_what_does_not_come_through_names_its_line() -> None:
+    def transformed(x: Any) -> Any:
+        y = x * 2
+        return jnp.fft.fft(y)
+
+    line = transformed.__code__.co_firstlineno + 2
+    with pytest.raises(
+        errors.ModelError, match=rf"(?s)stablehlo\.fft.*test_from_jax\.py, line {line}, in transfor"
+    ):
+        lx.from_jax(transformed, np.ones(8, np.float32))
+    with pytest.raises(errors.ModelError, match=r"(?s)custom_call.*compute it with other"):
+        lx.from_jax(jnp.linalg.cholesky, np.eye(3, dtype=np.float32))
+
+
+def test_what_jax_itself_refuses() -> None:
+    with pytest.raises(errors.ModelError, match=r"JAX cannot trace .*: TypeError"):
+        lx.from_jax(lambda x: jnp.dot(x, x[:2]), np.ones(3, np.float32))
+    with pytest.raises(errors.ArgumentError, match="a int is no function"):
+        lx.from_jax(3)  # type: ignore[arg-type]
+    with pytest.raises(errors.ModelError, match=r"takes a key of jax\.random.*key_data"):
+        lx.from_jax(lambda key: jax.random.uniform(key), jax.random.key(0))
