@@ -79,9 +79,7 @@ def _branches(op: Any, chosen: Any, blocks: Sequence[Any], number: int) -> list[
     first, *others = blocks
     if not others:
         return body(first, [])
-    is_first = arith.cmpi(
-        arith.CmpIPredicate.eq, chosen, arith.constant(chosen.type, number)
-    )
+    is_first = arith.cmpi(arith.CmpIPredicate.eq, chosen, arith.constant(chosen.type, number))
     branch = scf.IfOp(is_first, _result_types(op), has_else=True)
     with ir.InsertionPoint(branch.then_block):
         scf.YieldOp(body(first, []))

@@ -100,8 +100,13 @@ def _lowered(op: Any) -> list[Any]:
         is_inside = _is_inside(starts, sizes, inputs[0])
 
         def element(inside: list[Any], whole: list[Any]) -> list[Any]:
-            of_update = _placed(rank, {**dict(zip(scattered, at, strict=True)),
-                                       **dict(zip(windows, inside, strict=True))})
+            of_update = _placed(
+                rank,
+                {
+                    **dict(zip(scattered, at, strict=True)),
+                    **dict(zip(windows, inside, strict=True)),
+                },
+            )
             offsets = dict(zip(in_window, inside, strict=True))
             places = [index(add(start, offsets.get(dim, 0))) for dim, start in enumerate(starts)]
             old = [tensor.extract(each, places) for each in whole]
