@@ -31,10 +31,10 @@ CURES: Mapping[str, str] = MappingProxyType(
 
 EXPORTED_CURES: Mapping[str, str] = MappingProxyType(
     {
-        "stablehlo.custom_call": "it is a library of the exporter's runtime: compute it with other "
-        "functions, or outside of what is compiled",
-        "stablehlo.fft": "transform outside of what is compiled, or by a product with the matrix of "
-        "the transform",
+        "stablehlo.custom_call": "it is a library of the exporter's runtime: compute it with "
+        "other functions, or outside of what is compiled",
+        "stablehlo.fft": "transform outside of what is compiled, or by a product with the "
+        "matrix of the transform",
     }
 )
 """The cure for an op of an exporter's dialect that has no lowering to linalg."""

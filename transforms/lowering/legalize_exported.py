@@ -49,7 +49,7 @@ _PIPELINES = {"stablehlo": _STABLEHLO, "tosa": _TOSA}
 
 
 def legalize_exported(module: Module, *, trusted: bool = False) -> None:
-    """Write StableHLO's and TOSA's ops as linalg on tensors, in place; a module without is as before.
+    """Write StableHLO's and TOSA's ops as linalg on tensors, in place.
 
     Raises:
         LoweringError: there is one that neither upstream nor this library lowers; names it, and
