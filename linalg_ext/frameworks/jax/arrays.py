@@ -31,7 +31,7 @@ def as_array(value: Any, like: Any, name: str) -> Array:
         raise ArgumentError(f"{name} is a {type(value).__name__}, no array: {error}") from error
     wanted = np.dtype(like.dtype)
     if found.dtype != wanted:
-        # As JAX takes them: numbers of Python's by their kind, and 64 bits as 32 where it has no more.
+        # As JAX takes them: numbers by their kind, and 64 bits as 32 where it has no more.
         is_number = isinstance(value, bool | int | float | complex)
         if not is_number and jax().dtypes.canonicalize_dtype(found.dtype) != wanted:
             raise DTypeError(

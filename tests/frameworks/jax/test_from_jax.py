@@ -79,7 +79,7 @@ def test_static_arguments_are_part_of_the_code() -> None:
     x = np.arange(3, dtype=np.float32)
     compiled = lx.from_jax(lambda x, power: x**power, x, 3, static_argnums=1)
     np.testing.assert_array_equal(compiled(x, 3), x**3)
-    with pytest.raises(errors.ArgumentError, match="argument 1 .* is static, and was 3"):
+    with pytest.raises(errors.ArgumentError, match=r"argument 1 .* is static, and was 3"):
         compiled(x, 2)
     with pytest.raises(errors.ArgumentError, match="static_argnums has 4"):
         lx.from_jax(lambda x: x, x, static_argnums=4)
