@@ -80,7 +80,7 @@ def _branches(op: Any, chosen: Any, blocks: Sequence[Any], number: int) -> list[
     if not others:
         return body(first, [])
     is_first = arith.cmpi(arith.CmpIPredicate.eq, chosen, arith.constant(chosen.type, number))
-    branch = scf.IfOp(is_first, _result_types(op), has_else=True)
+    branch: Any = scf.IfOp(is_first, _result_types(op), has_else=True)
     with ir.InsertionPoint(branch.then_block):
         scf.YieldOp(body(first, []))
     with ir.InsertionPoint(branch.else_block):
@@ -89,7 +89,7 @@ def _branches(op: Any, chosen: Any, blocks: Sequence[Any], number: int) -> list[
 
 
 def _if(op: Any) -> list[Any]:
-    branch = scf.IfOp(plain(op.operands[0]), _result_types(op), has_else=True)
+    branch: Any = scf.IfOp(plain(op.operands[0]), _result_types(op), has_else=True)
     blocks = (branch.then_block, branch.else_block)
     for block, region in zip(blocks, op.regions, strict=True):
         with ir.InsertionPoint(block):

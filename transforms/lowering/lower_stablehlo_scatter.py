@@ -115,7 +115,7 @@ def _lowered(op: Any) -> list[Any]:
             pairs = zip(found, whole, strict=True)
             return [tensor.insert(value, each, places) for value, each in pairs]
 
-        branch = scf.IfOp(is_inside, [each.type for each in carried], has_else=True)
+        branch: Any = scf.IfOp(is_inside, [each.type for each in carried], has_else=True)
         with ir.InsertionPoint(branch.then_block):
             bounds = [size_of(updates[0], dim) for dim in windows]
             scf.YieldOp(nest(bounds, carried, element))

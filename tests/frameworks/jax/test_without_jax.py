@@ -23,7 +23,7 @@ def test_with_bindings_that_know_no_stablehlo(monkeypatch: pytest.MonkeyPatch) -
     def found(name: str) -> Any:
         return SimpleNamespace(register_stablehlo_passes=lambda: None)
 
-    monkeypatch.setattr(requirements.importlib, "import_module", found)
+    monkeypatch.setattr(requirements, "importlib", SimpleNamespace(import_module=found))
     monkeypatch.setattr(bindings, "_chosen", "mlir")
     with pytest.raises(errors.BindingsError, match="LINALG_EXT_BINDINGS=torch_mlir"):
         requirements.jax()
