@@ -161,6 +161,16 @@ def _for_into_what_is_outside(x: ir.Value, y: ir.Value) -> Any:
         gml_st.set_yield([y], into=[y], at=[gml_st.full(y)])
 
 
+def _at_no_set(x: ir.Value, y: ir.Value) -> Any:
+    with gml_st.parallel([0], [8], [1]):
+        gml_st.set_yield([y], into=[y], at=[])
+
+
+def _combined_by_no_function(x: ir.Value, y: ir.Value) -> Any:
+    with gml_st.parallel([0], [8], [1]):
+        gml_st.set_yield([y], into=[y], at=[gml_st.full(y)], accumulate=NOT_A_VALUE)
+
+
 def _empty(x: ir.Value, y: ir.Value) -> Any:
     with gml_st.parallel([0], [8], [1]):
         pass
@@ -170,11 +180,13 @@ def _empty(x: ir.Value, y: ir.Value) -> Any:
     ("wrong", "error", "message"),
     [
         (lambda x, y: gml_st.tile(x, [0], [4, 4]), ArityError, r"gml_st\.tile: expected 2 offset"),
-        (lambda x, y: gml_st.tile(x, NOT_A_VALUE, [4, 4]), LinalgExtError, "tile: 3 is one number"),
+        (lambda x, y: gml_st.tile(x, NOT_A_VALUE, [4, 4]), LinalgExtError, "tile: 3 is no list"),
         (lambda x, y: gml_st.tile(x, [0, 0], [4, HALF]), LinalgExtError, "number 1 is 0.5"),
         (lambda x, y: gml_st.tile(x, [0, y], [4, 4]), LinalgExtError, "number 1 is of type tensor"),
         (lambda x, y: gml_st.tile(x, [0, 0], [9, 4]), ArgumentError, "out of bounds"),
         (lambda x, y: gml_st.tile(NOT_A_VALUE, [0], [1]), DTypeError, "tile: operand 0 is 3"),
+        (lambda x, y: gml_st.tile(x, [0, 1 << 63], [4, 4]), ArgumentError, "number of 64 bits"),
+        (lambda x, y: gml_st.drop_dims(x, NOT_A_VALUE), LinalgExtError, "drop_dims: 3 is no list"),
         (lambda x, y: gml_st.point(x, [8, 0]), ArgumentError, "between 0 and 7"),
         (lambda x, y: gml_st.space([-1]), ArgumentError, "size = -1 to be non-negative"),
         (lambda x, y: gml_st.drop_dims(gml_st.full(x), [2]), ArgumentError, "outside of range"),
@@ -188,13 +200,15 @@ def _empty(x: ir.Value, y: ir.Value) -> Any:
         (lambda x, y: gml_st.materialize(y, gml_st.full(x)), ShapeError, "the set is of rank 2"),
         (lambda x, y: gml_st.filter(x, y), DTypeError, "expected a tensor of indices"),
         (lambda x, y: _loop(outs=[y], iterators=["window"]), ArgumentError, "no iterator 'window'"),
-        (lambda x, y: _loop(outs=[y], iterators="parallel"), LinalgExtError, "is one text"),
-        (lambda x, y: _loop(outs=y), LinalgExtError, "is one value"),
+        (lambda x, y: _loop(outs=[y], iterators="parallel"), LinalgExtError, "is no list of texts"),
+        (lambda x, y: _loop(outs=y), LinalgExtError, "is no list"),
         (lambda x, y: _loop(outs=[y] * 9), ArityError, "9 values\n  expected 8 at most"),
         (lambda x, y: _loop(ins=[x] * 17), ArityError, "17 values\n  expected 16 at most"),
         (_parallel, DTypeError, r"gml_st\.set_yield: value 0 is of type tensor<8x\?xf32>"),
         (_for_into_what_is_outside, ArgumentError, "expected output block argument 0"),
         (_empty, ArgumentError, "its body is empty"),
+        (_at_no_set, ArityError, r"gml_st\.set_yield: 1 source.* at 0 set"),
+        (_combined_by_no_function, LinalgExtError, "accumulate: 3 is no function"),
     ],
 )
 def test_a_builder_refuses_and_leaves_nothing(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from linalg_ext.bindings import arith, ir
 from linalg_ext.context import ensure_dialects
-from linalg_ext.errors import ArgumentTypeError, LinalgExtError
+from linalg_ext.errors import ArgumentError, ArgumentTypeError, LinalgExtError
 from linalg_ext.structured.calls import as_values
 from linalg_ext.structured.subsets.checks import check_op
 from linalg_ext.structured.subsets.ops import Index
@@ -34,10 +34,13 @@ def numbers_of(op: str, given: Sequence[Number]) -> list[Index]:
     """Numbers, and values of type index.
 
     Raises:
-        ArgumentTypeError: one is something else; `op` is what it is given to.
+        ArgumentTypeError: it is no list, or one is something else; `op` is what it is given to.
+        ArgumentError: a number is none of 64 bits.
     """
-    if isinstance(given, int | ir.Value | ir.OpView):
-        raise ArgumentTypeError(f"{op}: {given} is one number", expected="a list, as in [0, i]")
+    if not isinstance(given, Iterable):
+        raise ArgumentTypeError(
+            f"{op}: {given} is no list of numbers", expected="a list, as in [0, i]"
+        )
     numbers: list[Index] = []
     for at, each in enumerate(given):
         if isinstance(each, ir.Value | ir.OpView):
@@ -48,12 +51,18 @@ def numbers_of(op: str, given: Sequence[Number]) -> list[Index]:
                 )
             numbers.append(value)
         elif hasattr(each, "__index__"):
-            numbers.append(int(each))
+            numbers.append(_within_64_bits(op, at, int(each)))
         else:
             raise ArgumentTypeError(
                 f"{op}: number {at} is {each!r}", expected="an int, or an index of MLIR"
             )
     return numbers
+
+
+def _within_64_bits(op: str, at: int, number: int) -> int:
+    if -(1 << 63) < number < 1 << 63:
+        return number
+    raise ArgumentError(f"{op}: number {at} is {number}", expected="a number of 64 bits")
 
 
 def index_values(op: str, given: Sequence[Number]) -> list[ir.Value]:

@@ -158,8 +158,9 @@ def yield_(
     """
     given = _given("yield", values, OUTPUT_SLOTS)
     subsets = _given("yield", to, OUTPUT_SLOTS)
+    combines = _combines(accumulate, len(given))
     op = definitions.YieldOp(**_slots("value", given), **_slots("subset", subsets))
-    _accumulate(op, given, accumulate)
+    _accumulate(op, given, combines)
 
 
 def set_yield(
@@ -180,26 +181,39 @@ def set_yield(
     given, destinations, sets = (
         _given("set_yield", each, OUTPUT_SLOTS) for each in (sources, into, at)
     )
+    combines = _combines(accumulate, len(given))
     op = definitions.SetYieldOp(
         **_slots("source", given), **_slots("destination", destinations), **_slots("set", sets)
     )
-    _accumulate(op, given, accumulate)
+    _accumulate(op, given, combines)
+
+
+def _combines(
+    accumulate: Combine | Sequence[Combine | None] | None, count: int
+) -> list[Combine | None]:
+    """How each of `count` values is combined; empty where nothing is said of it."""
+    if accumulate is None:
+        return []
+    combines = list(accumulate) if isinstance(accumulate, Sequence) else [accumulate] * count
+    if len(combines) != count:
+        raise ArityError(
+            f"{len(combines)} accumulators are given for {count} value(s)",
+            expected="one for each, None for a value that replaces",
+        )
+    for combine in combines:
+        if combine is not None and not callable(combine):
+            raise ArgumentTypeError(
+                f"accumulate: {combine!r} is no function",
+                expected="a function of (new, old), or None for a value that replaces",
+            )
+    return combines
 
 
 def _accumulate(
-    op: ir.OpView,
-    values: Sequence[ir.Value],
-    accumulate: Combine | Sequence[Combine | None] | None,
+    op: ir.OpView, values: Sequence[ir.Value], combines: Sequence[Combine | None]
 ) -> None:
-    if accumulate is None:
+    if not combines:
         return
-    combines = list(accumulate) if isinstance(accumulate, Sequence) else [accumulate] * len(values)
-    if len(combines) != len(values):
-        op.operation.erase()
-        raise ArityError(
-            f"{len(combines)} accumulators are given for {len(values)} value(s)",
-            expected="one for each, None for a value that replaces",
-        )
     flags = [combine is not None for combine in combines]
     op.operation.attributes[ACCUMULATOR_FLAGS] = ir.DenseBoolArrayAttr.get(flags)
     if not any(flags):
@@ -239,26 +253,39 @@ def _closed(op: ir.OpView, attributes: dict[str, ir.Attribute]) -> tuple[ir.Valu
     for name, attribute in attributes.items():
         op.operation.attributes[name] = attribute
     checked(op)
-    last = list(op.operation.regions[0].blocks[0].operations)[-1].operation
-    try:
+    last = _last(op)
+    with _refused_with_its_loop(op, last):
         check_terminator(last)
-    except LinalgExtError as error:
-        error.what = f"{last.name}: {error.what}"
-        op.operation.erase()
-        raise
     return tuple(op.operation.results)
 
 
 def _with_results(op: ir.OpView, bounds: Bounds) -> ir.OpView:
     """A `gml_st.parallel` once more, with results for the destinations of its `set_yield`."""
-    block = op.operation.regions[0].blocks[0]
-    last = list(block.operations)[-1].operation
-    written = SetYieldView.of(last).destinations if last.name == "gml_st.set_yield" else ()
+    last = _last(op)
+    written: Sequence[ir.Value] = ()
+    if last.name == "gml_st.set_yield":
+        with _refused_with_its_loop(op, last):
+            written = SetYieldView.of(last).destinations
     with ir.InsertionPoint(op), op.operation.location:
         made = definitions.ParallelOp(*bounds, **_result_slots(written))
-    block.append_to(made.operation.regions[0])
+    op.operation.regions[0].blocks[0].append_to(made.operation.regions[0])
     op.operation.erase()
     return made
+
+
+def _last(loop: ir.OpView) -> ir.Operation:
+    return list(loop.operation.regions[0].blocks[0].operations)[-1].operation
+
+
+@contextmanager
+def _refused_with_its_loop(loop: ir.OpView, last: ir.Operation) -> Iterator[None]:
+    """What is wrong with the last op of a body is said of it, and nothing is left of the loop."""
+    try:
+        yield
+    except LinalgExtError as error:
+        error.what = f"{last.name}: {error.what}"
+        loop.operation.erase()
+        raise
 
 
 def _bounds(lower: Sequence[Number], upper: Sequence[Number], step: Sequence[Number]) -> Bounds:
@@ -266,8 +293,8 @@ def _bounds(lower: Sequence[Number], upper: Sequence[Number], step: Sequence[Num
 
 
 def _given(op: str, values: Sequence[Given], slots: int) -> list[ir.Value]:
-    if isinstance(values, ir.Value | ir.OpView):
-        raise ArgumentTypeError(f"{op}: {values} is one value", expected="a list of values")
+    if not isinstance(values, Sequence):
+        raise ArgumentTypeError(f"{op}: {values} is no list", expected="a list of values")
     if len(values) > slots:
         raise ArityError(f"{op} is given {len(values)} values", expected=f"{slots} at most")
     return [value_of(op, value) for value in values]
@@ -283,8 +310,11 @@ def _result_slots(outputs: Sequence[ir.Value]) -> dict[str, ir.Type]:
 
 
 def _texts(words: Sequence[str]) -> ir.Attribute:
-    if isinstance(words, str):
-        raise ArgumentTypeError(f"{words!r} is one text", expected='a list, as in ["parallel"]')
+    is_list = isinstance(words, Sequence) and not isinstance(words, str)
+    if not is_list or not all(isinstance(word, str) for word in words):
+        raise ArgumentTypeError(
+            f"{words!r} is no list of texts", expected='a list, as in ["parallel"]'
+        )
     return ir.ArrayAttr.get([ir.StringAttr.get(word) for word in words])
 
 

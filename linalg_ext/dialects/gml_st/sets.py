@@ -19,6 +19,7 @@ from linalg_ext.dialects.gml_st.building import (
     numbers_of,
     value_of,
 )
+from linalg_ext.errors import ArgumentTypeError
 from linalg_ext.structured.subsets.inference import (
     box_shape,
     kept_dims,
@@ -110,14 +111,14 @@ def point(superset: Given, indices: Sequence[Number]) -> ir.Value:
 
 def drop_dims(set: Given, remaining_dims: Sequence[int]) -> ir.Value:
     """Build `gml_st.drop_dims`: some dimensions of a set, in the space of those alone."""
-    dims = list(remaining_dims)
+    dims = _dims_of("drop_dims", remaining_dims)
     op = definitions.DropDimsOp(value_of("drop_dims", set), result=_rearranged(set, dims))
     return built(op, {REMAINING_DIMS: _array(dims)})
 
 
 def transpose_dims(set: Given, permutation: Sequence[int]) -> ir.Value:
     """Build `gml_st.transpose_dims`: dimension i of the result is dimension `permutation[i]`."""
-    dims = list(permutation)
+    dims = _dims_of("transpose_dims", permutation)
     op = definitions.TransposeDimsOp(value_of("transpose_dims", set), result=_rearranged(set, dims))
     return built(op, {PERMUTATION: _array(dims)})
 
@@ -179,6 +180,17 @@ def materialize(source: Given, set: Given) -> ir.Value:
     value, where = value_of("materialize", source), value_of("materialize", set)
     type_ = materialized_type(value.type, where)
     return built(definitions.MaterializeOp(value, where, result=type_))
+
+
+def _dims_of(op: str, given: Sequence[int]) -> list[int]:
+    dims: list[int] = []
+    for at, dim in enumerate(numbers_of(op, given)):
+        if not isinstance(dim, int):
+            raise ArgumentTypeError(
+                f"{op}: dimension {at} is a value", expected="an int: types tell dimensions"
+            )
+        dims.append(dim)
+    return dims
 
 
 def _query(op: Any, set: Given, dim: Number) -> ir.Value:

@@ -122,7 +122,7 @@ def _check_set_yield_of_for(view: SetYieldView, loop: ForView) -> None:
         if given != output:
             raise ArgumentError(
                 f"expected output block argument {at} to match set_yield destination",
-                cure=f"write to {called(output)}, not to {called(given)}",
+                cure=f"write to {called(output)} that is the body of the loop",
             )
     _check_sources(view)
 
@@ -205,7 +205,7 @@ def _check_accumulators(view: YieldView | SetYieldView, values: Sequence[ir.Valu
     for at, (result, value) in enumerate(zip(results, combined, strict=True)):
         if result.type != value.type:
             raise DTypeError(
-                f"the accumulator region yields a {result.type} as value {at}",
+                f"the accumulator region yields {result.type} as value {at}",
                 expected=str(value.type),
             )
 
