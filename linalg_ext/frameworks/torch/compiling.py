@@ -66,9 +66,9 @@ class Piece:
         self.kernel: Kernel | None = None
         self.graph = graph_module.graph
         inputs = graphs.placeholders(self.graph)
-        self._names = [f"input {node.name}" for node in inputs]
+        self._names = [f"input {node.name!r}" for node in inputs]
         self._threads: int | None = None
-        computed, _ = _computed(self.graph)
+        computed = _computed(self.graph)
         self._dtypes = [_dtype_of_node(node) for node in computed]
         self._results: list[Callable[[Sequence[Any], Sequence[Any]], Any]] = [
             _giver(result, inputs, computed) for result in graphs.results(self.graph)
@@ -133,20 +133,20 @@ def compile_graph(graph_module: Any, options: Options) -> CompiledGraph:
 
 
 def _imported(graph_module: Any) -> Piece:
-    computed, is_needed = _computed(graph_module.graph)
-    if not is_needed:
+    computed = _computed(graph_module.graph)
+    if not computed:
         return Piece(graph_module, None)
     return Piece(graph_module, imported(graphs.with_results(graph_module, computed)))
 
 
-def _computed(graph: Any) -> tuple[list[Any], bool]:
-    """The results that a kernel gives, each once, and whether there are any."""
+def _computed(graph: Any) -> list[Any]:
+    """The results that a kernel gives, each once."""
     found = dict.fromkeys(
         result
         for result in graphs.results(graph)
         if hasattr(result, "op") and result.op != "placeholder"
     )
-    return list(found), bool(found)
+    return list(found)
 
 
 def _giver(result: Any, inputs: Sequence[Any], computed: Sequence[Any]) -> Any:

@@ -37,7 +37,15 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
 
 
 def _hypot(x: Any, y: Any) -> Any:
-    return torch().sqrt(x * x + y * y)
+    """By the ratio of the two: squares of what is large, or tiny, are infinite, or nothing."""
+    x, y = x.abs(), y.abs()
+    # What is no number counts as the longer one: so it is in the result.
+    is_longer = (x > y) | (x != x)
+    longer, shorter = torch().where(is_longer, x, y), torch().where(is_longer, y, x)
+    # Equal ones, of which the ratio may be 0/0 or inf/inf, have the ratio 1.
+    ratio = torch().where(longer == shorter, 1.0, shorter / longer)
+    found = longer * torch().sqrt(1.0 + ratio * ratio)
+    return torch().where((x == math.inf) | (y == math.inf), math.inf, found)
 
 
 def _isfinite(x: Any) -> Any:

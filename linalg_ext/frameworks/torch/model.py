@@ -8,7 +8,14 @@ from typing import Any, NoReturn
 import numpy as np
 
 from linalg_ext.calling.kernel import Kernel
-from linalg_ext.errors import ArgumentError, ModelError, ShapeError, refuse_pickling
+from linalg_ext.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DTypeError,
+    ShapeError,
+    caller_location,
+    refuse_pickling,
+)
 from linalg_ext.frameworks.torch.compiling import CompiledGraph, Options, compile_graph
 from linalg_ext.frameworks.torch.program import Held, Program, exported
 from linalg_ext.frameworks.torch.report import Report
@@ -66,20 +73,42 @@ def from_torch(
             f"example_inputs is a {type(example_inputs).__name__}",
             expected="a tuple with the arguments of a call: (x,)",
         )
-    is_program = isinstance(model, torch().export.ExportedProgram)
-    if not (is_program or callable(model)):
+    if not isinstance(example_keywords, Mapping | None):
         raise ArgumentError(
-            f"a {type(model).__name__} is no model",
+            f"example_keywords is a {type(example_keywords).__name__}",
+            expected='a dict of the keyword arguments of a call: {"mask": m}',
+        )
+    is_program = isinstance(model, torch().export.ExportedProgram)
+    is_class = isinstance(model, type)
+    if is_class or not (is_program or callable(model)):
+        raise ArgumentError(
+            f"the class {model.__name__} is no model"
+            if is_class
+            else f"a {type(model).__name__} is no model",
             expected="a torch.nn.Module, a function of tensors, or an ExportedProgram",
+            cure=f"make one: {model.__name__}(...)" if is_class else None,
         )
     if is_program and (example_inputs or example_keywords or dynamic_shapes):
         raise ArgumentError(
             "example inputs beside an ExportedProgram, which has its own",
             cure="leave example_inputs, example_keywords and dynamic_shapes out",
         )
+    _check_examples([*example_inputs, *(example_keywords or {}).values()])
     program = exported(model, example_inputs, example_keywords or {}, dynamic_shapes, strict)
     options = Options(allow_fallback, checked, opt_level)
     return TorchModel(program, compile_graph(program.graph_module, options))
+
+
+def _check_examples(examples: Sequence[Any]) -> None:
+    """Raise where an array stands for a tensor."""
+    for at, each in enumerate(torch().utils._pytree.tree_leaves(examples)):
+        if isinstance(each, np.ndarray):
+            raise ArgumentTypeError(
+                f"example input {at} is an array of NumPy's",
+                where=caller_location(),
+                expected="tensors of PyTorch",
+                cure="torch.from_numpy(array) is a tensor in its memory",
+            )
 
 
 class TorchModel:
@@ -99,7 +128,7 @@ class TorchModel:
     @property
     def state(self) -> Mapping[str, Any]:
         """The tensors that the model holds, by their names; to write to them changes both."""
-        return {bound.held.name: bound.held.owner[bound.held.key] for bound in self._state}
+        return {bound.held.name: bound.held.tensor for bound in self._state}
 
     @property
     def kernels(self) -> Sequence[Kernel]:
@@ -130,8 +159,7 @@ class TorchModel:
     def _place(self, place: int, given: Sequence[Any]) -> Any:
         """What is written to: a tensor of the model's, or of the caller's."""
         if place < len(self._state):
-            held = self._state[place].held
-            return held.owner[held.key]
+            return self._state[place].held.tensor
         return given[place - len(self._state)]
 
     def __repr__(self) -> str:
@@ -150,7 +178,7 @@ class _Bound:
 
     def __init__(self, held: Held) -> None:
         self.held = held
-        self._tensor = held.owner[held.key]
+        self._tensor = held.tensor
         self._bind()
 
     def _bind(self) -> None:
@@ -159,7 +187,7 @@ class _Bound:
 
     def array(self) -> np.ndarray[Any, Any]:
         """Its memory, as it is now."""
-        tensor = self.held.owner[self.held.key]
+        tensor = self.held.tensor
         if tensor is not self._tensor or tensor.data_ptr() != self._address:
             self._refuse_change(tensor)
             self._tensor = tensor
@@ -167,16 +195,17 @@ class _Bound:
         return self._array
 
     def _refuse_change(self, tensor: Any) -> None:
-        before = self._array
-        if tensor is None or tuple(tensor.shape) != before.shape:
-            shape = None if tensor is None else tuple(tensor.shape)
+        name, before = self.held.name, self._array
+        if tuple(tensor.shape) != before.shape:
             raise ShapeError(
-                f"{self.held.name} of the model was {before.shape}, and now is {shape}",
+                f"{name} of the model was {before.shape}, and now is {tuple(tensor.shape)}",
+                where=caller_location(),
                 cure="compile the model anew",
             )
-        if as_array(tensor, self.held.name).dtype != before.dtype:
-            raise ModelError(
-                f"{self.held.name} of the model was of {before.dtype}, and now is {tensor.dtype}",
+        if (dtype := as_array(tensor, name).dtype) != before.dtype:
+            raise DTypeError(
+                f"{name} of the model was of {before.dtype}, and now is of {dtype}",
+                where=caller_location(),
                 cure="compile the model anew",
             )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,22 @@ class Held:
     name: str
     owner: Mapping[str, Any]
     key: str
+
+    @property
+    def tensor(self) -> Any:
+        """The tensor, as it is now.
+
+        Raises:
+            ModelError: the model has it no longer.
+        """
+        found = self.owner.get(self.key)
+        if found is None:
+            raise ModelError(
+                f"{self.name} is gone from the model",
+                where=caller_location(),
+                cure="put it back, or compile the model anew",
+            )
+        return found
 
 
 @dataclass(frozen=True)
@@ -193,13 +210,14 @@ def exported(
             traced = model
         else:
             holder = model if isinstance(model, torch().nn.Module) else _as_module(model)
+            arguments, keywords = _told_apart(holder, arguments, keywords)
             with torch().no_grad(), warnings.catch_warnings():
                 # Recurrent layers refresh a list of their own weights, to no effect here.
                 warnings.filterwarnings("ignore", "The tensor attributes .* were assigned during")
                 traced = export.export(
                     holder,
-                    tuple(arguments),
-                    dict(keywords),
+                    arguments,
+                    keywords,
                     dynamic_shapes=dynamic_shapes,
                     strict=strict,
                 )
@@ -209,18 +227,45 @@ def exported(
         text = str(error).strip().partition("\n")[0]
         raise ModelError(
             f"torch.export cannot trace the model: {type(error).__name__}: {text}",
-            cure="the error below this one tells where; torch.compile(model, "
-            'backend="linalg_ext") compiles what lies between such places',
+            cure="see that model(*example_inputs) runs, and where the error that this one comes "
+            'from points; torch.compile(model, backend="linalg_ext") compiles what lies between '
+            "places that cannot be traced",
         ) from error
     return _program(program, holder)
 
 
-def _as_module(function: Any) -> Any:
-    class Function(torch().nn.Module):  # type: ignore[misc]
-        def forward(self, *arguments: Any, **keywords: Any) -> Any:
-            return function(*arguments, **keywords)
+def _told_apart(
+    model: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]
+) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    """Examples of which none is given twice, nor held by the model.
 
-    return Function()
+    torch.export takes inputs for one where their examples are the same tensor.
+    """
+    known = {id(each) for each in (*model.parameters(), *model.buffers())}
+
+    def as_new(tensor: Any) -> Any:
+        if id(tensor) in known:
+            return tensor.detach().clone()
+        known.add(id(tensor))
+        return tensor
+
+    pytree = torch().utils._pytree
+    found: tuple[Sequence[Any], Mapping[str, Any]] = pytree.tree_map_only(
+        torch().Tensor, as_new, (tuple(arguments), dict(keywords))
+    )
+    return found
+
+
+def _as_module(function: Any) -> Any:
+    """A function as a module that takes the same, by the same names."""
+    module = torch().nn.Module()
+    try:
+        inspect.signature(function)
+        module.forward = function
+    except ValueError:
+        # A function of C's may have none to tell names by.
+        module.forward = lambda *arguments: function(*arguments)
+    return module
 
 
 def _program(program: Any, holder: Any) -> Program:

@@ -56,7 +56,10 @@ def test_a_parameter_of_another_shape_is_refused() -> None:
     with pytest.raises(errors.ShapeError, match=r"weight of the model was \(2, 3\)"):
         net(torch.ones(4, 3))
     model.weight = torch.nn.Parameter(torch.ones(2, 3, dtype=torch.float64))
-    with pytest.raises(errors.ModelError, match="weight of the model was of float32"):
+    with pytest.raises(errors.DTypeError, match="was of float32, and now is of float64"):
+        net(torch.ones(4, 3))
+    del model.weight
+    with pytest.raises(errors.ModelError, match="weight is gone from the model"):
         net(torch.ones(4, 3))
 
 
@@ -64,7 +67,7 @@ def test_open_dimensions() -> None:
     rows = torch.export.Dim("rows", min=2, max=9)
     net = lx.from_torch(
         lambda x, y: x @ y.T, (torch.ones(4, 3), torch.ones(4, 3)),
-        dynamic_shapes=(({0: rows}, {0: rows}),),
+        dynamic_shapes=({0: rows}, {0: rows}),
     )  # fmt: skip
     for count in (2, 5, 9):
         x, y = torch.randn(count, 3), torch.randn(count, 3)
@@ -73,6 +76,14 @@ def test_open_dimensions() -> None:
         net(torch.ones(10, 3), torch.ones(10, 3))
     with pytest.raises(errors.ShapeError, match="elsewhere"):
         net(torch.ones(4, 3), torch.ones(5, 3))
+
+
+def test_one_tensor_as_the_example_of_two_inputs() -> None:
+    x, y = torch.ones(2), torch.tensor([3.0, 5.0])
+    assert lx.from_torch(lambda x, y: x - y, (x, x))(x, y).tolist() == [-2, -4]
+    model = torch.nn.PReLU()
+    net = lx.from_torch(model, (model.weight,))
+    assert net(torch.full((1,), -2.0)).item() == -0.5
 
 
 def test_containers_keywords_and_constants() -> None:
@@ -165,7 +176,9 @@ def test_indices_out_of_bounds_are_found() -> None:
     ("model", "inputs", "message"),
     [
         (3, (), "a int is no model"),
+        (torch.nn.ReLU, (torch.ones(3),), "the class ReLU is no model\n.*\n.*ReLU"),
         (torch.nn.ReLU(), 3, "example_inputs is a int"),
+        (torch.nn.ReLU(), (np.ones(3),), "example input 0 is an array.*\n.*\n.*\n.*from_numpy"),
         (torch.nn.Linear(2, 2), (torch.ones(3),), r"cannot trace the model.*\n.*backend"),
         (torch.nn.ReLU(), (), "cannot trace the model"),
         (lambda x: x.nonzero()[0].item() + 1 if x.sum() > 0 else x, (torch.ones(2),), "trace"),
