@@ -13,14 +13,17 @@ after:
       %s = arith.cmpf ole, %b, %a : f32
       %true = arith.constant true
       %n = arith.xori %s, %true : i1
-      "linalg_ext.yield"(%n) : (i1) -> ()
+      %is_number = arith.cmpf ord, %a, %a : f32
+      %before = arith.andi %n, %is_number : i1
+      "linalg_ext.yield"(%before) : (i1) -> ()
     }) {dimension = 0 : i64, is_stable = true, operandSegmentSizes =
         array<i32: 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0>,
         resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>}
       : (tensor<9xf32>, tensor<9xf32>) -> tensor<9xf32>
 
 Its body says whether one element may stand before another, ours whether it must: where the other
-may not stand before it.
+may not stand before it. A comparison of floats is false where one is no number: such come last,
+or first where larger ones do, as PyTorch has them.
 """
 
 from __future__ import annotations
@@ -38,6 +41,10 @@ from ._walk import operations
 NAME = "linalg-ext-lower-exported-sort"
 
 _OP = "tm_tensor.sort"
+
+_ORDERS = arith.CmpFPredicate
+_MUST_BE_A_NUMBER = {_ORDERS.OLE: 0, _ORDERS.OLT: 0, _ORDERS.OGE: 1, _ORDERS.OGT: 1}
+"""By how floats are compared: which of the two must be a number to stand before the other."""
 
 
 @module_pass(NAME, on=_OP)
@@ -58,12 +65,31 @@ def lower_exported_sort(module: ir.Operation) -> Report:
 
 def _must_precede(op: Any) -> Any:
     body = op.regions[0].blocks[0]
+    guarded = _must_be_a_number(body)
 
     def comparator(*elements: Any) -> Any:
         swapped = [
             each for a, b in zip(elements[::2], elements[1::2], strict=True) for each in (b, a)
         ]
         (may_follow,) = inlined(body, swapped)
-        return arith.xori(may_follow, constant(may_follow.type, 1))
+        precedes = arith.xori(may_follow, constant(may_follow.type, 1))
+        if guarded is None:
+            return precedes
+        number = elements[guarded]
+        return arith.andi(precedes, arith.cmpf(arith.CmpFPredicate.ORD, number, number))
 
     return comparator
+
+
+def _must_be_a_number(body: Any) -> int | None:
+    """Which of two floats must be a number to stand before the other; None where none is compared.
+
+    It is the first one where smaller ones come first, for then what is no number comes last.
+    """
+    (value, *_) = list(body.operations)[-1].operation.operands
+    if isinstance(value.owner, ir.Block) or value.owner.name != "arith.cmpf":
+        return None
+    if list(value.owner.operands) != list(body.arguments)[:2]:
+        return None
+    predicate = ir.IntegerAttr(value.owner.attributes["predicate"]).value
+    return _MUST_BE_A_NUMBER.get(arith.CmpFPredicate(predicate))

@@ -16,6 +16,11 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
     """What torch-mlir asks for, and what it has no way down for."""
     aten = torch().ops.aten
     own: dict[Any, Callable[..., Any]] = {
+        aten.clamp.default: _clamp,
+        aten.hardsigmoid.default: _hardsigmoid,
+        aten.hardtanh.default: _clamp,
+        aten.maximum.default: functools.partial(_extremum, "gt"),
+        aten.minimum.default: functools.partial(_extremum, "lt"),
         aten.hypot.default: _hypot,
         aten.isfinite.default: _isfinite,
         aten.median.dim: _median,
@@ -34,6 +39,26 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
         aten._native_multi_head_attention.default: attention.multi_head_attention,
     }
     return {**importer().decompositions(), **own}
+
+
+def _clamp(x: Any, min: float | None = None, max: float | None = None) -> Any:
+    """What is no number stays none, which torch-mlir's own way makes a bound of."""
+    if not x.is_floating_point():
+        return NotImplemented
+    x = x if min is None else torch().where(x < min, min, x)
+    return x if max is None else torch().where(x > max, max, x)
+
+
+def _hardsigmoid(x: Any) -> Any:
+    return _clamp(x + 3, 0, 6) / 6
+
+
+def _extremum(comparison: str, x: Any, y: Any) -> Any:
+    """The larger of two, or the smaller; what is no number wins."""
+    if not (x.is_floating_point() and y.is_floating_point()):
+        return NotImplemented
+    is_first = getattr(torch(), comparison)(x, y) | (x != x)
+    return torch().where(is_first, x, y)
 
 
 def _hypot(x: Any, y: Any) -> Any:
@@ -60,6 +85,12 @@ def _median(x: Any, dim: int = -1, keepdim: bool = False) -> Any:
     values, places = torch().sort(x, dim)
     middle = (x.shape[dim] - 1) // 2
     found = [each.select(dim, middle) for each in (values, places)]
+    if x.is_floating_point():
+        # The first that is no number, if there is one.
+        none = x != x
+        instead = math.nan, none.int().argmax(dim)
+        pairs = zip(instead, found, strict=True)
+        found = [torch().where(none.any(dim), new, old) for new, old in pairs]
     return tuple(each.unsqueeze(dim) if keepdim else each for each in found)
 
 
@@ -98,8 +129,8 @@ def _running(comparison: str, x: Any, dim: int) -> Any:
         rest = count - width
         before = [each.narrow(dim, 0, rest) for each in (values, places)]
         after = [each.narrow(dim, width, rest) for each in (values, places)]
-        # Of equal ones the later is given.
-        is_new = getattr(torch(), comparison)(after[0], before[0])
+        # Of equal ones the later is given; what is no number stays from there on.
+        is_new = getattr(torch(), comparison)(after[0], before[0]) | (after[0] != after[0])
         joined = [torch().where(is_new, new, old) for new, old in zip(after, before, strict=True)]
         values, places = (
             torch().cat([each.narrow(dim, 0, width), one], dim)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from resources import package
@@ -26,7 +28,23 @@ def test_a_model_equals_pytorch(family: str) -> None:
     leaves = torch.utils._pytree.tree_flatten
     found, wanted = leaves(net(*arguments)), leaves(expected)
     assert len(net.kernels) == 1
-    torch.testing.assert_close(found[0], wanted[0], rtol=1e-4, atol=1e-5, equal_nan=True)
+    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5, equal_nan=True)
+
+
+def test_what_is_no_number_goes_where_it_goes_in_pytorch() -> None:
+    def function(x: Any, y: Any) -> Any:
+        return (
+            *(torch.maximum(x, y), torch.minimum(x, y), torch.hypot(x, y)),
+            *(x.clamp(0, 1), x.clamp(min=0), torch.nn.functional.relu6(x)),
+            *(torch.nn.functional.hardsigmoid(x), x.cummax(1), x.cummin(1), x.median(1)),
+            *(x.sort(1), x.sort(1, descending=True), x.topk(2, 1)),
+        )
+
+    nan, infinity = float("nan"), float("inf")
+    x = torch.tensor([[3.0, nan, 2.0, -infinity, infinity], [1.0, 0.0, 2.0, -3e38, 5.0]])
+    y = torch.tensor([[nan, 1.0, 2.0, nan, nan], [nan, 1.0, 7.0, 3e38, -0.5]])
+    found = lx.from_torch(function, (x, y))(x, y)
+    torch.testing.assert_close(found, function(x, y), equal_nan=True)
 
 
 def test_layers_that_share_a_mask_are_attention_each() -> None:
