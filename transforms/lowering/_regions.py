@@ -24,6 +24,8 @@ _MOST_STEPS = 24
 
 _STRUCTURED = frozenset({"linalg.generic", "memref.copy"})
 
+_PARALLEL = frozenset({"scf.forall", "scf.parallel"})
+
 _HARMLESS = SOURCES | VIEWS | {"memref.dealloc", "memref.dim"}
 """Operations on buffers that neither read nor write one."""
 
@@ -72,9 +74,6 @@ def parallel_loops(entry: ir.Operation) -> list[Any]:
         for op in (each.operation for each in block.operations)
         if op.name in _PARALLEL
     ]
-
-
-_PARALLEL = frozenset({"scf.forall", "scf.parallel"})
 
 
 def _blocks(op: Any) -> Iterator[Any]:

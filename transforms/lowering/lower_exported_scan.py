@@ -41,6 +41,7 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, tensor
 from linalg_ext.rewriting import Report, module_pass
 
+from ._slicing import extract_slice, insert_slice
 from ._tensor_loops import counted, empty_like, index, inlined, nest, parallel_generic, size_of, sub
 from ._walk import operations
 
@@ -167,20 +168,15 @@ def _along(
 
 def _plane(value: Any, axis: int, at: Any, sizes: Sequence[Any]) -> Any:
     """The plane of a tensor at a place of a dimension, which it does not have any more."""
-    type_ = value.type
-    shape = [type_.get_dim_size(dim) for dim in range(type_.rank) if dim != axis]
-    result = ir.RankedTensorType.get(shape, type_.element_type)
-    return tensor.ExtractSliceOp(result, value, *_slice(type_, axis, at, sizes)).result
+    return extract_slice(value, *_bounds(axis, at, sizes), dropped=[axis])
 
 
 def _with_plane(into: Any, axis: int, at: Any, sizes: Sequence[Any], plane: Any) -> Any:
-    return tensor.InsertSliceOp(plane, into, *_slice(into.type, axis, at, sizes)).result
+    return insert_slice(plane, into, *_bounds(axis, at, sizes))
 
 
-def _slice(type_: Any, axis: int, at: Any, sizes: Sequence[Any]) -> tuple[Any, ...]:
-    """Offsets, sizes and strides of a plane, as the bindings take them: values, then numbers."""
-    dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
-    open_ = [dim for dim in range(type_.rank) if dim != axis and type_.is_dynamic_dim(dim)]
-    shape = [1 if dim == axis else type_.get_dim_size(dim) for dim in range(type_.rank)]
-    offsets = [dynamic if dim == axis else 0 for dim in range(type_.rank)]
-    return [at], [sizes[dim] for dim in open_], [], offsets, shape, [1] * type_.rank
+def _bounds(axis: int, at: Any, sizes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """The offsets and the sizes of a plane."""
+    offsets: list[Any] = [0] * len(sizes)
+    offsets[axis] = at
+    return offsets, [1 if dim == axis else size for dim, size in enumerate(sizes)]

@@ -95,8 +95,10 @@ def outline_shared_loops(module: ir.Operation) -> Report:
 
 
 def _take_given(status: Any) -> tuple[Any, ir.InsertionPoint]:
-    """What the entry is given in place of the status, which is good from then on; and the place
-    after that, before all else of the entry."""
+    """What the entry is given in place of the status, which is good from then on.
+
+    Beside it the place after that, before all else of the entry.
+    """
     zero = index(0)
     given = memref.load(status, [zero])
     taken = memref.StoreOp(_integer(0), status, [zero])
