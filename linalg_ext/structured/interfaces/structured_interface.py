@@ -240,6 +240,12 @@ class StructuredInterface(IterationSpace):
             raise ArgumentError(
                 f"{self.op.name} has its inputs and inits in fixed numbers", where=place_of(self.op)
             )
+        if not isinstance(num_inputs, int) or not isinstance(num_inits, int):
+            raise ArgumentTypeError(
+                f"{num_inputs!r} inputs and {num_inits!r} inits of {self.op.name}",
+                where=place_of(self.op),
+                expected="two numbers",
+            )
         if min(num_inputs, num_inits) < 0 or num_inputs + num_inits != self.num_operands:
             raise ArgumentError(
                 f"{num_inputs} inputs and {num_inits} inits of {self.op.name}",
