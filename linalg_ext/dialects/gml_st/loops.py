@@ -194,6 +194,7 @@ def _combines(
     """How each of `count` values is combined; empty where nothing is said of it."""
     if accumulate is None:
         return []
+    combines: list[Combine | None]
     combines = list(accumulate) if isinstance(accumulate, Sequence) else [accumulate] * count
     if len(combines) != count:
         raise ArityError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -236,7 +237,9 @@ def test_segments_are_said_anew_for_all_operands() -> None:
     with pytest.raises(ArgumentError, match=r"2 inputs and 1 inits of linalg.exp"):
         x.set_segments(2, 1)
     not_a_number: Any = "1"
-    with pytest.raises(ArgumentError, match=r"1 inputs and '1' inits.*\n.*\n  expected two numbers"):
+    with pytest.raises(
+        ArgumentError, match=r"1 inputs and '1' inits.*\n.*\n  expected two numbers"
+    ):
         x.set_segments(1, not_a_number)
     x.set_segments(2, 0)
     assert "operandSegmentSizes = array<i32: 2, 0>" in x.op.get_asm(print_generic_op_form=True)
