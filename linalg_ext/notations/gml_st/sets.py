@@ -70,8 +70,7 @@ def read_full(reading: Reading, op: Op, reader: Reader) -> int:
     """`full %x : T to S`."""
     source = reading.value(reader, op.written)
     attributes = reading.attributes(reader)
-    is_said = reader.accepts(":")
-    of = reading.said_type(reader, op, source) if is_said else reading.known_type(op, source)
+    of, is_said = _type_of(reading, op, reader, source)
     result = _result(reading, op, reader, is_said, lambda: _shape(reading, op, of).subset)
     strides = ("1",) * len(_shape(reading, op, of).sizes)
     reading.define(op, Known(result, source, of, strides, is_whole=True))
@@ -86,8 +85,7 @@ def read_tile(reading: Reading, op: Op, reader: Reader) -> int:
         for what in ("offsets", "sizes", "strides")
     )
     attributes = reading.attributes(reader)
-    is_said = reader.accepts(":")
-    of = reading.said_type(reader, op, superset) if is_said else reading.known_type(op, superset)
+    of, is_said = _type_of(reading, op, reader, superset)
     result = _result(
         reading,
         op,
@@ -167,8 +165,7 @@ def read_point(reading: Reading, op: Op, reader: Reader) -> int:
     superset = reading.value(reader, op.written)
     indices = reading.mixed(reader, op.written)
     attributes = reading.attributes(reader)
-    is_said = reader.accepts(":")
-    of = reading.said_type(reader, op, superset) if is_said else reading.known_type(op, superset)
+    of, is_said = _type_of(reading, op, reader, superset)
     result = _result(reading, op, reader, is_said, lambda: ELEMENT)
     known = reading.scope[superset.text]
     found = shaped(reading.canonical(of))
@@ -191,13 +188,19 @@ def read_dims(reading: Reading, op: Op, reader: Reader) -> int:
     reader.expect(",", op.written)
     dims = reading.numbers(reader, op.written)
     attributes = reading.attributes(reader)
-    is_said = reader.accepts(":")
-    of = reading.said_type(reader, op, superset) if is_said else reading.known_type(op, superset)
+    of, is_said = _type_of(reading, op, reader, superset)
     result = _result(reading, op, reader, is_said, lambda: _picked(reading, op, of, dims))
     reading.define(op, Known(result))  # it is of a space of its own
     name = REMAINING_DIMS if op.name == "drop_dims" else PERMUTATION
     pieces = generic(op.name, [superset], [number_array(name, dims), attributes], [of], [result])
     return _changed(reading, op, reader, pieces)
+
+
+def _type_of(reading: Reading, op: Op, reader: Reader, value: Span) -> tuple[TypeText, bool]:
+    """The type of an operand, and whether it is said: without a colon it is known."""
+    is_said = reader.accepts(":")
+    of = reading.said_type(reader, op, value) if is_said else reading.known_type(op, value)
+    return of, is_said
 
 
 def _picked(reading: Reading, op: Op, of: TypeText, dims: list[str]) -> str:
@@ -221,8 +224,7 @@ def read_query(reading: Reading, op: Op, reader: Reader) -> int:
     dim = reading.value(reader, op.written)
     reader.expect("]", op.written)
     attributes = reading.attributes(reader)
-    is_said = reader.accepts(":")
-    of = reading.said_type(reader, op, of_set) if is_said else reading.known_type(op, of_set)
+    of, _ = _type_of(reading, op, reader, of_set)
     pieces = generic(op.name, [of_set, dim], [attributes], [of, "index"], ["index"])
     return _changed(reading, op, reader, pieces)
 
@@ -263,8 +265,7 @@ def read_is_empty(reading: Reading, op: Op, reader: Reader) -> int:
     """`is_empty %set : A`."""
     of_set = reading.value(reader, op.written)
     attributes = reading.attributes(reader)
-    is_said = reader.accepts(":")
-    of = reading.said_type(reader, op, of_set) if is_said else reading.known_type(op, of_set)
+    of, _ = _type_of(reading, op, reader, of_set)
     return _changed(reading, op, reader, generic(op.name, [of_set], [attributes], [of], ["i1"]))
 
 
