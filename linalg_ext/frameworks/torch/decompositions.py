@@ -18,7 +18,7 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
     own: dict[Any, Callable[..., Any]] = {
         aten.clamp.default: _clamp,
         aten.hardsigmoid.default: _hardsigmoid,
-        aten.hardtanh.default: _clamp,
+        aten.hardtanh.default: _hardtanh,
         aten.maximum.default: functools.partial(_extremum, "gt"),
         aten.minimum.default: functools.partial(_extremum, "lt"),
         aten.hypot.default: _hypot,
@@ -47,6 +47,10 @@ def _clamp(x: Any, min: float | None = None, max: float | None = None) -> Any:
         return NotImplemented
     x = x if min is None else torch().where(x < min, min, x)
     return x if max is None else torch().where(x > max, max, x)
+
+
+def _hardtanh(x: Any, min_val: float = -1, max_val: float = 1) -> Any:
+    return _clamp(x, min_val, max_val)
 
 
 def _hardsigmoid(x: Any) -> Any:

@@ -36,7 +36,8 @@ def test_what_is_no_number_goes_where_it_goes_in_pytorch() -> None:
         return (
             *(torch.maximum(x, y), torch.minimum(x, y), torch.hypot(x, y)),
             *(x.clamp(0, 1), x.clamp(min=0), torch.nn.functional.relu6(x)),
-            *(torch.nn.functional.hardsigmoid(x), x.cummax(1), x.cummin(1), x.median(1)),
+            *(torch.nn.functional.hardtanh(x), torch.nn.functional.hardsigmoid(x)),
+            *(x.cummax(1), x.cummin(1), x.median(1)),
             *(x.sort(1), x.sort(1, descending=True), x.topk(2, 1)),
         )
 
