@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from linalg_ext.runtime.pool import memory
     from linalg_ext.settings import Options, options
     from linalg_ext.tracing import Dim, ShapeDtype, cond, jit, loop
+    from linalg_ext.transforms.schedules.schedule import Schedule
 
     __version__: str
 
@@ -49,6 +50,7 @@ __all__ = [
     "Limits",
     "Module",
     "Options",
+    "Schedule",
     "ShapeDtype",
     "cache",
     "compile",
@@ -88,6 +90,7 @@ _LAZY = {
     "Limits": "linalg_ext.isolated:Limits",
     "Module": "linalg_ext.module:Module",
     "Options": "linalg_ext.settings:Options",
+    "Schedule": "linalg_ext.transforms.schedules.schedule:Schedule",
     "ShapeDtype": "linalg_ext.tracing:ShapeDtype",
     "cache": "linalg_ext.cache",
     "compile": "linalg_ext.compiler:compile",

@@ -196,6 +196,10 @@ class LoweringError(IRError, ValueError):
     """A module holds something that cannot be taken down to machine code."""
 
 
+class ScheduleError(IRError, ValueError):
+    """A step of a schedule cannot be taken; the module is as it was before the step."""
+
+
 class RewriteError(LinalgExtError, ValueError):
     """A pattern or a pass written in Python misuses what it was given."""
 

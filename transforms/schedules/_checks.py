@@ -1,0 +1,154 @@
+"""Refusals: what upstream would crash on, leave invalid, or say no to without a place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from linalg_ext.bindings import ir
+from linalg_ext.errors import ScheduleError
+from linalg_ext.transforms.lowering._walk import place
+
+from ._facts import Loops, has_maps, is_structured, loops_of, on_tensors
+
+
+def refusal(
+    op: ir.Operation, what: str, *, expected: str | None = None, cure: str | None = None
+) -> ScheduleError:
+    """The error of a step that cannot be taken on `op`."""
+    return ScheduleError(what, where=place(op), expected=expected, cure=cure)
+
+
+def structured_loops(op: ir.Operation, step: str) -> Loops:
+    """The loops of an op that any step may ask for.
+
+    Raises:
+        ScheduleError: it is no structured op.
+    """
+    if not is_structured(op):
+        raise refusal(
+            op,
+            f"{step} is for structured ops; {op.name} is none",
+            expected="an op of linalg, or tensor.pad",
+        )
+    return loops_of(op)
+
+
+def check_maps(op: ir.Operation, step: str) -> Loops:
+    """The loops of an op with indexing maps.
+
+    Raises:
+        ScheduleError: it has none.
+    """
+    if not has_maps(op):
+        raise refusal(
+            op,
+            f"{step} is for ops with indexing maps; {op.name} has none",
+            cure="decompose() may turn it into ops that have",
+        )
+    return loops_of(op)
+
+
+def check_tensors(op: ir.Operation, step: str) -> None:
+    """Raise `ScheduleError` for an op on buffers."""
+    if not on_tensors(op):
+        raise refusal(
+            op,
+            f"{step} is for ops on tensors; this {op.name} writes to buffers",
+            cure="take this step before those that bufferize",
+        )
+
+
+def check_buffers(op: ir.Operation, step: str) -> None:
+    """Raise `ScheduleError` for an op on tensors."""
+    if on_tensors(op):
+        raise refusal(
+            op,
+            f"{step} is for ops on buffers; this {op.name} makes tensors",
+            cure="take the step bufferize() first, and match again",
+        )
+
+
+def check_sizes(
+    op: ir.Operation,
+    name: str,
+    sizes: Sequence[int],
+    loops: Loops,
+    *,
+    whole: bool = False,
+    zeros: bool = True,
+) -> None:
+    """Sizes for loops, outermost first.
+
+    Args:
+        op: whose loops they are.
+        name: of the argument.
+        sizes: one for each loop, or for the first ones.
+        loops: the iteration space of the op.
+        whole: whether every loop must have one.
+        zeros: whether 0, which leaves a loop alone, may be one; not all may be 0.
+
+    Raises:
+        ScheduleError: they cannot be sizes for these loops.
+    """
+    if len(sizes) > loops.count or (whole and len(sizes) != loops.count):
+        raise refusal(
+            op,
+            f"{name} has {len(sizes)} numbers; {op.name} has {loops.count} loops",
+            expected=f"{'' if whole else 'at most '}{loops.count}, for {loops}",
+        )
+    for position, size in enumerate(sizes):
+        if size < 0 or (size == 0 and not zeros):
+            least = "0 (leave this loop alone) or more" if zeros else "1 or more"
+            raise refusal(op, f"{name}[{position}] is {size}", expected=least)
+    if not any(sizes):
+        raise refusal(op, f"{name} leaves every loop alone", expected=f"sizes for {loops}")
+
+
+def check_permutation(op: ir.Operation, name: str, order: Sequence[int], count: int) -> None:
+    """Raise `ScheduleError` unless `order` has each of 0 to count - 1 once."""
+    if sorted(order) != list(range(count)):
+        raise refusal(
+            op,
+            f"{name} {list(order)} is no order of {count} loops",
+            expected=f"each of 0 to {count - 1} once",
+        )
+
+
+def check_least(op: ir.Operation, name: str, value: int, least: int) -> None:
+    """Raise `ScheduleError` for a number below `least`."""
+    if value < least:
+        raise refusal(op, f"{name} is {value}", expected=f"{least} or more")
+
+
+def check_loop(op: ir.Operation, name: str, loop: int, loops: Loops) -> None:
+    """Raise `ScheduleError` for the number of a loop that the op does not have."""
+    if not 0 <= loop < loops.count:
+        raise refusal(op, f"{name} is {loop}; {op.name} has {loops.count} loops", expected=f"{loops}")
+
+
+def check_choice(op: ir.Operation, name: str, value: str, choices: Sequence[str]) -> None:
+    """Raise `ScheduleError` for a word that is none of `choices`."""
+    if value not in choices:
+        raise refusal(op, f"{name} is {value!r}", expected=" or ".join(choices))
+
+
+def enclosing(op: ir.Operation, step: str, loop: int, name: str = "scf.for") -> ir.Operation:
+    """The loop around `op`, counted outwards from 0.
+
+    Raises:
+        ScheduleError: there are not that many.
+    """
+    check_least(op, "loop", loop, 0)
+    around = []
+    parent = op.parent
+    while parent is not None and parent.operation.name != "func.func":
+        if parent.operation.name == name:
+            around.append(parent.operation)
+        parent = parent.operation.parent
+    if loop >= len(around):
+        raise refusal(
+            op,
+            f"{step} needs a loop; {len(around)} of {name} stand around {op.name}",
+            cure="tile it first, or give loop= a number that is there",
+        )
+    return around[loop]

@@ -1,0 +1,85 @@
+"""What a step asks of upstream: lines of the transform dialect about the op in `%target`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from linalg_ext.bindings import interpreter, ir
+
+ANY = "!transform.any_op"
+FOR = '!transform.op<"scf.for">'
+VALUE = "!transform.any_value"
+
+_HANDLE = re.compile(r"%([a-z]\w*)")
+_SHARED = frozenset({"target", "root"})
+
+
+@dataclass(frozen=True)
+class Script:
+    """Lines about `%target`, with names of their own for what they make.
+
+    Attributes:
+        lines: of the transform dialect; `%root` is the module.
+        focus: the handle of what the next step is about. None: of what was `%target` and is still
+            there, which keeps its attributes.
+    """
+
+    lines: tuple[str, ...]
+    focus: str | None = None
+
+    def numbered(self, number: int, target: str) -> tuple[list[str], str | None]:
+        """The lines and the focus with handles that no other step has."""
+
+        def renamed(match: re.Match[str]) -> str:
+            if match[1] == "target":
+                return target
+            return match[0] if match[1] in _SHARED else f"%{match[1]}_{number}"
+
+        focus = None if self.focus is None else _HANDLE.sub(renamed, self.focus)
+        return [_HANDLE.sub(renamed, line) for line in self.lines], focus
+
+
+def line(result: str, text: str, operands: Sequence[str] = (ANY,), results: int = 1) -> str:
+    """`%result = transform.text : (operands) -> results`, all of them of any op."""
+    types = ", ".join([ANY] * results)
+    return f"{result} = transform.{text} : ({', '.join(operands)}) -> ({types})"
+
+
+def integers(values: Sequence[int]) -> str:
+    """`[1, 2]`."""
+    return f"[{', '.join(map(str, values))}]"
+
+
+def sequence(lines: Sequence[str], name: str = "__transform_main") -> str:
+    """A module with one named sequence of these lines."""
+    body = "\n".join(f"    {line}" for line in lines)
+    return (
+        "module attributes {transform.with_named_sequence} {\n"
+        f"  transform.named_sequence @{name}(%root: {ANY} {{transform.consumed}}) {{\n"
+        f"{body}\n    transform.yield\n  }}\n}}\n"
+    )
+
+
+def matched(handle: str, mark: str) -> str:
+    """The line that finds the ops which carry a mark."""
+    return (
+        f"{handle} = transform.structured.match attributes {{{mark}}} in %root : ({ANY}) -> {ANY}"
+    )
+
+
+def marked(handle: str, mark: str) -> str:
+    """The line that puts a mark on ops."""
+    return f'transform.annotate {handle} "{mark}" : {ANY}'
+
+
+def interpret(root: ir.Operation, lines: Sequence[str]) -> None:
+    """Apply lines to the module `root`, in place.
+
+    Raises:
+        ValueError, RuntimeError or MLIRError: a transform failed.
+    """
+    with root.context, ir.Location.unknown():
+        parsed = ir.Module.parse(sequence(lines))
+        interpreter.apply_named_sequence(root, parsed.body.operations[0], parsed)

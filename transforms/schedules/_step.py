@@ -1,0 +1,289 @@
+"""`@schedule_step`: a function on one op becomes a step: of schedules, on modules, in pipelines."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from inspect import Parameter
+from typing import Any, TypeAlias
+
+from linalg_ext.bindings import ir, passmanager
+from linalg_ext.diagnostics import Diagnostic, collected, joined, of_error
+from linalg_ext.errors import ArgumentError, ArgumentTypeError, ArityError, ScheduleError
+from linalg_ext.module import ModuleLike
+from linalg_ext.rewriting.options import PassOption
+from linalg_ext.rewriting.registry import register
+from linalg_ext.rewriting.report import Report
+from linalg_ext.rewriting.transformation import Transformation
+from linalg_ext.transforms.lowering._walk import place
+
+from ._focus import MADE, MARK, Spot, collect
+from ._script import Script, interpret, marked, matched
+from ._selecting import chosen
+
+PREFIX = "linalg-ext-"
+
+_SELECTING = {
+    option.name: option
+    for option in (
+        PassOption("op", str, ""),
+        PassOption("function", str, ""),
+        PassOption("position", tuple[int, ...], ()),
+    )
+}
+"""What every step takes as a function on modules and as a pass: which ops are meant."""
+
+_KINDS: Mapping[Any, tuple[str, Any, Any]] = {
+    bool: ("True or False", bool, None),
+    int: ("an integer", int, None),
+    float: ("a number", (int, float), None),
+    str: ("a text", str, None),
+    tuple[int, ...]: ("integers, such as [64, 64]", int, tuple),
+    tuple[str, ...]: ("texts, such as ['thread_x']", str, tuple),
+}
+_SAID = re.compile(r"Diagnostic message\s*(?:at loc\([^)]*\): )?(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Passes:
+    """Upstream's passes on a module or its functions, in the place of a script."""
+
+    pipeline: str
+
+
+Action: TypeAlias = "Script | Passes | Sequence[ir.Operation]"
+"""What a step's function answers: what to do, or the ops that it made itself."""
+
+StepFunction: TypeAlias = Callable[..., Action]
+
+
+@dataclass
+class StepReport(Report):
+    """A report that names ops.
+
+    Attributes:
+        touched: each op that the step was about, by name and place.
+        focus: what the next step is about, by name.
+        lines: what was done, in the transform dialect about `%target`; None where a step is none.
+    """
+
+    touched: tuple[str, ...] = ()
+    focus: Counter[str] = field(default_factory=Counter)
+    script: Script | None = None
+    spots: tuple[Spot, ...] = ()
+
+    def __repr__(self) -> str:
+        made = ", ".join(f"{name} ({count})" for name, count in sorted(self.focus.items()))
+        rows = [f"{self.pass_name}: {len(self.touched)} ops, now {made or 'none'}"]
+        return "\n".join([*rows, *(f"  {each}" for each in self.touched)])
+
+
+class Step(Transformation):
+    """A step of schedules.
+
+    Attributes:
+        name: its name as a method of a schedule.
+        arguments: what it takes there; `options` holds what chooses ops as well.
+        whole: whether it is about a module, and not about single ops.
+    """
+
+    def __init__(self, pass_name: str, function: StepFunction, *, whole: bool) -> None:
+        super().__init__(pass_name, function, reserved=1)
+        self.name: str = function.__name__
+        self.whole = whole
+        self.arguments = dict(self.options)
+        if not whole:
+            self.options |= _SELECTING
+
+    def __call__(self, module: ModuleLike, **options: Any) -> Report:
+        """Take the step on a module, all of it or nothing.
+
+        Args:
+            module: whatever holds a module.
+            options: those of the step; and `op`, `function` and `position`, which choose the ops
+                as `Schedule.match` does.
+
+        Raises:
+            ScheduleError: no op is meant, or the step cannot be taken on one of them.
+            ArgumentError: an option is of the wrong kind.
+        """
+        return super().__call__(module, **self.bound((), options, self.options))
+
+    def apply(self, op: ir.Operation | ir.OpView, /, **options: Any) -> Report:
+        """Take the step on what `op` holds, in place; handles into it go stale."""
+        root = op.operation
+        given = self.bound((), options, self.options)
+        selecting = {name: given.pop(name) for name in _SELECTING if name in given}
+        return self.take(root, () if self.whole else chosen(root, **selecting), given)
+
+    def bound(
+        self,
+        args: Sequence[Any],
+        options: Mapping[str, Any],
+        declared: Mapping[str, PassOption] | None = None,
+    ) -> dict[str, Any]:
+        """Arguments by name, checked: those given by position are the first ones.
+
+        Raises:
+            ArityError: there are too many, one is unknown, given twice, or missing.
+            ArgumentTypeError: one is of the wrong kind.
+        """
+        declared = self.arguments if declared is None else declared
+        names = list(declared)
+        if len(args) > len(names):
+            raise ArityError(
+                f"{self.name} got {len(args)} arguments", expected=f"at most {len(names)}: {names}"
+            )
+        given = dict(zip(names, args, strict=False))
+        for name, value in options.items():
+            if name not in declared:
+                raise ArityError(
+                    f"{self.name} has no argument {name!r}",
+                    expected=", ".join(names) or "no arguments",
+                )
+            if name in given:
+                raise ArityError(f"{self.name} got {name} twice")
+            given[name] = value
+        missing = [n for n, o in declared.items() if o.default is Parameter.empty and n not in given]
+        if missing:
+            raise ArityError(
+                f"{self.name} needs {missing[0]}", expected=str(declared[missing[0]])
+            )
+        return {name: _of_kind(self.name, declared[name], value) for name, value in given.items()}
+
+    def take(
+        self, root: ir.Operation, targets: Sequence[ir.Operation], options: Mapping[str, Any]
+    ) -> StepReport:
+        """Take the step on ops of `root`, in place and without verifying.
+
+        Raises:
+            ScheduleError: it cannot be taken; `root` is then half-done.
+        """
+        report = StepReport(self.pass_name)
+        report.touched = tuple(f"{op.name} at {_location(op)}" for op in targets)
+        report.matched.update(op.name for op in targets)
+        places = "" if not targets else place(targets[0])
+        with root.context, root.location:
+            for op in targets:
+                op.attributes[MARK] = ir.Attribute.parse("-1 : i64")
+            with collected(root.context) as emitted:
+                try:
+                    mark = self._do(root, targets, options, report)
+                except (ir.MLIRError, RuntimeError, ValueError) as error:
+                    if isinstance(error, ArgumentError | ScheduleError):
+                        raise
+                    found = of_error(error) if isinstance(error, ir.MLIRError) else ()
+                    raise self._failure(error, joined(found, emitted), places) from None
+        report.spots = collect(root, mark)
+        report.focus.update(spot.name for spot in report.spots)
+        report.changed.update(report.matched)
+        return report
+
+    def _do(
+        self,
+        root: ir.Operation,
+        targets: Sequence[ir.Operation],
+        options: Mapping[str, Any],
+        report: StepReport,
+    ) -> str:
+        """Do what the step's function says; the mark that the focus then carries."""
+        if self.whole:
+            self._on_whole(root, self.function(root, **options), report)
+            return MARK
+        scripts: dict[Script, int] = {}
+        made: list[ir.Operation] = []
+        for op in targets:
+            action = self.function(op, **options)
+            if isinstance(action, Script):
+                group = scripts.setdefault(action, len(scripts))
+                op.attributes[MARK] = ir.Attribute.parse(f"{group} : i64")
+            elif not isinstance(action, Passes):
+                made += action
+        for op in made:
+            op.attributes[MADE] = ir.UnitAttr.get()
+        if not scripts:
+            return MADE
+        for script, group in scripts.items():
+            lines, focus = script.numbered(0, "%target")
+            lines = [matched("%target", f"{MARK} = {group} : i64"), *lines]
+            if focus is not None:
+                lines.append(marked(focus, MADE))
+            interpret(root, lines)
+        report.script = next(iter(scripts)) if len(scripts) == 1 else None
+        return MARK if next(iter(scripts)).focus is None else MADE
+
+    def _on_whole(self, root: ir.Operation, action: Action, report: StepReport) -> None:
+        if isinstance(action, Passes):
+            manager = passmanager.PassManager("builtin.module")
+            manager.add(action.pipeline)
+            manager.run(root)
+        elif isinstance(action, Script):
+            interpret(root, action.numbered(0, "%root")[0])
+            report.script = action
+
+    def _failure(
+        self, error: Exception, found: Sequence[Diagnostic], where: str
+    ) -> ScheduleError:
+        errors = [each.message for each in found if each.severity == "error"]
+        said = _SAID.search(str(error))
+        reason = (errors or [said[1] if said else str(error)])[0].strip().partition("\n")[0]
+        return ScheduleError(
+            f"{self.name} cannot be done: {reason or 'upstream gives no reason'}",
+            where=where or None,
+            diagnostics=[each.shown() for each in found if each.message.strip() != reason],
+        )
+
+
+def schedule_step(
+    pass_name: str, *, whole: bool = False, public: bool = True
+) -> Callable[[StepFunction], Step]:
+    """Make a function a `Step`: a method of schedules by its own name, and a pass.
+
+    The function gets one op with its context current, and its keyword-only parameters are the
+    step's arguments. It checks them and answers with a `Script` in the transform dialect, or
+    changes the IR itself and answers with the ops that the next step is about.
+
+    Args:
+        pass_name: `linalg-ext-...`.
+        whole: the function gets the module, not single ops, and may answer with `Passes`.
+        public: whether pipelines know it. False where another pass has that name already.
+    """
+
+    def decorate(function: StepFunction) -> Step:
+        made = Step(pass_name, function, whole=whole)
+        steps[made.name] = made
+        if public:
+            register(made)
+        return made
+
+    return decorate
+
+
+steps: dict[str, Step] = {}
+"""The steps by their names as methods; `_catalogue.step` has those not loaded yet as well."""
+
+
+def _of_kind(step: str, option: PassOption, value: Any) -> Any:
+    expected, kind, many = _KINDS[option.kind]
+    wrong = ArgumentTypeError(
+        f"{option.name} of {step} is {value!r}",
+        expected=expected,
+    )
+    if many is None:
+        if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
+            raise wrong
+        return value
+    items = (value,) if isinstance(value, kind) else value
+    if isinstance(items, str | Mapping) or not isinstance(items, Sequence):
+        raise wrong
+    if any(not isinstance(item, kind) or isinstance(item, bool) for item in items):
+        raise wrong
+    if kind is int and any(not -(2**62) < item < 2**62 for item in items):
+        raise wrong
+    return tuple(items)
+
+
+def _location(op: ir.Operation) -> str:
+    return str(op.location).removeprefix("loc(").removesuffix(")").replace('"', "")

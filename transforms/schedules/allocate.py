@@ -1,0 +1,45 @@
+"""Give single ops buffers, while those around them stay on tensors.
+
+Source: "Progressive Buffer Allocation" of MLIR's linalg document;
+`transform.structured.bufferize_to_allocation`. The rest, at once: `bufferize`.
+"""
+
+from __future__ import annotations
+
+from linalg_ext.bindings import ir
+
+from ._checks import check_choice, check_least, check_tensors, structured_loops
+from ._script import ANY, Script
+from ._step import schedule_step
+
+_ALLOCATIONS = {"heap": "memref.alloc", "stack": "memref.alloca"}
+
+
+@schedule_step("linalg-ext-allocate")
+def allocate(
+    op: ir.Operation, *, memory: str = "heap", memory_space: int = 0, destination_only: bool = True
+) -> Script:
+    """Allocate a buffer for what an op writes.
+
+    Args:
+        op: a structured op on tensors.
+        memory: "heap" or "stack".
+        memory_space: of the new buffer, a number that the target knows.
+        destination_only: the op stays on tensors, of which the destination is the new buffer;
+            otherwise the op itself writes to the buffer.
+
+    Raises:
+        ScheduleError: the op is on buffers already, or an argument is wrong.
+    """
+    structured_loops(op, "allocate")
+    check_tensors(op, "allocate")
+    check_choice(op, "memory", memory, tuple(_ALLOCATIONS))
+    check_least(op, "memory_space", memory_space, 0)
+    only = ", bufferize_destination_only" if destination_only else ""
+    space = f"memory_space = {memory_space}, " if memory_space else ""
+    return Script(
+        (
+            "%buffer, %made = transform.structured.bufferize_to_allocation %target "
+            f'{{{space}alloc_op = "{_ALLOCATIONS[memory]}"{only}}} : {ANY}',
+        )
+    )

@@ -1,0 +1,53 @@
+"""Tile an op and fuse the ops that make its operands into the loops over its tiles.
+
+Source: "Tiled Producer-Consumer Fusion with Parametric Tile-And-Fuse" of MLIR's linalg document;
+`transform.structured.fuse`. On subsets instead: the pass `linalg-ext-tile-and-fuse`, by `run`.
+"""
+
+from __future__ import annotations
+
+from linalg_ext.bindings import ir
+
+from ._checks import check_permutation, check_sizes, check_tensors, refusal, structured_loops
+from ._script import Script, integers, line
+from ._step import schedule_step
+
+
+@schedule_step("linalg-ext-fuse")
+def fuse(
+    op: ir.Operation,
+    *,
+    sizes: tuple[int, ...],
+    interchange: tuple[int, ...] = (),
+    parallel: bool = False,
+) -> Script:
+    """Tile an op, and compute what it reads tile by tile inside the loops, its producers' too.
+
+    Args:
+        op: a structured op on tensors.
+        sizes: of a tile, as for `tile`.
+        interchange: the order of the new loops, as for `tile`.
+        parallel: make one `scf.forall` and not `scf.for` loops; no reduction may then be tiled.
+
+    Raises:
+        ScheduleError: the sizes do not fit the op, or the op is on buffers.
+    """
+    loops = structured_loops(op, "fuse")
+    check_tensors(op, "fuse")
+    check_sizes(op, "sizes", sizes, loops)
+    order, kind = "", ""
+    if interchange:
+        check_permutation(op, "interchange", interchange, len(sizes))
+        order = f" interchange {integers(interchange)}"
+    count = sum(size > 0 for size in sizes)
+    if parallel:
+        for loop in loops.reductions:
+            if loop < len(sizes) and sizes[loop]:
+                raise refusal(
+                    op,
+                    f"sizes[{loop}] is {sizes[loop]}, but loop {loop} is a reduction",
+                    expected="0 there: tiles of a reduction cannot run in parallel",
+                )
+        kind, count = " {use_forall}", 1
+    text = f"structured.fuse %target tile_sizes {integers(sizes)}{order}{kind}"
+    return Script((line(f"%fused, %loops:{count}", text, results=1 + count),), "%fused")

@@ -1,0 +1,87 @@
+"""Pad the operands of an op to multiples of sizes.
+
+Source: `transform.structured.pad`.
+"""
+
+from __future__ import annotations
+
+from linalg_ext.bindings import ir
+from linalg_ext.transforms.lowering._walk import element_type
+
+from ._checks import check_maps, check_sizes, check_tensors, refusal
+from ._script import ANY, Script, integers
+from ._step import schedule_step
+
+
+@schedule_step("linalg-ext-pad")
+def pad(op: ir.Operation, *, multiples: tuple[int, ...], value: float = 0.0) -> Script:
+    """Compute an op on operands that are padded, and cut its result out.
+
+    Args:
+        op: a structured op on tensors.
+        multiples: of which each loop's range becomes one; 0 leaves a loop alone.
+        value: what the padding holds. Padding of a reduction must not change its result: 0 is right
+            for sums of products, the smallest number for maxima.
+
+    Raises:
+        ScheduleError: the numbers do not fit the loops, or the op is on buffers, or a reduction
+            that is no sum of products would be padded with 0.
+    """
+    loops = check_maps(op, "pad")
+    check_tensors(op, "pad")
+    check_sizes(op, "multiples", multiples, loops)
+    dims = [loop for loop, size in enumerate(multiples) if size]
+    _check_neutral(op, dims, loops.reductions, value)
+    values = ", ".join(_spelled(op, operand.type, value) for operand in op.operands)
+    sizes = integers([multiples[loop] for loop in dims])
+    return Script(
+        (
+            f"%padded, %pads, %copies = transform.structured.pad %target pad_to_multiple_of {sizes} "
+            f"{{padding_values = [{values}], padding_dimensions = {integers(dims)}, "
+            f'copy_back_op = "none"}} : ({ANY}) -> ({ANY}, {ANY}, {ANY})',
+        ),
+        "%padded",
+    )
+
+
+_SUMS_OF_PRODUCTS = ("matmul", "matvec", "vecmat", "conv", "dot", "contract", "mmt4d")
+
+
+def _check_neutral(
+    op: ir.Operation, dims: list[int], reductions: tuple[int, ...], value: float
+) -> None:
+    """Refuse padding that a reduction would count."""
+    if not set(dims) & set(reductions):
+        return
+    name = op.name.removeprefix("linalg.")
+    known = any(part in name for part in _SUMS_OF_PRODUCTS)
+    if op.name == "linalg.generic" or not known:
+        known = _adds_products(op)
+    if known and value == 0:
+        return
+    loop = min(set(dims) & set(reductions))
+    raise refusal(
+        op,
+        f"multiples[{loop}] pads the reduction {loop} with {value:g}, which may change its result",
+        expected="0 there, or a sum of products padded with 0",
+    )
+
+
+def _adds_products(op: ir.Operation) -> bool:
+    block = op.regions[0].blocks[0]
+    names = [each.operation.name for each in block.operations]
+    return names[-3:] in (
+        ["arith.mulf", "arith.addf", "linalg.yield"],
+        ["arith.muli", "arith.addi", "linalg.yield"],
+    ) and len(names) == 3
+
+
+def _spelled(op: ir.Operation, type_: ir.Type, value: float) -> str:
+    element = element_type(type_)
+    if isinstance(element, ir.IntegerType | ir.IndexType):
+        if value != int(value):
+            raise refusal(op, f"value is {value:g}, but elements are {element}", expected="a whole number")
+        return f"{int(value)} : {element}"
+    if isinstance(element, ir.FloatType):
+        return f"{value:e} : {element}"
+    raise refusal(op, f"elements are {element}", expected="integers or floats")

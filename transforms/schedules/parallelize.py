@@ -1,0 +1,76 @@
+"""Map an op to parallel workers: `scf.forall` over tiles, with hardware names if wanted.
+
+Source: "Map to Parallel and Reduction Loops and Hardware" of MLIR's linalg document;
+`transform.structured.tile_using_forall`. Reductions: `tile_reduction` and `split_reduction`.
+"""
+
+from __future__ import annotations
+
+from linalg_ext.bindings import ir
+
+from ._checks import check_sizes, refusal, structured_loops
+from ._script import Script, integers, line
+from ._step import schedule_step
+
+_UNITS = ("block", "thread", "warp", "warpgroup")
+
+
+@schedule_step("linalg-ext-parallelize")
+def parallelize(
+    op: ir.Operation,
+    *,
+    sizes: tuple[int, ...] = (),
+    threads: tuple[int, ...] = (),
+    mapping: tuple[str, ...] = (),
+) -> Script:
+    """Put an op into one `scf.forall`, whose iterations may run at the same time.
+
+    Args:
+        op: a structured op.
+        sizes: of a tile along each loop; 0 leaves a loop alone. Either these or `threads`.
+        threads: how many workers share each loop; 0 leaves a loop alone.
+        mapping: what runs each of the new loops: "block_x", "thread_y", "warp_z", ...
+
+    Raises:
+        ScheduleError: a loop is a reduction, whose iterations depend on each other, or an argument
+            does not fit the op.
+    """
+    loops = structured_loops(op, "parallelize")
+    if bool(sizes) == bool(threads):
+        raise refusal(
+            op,
+            "parallelize takes either sizes or threads"
+            + (", not both" if sizes else "; it got neither"),
+        )
+    name, given = ("sizes", sizes) if sizes else ("threads", threads)
+    check_sizes(op, name, given, loops)
+    for loop in loops.reductions:
+        if loop < len(given) and given[loop]:
+            raise refusal(
+                op,
+                f"{name}[{loop}] is {given[loop]}, but loop {loop} is a reduction",
+                expected="0 there",
+                cure="tile_reduction(...) or split_reduction(...) makes parallel work of it",
+            )
+    said = ""
+    if mapping:
+        count = sum(size > 0 for size in given)
+        if len(mapping) != count or len(set(mapping)) != count:
+            raise refusal(
+                op, f"mapping {list(mapping)} is for {count} loops", expected=f"{count} names"
+            )
+        said = f" (mapping = [{', '.join(_attribute(op, name) for name in mapping)}])"
+    what = "tile_sizes" if sizes else "num_threads"
+    text = f"structured.tile_using_forall %target {what} {integers(given)}{said}"
+    return Script((line("%tiled, %loop", text, results=2),), "%tiled")
+
+
+def _attribute(op: ir.Operation, name: str) -> str:
+    unit, _, axis = name.partition("_")
+    if unit not in _UNITS or axis not in ("x", "y", "z"):
+        raise refusal(
+            op,
+            f"mapping has {name!r}",
+            expected=f"one of {', '.join(_UNITS)}, then _x, _y or _z",
+        )
+    return f"#gpu.{unit}<{axis}>"

@@ -1,0 +1,271 @@
+"""`Schedule`: steps taken on chosen ops of a module, one after another, kept as a script.
+
+>>> schedule = lx.Schedule(module).match("matmul").tile([64, 64, 256]).vectorize()
+>>> print(schedule)            # Python that takes the same steps on another module
+>>> schedule.replay(other)
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from inspect import Parameter, Signature
+from typing import Any
+
+from linalg_ext.errors import ArgumentError, NotationError, ScheduleError, VerificationError
+from linalg_ext.module import Module, ModuleLike, as_module
+from linalg_ext.transforms.lowering._walk import select
+
+from ._catalogue import all_steps, similar
+from ._focus import Spot, find
+from ._selecting import Predicate, chosen
+from ._step import Step, StepReport
+from ._writing import Taken, as_python, as_transform
+
+_FORMAT = 1
+
+
+class Schedule:
+    """Steps on a module, each of them all or nothing.
+
+    `match` chooses ops; every other method is a step on them, and what it makes of them is what the
+    next one is about. `dir(schedule)` lists the steps; each is documented as a function of
+    `lx.transforms` by the same name.
+
+    Attributes:
+        module: the module that is changed.
+        taken: the steps so far, with their arguments and reports.
+    """
+
+    def __init__(self, module: ModuleLike) -> None:
+        self.module: Module = as_module(module)
+        self.taken: list[Taken] = []
+        self._focus: tuple[Spot, ...] | None = None
+
+    def match(
+        self,
+        op: str = "",
+        *,
+        attributes: Mapping[str, Any] | None = None,
+        function: str = "",
+        position: int | Sequence[int] = (),
+        where: Predicate | None = None,
+    ) -> Schedule:
+        """Choose the ops that the next steps are about.
+
+        Args:
+            op: their name, such as "linalg.matmul" or "matmul"; "" is every op of linalg.
+            attributes: names and values that they have; a value None stands for any.
+            function: the name of the function that they are in.
+            position: which of those that are found, in the order of the text, -1 the last.
+            where: a function of an op (`ir.Operation`) that answers True or False.
+
+        Raises:
+            ScheduleError: there is no such op; it says which ones there are.
+        """
+        positions = (position,) if isinstance(position, int) else tuple(position)
+        root = self.module.clone().ir.operation
+        ops = chosen(
+            root,
+            op,
+            attributes=attributes,
+            function=function,
+            position=positions,
+            where=where,
+        )
+        chosen_ops = set(ops)
+        every = select(root, lambda _: True)
+        self._focus = tuple(
+            Spot(number, each.operation.name)
+            for number, each in enumerate(every)
+            if each.operation in chosen_ops
+        )
+        arguments = {
+            "op": op,
+            "attributes": dict(attributes or {}),
+            "function": function,
+            "position": positions,
+            "where": where,
+        }
+        given = {name: value for name, value in arguments.items() if value}
+        report = StepReport("match", Counter(spot.name for spot in self._focus))
+        report.focus = Counter(report.matched)
+        report.spots = self._focus
+        self.taken.append(Taken("match", given, report))
+        return self
+
+    def take(self, name: str, *args: Any, **arguments: Any) -> Schedule:
+        """Take the step called `name`: `schedule.take("tile", [8, 8])` is `schedule.tile([8, 8])`.
+
+        Raises:
+            ScheduleError: it cannot be taken; the module is as it was before it.
+            ArgumentError: there is no such step, or an argument is wrong.
+        """
+        step = all_steps().get(name)
+        if step is None:
+            near = similar(name)
+            raise ArgumentError(
+                f"there is no step {name!r}",
+                cure=f"did you mean {' or '.join(near)}?" if near else None,
+                expected=None if near else ", ".join(all_steps()),
+            )
+        given = step.bound(args, arguments)
+        clone = self.module.clone()
+        report = step.take(clone.ir.operation, self._targets(step, clone), given)
+        try:
+            clone.verify(after=step.name)
+        except VerificationError as error:
+            raise ScheduleError(
+                f"{step.name} would leave the module invalid: {error.what}",
+                where=", ".join(report.touched[:3]) or None,
+                diagnostics=error.diagnostics,
+            ) from None
+        self.module.swap(clone)
+        report.module = self.module
+        if not (step.whole and self._focus is None):
+            self._focus = report.spots
+        self.taken.append(Taken(step.name, given, report))
+        return self
+
+    def replay(self, module: ModuleLike) -> Schedule:
+        """Take the same steps on another module, all of them or none.
+
+        Raises:
+            ScheduleError: one of them cannot be taken there; it names the step.
+        """
+        target = as_module(module)
+        other = Schedule(target.clone())
+        for number, taken in enumerate(self.taken):
+            try:
+                _again(other, taken)
+            except ArgumentError as error:
+                error.add_note(f"in step {number} of the schedule: {taken}")
+                raise
+            except ScheduleError as error:
+                error.add_note(f"in step {number} of the schedule: {taken}")
+                raise
+        target.swap(_in_context(other.module, target))
+        other.module = target
+        return other
+
+    def to_json(self) -> str:
+        """The steps as JSON, for `Schedule.from_json`.
+
+        Raises:
+            NotationError: a step's `where` is a function, which no text can hold.
+        """
+        for taken in self.taken:
+            if "where" in taken.arguments:
+                raise NotationError(
+                    "match(where=...) holds a function, which JSON cannot",
+                    cure="choose those ops by op, attributes, function or position",
+                )
+        steps = [{"step": taken.name, **taken.arguments} for taken in self.taken]
+        return json.dumps({"linalg_ext.schedule": _FORMAT, "steps": steps}, indent=1)
+
+    @classmethod
+    def from_json(cls, text: str, module: ModuleLike) -> Schedule:
+        """Take the steps that `to_json` wrote down on a module, all of them or none.
+
+        Raises:
+            NotationError: the text is not that of a schedule.
+            ScheduleError: a step cannot be taken.
+        """
+        recorded = cls.__new__(cls)
+        recorded.taken = [Taken(name, given, StepReport(name)) for name, given in _read(text)]
+        return recorded.replay(module)
+
+    def to_transform(self) -> str:
+        """The steps in MLIR's transform dialect, for `mlir-opt --transform-interpreter`.
+
+        A step that is none there (passes, library calls, a match by `where`) stands as a comment.
+        """
+        return as_transform(self.taken)
+
+    def _targets(self, step: Step, clone: Module) -> Sequence[Any]:
+        root = clone.ir.operation
+        if self._focus is None:
+            if step.whole:
+                return ()
+            raise ScheduleError(
+                f"{step.name} needs ops to be about",
+                cure='choose them first: schedule.match("matmul")',
+            )
+        found = find(root, self._focus)
+        if found is None:
+            raise ScheduleError(
+                "the module was changed by something else since the last step",
+                cure="match again",
+            )
+        if not found and not step.whole:
+            raise ScheduleError(
+                f"{step.name} needs ops to be about; the step before it left none",
+                cure="match again",
+            )
+        return found
+
+    def __getattr__(self, name: str) -> Callable[..., Schedule]:
+        step = None if name.startswith("_") else all_steps().get(name)
+        if step is None:
+            near = [] if name.startswith("_") else similar(name)
+            hint = f"; did you mean {' or '.join(near)}?" if near else ""
+            raise AttributeError(f"a schedule has no step {name!r}{hint}", name=name, obj=self)
+
+        def method(*args: Any, **arguments: Any) -> Schedule:
+            return self.take(name, *args, **arguments)
+
+        method.__name__ = name
+        method.__doc__ = step.__doc__
+        method.__signature__ = Signature(  # type: ignore[attr-defined]
+            [
+                Parameter(
+                    each.name,
+                    Parameter.POSITIONAL_OR_KEYWORD,
+                    default=each.default,
+                    annotation=each.kind,
+                )
+                for each in step.arguments.values()
+            ],
+            return_annotation=Schedule,
+        )
+        return method
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *all_steps()})
+
+    def __str__(self) -> str:
+        return as_python(self.taken)
+
+    def __repr__(self) -> str:
+        rows = [f"Schedule of {len(self.taken)} steps on {self.module.filename}"]
+        width = max((len(str(taken)) for taken in self.taken), default=0)
+        for taken in self.taken:
+            focus = sorted(taken.report.focus.items())
+            now = ", ".join(f"{name} ({count})" for name, count in focus) or "no ops"
+            rows.append(f"  {taken!s:{width}}  {now}")
+        return "\n".join(rows)
+
+
+def _again(schedule: Schedule, taken: Taken) -> None:
+    if taken.name == "match":
+        schedule.match(**taken.arguments)
+    else:
+        schedule.take(taken.name, **taken.arguments)
+
+
+def _in_context(module: Module, target: Module) -> Module:
+    """The module as one that `target` may take over: both are of one context already."""
+    return module if module.context is target.context else module
+
+
+def _read(text: str) -> list[tuple[str, dict[str, Any]]]:
+    try:
+        data = json.loads(text)
+        steps = [dict(step) for step in data["steps"]] if data["linalg_ext.schedule"] else []
+        return [(str(step.pop("step")), step) for step in steps]
+    except (ValueError, KeyError, TypeError) as error:
+        raise NotationError(
+            f"this is no schedule: {error}", expected="what Schedule.to_json() wrote"
+        ) from None

@@ -1,0 +1,38 @@
+"""Tile the loops of a structured op: it stays, on slices, inside loops over tiles.
+
+Source: "Parametric Tiling" of MLIR's linalg document; `transform.structured.tile_using_for`.
+"""
+
+from __future__ import annotations
+
+from linalg_ext.bindings import ir
+
+from ._checks import check_permutation, check_sizes, structured_loops
+from ._script import Script, integers, line
+from ._step import schedule_step
+
+
+@schedule_step("linalg-ext-tile")
+def tile(
+    op: ir.Operation, *, sizes: tuple[int, ...], interchange: tuple[int, ...] = ()
+) -> Script:
+    """Put an op into `scf.for` loops over tiles of its iteration space.
+
+    Args:
+        op: a structured op.
+        sizes: of a tile along each loop, outermost first; 0 leaves a loop alone, and so do loops
+            beyond those given. A size that does not divide a loop makes the last tile smaller.
+        interchange: the order of the new loops: position i gets the loop interchange[i].
+
+    Raises:
+        ScheduleError: the sizes do not fit the loops of the op.
+    """
+    loops = structured_loops(op, "tile")
+    check_sizes(op, "sizes", sizes, loops)
+    order = ""
+    if interchange:
+        check_permutation(op, "interchange", interchange, len(sizes))
+        order = f" interchange = {integers(interchange)}"
+    count = sum(size > 0 for size in sizes)
+    text = f"structured.tile_using_for %target tile_sizes {integers(sizes)}{order}"
+    return Script((line(f"%tiled, %loops:{count}", text, results=1 + count),), "%tiled")

@@ -1,0 +1,54 @@
+"""Reduce in tiles: each keeps partial results of its own, which are combined in the end.
+
+Source: `transform.structured.tile_reduction_using_for` and `..._using_forall`.
+"""
+
+from __future__ import annotations
+
+from linalg_ext.bindings import ir
+
+from ._checks import check_maps, check_sizes, check_tensors, refusal
+from ._script import Script, integers, line
+from ._step import schedule_step
+
+
+@schedule_step("linalg-ext-tile-reduction")
+def tile_reduction(
+    op: ir.Operation, *, sizes: tuple[int, ...], parallel: bool = False
+) -> Script:
+    """Tile reductions so that the tiles do not wait for each other.
+
+    Args:
+        op: a structured op on tensors with a reduction that upstream knows how to combine.
+        sizes: of a tile along each reduction; 0 at parallel loops.
+        parallel: let the tiles run at the same time, in an `scf.forall`.
+
+    Raises:
+        ScheduleError: the op has no reduction, or the sizes are of other loops.
+    """
+    loops = check_maps(op, "tile_reduction")
+    check_tensors(op, "tile_reduction")
+    check_sizes(op, "sizes", sizes, loops)
+    for loop, size in enumerate(sizes):
+        if size and loop not in loops.reductions:
+            raise refusal(
+                op,
+                f"sizes[{loop}] is {size}, but loop {loop} is parallel",
+                expected=f"0 there, for {loops}",
+                cure="tile(...) or parallelize(...) is for parallel loops",
+            )
+    sizes = (*sizes, *[0] * (loops.count - len(sizes)))
+    dims = [loop for loop in range(loops.count) if sizes[loop]]
+    inits = len(op.results)
+    kind = "forall" if parallel else "for"
+    text = (
+        f"structured.tile_reduction_using_{kind} %target by reduction_dims = {integers(dims)} "
+        f"tile_sizes = {integers(sizes)}"
+    )
+    if parallel:
+        text = (
+            f"structured.tile_reduction_using_forall %target by reduction_dims = {integers(dims)} "
+            f"tile_sizes = {integers(sizes)}"
+        )
+    handles = f"%fill:{inits}, %partial, %combining, %loop"
+    return Script((line(handles, text, results=inits + 3),), "%partial")

@@ -1,0 +1,66 @@
+"""Rewrite a structured op in vector form.
+
+Source: "Vectorization: Rewrite in Vector Form" of MLIR's linalg document;
+`transform.structured.vectorize`.
+"""
+
+from __future__ import annotations
+
+import math
+
+from linalg_ext.bindings import ir
+
+from ._checks import check_sizes, refusal, structured_loops
+from ._facts import DYNAMIC
+from ._script import ANY, Script, integers, line
+from ._step import schedule_step
+
+_MOST = 1 << 16
+"""Points of an iteration space that fit one vector op: LLVM takes minutes over many more."""
+
+
+@schedule_step("linalg-ext-vectorize")
+def vectorize(op: ir.Operation, *, sizes: tuple[int, ...] = ()) -> Script:
+    """Compute an op with vectors of its whole iteration space; tile it first.
+
+    Args:
+        op: a structured op.
+        sizes: of the vectors along each loop, where they are larger than the loops or those are not
+            known: what is too much is masked.
+
+    Raises:
+        ScheduleError: a loop's range is not known and no size is given, or it is larger than its
+            size, or the vectors would be enormous.
+    """
+    loops = structured_loops(op, "vectorize")
+    if sizes:
+        check_sizes(op, "sizes", sizes, loops, whole=True, zeros=False)
+        for loop, (size, extent) in enumerate(zip(sizes, loops.ranges, strict=True)):
+            if extent > size:
+                raise refusal(
+                    op, f"sizes[{loop}] is {size}; loop {loop} runs {extent} times",
+                    expected=f"{extent} or more", cure="tile it to the sizes first",
+                )
+    elif DYNAMIC in loops.ranges:
+        raise refusal(
+            op,
+            f"loop {loops.ranges.index(DYNAMIC)} runs a number of times that is not known here",
+            expected=f"sizes for {loops}",
+            cure="tile it first and give sizes=[...], of the tile: the rest is masked",
+        )
+    points = math.prod(sizes or loops.ranges)
+    if points > _MOST:
+        raise refusal(
+            op,
+            f"vectorize would make vectors for {points} iterations at once",
+            expected=f"at most {_MOST}",
+            cure="tile(...) it first",
+        )
+    given = f" vector_sizes {integers(sizes)}" if sizes else ""
+    return Script(
+        (
+            line("%around", "get_parent_op %target"),
+            f"transform.structured.vectorize %target{given} : {ANY}",
+        ),
+        "%around",
+    )
