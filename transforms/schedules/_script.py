@@ -44,7 +44,8 @@ class Script:
 def line(result: str, text: str, operands: Sequence[str] = (ANY,), results: int = 1) -> str:
     """`%result = transform.text : (operands) -> results`, all of them of any op."""
     types = ", ".join([ANY] * results)
-    return f"{result} = transform.{text} : ({', '.join(operands)}) -> ({types})"
+    made = types if results == 1 else f"({types})"
+    return f"{result} = transform.{text} : ({', '.join(operands)}) -> {made}"
 
 
 def integers(values: Sequence[int]) -> str:

@@ -166,8 +166,8 @@ class Step(Transformation):
         report.matched.update(op.name for op in targets)
         places = "" if not targets else place(targets[0])
         with root.context, root.location:
-            for op in targets:
-                op.attributes[MARK] = ir.Attribute.parse("-1 : i64")
+            for op in targets if self.whole else ():
+                op.attributes[MARK] = ir.UnitAttr.get()
             with collected(root.context) as emitted:
                 try:
                     mark = self._do(root, targets, options, report)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -98,8 +99,8 @@ def _arguments(taken: Taken) -> Iterator[str]:
 
 
 def _is_first(taken: Taken, name: str) -> bool:
-    if taken.name == "match":
-        return name == "op"
+    if taken.name in ("match", "run"):
+        return name in ("op", "pipeline")
     from ._catalogue import all_steps
 
     step = all_steps().get(taken.name)
@@ -107,4 +108,9 @@ def _is_first(taken: Taken, name: str) -> bool:
 
 
 def _spelled(value: Any) -> str:
-    return repr(list(value)) if isinstance(value, tuple) else repr(value)
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(_spelled, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_spelled(k)}: {_spelled(v)}' for k, v in value.items())}}}"
+    # Double quotes, as formatters want them.
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)

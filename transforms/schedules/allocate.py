@@ -17,16 +17,14 @@ _ALLOCATIONS = {"heap": "memref.alloc", "stack": "memref.alloca"}
 
 @schedule_step("linalg-ext-allocate")
 def allocate(
-    op: ir.Operation, *, memory: str = "heap", memory_space: int = 0, destination_only: bool = True
+    op: ir.Operation, *, memory: str = "heap", memory_space: int = 0
 ) -> Script:
-    """Allocate a buffer for what an op writes.
+    """Allocate a buffer for what an op writes; the op itself stays on tensors.
 
     Args:
         op: a structured op on tensors.
         memory: "heap" or "stack".
         memory_space: of the new buffer, a number that the target knows.
-        destination_only: the op stays on tensors, of which the destination is the new buffer;
-            otherwise the op itself writes to the buffer.
 
     Raises:
         ScheduleError: the op is on buffers already, or an argument is wrong.
@@ -35,11 +33,10 @@ def allocate(
     check_tensors(op, "allocate")
     check_choice(op, "memory", memory, tuple(_ALLOCATIONS))
     check_least(op, "memory_space", memory_space, 0)
-    only = ", bufferize_destination_only" if destination_only else ""
     space = f"memory_space = {memory_space}, " if memory_space else ""
     return Script(
         (
             "%buffer, %made = transform.structured.bufferize_to_allocation %target "
-            f'{{{space}alloc_op = "{_ALLOCATIONS[memory]}"{only}}} : {ANY}',
+            f'{{{space}alloc_op = "{_ALLOCATIONS[memory]}", bufferize_destination_only}} : {ANY}',
         )
     )

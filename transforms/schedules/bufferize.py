@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 
+from linalg_ext.transforms.lowering._walk import functions
+
 from ._step import Passes, schedule_step
 
 _PASS = (
@@ -15,12 +17,35 @@ _PASS = (
     "function-boundary-type-conversion=identity-layout-map}"
 )
 
+_WRITABLE = "bufferization.writable"
+
 
 @schedule_step("linalg-ext-bufferize", whole=True)
-def bufferize(module: ir.Operation) -> Passes:
-    """Put a buffer in the place of every tensor, in place where nothing reads the old value.
+def bufferize(module: ir.Operation, *, in_place: bool = False) -> Passes:
+    """Put a buffer in the place of every tensor; an op writes in place where nobody sees it.
+
+    Args:
+        module: its functions take and give buffers afterwards.
+        in_place: functions may write to their arguments. Otherwise a caller's arrays stay as they
+            are, which costs a copy of what an op would write to.
 
     Raises:
         ScheduleError: an op cannot be bufferized, such as ones of this library's dialects.
     """
+    for function in functions(module):
+        _mark_arguments(function, writable=in_place)
     return Passes(f"eliminate-empty-tensors,{_PASS},canonicalize,cse")
+
+
+def _mark_arguments(function: ir.Operation, *, writable: bool) -> None:
+    arguments = function.regions[0].blocks[0].arguments
+    said = [{}] * len(arguments)
+    if "arg_attrs" in function.attributes:
+        said = [dict(each.items()) for each in ir.ArrayAttr(function.attributes["arg_attrs"])]
+    new = [
+        ir.DictAttr.get({_WRITABLE: ir.BoolAttr.get(writable), **old})
+        if isinstance(argument.type, ir.RankedTensorType)
+        else ir.DictAttr.get(old)
+        for argument, old in zip(arguments, said, strict=True)
+    ]
+    function.attributes["arg_attrs"] = ir.ArrayAttr.get(new)

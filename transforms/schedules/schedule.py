@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from inspect import Parameter, Signature
 from typing import Any
 
-from linalg_ext.errors import ArgumentError, NotationError, ScheduleError, VerificationError
+from linalg_ext.bindings import ir
+from linalg_ext.errors import ArgumentError, LinalgExtError, NotationError, ScheduleError, VerificationError
 from linalg_ext.module import Module, ModuleLike, as_module
 from linalg_ext.transforms.lowering._walk import select
 
 from ._catalogue import all_steps, similar
-from ._focus import Spot, find
+from ._focus import MARK, Spot, collect, find
 from ._selecting import Predicate, chosen
 from ._step import Step, StepReport
 from ._writing import Taken, as_python, as_transform
@@ -96,7 +97,7 @@ class Schedule:
         self.taken.append(Taken("match", given, report))
         return self
 
-    def take(self, name: str, *args: Any, **arguments: Any) -> Schedule:
+    def take(self, name: str, /, *args: Any, **arguments: Any) -> Schedule:
         """Take the step called `name`: `schedule.take("tile", [8, 8])` is `schedule.tile([8, 8])`.
 
         Raises:
@@ -129,6 +130,29 @@ class Schedule:
         self.taken.append(Taken(step.name, given, report))
         return self
 
+    def run(self, pipeline: str) -> Schedule:
+        """Run a textual pipeline of upstream's passes and this library's, as `Module.run` does.
+
+        This is the way to passes that are no steps, such as those on subset loops. The ops that the
+        schedule is about stay so where the passes keep their attributes.
+
+        Raises:
+            PipelineError: it cannot be read, or a pass failed; the module is as it was.
+        """
+        clone = self.module.clone()
+        targets = self._found(clone) if self._focus else ()
+        report = StepReport("run", Counter(op.name for op in targets))
+        with clone.context:
+            for op in targets:
+                op.attributes[MARK] = ir.UnitAttr.get()
+        clone.run(pipeline)
+        report.spots = collect(clone.ir.operation, MARK)
+        report.focus.update(spot.name for spot in report.spots)
+        self.module.swap(clone)
+        self._focus = None if self._focus is None else report.spots
+        self.taken.append(Taken("run", {"pipeline": pipeline}, report))
+        return self
+
     def replay(self, module: ModuleLike) -> Schedule:
         """Take the same steps on another module, all of them or none.
 
@@ -140,13 +164,10 @@ class Schedule:
         for number, taken in enumerate(self.taken):
             try:
                 _again(other, taken)
-            except ArgumentError as error:
+            except LinalgExtError as error:
                 error.add_note(f"in step {number} of the schedule: {taken}")
                 raise
-            except ScheduleError as error:
-                error.add_note(f"in step {number} of the schedule: {taken}")
-                raise
-        target.swap(_in_context(other.module, target))
+        target.swap(other.module)
         other.module = target
         return other
 
@@ -185,7 +206,6 @@ class Schedule:
         return as_transform(self.taken)
 
     def _targets(self, step: Step, clone: Module) -> Sequence[Any]:
-        root = clone.ir.operation
         if self._focus is None:
             if step.whole:
                 return ()
@@ -193,15 +213,19 @@ class Schedule:
                 f"{step.name} needs ops to be about",
                 cure='choose them first: schedule.match("matmul")',
             )
-        found = find(root, self._focus)
-        if found is None:
-            raise ScheduleError(
-                "the module was changed by something else since the last step",
-                cure="match again",
-            )
+        found = self._found(clone)
         if not found and not step.whole:
             raise ScheduleError(
                 f"{step.name} needs ops to be about; the step before it left none",
+                cure="match again",
+            )
+        return found
+
+    def _found(self, clone: Module) -> Sequence[Any]:
+        found = find(clone.ir.operation, self._focus or ())
+        if found is None:
+            raise ScheduleError(
+                "the module was changed by something else since the last step",
                 cure="match again",
             )
         return found
@@ -249,15 +273,10 @@ class Schedule:
 
 
 def _again(schedule: Schedule, taken: Taken) -> None:
-    if taken.name == "match":
-        schedule.match(**taken.arguments)
+    if taken.name in ("match", "run"):
+        getattr(schedule, taken.name)(**taken.arguments)
     else:
         schedule.take(taken.name, **taken.arguments)
-
-
-def _in_context(module: Module, target: Module) -> Module:
-    """The module as one that `target` may take over: both are of one context already."""
-    return module if module.context is target.context else module
 
 
 def _read(text: str) -> list[tuple[str, dict[str, Any]]]:

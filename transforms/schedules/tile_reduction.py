@@ -42,13 +42,8 @@ def tile_reduction(
     inits = len(op.results)
     kind = "forall" if parallel else "for"
     text = (
-        f"structured.tile_reduction_using_{kind} %target by reduction_dims = {integers(dims)} "
-        f"tile_sizes = {integers(sizes)}"
+        f"structured.tile_reduction_using_{kind} %target reduction_dims = {integers(dims)} "
+        f"by tile_sizes = {integers(sizes)}"
     )
-    if parallel:
-        text = (
-            f"structured.tile_reduction_using_forall %target by reduction_dims = {integers(dims)} "
-            f"tile_sizes = {integers(sizes)}"
-        )
     handles = f"%fill:{inits}, %partial, %combining, %loop"
     return Script((line(handles, text, results=inits + 3),), "%partial")

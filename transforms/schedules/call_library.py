@@ -1,0 +1,46 @@
+"""Let an op call a function of a registered library; see `linalg_ext.library`.
+
+Source: "Lower to Library Calls or Special Instructions, Intrinsics or ISA" of MLIR's linalg
+document. On all ops of a module: `call_libraries`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linalg_ext.bindings import ir
+from linalg_ext.libraries import in_force
+from linalg_ext.transforms.rewrites._library_choice import Chosen, choose
+from linalg_ext.transforms.rewrites._library_functions import LibraryFunctions
+
+from ._checks import check_maps, refusal
+from ._step import schedule_step
+
+
+@schedule_step("linalg-ext-call-library")
+def call_library(op: ir.Operation) -> list[ir.Operation]:
+    """Replace an op by a call of the library in force.
+
+    Raises:
+        ScheduleError: no library is in force, or none has a function for the op.
+    """
+    check_maps(op, "call_library")
+    libraries = in_force()
+    if not libraries:
+        raise refusal(
+            op,
+            "no library is in force",
+            cure="take the step inside `with lx.library(...):`",
+        )
+    found = choose(op, libraries)
+    if not isinstance(found, Chosen):
+        raise refusal(op, f"no library has a function for this {op.name}: {found or 'none fits'}")
+    LibraryFunctions(_module_of(op)).replace(op, found)
+    return []
+
+
+def _module_of(op: ir.Operation) -> ir.Operation:
+    parent: Any = op
+    while parent.parent is not None:
+        parent = parent.parent.operation
+    return parent  # type: ignore[no-any-return]

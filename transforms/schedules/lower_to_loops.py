@@ -1,0 +1,42 @@
+"""Lower a structured op to loops over scalars.
+
+Source: "Lower to Loops (Affine, Generic, and Parallel)" of MLIR's linalg document;
+`transform.structured.convert_to_loops`, `convert-linalg-to-affine-loops` and
+`convert-linalg-to-parallel-loops`.
+"""
+
+from __future__ import annotations
+
+from linalg_ext.bindings import ir
+from linalg_ext.transforms.lowering._walk import select
+
+from ._apart import run_apart
+from ._checks import check_buffers, check_choice, check_maps
+from ._script import Script, line
+from ._step import schedule_step
+
+_PASSES = {
+    "affine": "convert-linalg-to-affine-loops",
+    "parallel": "convert-linalg-to-parallel-loops",
+}
+_LOOPS = frozenset({"affine.for", "scf.for", "scf.parallel"})
+
+
+@schedule_step("linalg-ext-lower-to-loops")
+def lower_to_loops(op: ir.Operation, *, kind: str = "scf") -> Script | list[ir.Operation]:
+    """Put loops, loads, the op's scalar body and stores in its place.
+
+    Args:
+        op: a structured op on buffers.
+        kind: "scf", "affine", or "parallel": parallel loops outside, reductions inside.
+
+    Raises:
+        ScheduleError: the op is on tensors, which loops cannot write to.
+    """
+    check_maps(op, "lower_to_loops")
+    check_choice(op, "kind", kind, ("scf", *_PASSES))
+    check_buffers(op, "lower_to_loops")
+    if kind == "scf":
+        return Script((line("%loops", "structured.convert_to_loops %target"),), "%loops")
+    made = run_apart(op, _PASSES[kind])
+    return [each for top in made for each in select(top, lambda e: e.name in _LOOPS)]
