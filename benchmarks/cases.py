@@ -11,6 +11,7 @@ import numpy as np
 
 import linalg_ext as lx
 from benchmarks import compiling
+from benchmarks import schedules
 from benchmarks.rewrites import OPS, REWRITES, SECONDS, rewriting
 from benchmarks.timing import Work
 from linalg_ext.notations.yaml import beyond_yaml
@@ -211,6 +212,7 @@ BUDGETS = (
     Budget("read the YAML of all ops", 1.0, lambda: lx.from_yaml(_library_yaml())),
     *(Budget(name, compiling.SECONDS, _compiling(name)) for name in compiling.WORKS),
     *(Budget(f"{name}, {OPS} ops", SECONDS, rewriting(name)) for name in REWRITES),
+    Budget(f"schedule of ten steps, {OPS} ops", schedules.SECONDS, schedules.scheduling),
 )
 
 CASES = (

@@ -58,10 +58,15 @@ def _text(element: str) -> str:
     return text.replace("f32", element)
 
 
+def chain(element: str) -> lx.Module:
+    """The module of a thousand ops."""
+    return lx.parse(_text(element), trusted=True)
+
+
 @cache
 def _prepared(name: str) -> lx.Module:
     element = "bf16" if "compute_type" in name else "f32"
-    module = lx.parse(_text(element), trusted=True)
+    module = chain(element)
     for before in PREPARED.get(name, ()):
         getattr(lx.transforms, before)(module)
     return module

@@ -9,7 +9,7 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 
 from ._checks import check_permutation, check_sizes, check_tensors, refusal, structured_loops
-from ._script import Script, integers, line
+from ._script import ANY, Script, integers, line
 from ._step import schedule_step
 
 
@@ -50,4 +50,12 @@ def fuse(
                 )
         kind, count = " {use_forall}", 1
     text = f"structured.fuse %target tile_sizes {integers(sizes)}{order}{kind}"
-    return Script((line(f"%fused, %loops:{count}", text, results=1 + count),), "%fused")
+    return Script(
+        (
+            line(f"%fused, %loops:{count}", text, results=1 + count),
+            # What was fused and has no other reader stays behind.
+            line("%function", "get_parent_op %fused {isolated_from_above}"),
+            f"transform.apply_dce to %function : {ANY}",
+        ),
+        "%fused",
+    )

@@ -55,7 +55,9 @@ def _check_neutral(
         return
     name = op.name.removeprefix("linalg.")
     known = any(part in name for part in _SUMS_OF_PRODUCTS)
-    if op.name == "linalg.generic" or not known:
+    if name.startswith("quantized") or name.endswith("_q"):
+        known = False  # a zero point is subtracted from the padding, too
+    if op.name == "linalg.generic":
         known = _adds_products(op)
     if known and value == 0:
         return
