@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 import linalg_ext as lx
-from benchmarks import compiling
-from benchmarks import schedules
+from benchmarks import compiling, schedules
 from benchmarks.rewrites import OPS, REWRITES, SECONDS, rewriting
 from benchmarks.timing import Work
 from linalg_ext.notations.yaml import beyond_yaml

@@ -1,7 +1,7 @@
 """Random schedules of up to six steps on real modules, verified and compared after them.
 
-    PYTHONPATH=tests/support python -m schedule_corpus            # all of the shared modules
-    PYTHONPATH=tests/support python -m schedule_corpus l1_001 5   # some of them, five schedules each
+PYTHONPATH=tests/support python -m schedule_corpus            # all of the shared modules
+PYTHONPATH=tests/support python -m schedule_corpus l1_001 5   # some of them, five schedules each
 """
 
 from __future__ import annotations
@@ -54,7 +54,6 @@ STEPS: dict[str, Callable[[random.Random], list[Any]]] = {
     "fuse_elementwise": lambda rng: [],
     "propagate_packs": lambda rng: [],
     "simplify": lambda rng: [],
-    "vectorize": lambda rng: [],
 }
 """Steps and arguments that may or may not fit an op."""
 

@@ -94,7 +94,9 @@ def _is_written(use: ir.OpOperand) -> bool:
 
 def _separate(function: Any, report: Report) -> None:
     """Copy a result that shares a state with another before either is put into its place."""
-    stores = operations(function, {"bufferization.materialize_in_destination"})
+    found = operations(function, {"bufferization.materialize_in_destination"})
+    # Those with a result copy one tensor to another, inside the function.
+    stores = [store for store in found if not len(store.results)]
     taken: dict[ir.Value, ir.Value] = {}
     for store in stores:
         source = store.operands[0]

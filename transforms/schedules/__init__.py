@@ -1,1 +1,1 @@
-"""Steps of schedules, one a file: each a function on modules, a pass, and a method of `Schedule`."""
+"""Steps of schedules, one a file: a function on modules, a pass, and a method of `Schedule`."""

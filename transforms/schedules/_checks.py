@@ -123,7 +123,9 @@ def check_least(op: ir.Operation, name: str, value: int, least: int) -> None:
 def check_loop(op: ir.Operation, name: str, loop: int, loops: Loops) -> None:
     """Raise `ScheduleError` for the number of a loop that the op does not have."""
     if not 0 <= loop < loops.count:
-        raise refusal(op, f"{name} is {loop}; {op.name} has {loops.count} loops", expected=f"{loops}")
+        raise refusal(
+            op, f"{name} is {loop}; {op.name} has {loops.count} loops", expected=f"{loops}"
+        )
 
 
 def check_choice(op: ir.Operation, name: str, value: str, choices: Sequence[str]) -> None:

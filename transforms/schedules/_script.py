@@ -11,6 +11,10 @@ from linalg_ext.bindings import interpreter, ir
 ANY = "!transform.any_op"
 FOR = '!transform.op<"scf.for">'
 VALUE = "!transform.any_value"
+FUNCTIONS = (
+    f'%functions = transform.structured.match ops{{["func.func"]}} in %root : ({ANY}) -> {ANY}'
+)
+"""The line that finds all functions."""
 
 _HANDLE = re.compile(r"%([a-z]\w*)")
 _SHARED = frozenset({"target", "root"})

@@ -91,9 +91,7 @@ def _spelled(value: Any) -> str:
 def _answer(where: Predicate, op: ir.Operation) -> bool:
     answer = where(op)
     if not isinstance(answer, bool):
-        raise ArgumentTypeError(
-            f"where answers {answer!r} for {op.name}", expected="True or False"
-        )
+        raise ArgumentTypeError(f"where answers {answer!r} for {op.name}", expected="True or False")
     return answer
 
 

@@ -146,11 +146,11 @@ class Step(Transformation):
             if name in given:
                 raise ArityError(f"{self.name} got {name} twice")
             given[name] = value
-        missing = [n for n, o in declared.items() if o.default is Parameter.empty and n not in given]
+        missing = [
+            n for n, o in declared.items() if o.default is Parameter.empty and n not in given
+        ]
         if missing:
-            raise ArityError(
-                f"{self.name} needs {missing[0]}", expected=str(declared[missing[0]])
-            )
+            raise ArityError(f"{self.name} needs {missing[0]}", expected=str(declared[missing[0]]))
         return {name: _of_kind(self.name, declared[name], value) for name, value in given.items()}
 
     def take(
@@ -223,9 +223,7 @@ class Step(Transformation):
             interpret(root, action.numbered(0, "%root")[0])
             report.script = action
 
-    def _failure(
-        self, error: Exception, found: Sequence[Diagnostic], where: str
-    ) -> ScheduleError:
+    def _failure(self, error: Exception, found: Sequence[Diagnostic], where: str) -> ScheduleError:
         errors = [each.message for each in found if each.severity == "error"]
         said = _SAID.search(str(error))
         reason = (errors or [said[1] if said else str(error)])[0].strip().partition("\n")[0]

@@ -16,9 +16,7 @@ _ALLOCATIONS = {"heap": "memref.alloc", "stack": "memref.alloca"}
 
 
 @schedule_step("linalg-ext-allocate")
-def allocate(
-    op: ir.Operation, *, memory: str = "heap", memory_space: int = 0
-) -> Script:
+def allocate(op: ir.Operation, *, memory: str = "heap", memory_space: int = 0) -> Script:
     """Allocate a buffer for what an op writes; the op itself stays on tensors.
 
     Args:

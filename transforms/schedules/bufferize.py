@@ -7,7 +7,6 @@ Source: "Progressive Buffer Allocation" of MLIR's linalg document, its last step
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
-
 from linalg_ext.transforms.lowering._walk import functions
 
 from ._step import Passes, schedule_step

@@ -68,7 +68,9 @@ def finer(
 
 def _mmt4d(op: ir.Operation, sizes: tuple[int, ...]) -> list[ir.Operation]:
     if op.name != "linalg.matmul":
-        raise refusal(op, f"mmt4d is for linalg.matmul, not {op.name}", cure="specialize() it first")
+        raise refusal(
+            op, f"mmt4d is for linalg.matmul, not {op.name}", cure="specialize() it first"
+        )
     check_tensors(op, "finer")
     if len(sizes) != 3 or min(sizes) < 1:
         raise refusal(op, f"sizes is {list(sizes)}", expected="three numbers, M, N and K, above 0")

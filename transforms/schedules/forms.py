@@ -59,7 +59,7 @@ def decompose(op: ir.Operation) -> Script:
         case "linalg.pack":
             return Script(
                 (
-                    f'%pack = transform.cast %target : {ANY} to {PACK}',
+                    f"%pack = transform.cast %target : {ANY} to {PACK}",
                     "%pad, %expand, %moved = transform.structured.lower_pack %pack : "
                     f'({PACK}) -> (!transform.op<"tensor.pad">, '
                     '!transform.op<"tensor.expand_shape">, !transform.op<"linalg.transpose">)',
@@ -68,7 +68,7 @@ def decompose(op: ir.Operation) -> Script:
         case "linalg.unpack":
             return Script(
                 (
-                    f'%unpack = transform.cast %target : {ANY} to {UNPACK}',
+                    f"%unpack = transform.cast %target : {ANY} to {UNPACK}",
                     "%empty, %moved, %collapse, %slice, %copy = transform.structured.lower_unpack "
                     f'%unpack : ({UNPACK}) -> (!transform.op<"tensor.empty">, '
                     '!transform.op<"linalg.transpose">, !transform.op<"tensor.collapse_shape">, '

@@ -25,12 +25,12 @@ def fuse(
 
     Args:
         op: a structured op on tensors.
-        sizes: of a tile, as for `tile`.
+        sizes: of a tile, as for `tile`; 0 at reductions.
         interchange: the order of the new loops, as for `tile`.
-        parallel: make one `scf.forall` and not `scf.for` loops; no reduction may then be tiled.
+        parallel: make one `scf.forall` and not `scf.for` loops.
 
     Raises:
-        ScheduleError: the sizes do not fit the op, or the op is on buffers.
+        ScheduleError: the sizes do not fit the op, or tile a reduction, or the op is on buffers.
     """
     loops = structured_loops(op, "fuse")
     check_tensors(op, "fuse")
@@ -40,14 +40,16 @@ def fuse(
         check_permutation(op, "interchange", interchange, len(sizes))
         order = f" interchange {integers(interchange)}"
     count = sum(size > 0 for size in sizes)
+    for loop in loops.reductions:
+        if loop < len(sizes) and sizes[loop]:
+            # What fills the destination would be fused too, and fill it anew in every tile.
+            raise refusal(
+                op,
+                f"sizes[{loop}] is {sizes[loop]}, but loop {loop} is a reduction",
+                expected="0 there",
+                cure="tile(...) the reduction in a step of its own, after this one",
+            )
     if parallel:
-        for loop in loops.reductions:
-            if loop < len(sizes) and sizes[loop]:
-                raise refusal(
-                    op,
-                    f"sizes[{loop}] is {sizes[loop]}, but loop {loop} is a reduction",
-                    expected="0 there: tiles of a reduction cannot run in parallel",
-                )
         kind, count = " {use_forall}", 1
     text = f"structured.fuse %target tile_sizes {integers(sizes)}{order}{kind}"
     return Script(

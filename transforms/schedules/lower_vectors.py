@@ -9,7 +9,7 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 
 from ._checks import check_choice
-from ._script import ANY, Script
+from ._script import ANY, FUNCTIONS, Script
 from ._step import schedule_step
 
 _CONTRACTIONS = ("outerproduct", "dot", "parallelarith")
@@ -31,7 +31,7 @@ def lower_vectors(module: ir.Operation, *, contraction: str = "outerproduct") ->
     strategy = "" if contraction == "dot" else f" lowering_strategy = {contraction}"
     return Script(
         (
-            f"%functions = transform.structured.match ops{{[\"func.func\"]}} in %root : ({ANY}) -> {ANY}",
+            FUNCTIONS,
             "transform.apply_patterns to %functions {",
             "  transform.apply_patterns.vector.reduction_to_contract",
             "  transform.apply_patterns.vector.transfer_permutation_patterns",

@@ -8,8 +8,7 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 
 from ._checks import check_maps, check_sizes, check_tensors
-from ._script import Script, integers
-from ._script import ANY
+from ._script import ANY, Script, integers
 from ._step import schedule_step
 
 
@@ -31,8 +30,8 @@ def pack(op: ir.Operation, *, sizes: tuple[int, ...]) -> Script:
     return Script(
         (
             f"%packed = transform.structured.pack %target packed_sizes = {integers(whole)} : "
-            f"({ANY}) -> (!transform.op<\"linalg.generic\">)",
-            f"%any = transform.cast %packed : !transform.op<\"linalg.generic\"> to {ANY}",
+            f'({ANY}) -> (!transform.op<"linalg.generic">)',
+            f'%any = transform.cast %packed : !transform.op<"linalg.generic"> to {ANY}',
         ),
         "%any",
     )

@@ -36,7 +36,8 @@ def pad(op: ir.Operation, *, multiples: tuple[int, ...], value: float = 0.0) -> 
     sizes = integers([multiples[loop] for loop in dims])
     return Script(
         (
-            f"%padded, %pads, %copies = transform.structured.pad %target pad_to_multiple_of {sizes} "
+            "%padded, %pads, %copies = transform.structured.pad %target "
+            f"pad_to_multiple_of {sizes} "
             f"{{padding_values = [{values}], padding_dimensions = {integers(dims)}, "
             f'copy_back_op = "none"}} : ({ANY}) -> ({ANY}, {ANY}, {ANY})',
         ),
@@ -72,17 +73,23 @@ def _check_neutral(
 def _adds_products(op: ir.Operation) -> bool:
     block = op.regions[0].blocks[0]
     names = [each.operation.name for each in block.operations]
-    return names[-3:] in (
-        ["arith.mulf", "arith.addf", "linalg.yield"],
-        ["arith.muli", "arith.addi", "linalg.yield"],
-    ) and len(names) == 3
+    return (
+        names[-3:]
+        in (
+            ["arith.mulf", "arith.addf", "linalg.yield"],
+            ["arith.muli", "arith.addi", "linalg.yield"],
+        )
+        and len(names) == 3
+    )
 
 
 def _spelled(op: ir.Operation, type_: ir.Type, value: float) -> str:
     element = element_type(type_)
     if isinstance(element, ir.IntegerType | ir.IndexType):
         if value != int(value):
-            raise refusal(op, f"value is {value:g}, but elements are {element}", expected="a whole number")
+            raise refusal(
+                op, f"value is {value:g}, but elements are {element}", expected="a whole number"
+            )
         return f"{int(value)} : {element}"
     if isinstance(element, ir.FloatType):
         return f"{value:e} : {element}"

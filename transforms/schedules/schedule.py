@@ -10,12 +10,17 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from inspect import Parameter, Signature
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.errors import ArgumentError, LinalgExtError, NotationError, ScheduleError, VerificationError
+from linalg_ext.errors import (
+    ArgumentError,
+    LinalgExtError,
+    NotationError,
+    ScheduleError,
+    VerificationError,
+)
 from linalg_ext.module import Module, ModuleLike, as_module
 from linalg_ext.transforms.lowering._walk import select
 

@@ -13,9 +13,7 @@ from ._step import schedule_step
 
 
 @schedule_step("linalg-ext-tile")
-def tile(
-    op: ir.Operation, *, sizes: tuple[int, ...], interchange: tuple[int, ...] = ()
-) -> Script:
+def tile(op: ir.Operation, *, sizes: tuple[int, ...], interchange: tuple[int, ...] = ()) -> Script:
     """Put an op into `scf.for` loops over tiles of its iteration space.
 
     Args:

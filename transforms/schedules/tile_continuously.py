@@ -32,8 +32,11 @@ def tile_continuously(op: ir.Operation, *, loop: int, size: int) -> Script:
     extent = loops.ranges[loop]
     if extent == DYNAMIC or extent < size:
         shown = "not known" if extent == DYNAMIC else str(extent)
-        raise refusal(op, f"size is {size}; the range of loop {loop} is {shown}",
-                      expected="a range that is known, of one tile at least")
+        raise refusal(
+            op,
+            f"size is {size}; the range of loop {loop} is {shown}",
+            expected="a range that is known, of one tile at least",
+        )
     sizes = ", ".join(["0"] * loop + ["%size"])
     return Script(
         (

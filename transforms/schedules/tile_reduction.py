@@ -13,9 +13,7 @@ from ._step import schedule_step
 
 
 @schedule_step("linalg-ext-tile-reduction")
-def tile_reduction(
-    op: ir.Operation, *, sizes: tuple[int, ...], parallel: bool = False
-) -> Script:
+def tile_reduction(op: ir.Operation, *, sizes: tuple[int, ...], parallel: bool = False) -> Script:
     """Tile reductions so that the tiles do not wait for each other.
 
     Args:

@@ -38,8 +38,10 @@ def vectorize(op: ir.Operation, *, sizes: tuple[int, ...] = ()) -> Script:
         for loop, (size, extent) in enumerate(zip(sizes, loops.ranges, strict=True)):
             if extent > size:
                 raise refusal(
-                    op, f"sizes[{loop}] is {size}; loop {loop} runs {extent} times",
-                    expected=f"{extent} or more", cure="tile it to the sizes first",
+                    op,
+                    f"sizes[{loop}] is {size}; loop {loop} runs {extent} times",
+                    expected=f"{extent} or more",
+                    cure="tile it to the sizes first",
                 )
     elif DYNAMIC in loops.ranges:
         raise refusal(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 
-from ._script import ANY, Script
+from ._script import ANY, FUNCTIONS, Script
 from ._step import Passes, schedule_step
 
 
@@ -35,7 +35,7 @@ def propagate_packs(module: ir.Operation) -> Script:
     """Move `linalg.pack` and `linalg.unpack` across element-wise ops, so that they meet and go."""
     return Script(
         (
-            f'%functions = transform.structured.match ops{{["func.func"]}} in %root : ({ANY}) -> {ANY}',
+            FUNCTIONS,
             "transform.apply_patterns to %functions {",
             "  transform.apply_patterns.linalg.data_layout_propagation",
             "  transform.apply_patterns.tensor.fold_into_pack_and_unpack",

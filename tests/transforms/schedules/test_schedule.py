@@ -65,7 +65,7 @@ MISTAKES: list[tuple[Callable[[lx.Schedule], Any], type[Exception], str]] = [
     (lambda s: s.parallelize([0, 0, 4]), ScheduleError, "loop 2 is a reduction"),
     (lambda s: s.parallelize([4], mapping=["core_x"]), ScheduleError, "mapping has 'core_x'"),
     (lambda s: s.parallelize([4], mapping=["thread_x"] * 2), ScheduleError, "is for 1 loops"),
-    (lambda s: s.fuse([0, 0, 4], parallel=True), ScheduleError, "loop 2 is a reduction"),
+    (lambda s: s.fuse([4, 0, 4]), ScheduleError, "loop 2 is a reduction"),
     (lambda s: s.tile_reduction([4]), ScheduleError, "loop 0 is parallel"),
     (lambda s: s.split_reduction(5), ScheduleError, "factor is 5, but the reduction is 16 long"),
     (lambda s: s.split_reduction(4, 7), ScheduleError, "dimension is 7"),
@@ -82,7 +82,11 @@ MISTAKES: list[tuple[Callable[[lx.Schedule], Any], type[Exception], str]] = [
     (lambda s: s.bufferize().match("matmul").fuse([4]), ScheduleError, "writes to buffers"),
     (lambda s: s.promote([5]), ScheduleError, "operands has 5"),
     (lambda s: s.promote([2], memory_space=3), ScheduleError, "operand 2 is what the op writes to"),
-    (lambda s: s.bufferize().match("matmul").promote(), ScheduleError, "no view of a larger buffer"),
+    (
+        lambda s: s.bufferize().match("matmul").promote(),
+        ScheduleError,
+        "no view of a larger buffer",
+    ),
     (lambda s: s.allocate("disk"), ScheduleError, "memory is 'disk'"),
     (lambda s: s.vectorize([8, 8, 8]), ScheduleError, r"sizes\[0\] is 8; loop 0 runs 20 times"),
     (lambda s: s.vectorize([64, 64, 64]), ScheduleError, "262144 iterations at once"),
@@ -183,9 +187,7 @@ def test_the_transform_dialect_says_the_same() -> None:
     again = module("matmul")
     with again.context, ir.Location.unknown():
         script = ir.Module.parse(schedule.to_transform())
-        interpreter.apply_named_sequence(
-            again.ir.operation, script.body.operations[0], script
-        )
+        interpreter.apply_named_sequence(again.ir.operation, script.body.operations[0], script)
     assert re.sub(r" \{linalg_ext\.schedule_\d+\}", "", str(again)) == str(schedule.module)
 
 
