@@ -55,11 +55,9 @@ def _brought_back(
     inner = [each.operation for each in block.operations]
     returned = list(inner[-1].operands)
     moved = inner[:-1]
-    results = [
-        operands[list(block.arguments).index(value)] if value in list(block.arguments) else value
-        for value in returned
-    ]
-    for argument, value in zip(list(block.arguments), operands, strict=True):
+    given: dict[ir.Value, ir.Value] = dict(zip(block.arguments, operands, strict=True))
+    results = [given.get(value, value) for value in returned]
+    for argument, value in given.items():
         argument.replace_all_uses_with(value)
     inner[-1].erase()
     for each in moved:

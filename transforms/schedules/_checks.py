@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ScheduleError
-from linalg_ext.transforms.lowering._walk import place
+from linalg_ext.structured.maps import indexing_maps
+from linalg_ext.transforms.lowering._walk import place, select
 
 from ._facts import Loops, has_maps, is_structured, loops_of, on_tensors
 
@@ -46,6 +47,25 @@ def check_maps(op: ir.Operation, step: str) -> Loops:
             cure="decompose() may turn it into ops that have",
         )
     return loops_of(op)
+
+
+def check_separable(op: ir.Operation, step: str) -> None:
+    """An op whose iterations may be renumbered, as new dimensions of its operands renumber them.
+
+    Upstream leaves invalid IR, or ends the process, where this is not so.
+
+    Raises:
+        ScheduleError: it asks for its place in the loops, or indexes by more than dimensions.
+    """
+    if select(op, lambda each: each.name == "linalg.index"):
+        raise refusal(op, f"{step} would change what linalg.index says in the body of this op")
+    for number, map_ in enumerate(indexing_maps(op)):
+        if number >= len(op.operands) - len(op.results) and not map_.is_projected_permutation:
+            raise refusal(
+                op,
+                f"{step} is for results that list dimensions; operand {number} has {map_}",
+                cure="fold_unit_extents() takes constants out of maps",
+            )
 
 
 def check_tensors(op: ir.Operation, step: str) -> None:

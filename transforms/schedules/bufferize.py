@@ -38,9 +38,11 @@ def bufferize(module: ir.Operation, *, in_place: bool = False) -> Passes:
 
 def _mark_arguments(function: ir.Operation, *, writable: bool) -> None:
     arguments = function.regions[0].blocks[0].arguments
-    said = [{}] * len(arguments)
+    said: list[dict[str, ir.Attribute]] = [{} for _ in arguments]
     if "arg_attrs" in function.attributes:
-        said = [dict(each.items()) for each in ir.ArrayAttr(function.attributes["arg_attrs"])]
+        attributes = [ir.DictAttr(each) for each in ir.ArrayAttr(function.attributes["arg_attrs"])]
+        named = [[each[number] for number in range(len(each))] for each in attributes]
+        said = [{one.name: one.attr for one in each} for each in named]
     new = [
         ir.DictAttr.get({_WRITABLE: ir.BoolAttr.get(writable), **old})
         if isinstance(argument.type, ir.RankedTensorType)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 
-from ._checks import check_maps, check_sizes, check_tensors
+from ._checks import check_maps, check_separable, check_sizes, check_tensors
 from ._script import ANY, Script, integers
 from ._step import schedule_step
 
@@ -25,6 +25,7 @@ def pack(op: ir.Operation, *, sizes: tuple[int, ...]) -> Script:
     """
     loops = check_maps(op, "pack")
     check_tensors(op, "pack")
+    check_separable(op, "pack")
     check_sizes(op, "sizes", sizes, loops)
     whole = (*sizes, *[0] * (loops.count - len(sizes)))
     return Script(

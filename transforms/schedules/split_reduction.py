@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 
-from ._checks import check_least, check_maps, check_tensors, refusal
+from ._checks import check_least, check_maps, check_separable, check_tensors, refusal
 from ._facts import DYNAMIC
 from ._script import Script, line
 from ._step import schedule_step
@@ -30,7 +30,12 @@ def split_reduction(
     """
     loops = check_maps(op, "split_reduction")
     check_tensors(op, "split_reduction")
+    check_separable(op, "split_reduction")
     check_least(op, "factor", factor, 2)
+    if len(op.results) != 1:
+        raise refusal(
+            op, f"split_reduction is for one result; this {op.name} has {len(op.results)}"
+        )
     if len(loops.reductions) != 1:
         raise refusal(
             op,

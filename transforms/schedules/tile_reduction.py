@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 
-from ._checks import check_maps, check_sizes, check_tensors, refusal
+from ._checks import check_maps, check_separable, check_sizes, check_tensors, refusal
 from ._script import Script, integers, line
 from ._step import schedule_step
 
@@ -26,6 +26,7 @@ def tile_reduction(op: ir.Operation, *, sizes: tuple[int, ...], parallel: bool =
     """
     loops = check_maps(op, "tile_reduction")
     check_tensors(op, "tile_reduction")
+    check_separable(op, "tile_reduction")
     check_sizes(op, "sizes", sizes, loops)
     for loop, size in enumerate(sizes):
         if size and loop not in loops.reductions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -47,8 +47,8 @@ def test_ops_are_chosen(given: dict[str, Any], expected: dict[str, int]) -> None
 MISTAKES: list[tuple[Callable[[lx.Schedule], Any], type[Exception], str]] = [
     (lambda s: s.match("conv"), ScheduleError, r"no op is called 'conv'\n.*linalg.matmul \(1\)"),
     (lambda s: s.match("matmul", position=3), ScheduleError, "position is 3; 1 ops match"),
-    (lambda s: s.match(where=lambda op: 1), ArgumentError, "where answers 1"),
-    (lambda s: s.match(where=3), ArgumentError, "where is 3"),
+    (lambda s: s.match(where=cast(Any, lambda op: 1)), ArgumentError, "where answers 1"),
+    (lambda s: s.match(where=cast(Any, 3)), ArgumentError, "where is 3"),
     (lambda s: s.tile([1, 2, 3, 4]), ScheduleError, "sizes has 4 numbers; linalg.matmul has 3"),
     (lambda s: s.tile([8, -2]), ScheduleError, r"sizes\[1\] is -2"),
     (lambda s: s.tile([0, 0]), ScheduleError, "leaves every loop alone"),
@@ -115,6 +115,40 @@ def test_a_mistake_is_told_and_changes_nothing(
     one.verify()
     if len(schedule.taken) == 1:
         assert str(one) == str(module("matmul"))
+
+
+ARGMAX = """
+func.func @main(%a: tensor<20x16xf32>, %c: tensor<20x1xi64>) -> tensor<20x1xi64> {
+  %r = linalg.generic {
+    indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, 0)>],
+    iterator_types = ["parallel", "reduction"]
+  } ins(%a : tensor<20x16xf32>) outs(%c : tensor<20x1xi64>) {
+  ^bb0(%x: f32, %o: i64):
+    INDEX
+    %s = arith.addi %n, %o : i64
+    linalg.yield %s : i64
+  } -> tensor<20x1xi64>
+  return %r : tensor<20x1xi64>
+}
+"""
+INDEX = "%k = linalg.index 1 : index\n %n = arith.index_cast %k : index to i64"
+VALUE = "%n = arith.fptosi %x : f32 to i64"
+
+
+@pytest.mark.parametrize("body", [INDEX, VALUE], ids=["index", "constant in a map"])
+def test_what_would_end_the_process_is_refused(body: str) -> None:
+    one = lx.parse(ARGMAX.replace("INDEX", body), trusted=True)
+    schedule = lx.Schedule(one).match("generic")
+    message = (
+        "what linalg.index says" if body == INDEX else r"operand 1 has \(d0, d1\) -> \(d0, 0\)"
+    )
+    for step in (
+        lambda: schedule.split_reduction(4),
+        lambda: schedule.tile_reduction([0, 4]),
+        lambda: schedule.pack([0, 4]),
+    ):
+        with pytest.raises(ScheduleError, match=message):
+            step()
 
 
 def test_an_error_shows_the_users_line() -> None:
