@@ -6,6 +6,8 @@ Source: `transform.structured.pad`.
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
+from linalg_ext.definition.affine import AffineDim
+from linalg_ext.structured.maps import indexing_maps
 from linalg_ext.transforms.lowering._walk import element_type
 
 from ._checks import check_maps, check_sizes, check_tensors, refusal
@@ -31,6 +33,7 @@ def pad(op: ir.Operation, *, multiples: tuple[int, ...], value: float = 0.0) -> 
     check_tensors(op, "pad")
     check_sizes(op, "multiples", multiples, loops)
     dims = [loop for loop, size in enumerate(multiples) if size]
+    _check_windows(op, dims)
     _check_neutral(op, dims, loops.reductions, value)
     values = ", ".join(_spelled(op, operand.type, value) for operand in op.operands)
     sizes = integers([multiples[loop] for loop in dims])
@@ -43,6 +46,19 @@ def pad(op: ir.Operation, *, multiples: tuple[int, ...], value: float = 0.0) -> 
         ),
         "%padded",
     )
+
+
+def _check_windows(op: ir.Operation, dims: list[int]) -> None:
+    """Refuse loops that index together with others: upstream pads such operands too little."""
+    for map_ in indexing_maps(op):
+        for index in map_.results:
+            for loop in dims:
+                if map_.dims[loop] in index.dims and not isinstance(index, AffineDim):
+                    raise refusal(
+                        op,
+                        f"multiples[{loop}] pads loop {loop}, which is part of the index {index}",
+                        expected="0 there",
+                    )
 
 
 _SUMS_OF_PRODUCTS = ("matmul", "matvec", "vecmat", "conv", "dot", "contract", "mmt4d")
