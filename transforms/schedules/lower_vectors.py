@@ -35,6 +35,9 @@ def lower_vectors(module: ir.Operation, *, contraction: str = "outerproduct") ->
             "transform.apply_patterns to %functions {",
             "  transform.apply_patterns.vector.reduction_to_contract",
             "  transform.apply_patterns.vector.transfer_permutation_patterns",
+            # Products first: element by element, their sums would be lowered as plain reductions.
+            f"}} : {ANY}",
+            "transform.apply_patterns to %functions {",
             f"  transform.apply_patterns.vector.lower_contraction{strategy}",
             "  transform.apply_patterns.vector.reorder_multi_reduction_dims lowering_strategy = "
             "innerparallel",

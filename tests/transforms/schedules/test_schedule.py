@@ -10,7 +10,7 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.bindings import interpreter, ir
-from linalg_ext.errors import ArgumentError, NotationError, PipelineError, ScheduleError
+from linalg_ext.errors import ArgumentError, NotationError, ScheduleError
 from rewrite_texts import assert_same_results
 from schedule_modules import TEXTS, module
 
@@ -98,7 +98,6 @@ MISTAKES: list[tuple[Callable[[lx.Schedule], Any], type[Exception], str]] = [
     (lambda s: s.tile_evenly(4, 3), ScheduleError, "loop is 4"),
     (lambda s: s.tile_continuously(0, 64), ScheduleError, "range of loop 0 is 20"),
     (lambda s: s.vectorize([32, 32, 16]).tile([4]), ScheduleError, "func.func is none"),
-    (lambda s: s.run(""), PipelineError, ""),
 ]
 
 
@@ -139,9 +138,7 @@ VALUE = "%n = arith.fptosi %x : f32 to i64"
 def test_what_would_end_the_process_is_refused(body: str) -> None:
     one = lx.parse(ARGMAX.replace("INDEX", body), trusted=True)
     schedule = lx.Schedule(one).match("generic")
-    message = (
-        "what linalg.index says" if body == INDEX else r"operand 1 has \(d0, d1\) -> \(d0, 0\)"
-    )
+    message = "what linalg.index says" if body == INDEX else "that list dimensions; operand 1"
     for step in (
         lambda: schedule.split_reduction(4),
         lambda: schedule.tile_reduction([0, 4]),
