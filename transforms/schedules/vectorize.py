@@ -15,8 +15,8 @@ from ._facts import DYNAMIC
 from ._script import ANY, Script, integers, line
 from ._step import schedule_step
 
-_MOST = 1 << 16
-"""Points of an iteration space that fit one vector op: LLVM takes minutes over many more."""
+_MOST = 1 << 14
+"""Points of an iteration space that fit one vector op: over many more LLVM takes minutes, or its stack."""
 
 
 @schedule_step("linalg-ext-vectorize")
