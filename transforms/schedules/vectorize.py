@@ -16,7 +16,7 @@ from ._script import ANY, Script, integers, line
 from ._step import schedule_step
 
 _MOST = 1 << 14
-"""Points of an iteration space that fit one vector op: over many more LLVM takes minutes, or its stack."""
+"""Points of an iteration space that fit one vector op: more take LLVM minutes, or all its stack."""
 
 
 @schedule_step("linalg-ext-vectorize")

@@ -206,14 +206,16 @@ def exported(
     export = torch().export
     holder = model
     try:
-        if isinstance(model, export.ExportedProgram):
-            traced = model
-        else:
-            holder = model if isinstance(model, torch().nn.Module) else _as_module(model)
-            arguments, keywords = _told_apart(holder, arguments, keywords)
-            with torch().no_grad(), warnings.catch_warnings():
-                # Recurrent layers refresh a list of their own weights, to no effect here.
-                warnings.filterwarnings("ignore", "The tensor attributes .* were assigned during")
+        with torch().no_grad(), warnings.catch_warnings():
+            # Of PyTorch's modules about each other.
+            warnings.simplefilter("ignore", FutureWarning)
+            # Recurrent layers refresh a list of their own weights, to no effect here.
+            warnings.filterwarnings("ignore", "The tensor attributes .* were assigned during")
+            if isinstance(model, export.ExportedProgram):
+                traced = model
+            else:
+                holder = model if isinstance(model, torch().nn.Module) else _as_module(model)
+                arguments, keywords = _told_apart(holder, arguments, keywords)
                 traced = export.export(
                     holder,
                     arguments,
@@ -221,7 +223,7 @@ def exported(
                     dynamic_shapes=dynamic_shapes,
                     strict=strict,
                 )
-        program = traced.run_decompositions(decompositions())
+            program = traced.run_decompositions(decompositions())
     except Exception as error:
         # The exporter raises whatever it, or the model, meets.
         text = str(error).strip().partition("\n")[0]
