@@ -200,6 +200,10 @@ class ScheduleError(IRError, ValueError):
     """A step of a schedule cannot be taken; the module is as it was before the step."""
 
 
+class GroupingError(LinalgExtError, ValueError):
+    """A move on groups of ops is not legal, or a module is not the one that a plan was made for."""
+
+
 class RewriteError(LinalgExtError, ValueError):
     """A pattern or a pass written in Python misuses what it was given."""
 

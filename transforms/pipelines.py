@@ -48,6 +48,8 @@ _EXPORTED = (
 """What exporters write beyond upstream's dialects, before checks look at every index."""
 
 _OURS = (
+    # A group means what its ops mean in its place.
+    "linalg-ext-inline-groups",
     *_EXPORTED,
     # What loops over subsets hold may be ops of all kinds.
     "linalg-ext-lower-subset-loops",

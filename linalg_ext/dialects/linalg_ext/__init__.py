@@ -8,7 +8,10 @@
     linalg_ext.gather        windows of a tensor, at places that indices name
     linalg_ext.scatter       windows combined into a tensor, at places that indices name
     linalg_ext.sort          tensors put in order along a dimension, by a comparator
-    linalg_ext.yield         ends a region of an op of this dialect
+    linalg_ext.group         ops that belong together, in destination style
+    linalg_ext.isolated_group   the same, of ops that use nothing else from above
+    linalg_ext.group_yield   ends a group
+    linalg_ext.yield         ends a region of any other op of this dialect
 
 They are ops on tensors, without side effects; they leave as ops of linalg, tensor and scf before
 bufferization. What those that move elements mean is told in `structured/destination_ops/`, a file
@@ -37,7 +40,8 @@ The structured ones `lx.parse` reads, and `Module.to_text(sugar=True)` prints:
 
 In the generic form, which MLIR itself reads and prints, `operandSegmentSizes` counts the inputs,
 each an operand of its own: array<i32: 1, 1, 1, 0, ..., 0, 1>, 25 inputs and the destination.
-A sort has 8 inputs and as many destinations, and `resultSegmentSizes` for its 8 results.
+A sort has 8 inputs and as many destinations, and `resultSegmentSizes` for its 8 results; a group
+has 64 inputs, 16 destinations and 16 results.
 
 The last operand of a structured op is the destination. A contract adds to what it holds, unless it
 has the attribute `overwrite`; `kind` is one of the semirings of `lx.einsum`, `"+*"` where it is
@@ -46,6 +50,12 @@ unsigned integers, and `linalg_ext.compute_type = f32` says in what the op compu
 """
 
 from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, YieldOp
+from linalg_ext.dialects.linalg_ext.grouping import (
+    GroupOp,
+    GroupYieldOp,
+    IsolatedGroupOp,
+    group,
+)
 from linalg_ext.dialects.linalg_ext.indexed import GatherOp, ScatterOp, gather, scatter
 from linalg_ext.dialects.linalg_ext.movement import (
     ConcatenateOp,
@@ -70,6 +80,9 @@ __all__ = [
     "DynamicBroadcastInDimOp",
     "ElementwiseOp",
     "GatherOp",
+    "GroupOp",
+    "GroupYieldOp",
+    "IsolatedGroupOp",
     "LinalgExt",
     "ReverseOp",
     "ScatterOp",
@@ -81,6 +94,7 @@ __all__ = [
     "dynamic_broadcast_in_dim",
     "elementwise",
     "gather",
+    "group",
     "reverse",
     "scatter",
     "sort",

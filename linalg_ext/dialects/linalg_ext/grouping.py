@@ -1,0 +1,186 @@
+"""Ops of the dialect `linalg_ext` that hold others together: group and isolated_group."""
+
+# No `from __future__ import annotations`: the bindings read the annotations of these classes.
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from linalg_ext.bindings import ext, ir
+from linalg_ext.context import ensure_dialects
+from linalg_ext.dialects.linalg_ext.building import tensors
+from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, is_verified
+from linalg_ext.errors import ArityError, LinalgExtError
+from linalg_ext.structured.calls import as_values
+from linalg_ext.structured.extension.ops import SEGMENTS
+from linalg_ext.structured.group import (
+    GROUP,
+    GROUP_YIELD,
+    GROUPS,
+    ISOLATED,
+    LABEL,
+    MOST_INITS,
+    MOST_INPUTS,
+    PRESERVE,
+    RESULT_SEGMENTS,
+    TILING,
+    check_group,
+)
+
+_Values: TypeAlias = Sequence[ir.Value | ir.OpView]
+
+GroupBody: TypeAlias = Callable[..., "ir.Value | ir.OpView | _Values"]
+"""Builds what a group gives from the arguments of its block, at the current insertion point."""
+
+_INPUTS = [f"in_{number}" for number in range(MOST_INPUTS)]
+_INITS = [f"init_{number}" for number in range(MOST_INITS)]
+_RESULTS = [f"result_{number}" for number in range(MOST_INITS)]
+
+
+class _GroupOp(LinalgExt.Operation):
+    """Ops that belong together, in destination style.
+
+    Each input, destination and result is optional: those of one variadic group would all have to be
+    of one type.
+    """
+
+    __annotations__ = {
+        **dict.fromkeys((*_INPUTS, *_INITS), ext.Operand[Any] | None),
+        **dict.fromkeys(_RESULTS, ext.Result[Any] | None),
+        "body": ext.Region,
+    }
+    vars().update(dict.fromkeys((*_INPUTS, *_INITS)))
+    vars().update(
+        {f"result_{n}": ext.result(kw_only=True, default_factory=None) for n in range(MOST_INITS)}
+    )
+
+    def verify_region_invariants(self) -> bool:
+        """Whether the op keeps its rules; those in it are sound before it is looked at."""
+        return is_verified(self, check_group)
+
+
+class GroupOp(_GroupOp, name="group", traits=[ext.Pure]):
+    """Ops that belong together."""
+
+
+class IsolatedGroupOp(
+    _GroupOp, name="isolated_group", traits=[ext.Pure, ir.IsIsolatedFromAboveTrait]
+):
+    """Ops that belong together, and use nothing from above but their inputs and destinations."""
+
+
+class GroupYieldOp(LinalgExt.Operation, name="group_yield", traits=[ir.IsTerminatorTrait]):
+    """Ends a group with what it gives: values of several types, which those of `yield` are not."""
+
+    __annotations__ = {f"value_{n}": ext.Operand[Any] | None for n in range(MOST_INITS)}
+    vars().update({f"value_{n}": None for n in range(MOST_INITS)})
+
+    def verify_invariants(self) -> bool:
+        """Whether it ends a group."""
+        parent = self.operation.parent
+        if parent is not None and parent.name in GROUPS:
+            return True
+        named = "no op" if parent is None else parent.name
+        self.operation.location.emit_error(
+            f"'{GROUP_YIELD}' op ends a region of {named}; it belongs in {' or '.join(GROUPS)}"
+        )
+        return False
+
+
+def group(
+    *inputs: ir.Value | ir.OpView,
+    outs: _Values | ir.Value | ir.OpView = (),
+    body: GroupBody,
+    label: str = "",
+    tiling: Sequence[int] = (),
+    preserve: bool = False,
+    isolated: bool = False,
+    annotations: dict[str, ir.Attribute] | None = None,
+) -> list[ir.Value]:
+    """Build `linalg_ext.group` at the current insertion point; returns its results.
+
+        >>> group(a, b, outs=o, body=lambda a, b, o: relu(matmul(a, b, outs=[o])), label="layer")
+
+    Args:
+        inputs: what the group reads, of any type, 64 at most.
+        outs: its destinations, tensors, 16 at most; it has a result for each.
+        body: builds what it gives from the arguments of its block: the inputs, the destinations.
+        label: a name for people.
+        tiling: the sizes of its tiles, outermost first, 0 for a dimension that is not tiled.
+        preserve: keep it together until groups are inlined.
+        isolated: build `linalg_ext.isolated_group`, which uses nothing else from above.
+        annotations: further attributes.
+
+    Raises:
+        ArgumentError: it breaks a rule; nothing is left behind.
+    """
+    values = as_values("group", inputs)
+    inits = tensors("group", outs if isinstance(outs, Sequence) else [outs])
+    if len(values) > MOST_INPUTS or len(inits) > MOST_INITS:
+        raise ArityError(
+            f"group of {len(values)} inputs and {len(inits)} destinations",
+            expected=f"{MOST_INPUTS} and {MOST_INITS} at most",
+        )
+    attributes = dict(annotations or {})
+    if label:
+        attributes[LABEL] = ir.StringAttr.get(label)
+    if tiling:
+        attributes[TILING] = ir.DenseI64ArrayAttr.get(list(tiling))
+    if preserve:
+        attributes[PRESERVE] = ir.UnitAttr.get()
+    op = empty_group(values, inits, attributes, isolated=isolated)
+    try:
+        block = op.regions[0].blocks[0]
+        with ir.InsertionPoint(block):
+            made = body(*block.arguments)
+            end_group(as_values("group", made if isinstance(made, Sequence) else [made]))
+        check_group(op)
+    except BaseException as error:
+        # Half an op must not stay behind: somebody may catch the error, and go on.
+        op.erase()
+        if isinstance(error, LinalgExtError):
+            error.what = f"group: {error.what}"
+        raise
+    return list(op.results)
+
+
+def empty_group(
+    inputs: Sequence[ir.Value],
+    inits: Sequence[ir.Value],
+    attributes: dict[str, ir.Attribute],
+    *,
+    isolated: bool = False,
+) -> ir.Operation:
+    """A group whose block has its arguments, and nothing else yet."""
+    context = ir.Context.current
+    ensure_dialects(context)
+    op = ir.Operation.create(
+        ISOLATED if isolated else GROUP,
+        results=[value.type for value in inits],
+        operands=[*inputs, *inits],
+        attributes={
+            **attributes,
+            SEGMENTS: _filled((len(inputs), MOST_INPUTS), (len(inits), MOST_INITS)),
+            RESULT_SEGMENTS: _filled((len(inits), MOST_INITS)),
+        },
+        regions=1,
+    )
+    op.regions[0].blocks.append(*(value.type for value in (*inputs, *inits)))
+    return op
+
+
+def end_group(values: Sequence[ir.Value]) -> ir.Operation:
+    """Build `linalg_ext.group_yield` at the current insertion point."""
+    if len(values) > MOST_INITS:
+        raise ArityError(f"{GROUP_YIELD} of {len(values)} values", expected=f"{MOST_INITS} at most")
+    return ir.Operation.create(
+        GROUP_YIELD,
+        operands=list(values),
+        attributes={SEGMENTS: _filled((len(values), MOST_INITS))},
+    )
+
+
+def _filled(*groups: tuple[int, int]) -> ir.Attribute:
+    """Which slots of each group of operands are taken: the first ones."""
+    return ir.DenseI32ArrayAttr.get(
+        [int(slot < count) for count, slots in groups for slot in range(slots)]
+    )

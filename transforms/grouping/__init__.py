@@ -1,0 +1,82 @@
+"""Groups over the ops of a module: moved about on a light graph, and realized in IR once.
+
+from linalg_ext.transforms.grouping import Insert, Merge, Plan, State, read_graph, realize
+
+graph = read_graph(module)              # print(graph): what there is, and its numbers
+state = State(graph)
+undo = state.apply(Insert((3, 4, 5), {"label": "layer", "tiling": (8, 64)}))
+state.why_not(Merge(9, 10))             # None where it is legal, else the reason
+realize(module, state)                  # linalg_ext.group ops; all pipelines inline them away
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._graph import Graph, Node, Result, Value
+    from ._move import Move
+    from ._moves_of_groups import Annotate, Dissolve, Insert, Merge, Split
+    from ._moves_of_ops import Deduplicate, Duplicate, MoveIn, MoveOut, Reorder
+    from ._plan import MOVES, Plan, apply_move
+    from ._reading import read_graph
+    from ._realizing import realize
+    from ._state import ROOT, GroupData, State
+
+_HOMES = {
+    "_graph": "Graph Node Result Value",
+    "_move": "Move",
+    "_moves_of_groups": "Annotate Dissolve Insert Merge Split",
+    "_moves_of_ops": "Deduplicate Duplicate MoveIn MoveOut Reorder",
+    "_plan": "MOVES Plan apply_move",
+    "_reading": "read_graph",
+    "_realizing": "realize",
+    "_state": "ROOT GroupData State",
+}
+"""The files of this room, and the public names in each."""
+
+__all__ = [
+    "MOVES",
+    "ROOT",
+    "Annotate",
+    "Deduplicate",
+    "Dissolve",
+    "Duplicate",
+    "Graph",
+    "GroupData",
+    "Insert",
+    "Merge",
+    "Move",
+    "MoveIn",
+    "MoveOut",
+    "Node",
+    "Plan",
+    "Reorder",
+    "Result",
+    "Split",
+    "State",
+    "Value",
+    "apply_move",
+    "read_graph",
+    "realize",
+]
+
+
+def _load(name: str) -> Any:
+    # The catalogue of transformations imports this package whenever it looks for one.
+    for home, names in _HOMES.items():
+        if name in names.split():
+            from importlib import import_module
+
+            value = getattr(import_module(f"{__name__}.{home}"), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+
+
+if not TYPE_CHECKING:  # a type checker that saw it would take every name for one that exists
+    __getattr__ = _load
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -1,0 +1,113 @@
+"""The light graph: the ops of a function and what they read, in Python alone.
+
+Made once from a module (`_reading.py`). Groups over it are a `State`; the graph itself is never
+changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+ARGUMENTS = -1
+"""The node that stands for the arguments of the function."""
+
+
+class Value(NamedTuple):
+    """A result of a node, or an argument of the function where the node is `ARGUMENTS`."""
+
+    node: int
+    number: int = 0
+
+
+@dataclass(frozen=True)
+class Result:
+    """What is known of a result of a node.
+
+    Attributes:
+        type: its type as MLIR prints it.
+        is_tensor: whether it is a ranked tensor.
+        is_static: whether all its sizes are known.
+        destination: which of the reads of its node it is computed in; None where there is none.
+    """
+
+    type: str
+    is_tensor: bool
+    is_static: bool
+    destination: int | None
+
+
+@dataclass(frozen=True)
+class Node:
+    """An op of a function.
+
+    Attributes:
+        number: where it stands among the ops of the function once all groups are inlined.
+        op: its name.
+        reads: its operands, and then what the ops in its regions use from outside.
+        results: what is known of each of its results.
+        effect: what it does besides computing results, empty where nothing.
+        is_cheap: whether it is worth no more than the traffic that computing it twice saves: no
+            op that reduces.
+        after: the nodes that it must follow though it does not read them.
+        meaning: equal for two nodes that compute the same from the same reads; None where unknown.
+    """
+
+    number: int
+    op: str
+    reads: tuple[Value, ...]
+    results: tuple[Result, ...]
+    effect: str = ""
+    is_cheap: bool = False
+    after: tuple[int, ...] = ()
+    meaning: Hashable = None
+
+
+class GivenGroup(NamedTuple):
+    """A group that a module has already.
+
+    Attributes:
+        number: above those of all nodes.
+        members: the nodes and groups in it, in the order of the text.
+        annotations: its attributes, name and text of each.
+        is_isolated: whether it is a `linalg_ext.isolated_group`.
+    """
+
+    number: int
+    members: tuple[int, ...]
+    annotations: tuple[tuple[str, str], ...]
+    is_isolated: bool
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The ops of one function.
+
+    Attributes:
+        function: its name.
+        nodes: in the order of the text.
+        returned: the values that the function's terminator uses.
+        groups: those that the module has already.
+        order: what stands outside all groups, nodes and groups, in the order of the text.
+    """
+
+    function: str
+    nodes: tuple[Node, ...]
+    returned: frozenset[Value]
+    groups: tuple[GivenGroup, ...] = ()
+    order: tuple[int, ...] = ()
+
+    def __repr__(self) -> str:
+        rows = [f"Graph of @{self.function}: {len(self.nodes)} ops, {len(self.groups)} groups"]
+        width = max((len(node.op) for node in self.nodes), default=0)
+        for node in self.nodes:
+            reads = ", ".join(map(_named, node.reads))
+            rows.append(f"  {node.number:>4}  {node.op:{width}}  {reads}".rstrip())
+        return "\n".join(rows)
+
+
+def _named(value: Value) -> str:
+    if value.node == ARGUMENTS:
+        return f"arg{value.number}"
+    return str(value.node) if value.number == 0 else f"{value.node}#{value.number}"

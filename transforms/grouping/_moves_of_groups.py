@@ -1,0 +1,266 @@
+"""Moves that make, change and dissolve groups: insert, dissolve, merge, split, annotate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from linalg_ext.errors import ArgumentTypeError, GroupingError
+from linalg_ext.structured.group import PRESERVE
+
+from ._annotations import AttributeText, Note, Notes, check_name, note_text, notes_of
+from ._move import ITEMS, Move, check_orders, gathered, named
+from ._state import GroupData, State
+
+
+@dataclass(frozen=True)
+class Insert(Move):
+    """Put a new group around items that stand in one place; groups among them are nested in it.
+
+        >>> state.apply(Insert((3, 4, 5), {"label": "layer", "tiling": (8, 64)}))
+
+    Attributes:
+        items: what it holds.
+        annotations: what it says, by name: see `Annotate`.
+        isolated: whether it is to be a `linalg_ext.isolated_group`.
+        group: its number; the next one by default.
+    """
+
+    items: tuple[int, ...] = field(metadata=ITEMS)
+    annotations: Notes = ()
+    isolated: bool = False
+    group: int | None = field(default=None, metadata=ITEMS)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "items", _items(self.items))
+        object.__setattr__(self, "annotations", notes_of(self.annotations))
+
+    def make(self, state: State) -> Move:
+        """Make the group; the inverse dissolves it."""
+        parent = _common_parent(state, self.items)
+        state.check_changeable(parent)
+        for item in self.items:
+            check_groupable(state, item)
+        group = state.fresh(self.group)
+        before = state.children(parent)
+        around = gathered(state, parent, self.items, group)
+        inside = set(self.items)
+        items = [each for each in before if each in inside]
+        is_preserved = PRESERVE in dict(self.annotations)
+        state.put_group(group, GroupData(dict(self.annotations), self.isolated))
+        arranged = [
+            self.arrange(state, group, items, items),
+            self.arrange(state, parent, around, [group]),
+        ]
+        check_orders(state, *arranged)
+        state.check_interface(group)
+        return Dissolve(group, even_preserved=is_preserved, orders=((parent, before),))
+
+
+@dataclass(frozen=True)
+class Dissolve(Move):
+    """Put what a group holds in its place.
+
+    Attributes:
+        group: it.
+        even_preserved: do so where it says `preserve`.
+    """
+
+    group: int = field(metadata=ITEMS)
+    even_preserved: bool = False
+
+    def make(self, state: State) -> Move:
+        """Dissolve the group; the inverse inserts it."""
+        data, parent = state.data(self.group), state.parent(self.group)
+        state.check_changeable(parent if self.even_preserved else self.group)
+        before, items = state.children(parent), state.children(self.group)
+        at = before.index(self.group)
+        arranged = self.arrange(state, parent, [*before[:at], *items, *before[at + 1 :]], items)
+        state.put_group(self.group, None)
+        check_orders(state, arranged)
+        return Insert(
+            items,
+            tuple(data.annotations.items()),
+            data.is_isolated,
+            self.group,
+            orders=((parent, before), (self.group, items)),
+        )
+
+
+@dataclass(frozen=True)
+class Merge(Move):
+    """Make one group of two that stand in one place; it says what the first one said.
+
+    Attributes:
+        first: the group that stays.
+        second: the group whose items it takes.
+    """
+
+    first: int = field(metadata=ITEMS)
+    second: int = field(metadata=ITEMS)
+
+    def make(self, state: State) -> Move:
+        """Merge the groups; the inverse splits the second off again."""
+        data = state.data(self.second)
+        state.data(self.first)
+        if self.first == self.second:
+            raise GroupingError(f"{state.describe(self.first)} cannot be merged with itself")
+        parent = _common_parent(state, (self.first, self.second))
+        for group in (self.first, self.second):
+            state.check_changeable(group)
+        before = state.children(parent)
+        held = state.children(self.first), state.children(self.second)
+        # What stands first of the two needs nothing of the other.
+        place = min((self.first, self.second), key=before.index)
+        around = gathered(state, parent, (self.first, self.second), self.first)
+        inner = [*held[0], *held[1]] if place == self.first else [*held[1], *held[0]]
+        arranged = [
+            self.arrange(state, self.first, inner, held[1]),
+            self.arrange(state, parent, around),
+        ]
+        state.put_group(self.second, None)
+        check_orders(state, *arranged)
+        state.check_interface(self.first)
+        return Split(
+            self.first,
+            held[1],
+            tuple(data.annotations.items()),
+            data.is_isolated,
+            self.second,
+            orders=((parent, before), (self.first, held[0]), (self.second, held[1])),
+        )
+
+
+@dataclass(frozen=True)
+class Split(Move):
+    """Make a group of some of the items of another, beside it.
+
+    Attributes:
+        group: the one that keeps the others.
+        items: what the new one holds.
+        annotations, isolated: what it says, and what it is, as of `Insert`.
+        new: its number; the next one by default.
+    """
+
+    group: int = field(metadata=ITEMS)
+    items: tuple[int, ...] = field(metadata=ITEMS)
+    annotations: Notes = ()
+    isolated: bool = False
+    new: int | None = field(default=None, metadata=ITEMS)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "items", _items(self.items))
+        object.__setattr__(self, "annotations", notes_of(self.annotations))
+
+    def make(self, state: State) -> Move:
+        """Split the group; the inverse merges the two."""
+        state.data(self.group)
+        parent, held = state.parent(self.group), state.children(self.group)
+        state.check_changeable(self.group)
+        taken = set(self.items)
+        for item in self.items:
+            state.check_item(item)
+            if state.parent(item) != self.group:
+                raise GroupingError(
+                    f"{state.describe(item)} does not stand in {state.describe(self.group)}",
+                    expected=f"some of {held}",
+                )
+        kept = [each for each in held if each not in taken]
+        if not kept:
+            raise GroupingError(f"nothing would be left in {state.describe(self.group)}")
+        moved = [each for each in held if each in taken]
+        needing = {each for each in kept if state.needs(each, self.group) & taken}
+        needed = {each for each in moved if state.needs(each, self.group) - taken}
+        if needing and needed:
+            raise GroupingError(
+                f"{state.describe(min(needing))} needs what would be split off, and "
+                f"{state.describe(min(needed))}, split off, needs what would stay"
+            )
+        new = state.fresh(self.new)
+        before = state.children(parent)
+        at = before.index(self.group)
+        pair = [new, self.group] if needing else [self.group, new]
+        state.put_group(new, GroupData(dict(self.annotations), self.isolated))
+        arranged = [
+            self.arrange(state, parent, [*before[:at], *pair, *before[at + 1 :]], [new]),
+            self.arrange(state, new, moved, moved),
+            self.arrange(state, self.group, kept),
+        ]
+        check_orders(state, *arranged)
+        state.check_interface(self.group)
+        state.check_interface(new)
+        return Merge(self.group, new, orders=((parent, before), (self.group, held)))
+
+
+@dataclass(frozen=True)
+class Annotate(Move):
+    """Set what a group says, its tiling for one; None takes it away.
+
+        >>> state.apply(Annotate(7, "tiling", (8, 64)))
+
+    Attributes:
+        group: it.
+        name: `"label"`, `"tiling"` (sizes, outermost first, 0 for a dimension that is not tiled),
+            `"preserve"`, or any other word.
+        value: a text, a number, a list of integers, True for a word that stands alone.
+    """
+
+    group: int = field(metadata=ITEMS)
+    name: str
+    value: Note | None
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        if self.value is not None:
+            text = AttributeText(note_text(self.name, self.value))
+            object.__setattr__(self, "value", text)
+
+    def make(self, state: State) -> Move:
+        """Set the annotation; the inverse sets it as it was."""
+        data = state.data(self.group)
+        if self.name != PRESERVE:
+            state.check_changeable(state.parent(self.group))
+        old = data.annotations.get(self.name)
+        notes = {name: text for name, text in data.annotations.items() if name != self.name}
+        if self.value is not None:
+            notes[self.name] = str(self.value)
+        state.put_group(self.group, GroupData(notes, data.is_isolated))
+        return Annotate(self.group, self.name, None if old is None else AttributeText(old))
+
+
+def check_groupable(state: State, item: int) -> None:
+    """Raise GroupingError where an item may not stand in a group."""
+    for node in state.nodes_of(item):
+        if effect := state.node(node).effect:
+            raise GroupingError(
+                f"{state.describe(node)} cannot stand in a group: {effect}",
+                cure="leave it outside",
+            )
+
+
+def _items(items: int | Sequence[int]) -> tuple[int, ...]:
+    if isinstance(items, int) or isinstance(items, str):
+        raise ArgumentTypeError(f"{items!r} is no list of items", expected="numbers, as in (3, 4)")
+    return tuple(items)
+
+
+def _common_parent(state: State, items: Sequence[int]) -> int:
+    """Where items stand, all in one place.
+
+    Raises:
+        GroupingError: there are none, one is named twice, or they stand in several places.
+    """
+    if not items:
+        raise GroupingError("no items are named: a group holds at least one")
+    parents = {state.parent(item): item for item in items}
+    if len(set(items)) != len(items):
+        raise GroupingError(f"{items} names an item twice")
+    if len(parents) > 1:
+        (one, first), (other, second), *_ = parents.items()
+        raise GroupingError(
+            f"{state.describe(first)} stands in {named(state, one)}, "
+            f"{state.describe(second)} in {named(state, other)}",
+            expected="items that stand in one place",
+            cure="move them in or out before",
+        )
+    return next(iter(parents))

@@ -1,0 +1,299 @@
+"""Moves of single items: in, out, to another place, and copies of nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from linalg_ext.errors import GroupingError
+
+from ._graph import ARGUMENTS, Value
+from ._move import ITEMS, Move, check_orders, gathered, named
+from ._moves_of_groups import check_groupable
+from ._state import ROOT, State
+
+
+@dataclass(frozen=True)
+class MoveIn(Move):
+    """Move an item, a group too, into a group that stands beside it.
+
+    Attributes:
+        item: it.
+        group: where it goes.
+    """
+
+    item: int = field(metadata=ITEMS)
+    group: int = field(metadata=ITEMS)
+
+    def make(self, state: State) -> Move:
+        """Move it in; the inverse moves it out."""
+        state.check_item(self.item)
+        state.data(self.group)
+        parent = state.parent(self.item)
+        if self.item == self.group or parent != state.parent(self.group):
+            raise GroupingError(
+                f"{state.describe(self.item)} does not stand beside {state.describe(self.group)}",
+                expected=f"an item of {named(state, state.parent(self.group))}",
+            )
+        check_groupable(state, self.item)
+        state.check_changeable(self.group)
+        before, held = state.children(parent), state.children(self.group)
+        around = gathered(state, parent, (self.item, self.group), self.group)
+        is_first = before.index(self.item) < before.index(self.group)
+        inner = [self.item, *held] if is_first else [*held, self.item]
+        arranged = [
+            self.arrange(state, self.group, inner, [self.item]),
+            self.arrange(state, parent, around),
+        ]
+        check_orders(state, *arranged)
+        state.check_interface(self.group)
+        return MoveOut(self.item, orders=((parent, before), (self.group, held)))
+
+
+@dataclass(frozen=True)
+class MoveOut(Move):
+    """Move an item out of its group, to stand before or after it.
+
+    Attributes:
+        item: it.
+    """
+
+    item: int = field(metadata=ITEMS)
+
+    def make(self, state: State) -> Move:
+        """Move it out; the inverse moves it in."""
+        group = state.parent(self.item)
+        if group == ROOT:
+            raise GroupingError(f"{state.describe(self.item)} stands in no group")
+        state.check_changeable(group)
+        parent, held = state.parent(group), state.children(group)
+        kept = [each for each in held if each != self.item]
+        if not kept:
+            raise GroupingError(
+                f"{state.describe(self.item)} is all that {state.describe(group)} holds",
+                cure=f"Dissolve({group})",
+            )
+        needs = state.needs(self.item, group)
+        needing = [each for each in kept if self.item in state.needs(each, group)]
+        if needs and needing:
+            raise GroupingError(
+                f"{state.describe(self.item)} stands between {state.describe(min(needs))} and "
+                f"{state.describe(needing[0])} in {state.describe(group)}: outside it could stand "
+                "neither before the group nor after it"
+            )
+        before = state.children(parent)
+        at = before.index(group)
+        pair = [group, self.item] if needs else [self.item, group]
+        arranged = [
+            self.arrange(state, parent, [*before[:at], *pair, *before[at + 1 :]], [self.item]),
+            self.arrange(state, group, kept),
+        ]
+        check_orders(state, *arranged)
+        state.check_interface(group)
+        return MoveIn(self.item, group, orders=((parent, before), (group, held)))
+
+
+@dataclass(frozen=True)
+class Reorder(Move):
+    """Move an item to another place among those that it stands with, past independent ones.
+
+    Attributes:
+        item: it.
+        before: the item that it is to stand before; None: after all of them.
+    """
+
+    item: int = field(metadata=ITEMS)
+    before: int | None = field(default=None, metadata=ITEMS)
+
+    def make(self, state: State) -> Move:
+        """Move it there; the inverse moves it back."""
+        group = state.parent(self.item)
+        old = state.children(group)
+        if self.before is not None and state.parent(self.before) != group:
+            raise GroupingError(
+                f"{state.describe(self.before)} does not stand beside {state.describe(self.item)}",
+                expected=f"one of {old}",
+            )
+        at = old.index(self.item)
+        follower = old[at + 1] if at + 1 < len(old) else None
+        if self.before in (self.item, follower):
+            raise GroupingError(f"{state.describe(self.item)} stands there already")
+        rest = [each for each in old if each != self.item]
+        to = len(rest) if self.before is None else rest.index(self.before)
+        for passed in rest[min(at, to) : max(at, to)]:
+            first, second = (self.item, passed) if to > at else (passed, self.item)
+            if first in state.needs(second, group):
+                raise GroupingError(
+                    f"{state.describe(second)} needs {state.describe(first)}, and cannot stand "
+                    "before it"
+                )
+        rest.insert(to, self.item)
+        state.put_children(group, rest, ())
+        return Reorder(self.item, follower)
+
+
+@dataclass(frozen=True)
+class Duplicate(Move):
+    """Copy a cheap node into a group that reads it: the group computes it once more for itself.
+
+    Attributes:
+        node: it, outside the group.
+        group: where the copy goes, before all else.
+        copy: the number of the copy; the next one by default.
+        readers: the nodes of the group that are to read the copy; by default all that read the
+            node, which something outside must read too then.
+    """
+
+    node: int = field(metadata=ITEMS)
+    group: int = field(metadata=ITEMS)
+    copy: int | None = field(default=None, metadata=ITEMS)
+    readers: tuple[int, ...] = field(default=(), metadata=ITEMS)
+
+    def make(self, state: State) -> Move:
+        """Make the copy; the inverse removes it."""
+        state.check_item(self.node)
+        state.data(self.group)
+        if state.is_group(self.node):
+            raise GroupingError(f"{state.describe(self.node)} is a group: only an op is copied")
+        state.check_changeable(self.group)
+        inside = set(state.nodes_of(self.group))
+        if self.node in inside:
+            raise GroupingError(
+                f"{state.describe(self.node)} stands in {state.describe(self.group)} already"
+            )
+        found = [user for user in dict.fromkeys(state.users(self.node)) if user in inside]
+        if wrong := set(self.readers) - set(found):
+            raise GroupingError(
+                f"item {min(wrong)} does not read {state.describe(self.node)} in "
+                f"{state.describe(self.group)}",
+                expected=f"some of {found}",
+            )
+        readers = self.readers or tuple(found)
+        if not readers:
+            raise GroupingError(
+                f"nothing in {state.describe(self.group)} reads {state.describe(self.node)}"
+            )
+        if not state.node(self.node).is_cheap:
+            raise GroupingError(
+                f"{state.describe(self.node)} is not cheap: computing it twice costs more than "
+                "reading it",
+                expected="an element-wise op, or one without loops",
+            )
+        if not self.readers and not _is_read_elsewhere(state, self.node, inside):
+            raise GroupingError(
+                f"nothing but {state.describe(self.group)} reads {state.describe(self.node)}",
+                cure=f"move it in: MoveIn({self.node}, {self.group})",
+            )
+        copy = state.fresh(self.copy)
+        state.put_copy(copy, self.node)
+        held = state.children(self.group)
+        arranged = self.arrange(state, self.group, [copy, *held], [copy])
+        for reader in readers:
+            _read_instead(state, reader, self.node, copy)
+        check_orders(state, arranged)
+        # The group reads now what the node reads, which may be a value inside another group.
+        _check_reach(state, copy)
+        return Deduplicate(copy, self.node)
+
+
+@dataclass(frozen=True)
+class Deduplicate(Move):
+    """Remove a node that computes what another does; what reads it reads the other.
+
+    Attributes:
+        copy: the one that goes.
+        node: the one that stays.
+    """
+
+    copy: int = field(metadata=ITEMS)
+    node: int = field(metadata=ITEMS)
+
+    def make(self, state: State) -> Move:
+        """Remove the copy; the inverse makes it again."""
+        state.check_item(self.copy)
+        state.check_item(self.node)
+        group = state.parent(self.copy)
+        for each in (self.copy, self.node):
+            if state.is_group(each):
+                raise GroupingError(f"{state.describe(each)} is a group, and no copy of an op")
+        if not state.is_copy(self.copy):
+            raise GroupingError(
+                f"{state.describe(self.copy)} is an op of the function itself, and stays",
+                expected="a copy, which Duplicate made",
+            )
+        one, other = state.node(self.copy), state.node(self.node)
+        if self.copy == self.node or one is not other:
+            raise GroupingError(
+                f"{state.describe(self.copy)} does not compute what {state.describe(self.node)} "
+                "computes"
+            )
+        if state.reads(self.copy) != state.reads(self.node):
+            raise GroupingError(
+                f"{state.describe(self.copy)} and {state.describe(self.node)} read other values"
+            )
+        state.check_changeable(group)
+        held = state.children(group)
+        if len(held) == 1:
+            raise GroupingError(f"{state.describe(group)} would hold nothing")
+        readers = tuple(dict.fromkeys(state.users(self.copy)))
+        for reader in readers:
+            _read_instead(state, reader, self.copy, self.node)
+        arranged = self.arrange(state, group, [each for each in held if each != self.copy])
+        state.put_copy(self.copy, None)
+        check_orders(state, arranged)
+        for reader in readers:
+            _check_reach(state, reader)
+        return Duplicate(self.node, group, self.copy, readers, orders=((group, held),))
+
+
+def _is_read_elsewhere(state: State, node: int, inside: set[int]) -> bool:
+    if any(value.node == node for value in state.graph.returned):
+        return True
+    return any(user not in inside for user in state.users(node))
+
+
+def _read_instead(state: State, reader: int, old: int, new: int) -> None:
+    """Have a node read another node of the same results."""
+    reads = state.reads(reader)
+    changed = tuple(Value(new, v.number) if v.node == old else v for v in reads)
+    state.put_reads(reader, changed)
+
+
+def _check_reach(state: State, reader: int) -> None:
+    """Check that what a node reads stands before it, and can come out of the groups it stands in.
+
+    Raises:
+        GroupingError: it does not, or cannot.
+    """
+    above = [*_groups_around(state, reader), ROOT]
+    for value in state.reads(reader):
+        if value.node == ARGUMENTS:
+            continue
+        around = _groups_around(state, value.node)
+        common = next(group for group in above if group == ROOT or group in around)
+        order = state.children(common)
+        one, other = (_child_of(state, node, common) for node in (value.node, reader))
+        if order.index(one) >= order.index(other):
+            raise GroupingError(
+                f"{state.describe(other)} would need {state.describe(one)}, which stands behind it"
+            )
+        for group in around:
+            if group == common:
+                break
+            state.check_interface(group)
+    for group in above[:-1]:
+        state.check_interface(group)
+
+
+def _groups_around(state: State, item: int) -> list[int]:
+    """The groups that an item stands in, the innermost first."""
+    found: list[int] = []
+    while (item := state.parent(item)) != ROOT:
+        found.append(item)
+    return found
+
+
+def _child_of(state: State, item: int, group: int) -> int:
+    """The item that stands in `group` and holds another, or is it."""
+    while state.parent(item) != group:
+        item = state.parent(item)
+    return item

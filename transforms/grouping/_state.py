@@ -1,0 +1,434 @@
+"""A way of grouping the ops of a graph: which stands in which group, in which order.
+
+A state is changed by moves alone (`_moves.py`); each is O(what it touches), and can be undone. What
+this file keeps true of every state:
+
+- an item (a node, a copy of one, or a group) stands after all that it needs;
+- a group holds at least one item, and none with side effects;
+- every result of a group is a tensor that has a destination, and `linalg_ext.group` has room for
+  all that goes in and out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from linalg_ext.errors import ArgumentTypeError, GroupingError
+from linalg_ext.structured.group import MOST_INITS, MOST_INPUTS, PRESERVE
+
+from ._graph import ARGUMENTS, Graph, Node, Value
+from ._hashing import hash_of
+
+if TYPE_CHECKING:
+    from ._move import Move
+
+ROOT = -1
+"""The parent of what stands in no group."""
+
+_ABSENT = object()
+
+
+@dataclass(frozen=True)
+class GroupData:
+    """What a group says besides what it holds: its attributes, as text, by name."""
+
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    is_isolated: bool = False
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A node that was made by a move: it computes what `source` computes."""
+
+    source: int
+
+
+class State:
+    """Groups over a graph.
+
+    >>> state = State(graph)
+    >>> undo = state.apply(Insert((3, 4, 5)))
+    >>> state.why_not(Merge(7, 9))          # None where the move is legal
+    >>> state.apply(undo)
+
+    Attributes:
+        graph: what it groups.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._parents: dict[int, int] = {}
+        self._children: dict[int, tuple[int, ...]] = {}
+        self._groups: dict[int, GroupData] = {}
+        self._copies: dict[int, Copy] = {}
+        self._reads: dict[int, tuple[Value, ...]] = {}
+        self._users: dict[int, tuple[int, ...]] = {}
+        self._log: list[tuple[dict[Any, Any], Any, Any]] = []
+        self._marks: list[int] = []
+        self._hashes: dict[int, int] = {}
+        self._next = len(graph.nodes) + len(graph.groups)
+        self._fill()
+
+    def _fill(self) -> None:
+        users: dict[int, list[int]] = {}
+        for node in self.graph.nodes:
+            for value in node.reads:
+                users.setdefault(value.node, []).append(node.number)
+        self._users = {producer: tuple(found) for producer, found in users.items()}
+        for group in self.graph.groups:
+            self._groups[group.number] = GroupData(dict(group.annotations), group.is_isolated)
+            self._children[group.number] = group.members
+            self._parents.update(dict.fromkeys(group.members, group.number))
+        self._children[ROOT] = self.graph.order
+        self._parents.update(dict.fromkeys(self.graph.order, ROOT))
+
+    # What it is.
+
+    @property
+    def groups(self) -> tuple[int, ...]:
+        """The numbers of all groups."""
+        return tuple(self._groups)
+
+    def data(self, group: int) -> GroupData:
+        """What a group says besides what it holds."""
+        self.check_item(group)
+        self.check_group(group)
+        return self._groups[group]
+
+    def children(self, group: int = ROOT) -> tuple[int, ...]:
+        """What stands in a group, in order; outside all groups where none is named."""
+        self.check_group(group)
+        return self._children[group]
+
+    def parent(self, item: int) -> int:
+        """The group that an item stands in; `ROOT` where it stands in none."""
+        self.check_item(item)
+        return self._parents[item]
+
+    def node(self, item: int) -> Node:
+        """The node that an item is, or is a copy of."""
+        source = self._copies[item].source if item in self._copies else item
+        return self.graph.nodes[source]
+
+    def reads(self, item: int) -> tuple[Value, ...]:
+        """What a node reads: not what it read at first, where it reads a copy now."""
+        return self._reads[item] if item in self._reads else self.graph.nodes[item].reads
+
+    def users(self, item: int) -> tuple[int, ...]:
+        """The nodes that read a node, one for each time."""
+        return self._users.get(item, ())
+
+    def is_group(self, item: int) -> bool:
+        """Whether an item is a group."""
+        return item in self._groups
+
+    def is_nested(self, item: int) -> bool:
+        """Whether an item stands in a group."""
+        return self._parents[item] != ROOT
+
+    def is_copy(self, item: int) -> bool:
+        """Whether an item is a copy of a node."""
+        return item in self._copies
+
+    def nodes_of(self, item: int) -> Iterator[int]:
+        """The nodes and copies that an item holds, in order; a node holds itself."""
+        if item not in self._children:
+            yield item
+            return
+        for child in self._children[item]:
+            yield from self.nodes_of(child)
+
+    def key(self) -> int:
+        """A number of 64 bits that tells states apart, whatever their groups are called.
+
+        Equal for states that hold the same nodes in the same groups with the same annotations; what
+        groups are numbered and labelled, and the order of what is independent, does not matter.
+        """
+        return hash_of(self, self._hashes)
+
+    def inputs(self, group: int) -> tuple[Value, ...]:
+        """The values from outside that a group reads, each once."""
+        members = set(self.nodes_of(group))
+        reads = (value for node in self.nodes_of(group) for value in self.reads(node))
+        return tuple(dict.fromkeys(value for value in reads if value.node not in members))
+
+    def outputs(self, group: int) -> tuple[Value, ...]:
+        """The values that a group computes and something outside reads."""
+        members = list(self.nodes_of(group))
+        inside = set(members)
+        found = []
+        for member in members:
+            outer = {
+                value
+                for user in self.users(member)
+                if user not in inside
+                for value in self.reads(user)
+                if value.node == member
+            }
+            for number in range(len(self.node(member).results)):
+                value = Value(member, number)
+                if value in outer or value in self.graph.returned:
+                    found.append(value)
+        return tuple(found)
+
+    # Moves.
+
+    def apply(self, move: Move) -> Move:
+        """Make a move; returns the one that takes it back.
+
+        Raises:
+            GroupingError: it is not legal; says why. The state is as it was.
+            ArgumentError: it names something that is not there.
+        """
+        if not hasattr(move, "make"):
+            raise ArgumentTypeError(
+                f"{move!r} is no move", expected="a move, such as Insert((3, 4))"
+            )
+        mark, following = len(self._log), self._next
+        try:
+            inverse = move.make(self)
+        except BaseException:
+            self._rewind(mark)
+            self._next = following
+            raise
+        self._marks.append(mark)
+        return inverse
+
+    def why_not(self, move: Move) -> str | None:
+        """Why a move is not legal now; None where it is. The state stays as it is."""
+        following = self._next
+        try:
+            self.apply(move)
+        except GroupingError as error:
+            return error.what
+        self.undo()
+        self._next = following
+        return None
+
+    def undo(self, moves: int = 1) -> None:
+        """Take back the last moves, exactly, inverses among them.
+
+        Raises:
+            GroupingError: so many were not made.
+        """
+        if not 0 <= moves <= len(self._marks):
+            raise GroupingError(
+                f"{moves} moves cannot be taken back", expected=f"0 to {len(self._marks)}"
+            )
+        for _ in range(moves):
+            self._rewind(self._marks.pop())
+
+    def copy(self) -> State:
+        """The same groups, to be changed apart; it starts without moves to undo."""
+        new = State.__new__(State)
+        new.graph, new._next = self.graph, self._next
+        for table in ("_parents", "_children", "_groups", "_copies", "_reads", "_users", "_hashes"):
+            setattr(new, table, dict(getattr(self, table)))
+        new._log, new._marks = [], []
+        return new
+
+    # What moves are made of.
+
+    def fresh(self, wanted: int | None) -> int:
+        """A number for a new item: the wanted one, or the next.
+
+        Raises:
+            GroupingError: the wanted one is taken.
+        """
+        if wanted is None:
+            wanted = self._next
+        elif wanted in self._parents or wanted < len(self.graph.nodes):
+            raise GroupingError(f"the number {wanted} is taken", cure="leave it out")
+        self._next = max(self._next, wanted + 1)
+        return wanted
+
+    def put_group(self, group: int, data: GroupData | None) -> None:
+        """Set what a group says; None removes it."""
+        self._touch(group)
+        self._put(self._groups, group, _ABSENT if data is None else data)
+        if data is None:
+            self._put(self._children, group, _ABSENT)
+            self._put(self._parents, group, _ABSENT)
+
+    def put_children(self, group: int, children: Sequence[int], new: Sequence[int]) -> None:
+        """Set what a group holds; `new` among them did not stand in it before."""
+        for child in new:
+            self._put(self._parents, child, group)
+        self._put(self._children, group, tuple(children))
+        self._touch(group)
+
+    def put_copy(self, copy: int, source: int | None) -> None:
+        """Make a copy of a node, which reads what that reads; None removes it."""
+        if source is None:
+            self.put_reads(copy, ())
+            self._put(self._reads, copy, _ABSENT)
+            self._put(self._parents, copy, _ABSENT)
+            self._put(self._copies, copy, _ABSENT)
+            return
+        origin = self._copies[source].source if source in self._copies else source
+        self._put(self._copies, copy, Copy(origin))
+        self._put(self._reads, copy, ())
+        self.put_reads(copy, self.reads(source))
+
+    def put_reads(self, node: int, reads: tuple[Value, ...]) -> None:
+        """Set what a node reads."""
+        for value in self.reads(node):
+            users = list(self._users[value.node])
+            users.remove(node)
+            self._put(self._users, value.node, tuple(users))
+        for value in reads:
+            self._put(self._users, value.node, (*self._users.get(value.node, ()), node))
+        self._put(self._reads, node, reads)
+        if node in self._parents:
+            self._touch(self._parents[node])
+
+    def needs(self, item: int, parent: int) -> set[int]:
+        """What an item needs among those that stand in `parent`."""
+        found: set[int] = set()
+        for node in self.nodes_of(item):
+            for value in self.reads(node):
+                if value.node != ARGUMENTS:
+                    found.add(self._lifted(value.node, parent))
+            for before in self.node(node).after:
+                found.add(self._lifted(before, parent))
+        return found - {item, ROOT}
+
+    def _lifted(self, item: int, parent: int) -> int:
+        """The item of `parent` that holds another; ROOT where none does."""
+        while item != ROOT:
+            above = self._parents[item]
+            if above == parent:
+                return item
+            item = above
+        return ROOT
+
+    def describe(self, item: int) -> str:
+        """An item for a message: its number and what it is."""
+        if item in self._groups:
+            label = self._groups[item].annotations.get("label")
+            return f"group {item} {label}" if label else f"group {item}"
+        return f"{self.node(item).op} ({item})"
+
+    # Checks.
+
+    def check_item(self, item: int) -> None:
+        """Raise GroupingError where there is no such item."""
+        if not isinstance(item, int) or isinstance(item, bool):
+            raise ArgumentTypeError(
+                f"{item!r} is no item", expected="the number of a node or group"
+            )
+        if item not in self._parents:
+            raise GroupingError(
+                f"there is no item {item}",
+                expected=f"a node, 0 to {len(self.graph.nodes) - 1}, or one of the groups "
+                f"{sorted(self._groups)}",
+                cure="print(state) lists them",
+            )
+
+    def check_group(self, group: int) -> None:
+        """Raise GroupingError where there is no such group; `ROOT` is one here."""
+        if group != ROOT:
+            self.check_item(group)
+            if group not in self._groups:
+                raise GroupingError(f"{self.describe(group)} is no group")
+
+    def check_changeable(self, group: int) -> None:
+        """Raise GroupingError where a group, or one that it stands in, must stay as it is."""
+        while group != ROOT:
+            if PRESERVE in self._groups[group].annotations:
+                raise GroupingError(
+                    f"{self.describe(group)} says {PRESERVE}: it must stay as it is",
+                    cure=f"Annotate({group}, {PRESERVE!r}, None) takes the word back",
+                )
+            group = self._parents[group]
+
+    def check_interface(self, group: int) -> None:
+        """Raise GroupingError where what goes in and out of a group cannot be so."""
+        outputs = self.outputs(group)
+        inputs = self.inputs(group)
+        for what, found, most in (
+            ("inputs", inputs, MOST_INPUTS),
+            ("results", outputs, MOST_INITS),
+        ):
+            if len(found) > most:
+                raise GroupingError(
+                    f"the group would have {len(found)} {what}", expected=f"{most} at most"
+                )
+        members = set(self.nodes_of(group))
+        for value in outputs:
+            self.destination(value, members)
+
+    def destination(self, value: Value, members: set[int]) -> Value | None:
+        """The value from outside that a result of a group is computed in.
+
+        It is a result of a `tensor.empty` of the group where one with the same sizes can be made
+        outside; None where any tensor of its type will do.
+
+        Raises:
+            GroupingError: there is none.
+        """
+        first = value
+        while True:
+            node, result = self.node(value.node), self.node(value.node).results[value.number]
+            if not result.is_tensor:
+                raise GroupingError(
+                    f"{self.describe(first.node)} gives {result.type} to ops outside, and a group "
+                    "gives tensors",
+                    cure="take the ops that read it into the group, or leave it outside",
+                )
+            if result.destination is None:
+                break
+            value = self.reads(value.node)[result.destination]
+            if value.node not in members:
+                return value
+        if result.is_static:
+            return None
+        if node.op == "tensor.empty" and all(v.node not in members for v in self.reads(value.node)):
+            return value
+        raise GroupingError(
+            f"the sizes of what {self.describe(first.node)} gives to ops outside, {result.type}, "
+            f"come from {self.describe(value.node)} in the group: there is no destination for it",
+            cure="leave that op outside the group",
+        )
+
+    # Keeping.
+
+    def _touch(self, group: int) -> None:
+        """Forget the hash of a group, and of all that it stands in."""
+        while group != ROOT:
+            self._put(self._hashes, group, _ABSENT)
+            group = self._parents.get(group, ROOT)
+
+    def _put(self, table: dict[Any, Any], key: int, value: Any) -> None:
+        self._log.append((table, key, table.get(key, _ABSENT)))
+        if value is _ABSENT:
+            table.pop(key, None)
+        else:
+            table[key] = value
+
+    def _rewind(self, mark: int) -> None:
+        while len(self._log) > mark:
+            table, key, value = self._log.pop()
+            if value is _ABSENT:
+                table.pop(key, None)
+            else:
+                table[key] = value
+
+    def __repr__(self) -> str:
+        head = f"State of @{self.graph.function}: {len(self._groups)} groups, key {self.key():016x}"
+        return "\n".join([head, *self._rows(ROOT, 1)])
+
+    def _rows(self, group: int, depth: int) -> Iterator[str]:
+        for item in self._children[group]:
+            indent = "  " * depth
+            if item not in self._groups:
+                reads = " ".join(str(v.node) if v.node >= 0 else "arg" for v in self.reads(item))
+                yield f"{indent}{item:>4}  {self.node(item).op}  {reads}".rstrip()
+                continue
+            notes = self._groups[item].annotations
+            said = " ".join(f"{name} = {text}" for name, text in notes.items())
+            kind = "isolated group" if self._groups[item].is_isolated else "group"
+            yield f"{indent}{item:>4}  {kind}  {said}".rstrip()
+            yield from self._rows(item, depth + 1)
