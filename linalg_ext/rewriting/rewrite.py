@@ -25,6 +25,7 @@ from linalg_ext.rewriting.registry import register
 from linalg_ext.rewriting.report import Left, Report
 from linalg_ext.rewriting.rewriter import Rewriter
 from linalg_ext.rewriting.transformation import Transformation
+from linalg_ext.structured.group import GROUPS, in_preserved_group
 
 Pattern: TypeAlias = Callable[..., "bool | Left"]
 Driver: TypeAlias = Literal["greedy", "walk"]
@@ -69,9 +70,10 @@ class Rewrite(Transformation):
         counts = op_names(root)
         report.matched.update({name: n for name, n in counts.items() if self._accepts(name)})
         roots = set(report.matched)
+        keeps = any(name in counts for name in GROUPS)
         while roots:
             before = report.changed.total()
-            self._drive(root, roots | set(self._names), report, options)
+            self._drive(root, roots | set(self._names), report, options, keeps)
             appeared = {name for name in op_names(root) if self._accepts(name)} - roots
             # Names that the set of patterns did not have yet, made by the pattern itself.
             if not appeared or self._names or report.changed.total() == before:
@@ -84,9 +86,17 @@ class Rewrite(Transformation):
         return any(map(self._accepts, names))
 
     def _drive(
-        self, root: ir.Operation, names: set[str], report: Report, options: dict[str, Any]
+        self,
+        root: ir.Operation,
+        names: set[str],
+        report: Report,
+        options: dict[str, Any],
+        keeps: bool,
     ) -> None:
         def adapted(op: ir.Operation | ir.OpView, rewriter: upstream.PatternRewriter) -> bool:
+            if keeps and in_preserved_group(op.operation):
+                report.leave(op.operation.name, "it stands in a group that says preserve")
+                return True
             return not self._call(op, rewriter, report, options)
 
         with root.context:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 
 _PURE_DIALECTS = frozenset(
-    "affine arith complex gml_st index linalg linalg_ext math scf shape tensor ub vector".split()
+    (
+        *("affine", "arith", "complex", "gml_st", "index", "linalg", "linalg_ext"),
+        *("math", "scf", "shape", "tensor", "ub", "vector"),
+    )
 )
 """Their ops write nothing, where all they touch are tensors and scalars."""
 

@@ -48,7 +48,7 @@ class Move(ABC):
         """
 
     def renumbered(self: _Moved, numbers: Mapping[int, int]) -> _Moved:
-        """The same move where the items have other numbers; those that are not named keep theirs."""
+        """The same move where items have other numbers; those not named keep theirs."""
 
         def other(value: object) -> object:
             if isinstance(value, tuple):

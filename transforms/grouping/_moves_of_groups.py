@@ -224,7 +224,7 @@ class Annotate(Move):
         notes = {name: text for name, text in data.annotations.items() if name != self.name}
         if self.value is not None:
             notes[self.name] = str(self.value)
-        state.put_group(self.group, GroupData(notes, data.is_isolated))
+        state.put_group(self.group, GroupData(dict(sorted(notes.items())), data.is_isolated))
         return Annotate(self.group, self.name, None if old is None else AttributeText(old))
 
 
@@ -239,7 +239,7 @@ def check_groupable(state: State, item: int) -> None:
 
 
 def _items(items: int | Sequence[int]) -> tuple[int, ...]:
-    if isinstance(items, int) or isinstance(items, str):
+    if isinstance(items, int | str):
         raise ArgumentTypeError(f"{items!r} is no list of items", expected="numbers, as in (3, 4)")
     return tuple(items)
 

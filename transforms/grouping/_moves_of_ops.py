@@ -137,9 +137,9 @@ class Duplicate(Move):
 
     Attributes:
         node: it, outside the group.
-        group: where the copy goes, before all else.
+        group: where the copy goes, before what reads it.
         copy: the number of the copy; the next one by default.
-        readers: the nodes of the group that are to read the copy; by default all that read the
+        readers: the nodes that are to read the copy; by default those of the group that read the
             node, which something outside must read too then.
     """
 
@@ -151,26 +151,26 @@ class Duplicate(Move):
     def make(self, state: State) -> Move:
         """Make the copy; the inverse removes it."""
         state.check_item(self.node)
-        state.data(self.group)
+        state.check_group(self.group)
         if state.is_group(self.node):
             raise GroupingError(f"{state.describe(self.node)} is a group: only an op is copied")
         state.check_changeable(self.group)
         inside = set(state.nodes_of(self.group))
-        if self.node in inside:
+        if self.node in inside and not self.readers:
             raise GroupingError(
-                f"{state.describe(self.node)} stands in {state.describe(self.group)} already"
+                f"{state.describe(self.node)} stands in {named(state, self.group)} already",
+                cure="name the readers of the copy",
             )
-        found = [user for user in dict.fromkeys(state.users(self.node)) if user in inside]
+        found = tuple(dict.fromkeys(state.users(self.node)))
         if wrong := set(self.readers) - set(found):
             raise GroupingError(
-                f"item {min(wrong)} does not read {state.describe(self.node)} in "
-                f"{state.describe(self.group)}",
+                f"item {min(wrong)} does not read {state.describe(self.node)}",
                 expected=f"some of {found}",
             )
-        readers = self.readers or tuple(found)
+        readers = self.readers or tuple(user for user in found if user in inside)
         if not readers:
             raise GroupingError(
-                f"nothing in {state.describe(self.group)} reads {state.describe(self.node)}"
+                f"nothing in {named(state, self.group)} reads {state.describe(self.node)}"
             )
         if not state.node(self.node).is_cheap:
             raise GroupingError(
@@ -186,12 +186,15 @@ class Duplicate(Move):
         copy = state.fresh(self.copy)
         state.put_copy(copy, self.node)
         held = state.children(self.group)
-        arranged = self.arrange(state, self.group, [copy, *held], [copy])
+        reading = (_child_of(state, each, self.group) for each in readers if each in inside)
+        at = min(map(held.index, reading), default=len(held))
+        arranged = self.arrange(state, self.group, [*held[:at], copy, *held[at:]], [copy])
         for reader in readers:
             _read_instead(state, reader, self.node, copy)
         check_orders(state, arranged)
         # The group reads now what the node reads, which may be a value inside another group.
-        _check_reach(state, copy)
+        for each in (copy, *readers):
+            _check_reach(state, each)
         return Deduplicate(copy, self.node)
 
 

@@ -11,7 +11,6 @@ from linalg_ext.errors import ArgumentError, ArgumentTypeError, GroupingError
 from linalg_ext.module import ModuleLike
 
 from ._annotations import AttributeText
-from ._graph import Graph
 from ._move import Move
 from ._moves_of_groups import Annotate, Dissolve, Insert, Merge, Split
 from ._moves_of_ops import Deduplicate, Duplicate, MoveIn, MoveOut, Reorder

@@ -151,8 +151,7 @@ def empty_group(
     isolated: bool = False,
 ) -> ir.Operation:
     """A group whose block has its arguments, and nothing else yet."""
-    context = ir.Context.current
-    ensure_dialects(context)
+    ensure_dialects(ir.Location.current.context)
     op = ir.Operation.create(
         ISOLATED if isolated else GROUP,
         results=[value.type for value in inits],
