@@ -43,7 +43,8 @@ def random_graph(rng: random.Random, count: int) -> Graph:
         result = SCALAR if rng.random() < 0.1 else TENSOR
         cheap = not effect and rng.random() < 0.4
         after = () if last is None else (last,)
-        nodes.append(Node(number, "op", reads, (result,), effect, cheap, after))
+        meaning = result if cheap else None
+        nodes.append(Node(number, "op", reads, (result,), effect, cheap, after, meaning))
         last = number if effect else last
     used = {read.node for node in nodes for read in node.reads}
     returned = frozenset(Value(each) for each in range(count) if each not in used)
@@ -115,9 +116,8 @@ def check_state(state: State) -> None:
     """Every item stands once, after what it needs; groups are as groups must be."""
     seen = list(state.nodes_of(ROOT))
     assert len(seen) == len(set(seen))
-    assert {each for each in seen if not state.is_copy(each)} == {
-        node.number for node in state.graph.nodes
-    }
+    assert {*seen, *state.gone} >= {node.number for node in state.graph.nodes}
+    assert not set(state.gone) & set(seen)
     place = {node: at for at, node in enumerate(seen)}
     for node in seen:
         for value in state.reads(node):
@@ -181,11 +181,12 @@ def _duplicate(state: State, rng: random.Random, group: int) -> Move | None:
 
 def _deduplicate(state: State, rng: random.Random) -> Move | None:
     nodes = list(state.nodes_of(ROOT))
-    copy = _some(filter(state.is_copy, nodes), rng)
+    cheap = [node for node in nodes if state.node(node).is_cheap]
+    copy = _some([*filter(state.is_copy, nodes)] * 9 + cheap, rng)
     if copy is None:
         return None
-    same = [n for n in nodes if state.node(n) is state.node(copy) and n != copy]
-    return Deduplicate(copy, rng.choice(same))
+    same = [node for node in cheap if state.node(node).op == state.node(copy).op and node != copy]
+    return Deduplicate(copy, rng.choice(same)) if same else None
 
 
 def _reorder(state: State, rng: random.Random) -> Move | None:

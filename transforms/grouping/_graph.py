@@ -6,6 +6,7 @@ changed.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -97,6 +98,16 @@ class Graph:
     returned: frozenset[Value]
     groups: tuple[GivenGroup, ...] = ()
     order: tuple[int, ...] = ()
+
+    def first_alike(self, node: Node) -> int:
+        """The first node that says what another says: one number for all that could be copies."""
+        if node.meaning is None:
+            return node.number
+        return self._firsts[node.meaning]
+
+    @functools.cached_property
+    def _firsts(self) -> dict[Hashable, int]:
+        return {node.meaning: node.number for node in reversed(self.nodes)}
 
     def __repr__(self) -> str:
         rows = [f"Graph of @{self.function}: {len(self.nodes)} ops, {len(self.groups)} groups"]

@@ -21,7 +21,8 @@ _MASK = (1 << 64) - 1
 def hash_of(state: State, known: dict[int, int]) -> int:
     """The hash of a state; `known` keeps those of groups in which nothing changed since."""
     outer = (group for group in state.groups if not state.is_nested(group))
-    return _sum(_of_group(state, group, known) for group in outer)
+    gone = _sum(_token(f"gone {node}") for node in state.gone)
+    return _sum([gone, *(_of_group(state, group, known) for group in outer)])
 
 
 def _of_group(state: State, group: int, known: dict[int, int]) -> int:

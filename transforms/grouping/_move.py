@@ -9,7 +9,7 @@ back has them, so that all is as it was.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
@@ -47,13 +47,13 @@ class Move(ABC):
             GroupingError: it is not legal.
         """
 
-    def renumbered(self: _Moved, numbers: Mapping[int, int]) -> _Moved:
-        """The same move where items have other numbers; those not named keep theirs."""
+    def renumbered(self: _Moved, number: Callable[[int], int]) -> _Moved:
+        """The same move where items have other numbers."""
 
         def other(value: object) -> object:
             if isinstance(value, tuple):
                 return tuple(map(other, value))
-            return numbers.get(value, value) if isinstance(value, int) else value
+            return number(value) if isinstance(value, int) else value
 
         changes: dict[str, Any] = {
             each.name: other(getattr(self, each.name))

@@ -146,7 +146,7 @@ class Duplicate(Move):
     node: int = field(metadata=ITEMS)
     group: int = field(metadata=ITEMS)
     copy: int | None = field(default=None, metadata=ITEMS)
-    readers: tuple[int, ...] = field(default=(), metadata=ITEMS)
+    readers: tuple[int, ...] | None = field(default=None, metadata=ITEMS)
 
     def make(self, state: State) -> Move:
         """Make the copy; the inverse removes it."""
@@ -156,19 +156,21 @@ class Duplicate(Move):
             raise GroupingError(f"{state.describe(self.node)} is a group: only an op is copied")
         state.check_changeable(self.group)
         inside = set(state.nodes_of(self.group))
-        if self.node in inside and not self.readers:
+        if self.node in inside and self.readers is None:
             raise GroupingError(
                 f"{state.describe(self.node)} stands in {named(state, self.group)} already",
                 cure="name the readers of the copy",
             )
         found = tuple(dict.fromkeys(state.users(self.node)))
-        if wrong := set(self.readers) - set(found):
+        if wrong := set(self.readers or ()) - set(found):
             raise GroupingError(
                 f"item {min(wrong)} does not read {state.describe(self.node)}",
                 expected=f"some of {found}",
             )
-        readers = self.readers or tuple(user for user in found if user in inside)
-        if not readers:
+        readers = self.readers
+        if readers is None:
+            readers = tuple(user for user in found if user in inside)
+        if self.readers is None and not readers:
             raise GroupingError(
                 f"nothing in {named(state, self.group)} reads {state.describe(self.node)}"
             )
@@ -178,7 +180,7 @@ class Duplicate(Move):
                 "reading it",
                 expected="an element-wise op, or one without loops",
             )
-        if not self.readers and not _is_read_elsewhere(state, self.node, inside):
+        if self.readers is None and not _is_read_elsewhere(state, self.node, inside):
             raise GroupingError(
                 f"nothing but {state.describe(self.group)} reads {state.describe(self.node)}",
                 cure=f"move it in: MoveIn({self.node}, {self.group})",
@@ -218,17 +220,15 @@ class Deduplicate(Move):
         for each in (self.copy, self.node):
             if state.is_group(each):
                 raise GroupingError(f"{state.describe(each)} is a group, and no copy of an op")
-        if not state.is_copy(self.copy):
-            raise GroupingError(
-                f"{state.describe(self.copy)} is an op of the function itself, and stays",
-                expected="a copy, which Duplicate made",
-            )
         one, other = state.node(self.copy), state.node(self.node)
-        if self.copy == self.node or one is not other:
+        is_same = one is other or (one.meaning is not None and one.meaning == other.meaning)
+        if self.copy == self.node or not is_same:
             raise GroupingError(
                 f"{state.describe(self.copy)} does not compute what {state.describe(self.node)} "
                 "computes"
             )
+        if any(value.node == self.copy for value in state.graph.returned):
+            raise GroupingError(f"the function returns {state.describe(self.copy)}: it stays")
         if state.reads(self.copy) != state.reads(self.node):
             raise GroupingError(
                 f"{state.describe(self.copy)} and {state.describe(self.node)} read other values"
@@ -236,12 +236,12 @@ class Deduplicate(Move):
         state.check_changeable(group)
         held = state.children(group)
         if len(held) == 1:
-            raise GroupingError(f"{state.describe(group)} would hold nothing")
+            raise GroupingError(f"{named(state, group)} would hold nothing")
         readers = tuple(dict.fromkeys(state.users(self.copy)))
         for reader in readers:
             _read_instead(state, reader, self.copy, self.node)
         arranged = self.arrange(state, group, [each for each in held if each != self.copy])
-        state.put_copy(self.copy, None)
+        state.remove(self.copy)
         check_orders(state, arranged)
         for reader in readers:
             _check_reach(state, reader)

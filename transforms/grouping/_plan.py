@@ -16,7 +16,7 @@ from ._moves_of_groups import Annotate, Dissolve, Insert, Merge, Split
 from ._moves_of_ops import Deduplicate, Duplicate, MoveIn, MoveOut, Reorder
 from ._reading import read_graph
 from ._realizing import realize
-from ._state import State
+from ._state import ROOT, State
 
 MOVES: dict[str, type[Move]] = {
     kind.__name__: kind
@@ -110,8 +110,7 @@ def apply_move(module: ModuleLike, move: Move, function: str | None = None) -> M
     """Make one move on the IR of a module; returns the one that takes it back.
 
     Items are numbered as `read_graph(module)` numbers them now; in the move that is returned, as it
-    numbers those of the module that was changed. A copy is an op like others then: only the state
-    that made it knows how to remove it.
+    numbers those of the module that was changed.
 
     Args:
         module: it is changed as a whole or not at all.
@@ -124,13 +123,18 @@ def apply_move(module: ModuleLike, move: Move, function: str | None = None) -> M
     state = State(read_graph(module, function))
     inverse = state.apply(move)
     realize(module, state)
-    return inverse.renumbered(_numbers_after(state))
+    numbers = _numbers_after(state)
+
+    def number(item: int) -> int:
+        # What the move took away has no number: the inverse makes it anew, by the next one.
+        return item if item == ROOT else numbers.setdefault(item, len(numbers))
+
+    return inverse.renumbered(number)
 
 
 def _numbers_after(state: State) -> dict[int, int]:
     """How the graph of the realized module numbers the items of a state."""
-    order = list(state.nodes_of(-1))
-    numbers = {node: at for at, node in enumerate(order)}
+    numbers = {node: at for at, node in enumerate(state.nodes_of(ROOT))}
 
     def number_groups(items: Sequence[int]) -> None:
         for item in items:

@@ -59,20 +59,24 @@ class _Writer:
         self.arguments = flat.arguments
         self.ops: dict[int, Any] = dict(enumerate(flat.ops))
         self.given: dict[Value, Any] = {}
+        self.made: set[Any] = set()
 
     def write(self) -> None:
         """Copies, what reads them, the order, and then the groups."""
         state = self.state
         order = list(state.nodes_of(ROOT))
         copies = [node for node in order if state.is_copy(node)]
+        sources = dict(self.ops)
         for copy in copies:
-            source = self.ops[state.node(copy).number]
+            source = sources[state.node(copy).number]
             self.ops[copy] = source.clone(ip=ir.InsertionPoint(self.end))
         for node in order:
             op = self.ops[node]
             op.move_before(self.end)
-            if copies:
+            if copies or state.gone:
                 self._connect(op, node)
+        for node in sorted(state.gone, reverse=True):
+            self.ops.pop(node).erase()
         for item in state.children():
             self._build(item)
 
@@ -92,12 +96,12 @@ class _Writer:
             return self.arguments[value.number]
         return self.given.get(value) or self.ops[value.node].results[value.number]
 
-    def _build(self, item: int) -> Any:
-        """The op of an item: of a group, once what it holds is built."""
+    def _build(self, item: int) -> list[Any]:
+        """The op of an item, a group once what it holds is built; new destinations before it."""
         state = self.state
         if not state.is_group(item):
-            return self.ops[item]
-        inner = [self._build(child) for child in state.children(item)]
+            return [self.ops[item]]
+        inner = [op for child in state.children(item) for op in self._build(child)]
         members = set(state.nodes_of(item))
         values = state.outputs(item)
         outputs = [self._current(value) for value in values]
@@ -118,22 +122,45 @@ class _Writer:
         for outer, argument in zip([*inputs, *inits], arguments, strict=True):
             _replace(outer, argument, group, inside=True)
         for output, argument in zip(outputs, arguments[len(inputs) :], strict=True):
-            _write_to(output, argument, arguments)
+            self._write_to(output, argument, arguments)
         for value, output, result in zip(values, outputs, group.results, strict=True):
             _replace(output, result, group, inside=False)
             self.given[value] = result
-        return group
+        made = [init.owner.operation for init in inits if init in self.made]
+        return [*made, group]
 
     def _init(self, value: Value, members: set[int]) -> Any:
         """The destination of a result of a group, made here where it would stand inside."""
         found = self.state.destination(value, members)
-        if found is None:
-            return ir.Operation.create("tensor.empty", results=[self._current(value).type]).result
-        if found.node not in members:
+        if found is not None and found.node not in members:
             return self._current(found)
-        sizes = [self._current(read) for read in self.state.reads(found.node)]
-        type_ = self._current(found).type
-        return ir.Operation.create("tensor.empty", results=[type_], operands=sizes).result
+        sizes = () if found is None else self.state.reads(found.node)
+        made = ir.Operation.create(
+            "tensor.empty",
+            results=[self._current(value).type],
+            operands=[self._current(size) for size in sizes],
+        ).result
+        self.made.add(made)
+        return made
+
+    def _write_to(self, output: Any, argument: Any, arguments: list[Any]) -> None:
+        """Have what a group gives be computed in its own destination.
+
+        Where it comes from a group inside, that has made one for itself, or took that of another
+        result, which was equal.
+        """
+        while not isinstance(output.owner, ir.Block):
+            op = output.owner.operation
+            at = destination_of(op, ir.OpResult(output).result_number)
+            if at is None:
+                return
+            output = op.operands[at]
+            if output in arguments or output in self.made:
+                op.operands[at] = argument
+                if output in self.made:
+                    self.made.discard(output)
+                    output.owner.operation.erase()
+                return
 
 
 def _replace(old: Any, new: Any, group: Any, *, inside: bool) -> None:
@@ -151,15 +178,3 @@ def _is_in(op: Any, group: Any) -> bool:
         above = above.operation.parent
     return False
 
-
-def _write_to(output: Any, argument: Any, arguments: list[Any]) -> None:
-    """Have what a group gives be computed in its own destination, where two have equal ones."""
-    while not isinstance(output.owner, ir.Block):
-        op = output.owner.operation
-        at = destination_of(op, ir.OpResult(output).result_number)
-        if at is None:
-            return
-        output = op.operands[at]
-        if output in arguments:
-            op.operands[at] = argument
-            return

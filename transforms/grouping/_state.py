@@ -63,10 +63,11 @@ class State:
         self._children: dict[int, tuple[int, ...]] = {}
         self._groups: dict[int, GroupData] = {}
         self._copies: dict[int, Copy] = {}
+        self._gone: dict[int, bool] = {}
         self._reads: dict[int, tuple[Value, ...]] = {}
         self._users: dict[int, tuple[int, ...]] = {}
         self._log: list[tuple[dict[Any, Any], Any, Any]] = []
-        self._marks: list[int] = []
+        self._marks: list[tuple[int, int]] = []
         self._hashes: dict[int, int] = {}
         self._next = len(graph.nodes) + len(graph.groups)
         self._fill()
@@ -132,6 +133,11 @@ class State:
         """Whether an item is a copy of a node."""
         return item in self._copies
 
+    @property
+    def gone(self) -> tuple[int, ...]:
+        """The nodes of the graph that are no more, because another computes the same."""
+        return tuple(self._gone)
+
     def nodes_of(self, item: int) -> Iterator[int]:
         """The nodes and copies that an item holds, in order; a node holds itself."""
         if item not in self._children:
@@ -193,18 +199,16 @@ class State:
             self._rewind(mark)
             self._next = following
             raise
-        self._marks.append(mark)
+        self._marks.append((mark, following))
         return inverse
 
     def why_not(self, move: Move) -> str | None:
         """Why a move is not legal now; None where it is. The state stays as it is."""
-        following = self._next
         try:
             self.apply(move)
         except GroupingError as error:
             return error.what
         self.undo()
-        self._next = following
         return None
 
     def undo(self, moves: int = 1) -> None:
@@ -218,13 +222,15 @@ class State:
                 f"{moves} moves cannot be taken back", expected=f"0 to {len(self._marks)}"
             )
         for _ in range(moves):
-            self._rewind(self._marks.pop())
+            mark, self._next = self._marks.pop()
+            self._rewind(mark)
 
     def copy(self) -> State:
         """The same groups, to be changed apart; it starts without moves to undo."""
         new = State.__new__(State)
         new.graph, new._next = self.graph, self._next
-        for table in ("_parents", "_children", "_groups", "_copies", "_reads", "_users", "_hashes"):
+        tables = "_parents _children _groups _copies _gone _reads _users _hashes"
+        for table in tables.split():
             setattr(new, table, dict(getattr(self, table)))
         new._log, new._marks = [], []
         return new
@@ -239,7 +245,7 @@ class State:
         """
         if wanted is None:
             wanted = self._next
-        elif wanted in self._parents or wanted < len(self.graph.nodes):
+        elif wanted in self._parents:
             raise GroupingError(f"the number {wanted} is taken", cure="leave it out")
         self._next = max(self._next, wanted + 1)
         return wanted
@@ -259,25 +265,39 @@ class State:
         self._put(self._children, group, tuple(children))
         self._touch(group)
 
-    def put_copy(self, copy: int, source: int | None) -> None:
-        """Make a copy of a node, which reads what that reads; None removes it."""
-        if source is None:
-            self.put_reads(copy, ())
-            self._put(self._reads, copy, _ABSENT)
-            self._put(self._parents, copy, _ABSENT)
-            self._put(self._copies, copy, _ABSENT)
-            return
-        origin = self._copies[source].source if source in self._copies else source
-        self._put(self._copies, copy, Copy(origin))
+    def put_copy(self, copy: int, source: int) -> None:
+        """Make a copy of a node, which reads what that reads; or a node that is gone once more.
+
+        Raises:
+            GroupingError: that one computes something else.
+        """
+        if copy in self._gone:
+            if self.graph.nodes[copy].meaning != self.node(source).meaning:
+                raise GroupingError(
+                    f"the number {copy} is that of {self.graph.nodes[copy].op}, which is gone",
+                    cure="leave it out",
+                )
+            self._put(self._gone, copy, _ABSENT)
+        else:
+            self._put(self._copies, copy, Copy(self.graph.first_alike(self.node(source))))
         self._put(self._reads, copy, ())
         self.put_reads(copy, self.reads(source))
+
+    def remove(self, node: int) -> None:
+        """Take a node or a copy, which nothing reads, out of the state."""
+        self.put_reads(node, ())
+        self._put(self._reads, node, _ABSENT)
+        self._put(self._parents, node, _ABSENT)
+        self._put(self._copies, node, _ABSENT)
+        if node < len(self.graph.nodes):
+            self._put(self._gone, node, True)
 
     def put_reads(self, node: int, reads: tuple[Value, ...]) -> None:
         """Set what a node reads."""
         for value in self.reads(node):
             users = list(self._users[value.node])
             users.remove(node)
-            self._put(self._users, value.node, tuple(users))
+            self._put(self._users, value.node, tuple(users) or _ABSENT)
         for value in reads:
             self._put(self._users, value.node, (*self._users.get(value.node, ()), node))
         self._put(self._reads, node, reads)
