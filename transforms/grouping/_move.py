@@ -63,7 +63,7 @@ class Move(ABC):
         return replace(self, **changes)
 
     def arrange(
-        self, state: State, group: int, natural: Sequence[int], new: Collection[int] = ()
+        self, state: State, group: int, natural: Sequence[int], new: Sequence[int] = ()
     ) -> Arranged:
         """Set what a group holds: in the order that the move says, else as given.
 

@@ -19,6 +19,10 @@ from .inline_groups import inline_group
 _FREE = frozenset({"arith.constant", "tensor.empty", "tensor.splat", "tensor.dim"})
 """Ops without loops that cost next to nothing."""
 
+_ANYWHERE = frozenset({"arith.constant", "tensor.empty"})
+"""Ops that may stand before an op with side effects though they came after it: nothing that it
+checks, a size for one, makes them safe."""
+
 
 def read_graph(module: ModuleLike, function: str | None = None) -> Graph:
     """The light graph of a function, with the groups that it has already.
@@ -199,7 +203,7 @@ def _node(
         tuple(_results(op)),
         effect,
         is_cheap,
-        () if last_effect is None else (last_effect,),
+        () if last_effect is None or op.name in _ANYWHERE else (last_effect,),
         _meaning(op, attributes) if is_cheap else None,
     )
 

@@ -177,4 +177,3 @@ def _is_in(op: Any, group: Any) -> bool:
             return True
         above = above.operation.parent
     return False
-

@@ -151,7 +151,8 @@ def empty_group(
     isolated: bool = False,
 ) -> ir.Operation:
     """A group whose block has its arguments, and nothing else yet."""
-    ensure_dialects(ir.Location.current.context)
+    if (context := ir.Context.current) is not None:
+        ensure_dialects(context)
     op = ir.Operation.create(
         ISOLATED if isolated else GROUP,
         results=[value.type for value in inits],
