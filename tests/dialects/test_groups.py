@@ -156,7 +156,7 @@ def test_a_rule_that_is_broken_is_named(mistake: str) -> None:
 
 
 def test_a_group_yield_belongs_in_a_group() -> None:
-    with pytest.raises(VerificationError, match="belongs in linalg_ext.group or"):
+    with pytest.raises(VerificationError, match=r"belongs in linalg_ext\.group or"):
         lx.parse(
             f'func.func @f() {{ "{GROUP_YIELD}"() {{operandSegmentSizes = {NONE}}} : () -> () }}'
         )

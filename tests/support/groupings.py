@@ -147,7 +147,7 @@ def _insert(state: State, rng: random.Random) -> Move | None:
     notes: dict[str, Any] = {"label": f"g{rng.randrange(5)}"}
     if rng.random() < 0.05:
         notes["preserve"] = True
-    return Insert(tuple(chosen), notes, isolated=rng.random() < 0.3)  # type: ignore[arg-type]
+    return Insert(tuple(chosen), notes, isolated=rng.random() < 0.3)
 
 
 def _of_group(make: Callable[[State, random.Random, int], Move | None]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from linalg_ext.errors import ArgumentTypeError, GroupingError
@@ -27,7 +27,7 @@ class Insert(Move):
     """
 
     items: tuple[int, ...] = field(metadata=ITEMS)
-    annotations: Notes = ()
+    annotations: Mapping[str, Note] | Notes = ()
     isolated: bool = False
     group: int | None = field(default=None, metadata=ITEMS)
 
@@ -46,8 +46,8 @@ class Insert(Move):
         around = gathered(state, parent, self.items, group)
         inside = set(self.items)
         items = [each for each in before if each in inside]
-        is_preserved = PRESERVE in dict(self.annotations)
-        state.put_group(group, GroupData(dict(self.annotations), self.isolated))
+        is_preserved = PRESERVE in dict(notes_of(self.annotations))
+        state.put_group(group, GroupData(dict(notes_of(self.annotations)), self.isolated))
         arranged = [
             self.arrange(state, group, items, items),
             self.arrange(state, parent, around, [group]),
@@ -144,7 +144,7 @@ class Split(Move):
 
     group: int = field(metadata=ITEMS)
     items: tuple[int, ...] = field(metadata=ITEMS)
-    annotations: Notes = ()
+    annotations: Mapping[str, Note] | Notes = ()
     isolated: bool = False
     new: int | None = field(default=None, metadata=ITEMS)
 
@@ -180,7 +180,7 @@ class Split(Move):
         before = state.children(parent)
         at = before.index(self.group)
         pair = [new, self.group] if needing else [self.group, new]
-        state.put_group(new, GroupData(dict(self.annotations), self.isolated))
+        state.put_group(new, GroupData(dict(notes_of(self.annotations)), self.isolated))
         arranged = [
             self.arrange(state, parent, [*before[:at], *pair, *before[at + 1 :]], [new]),
             self.arrange(state, new, moved, moved),

@@ -46,7 +46,7 @@ func.func @f(%x: {X}, %w: {X}, %z: {R}) -> ({X}, {X}, {R}) {{
   %h = linalg.exp ins(%z : {R}) outs(%g : {R}) -> {R}
   return %t, %q, %h : {X}, {X}, {R}
 }}"""
-C, E, FILL, A, B, D, P, Q, I, S, T, N, G, H = range(14)
+C, E, FILL, A, B, D, P, Q, ZERO, S, T, N, G, H = range(14)
 FIRST = 14  # the number of the first group that a move makes
 
 
@@ -63,9 +63,9 @@ def state(module: lx.Module) -> State:
 def test_the_graph_says_what_the_ops_are(state: State) -> None:
     nodes = state.graph.nodes
     assert nodes[A].reads == (Value(-1, 0), Value(-1, 1), Value(FILL))
-    assert {n.number for n in nodes if n.is_cheap} == {C, E, FILL, B, P, I, T, N, G, H}
+    assert {n.number for n in nodes if n.is_cheap} == {C, E, FILL, B, P, ZERO, T, N, G, H}
     assert [n.number for n in nodes if n.effect] == [Q]
-    assert (nodes[S].after, nodes[I].after) == ((Q,), ())
+    assert (nodes[S].after, nodes[ZERO].after) == ((Q,), ())
     assert nodes[E].meaning == nodes[E].meaning != nodes[G].meaning
     assert nodes[B].meaning == nodes[P].meaning  # an exponential of whatever they read
     assert state.graph.returned == {Value(T), Value(Q), Value(H)}
@@ -122,8 +122,8 @@ def test_duplicate_and_deduplicate(state: State, module: lx.Module) -> None:
 
 
 def test_reorder(state: State) -> None:
-    undo = state.apply(Reorder(I, C))
-    assert state.children()[:2] == (I, C)
+    undo = state.apply(Reorder(ZERO, C))
+    assert state.children()[:2] == (ZERO, C)
     state.apply(undo)
     assert state.children() == tuple(range(FIRST))
 
@@ -131,7 +131,7 @@ def test_reorder(state: State) -> None:
 def test_the_key_is_of_what_groups_hold_and_say(state: State) -> None:
     other = state.copy()
     Plan([Insert((A, B)), Insert((D, P), {"label": "second"})]).apply_to(state)
-    Plan([Insert((D, P)), Reorder(I, C), Insert((A, B))]).apply_to(other)
+    Plan([Insert((D, P)), Reorder(ZERO, C), Insert((A, B))]).apply_to(other)
     assert state.key() == other.key() != 0
     other.apply(Annotate(FIRST, "tiling", (4,)))
     assert state.key() != other.key()
@@ -160,36 +160,36 @@ SETUP = Plan([Insert((A, B)), Insert((D, P), {"label": "kept", "preserve": True}
 ILLEGAL: dict[str, tuple[Move, str]] = {
     "no such item": (Insert((99,)), "no item 99.*print"),
     "nothing": (Insert(()), "no items are named"),
-    "twice": (Insert((I, I)), "names an item twice"),
-    "two places": (Insert((A, I)), "stands in group 14, .* in the function.*move them"),
+    "twice": (Insert((ZERO, ZERO)), "names an item twice"),
+    "two places": (Insert((A, ZERO)), "stands in group 14, .* in the function.*move them"),
     "not convex": (Insert((FILL, D)), "must stay|stands in"),
     "side effects": (Insert((Q,)), "func.call .7. cannot stand in a group: func.call may"),
     "a scalar": (Insert((S,)), "tensor.extract .9. gives f32 to ops outside"),
     "around an effect": (Insert((FIRST + 1, S, T)), "func.call .7. is computed from the group"),
     "sizes inside": (Insert((N, G)), "index to ops|come from|gives index"),
-    "a number that is taken": (Insert((I, N), group=FIRST), "number 14 is taken"),
+    "a number that is taken": (Insert((ZERO, N), group=FIRST), "number 14 is taken"),
     "dissolve a node": (Dissolve(A), "matmul .3. is no group"),
     "dissolve preserved": (Dissolve(FIRST + 1), "kept.* says preserve.*Annotate"),
     "split preserved": (Split(FIRST + 1, (D,)), "says preserve"),
     "merge with preserved": (Merge(FIRST, FIRST + 1), "says preserve"),
     "merge with itself": (Merge(FIRST, FIRST), "with itself"),
     "move into preserved": (MoveIn(T, FIRST + 1), "says preserve"),
-    "move out the last": (MoveOut(I), "stands in no group"),
+    "move out the last": (MoveOut(ZERO), "stands in no group"),
     "move in from elsewhere": (MoveIn(A, FIRST), "does not stand beside"),
     "split all": (Split(FIRST, (A, B)), "nothing would be left"),
     "split another": (Split(FIRST, (D,)), "does not stand in group 14"),
     "duplicate a product": (Duplicate(A, FIRST), "stands in group 14.* already"),
-    "duplicate unread": (Duplicate(I, FIRST), "nothing in group 14 reads arith.constant"),
+    "duplicate unread": (Duplicate(ZERO, FIRST), "nothing in group 14 reads arith.constant"),
     "deduplicate others": (Deduplicate(FILL, E), "does not compute what"),
     "deduplicate of other reads": (Deduplicate(B, P), "read other values"),
     "deduplicate a group": (Deduplicate(FIRST, A), "is a group"),
-    "reorder past a need": (Reorder(C, I), "linalg.fill .2. needs arith.constant .0."),
+    "reorder past a need": (Reorder(C, ZERO), "linalg.fill .2. needs arith.constant .0."),
     "reorder to where it is": (Reorder(C, E), "there already"),
     "reorder elsewhere": (Reorder(C, A), "does not stand beside"),
     "a wrong order": (Reorder(C, 77), "no item 77"),
     "orders of others": (Dissolve(FIRST, orders=((-1, (1, 2)),)), "is of other items"),
     "orders against needs": (
-        Dissolve(FIRST, orders=((-1, (C, E, FILL, B, A, FIRST + 1, Q, I, S, T, N, G, H)),)),
+        Dissolve(FIRST, orders=((-1, (C, E, FILL, B, A, FIRST + 1, Q, ZERO, S, T, N, G, H)),)),
         "linalg.exp .4. would stand before linalg.matmul .3.",
     ),
 }
@@ -228,7 +228,7 @@ WRONG: dict[str, tuple[object, str]] = {
     "a negative tile": (lambda: Annotate(1, "tiling", (-1,)), "0 for a dimension"),
     "no name": (lambda: Annotate(1, "", 3), "cannot name"),
     "a counted name": (lambda: Annotate(1, "operandSegmentSizes", 3), "counts operands"),
-    "a label that is no text": (lambda: Insert((1,), {"label": 3}), "a text"),  # type: ignore[arg-type]
+    "a label that is no text": (lambda: Insert((1,), {"label": 3}), "a text"),
     "a value of no kind": (lambda: Annotate(1, "x", object()), "True"),  # type: ignore[arg-type]
     "preserve = False": (lambda: Annotate(1, "preserve", False), "None to take it away"),
     "no JSON": (lambda: Plan.from_json("{"), "no JSON"),
