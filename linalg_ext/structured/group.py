@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ArityError
-from linalg_ext.structured.destination_style.reading import (
+from linalg_ext.structured.destination_ops.reading import (
     check_results,
     ranked_tensor,
     segments_of,

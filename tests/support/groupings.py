@@ -26,6 +26,7 @@ from linalg_ext.transforms.grouping import (
     State,
     Value,
 )
+from linalg_ext.transforms.grouping._interfaces import check_interface
 
 TENSOR = Result("tensor<4x4xi32>", True, True, None)
 SCALAR = Result("i32", False, False, None)
@@ -127,7 +128,7 @@ def check_state(state: State) -> None:
     for group in state.groups:
         assert state.children(group)
         assert not any(state.node(each).effect for each in state.nodes_of(group))
-        state.check_interface(group)
+        check_interface(state, group)
 
 
 def _some(items: Any, rng: random.Random) -> int | None:

@@ -9,6 +9,7 @@ from linalg_ext.errors import ArgumentTypeError, GroupingError
 from linalg_ext.structured.group import PRESERVE
 
 from ._annotations import AttributeText, Note, Notes, check_name, note_text, notes_of
+from ._interfaces import check_interface
 from ._move import ITEMS, Move, check_orders, gathered, named
 from ._state import GroupData, State
 
@@ -53,7 +54,7 @@ class Insert(Move):
             self.arrange(state, parent, around, [group]),
         ]
         check_orders(state, *arranged)
-        state.check_interface(group)
+        check_interface(state, group)
         return Dissolve(group, even_preserved=is_preserved, orders=((parent, before),))
 
 
@@ -120,7 +121,7 @@ class Merge(Move):
         ]
         state.put_group(self.second, None)
         check_orders(state, *arranged)
-        state.check_interface(self.first)
+        check_interface(state, self.first)
         return Split(
             self.first,
             held[1],
@@ -187,8 +188,8 @@ class Split(Move):
             self.arrange(state, self.group, kept),
         ]
         check_orders(state, *arranged)
-        state.check_interface(self.group)
-        state.check_interface(new)
+        check_interface(state, self.group)
+        check_interface(state, new)
         return Merge(self.group, new, orders=((parent, before), (self.group, held)))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from linalg_ext.errors import GroupingError
 
 from ._graph import ARGUMENTS, Value
+from ._interfaces import check_interface
 from ._move import ITEMS, Move, check_orders, gathered, named
 from ._moves_of_groups import check_groupable
 from ._state import ROOT, State
@@ -45,7 +46,7 @@ class MoveIn(Move):
             self.arrange(state, parent, around),
         ]
         check_orders(state, *arranged)
-        state.check_interface(self.group)
+        check_interface(state, self.group)
         return MoveOut(self.item, orders=((parent, before), (self.group, held)))
 
 
@@ -88,7 +89,7 @@ class MoveOut(Move):
             self.arrange(state, group, kept),
         ]
         check_orders(state, *arranged)
-        state.check_interface(group)
+        check_interface(state, group)
         return MoveIn(self.item, group, orders=((parent, before), (group, held)))
 
 
@@ -282,9 +283,9 @@ def _check_reach(state: State, reader: int) -> None:
         for group in around:
             if group == common:
                 break
-            state.check_interface(group)
+            check_interface(state, group)
     for group in above[:-1]:
-        state.check_interface(group)
+        check_interface(state, group)
 
 
 def _groups_around(state: State, item: int) -> list[int]:

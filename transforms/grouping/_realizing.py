@@ -13,6 +13,7 @@ from linalg_ext.errors import GroupingError
 from linalg_ext.module import Module, ModuleLike, as_module
 
 from ._graph import ARGUMENTS, Value
+from ._interfaces import destination
 from ._reading import destination_of, find_function, flatten, outer_operands
 from ._state import ROOT, State
 
@@ -131,7 +132,7 @@ class _Writer:
 
     def _init(self, value: Value, members: set[int]) -> Any:
         """The destination of a result of a group, made here where it would stand inside."""
-        found = self.state.destination(value, members)
+        found = destination(self.state, value, members)
         if found is not None and found.node not in members:
             return self._current(found)
         sizes = () if found is None else self.state.reads(found.node)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from linalg_ext.errors import ArgumentTypeError, GroupingError
-from linalg_ext.structured.group import MOST_INITS, MOST_INPUTS, PRESERVE
+from linalg_ext.structured.group import PRESERVE
 
 from ._graph import ARGUMENTS, Graph, Node, Value
 from ._hashing import hash_of
@@ -363,55 +363,6 @@ class State:
                     cure=f"Annotate({group}, {PRESERVE!r}, None) takes the word back",
                 )
             group = self._parents[group]
-
-    def check_interface(self, group: int) -> None:
-        """Raise GroupingError where what goes in and out of a group cannot be so."""
-        outputs = self.outputs(group)
-        inputs = self.inputs(group)
-        for what, found, most in (
-            ("inputs", inputs, MOST_INPUTS),
-            ("results", outputs, MOST_INITS),
-        ):
-            if len(found) > most:
-                raise GroupingError(
-                    f"the group would have {len(found)} {what}", expected=f"{most} at most"
-                )
-        members = set(self.nodes_of(group))
-        for value in outputs:
-            self.destination(value, members)
-
-    def destination(self, value: Value, members: set[int]) -> Value | None:
-        """The value from outside that a result of a group is computed in.
-
-        It is a result of a `tensor.empty` of the group where one with the same sizes can be made
-        outside; None where any tensor of its type will do.
-
-        Raises:
-            GroupingError: there is none.
-        """
-        first = value
-        while True:
-            node, result = self.node(value.node), self.node(value.node).results[value.number]
-            if not result.is_tensor:
-                raise GroupingError(
-                    f"{self.describe(first.node)} gives {result.type} to ops outside, and a group "
-                    "gives tensors",
-                    cure="take the ops that read it into the group, or leave it outside",
-                )
-            if result.destination is None:
-                break
-            value = self.reads(value.node)[result.destination]
-            if value.node not in members:
-                return value
-        if result.is_static:
-            return None
-        if node.op == "tensor.empty" and all(v.node not in members for v in self.reads(value.node)):
-            return value
-        raise GroupingError(
-            f"the sizes of what {self.describe(first.node)} gives to ops outside, {result.type}, "
-            f"come from {self.describe(value.node)} in the group: there is no destination for it",
-            cure="leave that op outside the group",
-        )
 
     # Keeping.
 
