@@ -53,6 +53,7 @@ def test_a_group_is_read_back_and_says_what_it_said() -> None:
     assert (view.label, view.tiling, view.preserve) == ("layer", (4, 0), False)
     assert (len(view.inputs), len(view.inits), len(view.yielded)) == (2, 2, 2)
     assert set(view.annotations) == {"label", "tiling"}
+    assert lx.structured.destination_style(op).inits == view.inits
 
 
 def function_ops(module: lx.Module) -> list[Any]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
 from linalg_ext.structured.extension import ops as extension_ops
+from linalg_ext.structured.group import GROUPS
 from linalg_ext.structured.interfaces import initial_values
 from linalg_ext.structured.interfaces.asked import listed
 from linalg_ext.structured.maps import has_payload
@@ -152,6 +153,11 @@ _RULES: Mapping[str, DestinationRule] = {
         DestinationRule(_tied_to_results, initial_values.never),
     ),
     "linalg_ext.dynamic_broadcast_in_dim": DestinationRule(_last, initial_values.never),
+    # What a group writes to, its ops may read before.
+    **dict.fromkeys(
+        GROUPS,
+        DestinationRule(_tied_to_results, initial_values.always, carried=_argument_of_forall),
+    ),
     "linalg_ext.scatter": DestinationRule(_last, initial_values.always),
     **dict.fromkeys(
         ("gml_st.loop", "gml_st.for"),
