@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.errors import TargetError
 from linalg_ext.target import Target, current
-from linalg_ext.target.model import element_bits
 
 from ._generic import input_count, maps_of, parallel_loops
+from ._sizes import element_bytes
 
 _CYCLES = 3.0
 """Cycles of a core in a nanosecond, about."""
@@ -144,7 +143,7 @@ class Step:
             access.element_bytes * _reached(access, self.extents) for access in self.accesses
         )
         rate = _NEAR if moved <= target.cache(2).size else _FAR
-        lanes = target.vector_bits // 8 // min(a.element_bytes for a in self.accesses)
+        lanes = target.vector_bits / 8 / min(a.element_bytes for a in self.accesses)
         cycles = _FUNCTION_CYCLES * self.functions + self.operations / target.fma_units / 2
         return max(moved / rate, math.prod(self.extents) / lanes * cycles / _CYCLES)
 
@@ -213,8 +212,8 @@ def step_of(op: ir.Operation) -> Step | str:
             return f"{op.name} reaches a buffer of unknown origin or layout"
         if position >= count and not _is_own(buffer):
             return f"{op.name} writes a global buffer"
-        element_bytes = _bytes_of(type_.element_type)
-        accesses.append(Access(operand, buffer, indices, position >= count, element_bytes))
+        width = element_bytes(type_.element_type)
+        accesses.append(Access(operand, buffer, indices, position >= count, width))
         for axis, index in enumerate(indices):
             if index is not None and len(index) == 1 and 1 in index.values():
                 (loop,) = index
@@ -259,15 +258,6 @@ def _is_known(buffer: Any) -> bool:
     if isinstance(owner, ir.Block):
         return bool(owner.owner.operation.name == "func.func")
     return owner.name in SOURCES
-
-
-def _bytes_of(element: Any) -> int:
-    if isinstance(element, ir.ComplexType):
-        return 2 * _bytes_of(element.element_type)
-    try:
-        return max(1, element_bits(str(element)) // 8)
-    except TargetError:  # a vector, or a type of somebody's own: only a cost hangs on it
-        return _LINE
 
 
 def _reached(access: Access, extents: Sequence[int]) -> int:

@@ -244,6 +244,16 @@ def test_a_loop_whose_position_is_asked_is_not_cut() -> None:
     assert "memref<8x1xf32" in str(module)
 
 
+@pytest.mark.parametrize("target", ["generic-x86-64", "avx2", "avx512"])
+def test_elements_may_be_wider_than_a_register(target: str) -> None:
+    type_ = "memref<40xvector<16xf64>>"
+    text = f"func.func @f(%x: {type_}) -> {type_} {{ return %x : {type_} }}"
+    with lx.target.using(target):
+        module = Module.parse(lx.compile(text).as_text("buffers"), trusted=True)
+        assert lx.transforms.share_work(module, threads=2)
+    assert "linalg_ext.slices" in str(module)
+
+
 def test_never_more_slices_than_steps() -> None:
     module = _entry(COPY)
     assert lx.transforms.share_work(module, threads=9)
