@@ -19,7 +19,6 @@ from linalg_ext.calling.code import Code, Entry
 from linalg_ext.calling.direct_call import Callee, direct_call
 from linalg_ext.calling.failures import Failures
 from linalg_ext.calling.guests import call_with_guests, has_guests
-from linalg_ext.calling.native_call import kernel_record
 from linalg_ext.calling.recipe import Recipe, arrived
 from linalg_ext.calling.results import ResultSlot, split_out
 from linalg_ext.calling.scalars import ScalarArgument
@@ -226,6 +225,9 @@ class Kernel:
         if self.shared and alone() is None:
             return  # a call on one thread may come
         self._is_slow = False
+        # Only now: a first call needs none of it.
+        from linalg_ext.calling.native_call import kernel_record
+
         record = kernel_record(self.direct, native.world)
         if record is not None:
             native.install(self, record)

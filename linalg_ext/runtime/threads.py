@@ -20,10 +20,13 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
 from linalg_ext.errors import ArgumentError, caller_location
-from linalg_ext.runtime.call_record import Setting
 from linalg_ext.runtime.crew import Crew
+
+if TYPE_CHECKING:
+    from linalg_ext.runtime.call_record import Setting
 
 _in_force: ContextVar[int | None] = ContextVar("linalg_ext.threads", default=None)
 
