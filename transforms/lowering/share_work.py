@@ -83,8 +83,13 @@ def share_work(module: ir.Operation, *, threads: int = 2) -> Report:
         if loop is not None and loop.is_worth_sharing:
             report.changed[op.name] += 1
             share_parallel_loop(loop, threads)
-    for row in rows(entry, reasons):
-        report.changed["linalg"] += _share_row(row, threads, reasons)
+    writers = [
+        writer for row in rows(entry, reasons) for writer in _share_row(row, threads, reasons)
+    ]
+    # Not before: a row may end at an op that another one's buffers go with.
+    for writer in writers:
+        writer.erase_originals()
+    report.changed["linalg"] += len(writers)
     if not report:
         for reason in sorted(reasons) or ["it has no structured op"]:
             report.leave(entry.name, reason)
@@ -139,12 +144,12 @@ def slices_of(module: ir.Operation) -> tuple[int, ...]:
     return tuple(ir.IntegerAttr(op.attributes[SLICES]).value for op in found)
 
 
-def _share_row(row: Row, threads: int, reasons: set[str]) -> int:
-    """Share what is worth it of a row; how many loops that makes."""
+def _share_row(row: Row, threads: int, reasons: set[str]) -> list[SliceWriter]:
+    """Share what is worth it of a row: what wrote a loop each, the originals still being there."""
     found = regions(row.steps, threads)
     shared = [region for region in found if _is_shared(region, threads, reasons)]
     if not shared:
-        return 0
+        return []
     writers = []
     for region in found:
         if region.work is not None and region in shared:
@@ -156,9 +161,7 @@ def _share_row(row: Row, threads: int, reasons: set[str]) -> int:
                 step.op.move_before(row.after)
     for free in row.frees:
         free.move_before(row.after)
-    for writer in writers:
-        writer.erase_originals()
-    return len(shared)
+    return writers
 
 
 def _is_shared(region: Region, threads: int, reasons: set[str]) -> bool:

@@ -260,6 +260,27 @@ def test_never_more_slices_than_steps() -> None:
     assert "linalg_ext.slices = 8" in str(module)
 
 
+def test_a_row_that_ends_where_the_buffer_of_another_one_goes() -> None:
+    through = COPY.replace("%b : memref", "%t : memref") + COPY.replace(
+        "%a : memref", "%t : memref"
+    )
+    module = _entry(
+        f"""
+        %t = memref.alloc() : memref<8x8xf32>
+        {through}
+        %v = memref.load %a[%c0, %c0] : memref<8x8xf32>
+        memref.store %v, %c[] : memref<f32>
+        {COPY}
+        memref.dealloc %t : memref<8x8xf32>
+        """
+    )
+    assert lx.transforms.share_work(module, threads=2).changed["linalg"] == 2
+    module.verify()
+    assert re.findall("memref.store|scf.forall|return", str(module)) == [
+        *("scf.forall", "memref.store", "scf.forall", "return")
+    ]
+
+
 @pytest.mark.parametrize("granule", [1, 4])
 @pytest.mark.parametrize("extent", [*range(2, 60), 127, 128, 129, 1000])
 def test_slices_are_of_nearly_one_size(extent: int, granule: int) -> None:
