@@ -99,6 +99,7 @@ _LINALG = (
     "linalg-ext-carry-prefixes",
     "linalg-ext-keep-contractions",
     "linalg-ext-keep-windows",
+    "linalg-ext-keep-effects",
     "linalg-fuse-elementwise-ops",
     "linalg-ext-reshape-fills",
     "canonicalize",
@@ -108,6 +109,7 @@ _LINALG = (
 )
 _BUFFERS = (
     "linalg-ext-reshape-destinations",
+    "linalg-ext-release-effects",
     # The elimination is wrong where two results share a state.
     "linalg-ext-own-destinations",
     "eliminate-empty-tensors",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ScheduleError
+from linalg_ext.structured.interfaces.payload import reaches_outside_memory
 from linalg_ext.structured.maps import indexing_maps
 from linalg_ext.transforms.lowering._walk import place, select
 
@@ -75,6 +76,22 @@ def check_tensors(op: ir.Operation, step: str) -> None:
             op,
             f"{step} is for ops on tensors; this {op.name} writes to buffers",
             cure="take this step before those that bufferize",
+        )
+
+
+def check_repeatable(op: ir.Operation, step: str, *, by: str = "") -> None:
+    """An op whose iterations may be done again, or more of them than there are.
+
+    Raises:
+        ScheduleError: its body reaches memory that is no operand, and a histogram counts twice.
+    """
+    if reaches_outside_memory(op):
+        raise refusal(
+            op,
+            f"{step} may repeat iterations of this {op.name}{by}, whose body reaches memory that "
+            "is no operand",
+            expected="a body that computes its results, and does nothing else",
+            cure="take another op, or make the memory an operand",
         )
 
 

@@ -6,9 +6,20 @@ Source: "Tiled Producer-Consumer Fusion with Parametric Tile-And-Fuse" of MLIR's
 
 from __future__ import annotations
 
-from linalg_ext.bindings import ir
+from collections.abc import Iterator
 
-from ._checks import check_permutation, check_sizes, check_tensors, refusal, structured_loops
+from linalg_ext.bindings import ir
+from linalg_ext.transforms.lowering._walk import producer
+
+from ._checks import (
+    check_permutation,
+    check_repeatable,
+    check_sizes,
+    check_tensors,
+    refusal,
+    structured_loops,
+)
+from ._facts import is_structured
 from ._script import ANY, Script, integers, line
 from ._step import schedule_step
 
@@ -30,11 +41,14 @@ def fuse(
         parallel: make one `scf.forall` and not `scf.for` loops.
 
     Raises:
-        ScheduleError: the sizes do not fit the op, or tile a reduction, or the op is on buffers.
+        ScheduleError: the sizes do not fit the op, or tile a reduction, or the op is on buffers, or
+            what would be fused reaches memory that is no operand.
     """
     loops = structured_loops(op, "fuse")
     check_tensors(op, "fuse")
     check_sizes(op, "sizes", sizes, loops)
+    for maker in _computed_from(op):
+        check_repeatable(maker, "fuse", by=f", which {op.name} is computed from")
     order, kind = "", ""
     if interchange:
         check_permutation(op, "interchange", interchange, len(sizes))
@@ -61,3 +75,16 @@ def fuse(
         ),
         "%fused",
     )
+
+
+def _computed_from(op: ir.Operation) -> Iterator[ir.Operation]:
+    """The structured ops that an op is computed from, near and far."""
+    open_ = [op]
+    seen = {op}
+    while open_:
+        for value in open_.pop().operands:
+            maker = producer(value)
+            if maker is not None and maker not in seen and is_structured(maker):
+                seen.add(maker)
+                open_.append(maker)
+                yield maker

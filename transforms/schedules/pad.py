@@ -10,7 +10,7 @@ from linalg_ext.definition.affine import AffineDim
 from linalg_ext.structured.maps import indexing_maps
 from linalg_ext.transforms.lowering._walk import element_type
 
-from ._checks import check_maps, check_sizes, check_tensors, refusal
+from ._checks import check_maps, check_repeatable, check_sizes, check_tensors, refusal
 from ._script import ANY, Script, integers
 from ._step import schedule_step
 
@@ -26,11 +26,12 @@ def pad(op: ir.Operation, *, multiples: tuple[int, ...], value: float = 0.0) -> 
             for sums of products, the smallest number for maxima.
 
     Raises:
-        ScheduleError: the numbers do not fit the loops, or the op is on buffers, or a reduction
-            that is no sum of products would be padded with 0.
+        ScheduleError: the numbers do not fit the loops, or the op is on buffers, or its body reaches
+            memory outside, or a reduction that is no sum of products would be padded with 0.
     """
     loops = check_maps(op, "pad")
     check_tensors(op, "pad")
+    check_repeatable(op, "pad")
     check_sizes(op, "multiples", multiples, loops)
     dims = [loop for loop, size in enumerate(multiples) if size]
     _check_windows(op, dims)

@@ -6,16 +6,23 @@ Source: `linalg-fuse-elementwise-ops`, `linalg-fold-unit-extent-dims`,
 
 from __future__ import annotations
 
-from linalg_ext.bindings import ir
+from linalg_ext.bindings import ir, passmanager
+from linalg_ext.transforms.lowering.keep_effects import keep_effects
+from linalg_ext.transforms.lowering.release_effects import release_effects
 
 from ._script import ANY, FUNCTIONS, Script
 from ._step import Passes, schedule_step
 
 
 @schedule_step("linalg-ext-fuse-elementwise", whole=True)
-def fuse_elementwise(module: ir.Operation) -> Passes:
+def fuse_elementwise(module: ir.Operation) -> list[ir.Operation]:
     """Fuse element-wise ops on tensors with those that read them."""
-    return Passes("func.func(linalg-generalize-named-ops,linalg-fuse-elementwise-ops),cse")
+    manager = passmanager.PassManager("builtin.module")
+    manager.add("func.func(linalg-generalize-named-ops,linalg-fuse-elementwise-ops),cse")
+    keep_effects.apply(module)
+    manager.run(module)
+    release_effects.apply(module)
+    return []
 
 
 @schedule_step("linalg-ext-fold-unit-extents", whole=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from linalg_ext.analysis.numbers import symbols_of
 from linalg_ext.bindings import ir, passmanager
+from linalg_ext.structured.interfaces.payload import reaches_outside_memory
 from linalg_ext.structured.subsets.ops import LOOPS, MaterializeView
 from linalg_ext.structured.subsets.roots import defining
 from linalg_ext.structured.subsets.rules import has_rule
@@ -57,6 +58,8 @@ def _may_go(op: ir.Operation) -> bool:
     if not len(op.results):
         return False
     if any(not _is_value(result.type) for result in op.results):
+        return False
+    if reaches_outside_memory(op):
         return False
     if op.name in _PURE or op.name in _SETS:
         return not any(isinstance(value.type, ir.MemRefType) for value in op.operands)

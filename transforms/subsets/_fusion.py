@@ -12,6 +12,7 @@ from linalg_ext.analysis.subsets import Point, Tile, as_tile, compose
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import Report
+from linalg_ext.structured.interfaces.payload import reaches_outside_memory
 from linalg_ext.structured.subsets.loops import AnyLoop, ForView, LoopView
 from linalg_ext.structured.subsets.ops import LOOPS, MaterializeView
 from linalg_ext.structured.subsets.roots import defining, is_defined_inside
@@ -96,6 +97,10 @@ class Fusion:
             if source is None or producer is None or producer in self._left:
                 continue
             if producer.name in LOOPS or not self._is_wanted(producer, source):
+                continue
+            if reaches_outside_memory(producer):
+                self.report.leave(producer.name, "its body reaches memory that is no operand")
+                self._left.append(producer)
                 continue
             try:
                 with op.location, ir.InsertionPoint(op):
