@@ -1,0 +1,67 @@
+"""Tile an op into a loop over subsets, and fuse what it is computed from into the loop.
+
+Source: the document "Google ML Structured Dialect"; docs/gml_st.md. On whole modules:
+`tile_and_fuse`. What an op needs is known exactly, so that windows, reversals, gathers and ops of
+`linalg_ext` are tiled and fused, too. `lower_subsets` makes slices and scf loops of it.
+"""
+
+from __future__ import annotations
+
+from linalg_ext.bindings import ir
+from linalg_ext.rewriting import Report
+from linalg_ext.structured.subsets.rules import REDUCTION, Rule, Unserved, rule_of
+from linalg_ext.transforms.subsets._choice import Choice
+from linalg_ext.transforms.subsets._fusion import Fusion
+from linalg_ext.transforms.subsets._request import FORMS
+from linalg_ext.transforms.subsets._tiling import Cut, tile_op
+from linalg_ext.transforms.subsets.fuse_into_subset_loops import fuse_all
+
+from ._checks import check_choice, check_sizes, check_tensors, refusal
+from ._facts import DYNAMIC, Loops
+from ._step import schedule_step
+
+
+@schedule_step("linalg-ext-tile-subsets")
+def tile_subsets(
+    op: ir.Operation,
+    *,
+    sizes: tuple[int, ...],
+    form: str = "parallel",
+    fuse: bool = True,
+    producers: tuple[str, ...] = (),
+) -> list[ir.Operation]:
+    """Put an op into a `gml_st` loop over parts of its result.
+
+    Args:
+        op: a structured op, or another whose parts are known, such as `linalg_ext.sort`.
+        sizes: of a part along each dimension, 0 where it is not cut: those of the iteration space
+            of a structured op, those of the result of any other.
+        form: "parallel" (one nest of parallel loops, and one of reductions in it), "for" or "loop".
+        fuse: compute what the op reads part by part inside the loop, where that pays.
+        producers: names of the ops that are fused, or labels (`linalg_ext.label`); left out, all
+            that are worth it.
+
+    Raises:
+        ScheduleError: the sizes do not fit the op, or no rule tells its parts.
+    """
+    check_choice(op, "form", form, FORMS)
+    try:
+        rule = rule_of(op)
+        check_tensors(op, "tile_subsets")
+        check_sizes(op, "sizes", sizes, _domain(rule))
+        tiled = tile_op(op, Cut(sizes, form))
+    except Unserved as error:
+        raise refusal(op, f"tile_subsets cannot cut this op: {error.reason}") from None
+    if fuse:
+        report, choice = Report("linalg-ext-tile-subsets"), Choice(producers)
+        fusion = Fusion(tiled.loops[0], choice, report)
+        fusion.run()
+        fuse_all(fusion.loop, choice, report)
+    return [] if tiled.inner is None else [tiled.inner]
+
+
+def _domain(rule: Rule) -> Loops:
+    """What is cut, as loops."""
+    sizes = [size if isinstance(size, int) else DYNAMIC for size in rule.domain.sizes]
+    kinds = enumerate(rule.domain.iterators)
+    return Loops(tuple(sizes), tuple(dim for dim, kind in kinds if kind == REDUCTION))
