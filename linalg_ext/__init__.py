@@ -138,6 +138,7 @@ register("legalize exported", "linalg_ext.transforms.lowering.legalize_exported:
 register("run a pipeline", "linalg_ext.rewriting.pipeline:run_pipeline")
 register("call on traced", "linalg_ext.tracing.op_calls:call_on_traced")
 register("einsum on traced", "linalg_ext.tracing.contractions:einsum_on_traced")
+register("SVG of a footprint", "linalg_ext.explain.footprint_drawing:svg_of_footprint")
 register("text of bytecode", "linalg_ext.compiler.stages:text_of")
 register("size of bytecode", "linalg_ext.compiler.stages:size_of")
 register("cut into slices", "linalg_ext.compiler.slicing:cut")

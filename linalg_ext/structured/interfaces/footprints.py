@@ -15,8 +15,8 @@ from linalg_ext.analysis.numbers import Number, Symbol
 from linalg_ext.analysis.subsets import Tile
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim, AffineMap
+from linalg_ext.dispatch import handler
 from linalg_ext.structured.interfaces.invariants import is_buffer
-from linalg_ext.structured.interfaces.pictures import picture
 from linalg_ext.structured.maps import has_payload
 
 
@@ -27,6 +27,7 @@ class OperandFootprint:
     Attributes:
         name: `"input 0"`, `"init 0"`, ...
         shape: the sizes of the operand.
+        map: from the loops to the index that they touch.
         tile: a tile that holds every index that is touched; of rank 0 for a scalar.
         is_exact: whether all of the tile is known to be touched.
         is_read, is_written: what happens to it.
@@ -34,6 +35,7 @@ class OperandFootprint:
 
     name: str
     shape: tuple[Number, ...]
+    map: AffineMap
     tile: Tile
     is_exact: bool
     is_read: bool
@@ -83,9 +85,7 @@ class Footprint:
 
     def _repr_svg_(self) -> str:
         """For notebooks: the loops and each operand as a box, with what is touched in it shaded."""
-        boxes = [("iterations", self.loops, self.iterations)]
-        boxes += [(each.name, each.shape, each.tile) for each in self.operands]
-        return picture(boxes)
+        return str(handler("SVG of a footprint")(self))
 
 
 def sizes_as_numbers(sizes: Sequence[int | None]) -> tuple[Number, ...]:

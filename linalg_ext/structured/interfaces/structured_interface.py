@@ -172,6 +172,7 @@ class StructuredInterface(IterationSpace):
                 OperandFootprint(
                     name=name,
                     shape=shape_under(map, self.shape(position), space.sizes),
+                    map=map,
                     tile=reached.tile,
                     is_exact=reached.is_exact,
                     is_read=self.payload_uses_value_of(position),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from math import prod
 
@@ -132,33 +131,6 @@ def test_a_footprint_of_numbers_that_are_not_known(matmul: StructuredInterface) 
     (tile,) = rows.tiles
     known = replaced(tile, {"i": 16, "n1": 5})
     assert known == Tile((16, 0, 0), (8, 5, 128))
-
-
-def test_the_picture_shades_what_is_touched(matmul: StructuredInterface) -> None:
-    found = matmul.footprint(Tile((16, 0, 0), (8, 16, 128)))
-    svg = ElementTree.fromstring(found._repr_svg_())
-    spaces = svg.findall("{*}g")
-    titles = [space.findtext("{*}text") for space in spaces]
-    assert titles == ["iterations [16:24, ...]", "input 0", "input 1", "init 0"]
-    outline, touched = spaces[1].findall("{*}rect")
-    # A quarter of the way down, an eighth of its 64 rows, over its whole width.
-    height, width = float(outline.get("height", 0)), float(outline.get("width", 0))
-    assert (height, width) == (60, 120)
-    assert [float(touched.get(name, -1)) for name in ("x", "y", "width", "height")] == [
-        0,
-        height / 4,
-        width,
-        height / 8,
-    ]
-
-
-def test_a_picture_of_scalars_strides_and_nothing() -> None:
-    fill = interface(named_ops(memref=False)[1]["fill"])
-    for tile, shaded in ((Tile((0, 0), (2, 2), (1, 2)), 2), (Tile((0, 0), (0, 3)), 0)):
-        found = fill.footprint(tile)
-        svg = ElementTree.fromstring(found._repr_svg_())
-        *_, init = svg.findall("{*}g")
-        assert len(init.findall("{*}rect")) == 1 + shaded
 
 
 def test_what_the_payload_reaches_from_outside_is_told() -> None:

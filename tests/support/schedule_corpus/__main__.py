@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+from op_cases import formula_case
 from schedule_corpus.checks import check_nine, check_random
 from schedule_corpus.nine import NINE
 from schedule_corpus.running import Tell, apart
-from schedule_corpus.subjects import Subject, subjects
+from schedule_corpus.subjects import Subject, op_of_the_library, subjects
 
 Work = Callable[[Tell], Counter[str]]
 
@@ -22,6 +23,7 @@ Work = Callable[[Tell], Counter[str]]
 def main() -> int:
     """Run so many schedules; 1 where one was wrong."""
     given = _parser().parse_args()
+    _warm_up()
     start, wrong = time.monotonic(), 0
     total: Counter[str] = Counter()
     recorded: dict[str, Counter[str]] = {}
@@ -55,6 +57,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _warm_up() -> None:
+    """Import what each copy of this process would import for itself."""
+    for name in NINE:
+        check_nine(op_of_the_library(formula_case("matmul", "f")), name)
+
+
 def _works(subject: Subject, given: argparse.Namespace) -> Iterator[tuple[str, Work]]:
     if given.kind == "nine":
         for name in NINE:
@@ -68,9 +76,7 @@ def _nine(subject: Subject, name: str, tell: Tell) -> Counter[str]:
 
 
 def _random(subject: Subject, given: argparse.Namespace, tell: Tell) -> Counter[str]:
-    return check_random(
-        subject, count=given.count, seed=given.seed, shrink=given.shrink, tell=tell
-    )
+    return check_random(subject, count=given.count, seed=given.seed, shrink=given.shrink, tell=tell)
 
 
 def recorded_text(recorded: dict[str, Counter[str]]) -> str:

@@ -35,9 +35,7 @@ STEPS: Mapping[str, st.SearchStrategy[dict[str, Any]]] = {
     "parallelize": st.one_of(
         st.fixed_dictionaries({"sizes": SIZES}), st.fixed_dictionaries({"threads": SIZES})
     ),
-    "tile_reduction": st.fixed_dictionaries(
-        {"sizes": SIZES}, optional={"parallel": st.booleans()}
-    ),
+    "tile_reduction": st.fixed_dictionaries({"sizes": SIZES}, optional={"parallel": st.booleans()}),
     "split_reduction": st.fixed_dictionaries(
         {"factor": FACTORS}, optional={"inner_parallel": st.booleans(), "dimension": LOOP}
     ),

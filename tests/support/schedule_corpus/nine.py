@@ -1,4 +1,4 @@
-"""The nine transformations of MLIR's linalg document, each on every op of a module that takes it."""
+"""The nine transformations of the linalg document, each on all ops of a module that take it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Loops:
         return [next((n for n in range(2, r + 1) if r % n == 0), 1) for r in self.ranges]
 
     def small(self) -> list[int]:
-        """Sizes of tiles that vectors can hold: whole loops from the last one on, then single ones."""
+        """Sizes of tiles that vectors can hold: whole loops from the last on, then single ones."""
         sizes, points = [], 1
         for extent in reversed(self.ranges):
             size = min(extent, max(1, _VECTOR // points))
@@ -124,7 +124,9 @@ def _loops(module: lx.Module) -> list[Loops | None]:
     """The loops of each op of linalg, as `Schedule.match` counts them; None where it has none."""
     ops = select(
         module.ir.operation,
-        lambda op: op.name.startswith("linalg.") and op.name not in ("linalg.index", "linalg.yield"),
+        lambda op: (
+            op.name.startswith("linalg.") and op.name not in ("linalg.index", "linalg.yield")
+        ),
     )
     return [_loops_of(op.operation) for op in ops]
 
