@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ._cost import Cost, CostModel
     from ._graph import Graph, Node, Result, Value
     from ._move import Move
     from ._moves_of_groups import Annotate, Dissolve, Insert, Merge, Split
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ._state import ROOT, GroupData, State
 
 _HOMES = {
+    "_cost": "Cost CostModel",
     "_graph": "Graph Node Result Value",
     "_move": "Move",
     "_moves_of_groups": "Annotate Dissolve Insert Merge Split",
@@ -39,6 +41,8 @@ __all__ = [
     "MOVES",
     "ROOT",
     "Annotate",
+    "Cost",
+    "CostModel",
     "Deduplicate",
     "Dissolve",
     "Duplicate",
