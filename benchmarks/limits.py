@@ -18,26 +18,17 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
-import ml_dtypes
-import numpy as np
 from rich.table import Table
 
 import linalg_ext as lx
 from linalg_ext import target
+from linalg_ext.calibration.peaks import (
+    accumulators,
+    aligned,
+    arithmetic,
+    multiply_add_kernel,
+)
 from linalg_ext.target.model import element_bits
-
-Array = np.ndarray[Any, np.dtype[Any]]
-
-_DTYPES = {
-    "f32": np.float32,
-    "f64": np.float64,
-    "bf16": ml_dtypes.bfloat16,
-    "i8": np.int8,
-    "i16": np.int16,
-    "i32": np.int32,
-}
-_ALIGNMENT = 4096
-"""In bytes: a page, so that arrays lie alike in every run."""
 
 
 @dataclass(frozen=True)
@@ -51,65 +42,6 @@ class Rate:
     def of(cls, work: float, seconds: Sequence[float]) -> Rate:
         """The rates at which `work` was done, in so many seconds each time."""
         return cls(work / statistics.median(seconds), work / min(seconds))
-
-
-@dataclass(frozen=True)
-class Arithmetic:
-    """The instruction of a peak.
-
-    Attributes:
-        factors, sums: element types of what is multiplied and of what it is added to, in MLIR.
-        bits: the width of its operands.
-        depth: how many products are added to one sum.
-        intrinsic: LLVM's name of it; empty for `vector.fma`.
-    """
-
-    factors: str
-    sums: str
-    bits: int
-    depth: int = 1
-    intrinsic: str = ""
-
-    def vector(self, element: str) -> str:
-        """The type of an operand with such elements."""
-        return f"vector<{self.bits // element_bits(element)}x{element}>"
-
-    @property
-    def lanes(self) -> int:
-        """How many sums one instruction adds to."""
-        return self.bits // element_bits(self.sums)
-
-    @property
-    def flops(self) -> int:
-        """Additions and multiplications of one instruction."""
-        return 2 * self.depth * self.lanes
-
-    def step(self, total: str) -> str:
-        """One instruction, in MLIR, that gives `total + %x * %y`."""
-        factors, sums = self.vector(self.factors), self.vector(self.sums)
-        if not self.intrinsic:
-            return f"vector.fma %x, %y, {total} : {sums}"
-        types = f"({sums}, {factors}, {factors}) -> {sums}"
-        return f"func.call @{self.intrinsic}({total}, %x, %y) : {types}"
-
-    def declaration(self) -> str:
-        """What a module needs beside the steps."""
-        factors, sums = self.vector(self.factors), self.vector(self.sums)
-        if not self.intrinsic:
-            return ""
-        return f"func.func private @{self.intrinsic}({sums}, {factors}, {factors}) -> {sums}"
-
-
-def arithmetic() -> dict[str, Arithmetic]:
-    """What the machine has an instruction for, by the element types of the factors."""
-    here = target.current()
-    kinds = {dtype: Arithmetic(dtype, dtype, here.vector_bits) for dtype in ("f32", "f64")}
-    for dot in here.dot_products:
-        name = dot.left if dot.left == dot.right else f"{dot.left}.{dot.right}"
-        if dot.intrinsic and dot.bits <= here.vector_bits and name not in kinds:
-            factors = dot.left if dot.left == "bf16" else f"i{element_bits(dot.left)}"
-            kinds[name] = Arithmetic(factors, dot.accumulator, dot.bits, dot.depth, dot.intrinsic)
-    return kinds
 
 
 @dataclass(frozen=True)
@@ -148,13 +80,13 @@ def peak_flops(dtype: str, threads: int = 1, *, rounds: int = 41) -> Rate:
     """
     steps = 4_000_000  # some milliseconds a round
     kind = arithmetic()[dtype]
-    kernel, accumulators = _multiply_add_kernel(kind), _accumulators()
+    kernel, count = multiply_add_kernel(kind), accumulators()
     # All are zero and stay so: no overflow, no subnormal.
     length = kind.bits // element_bits(kind.factors)
-    data = [_aligned(2 * length, kind.factors) for _ in range(threads)]
-    results = [_aligned(accumulators * kind.lanes, kind.sums) for _ in range(threads)]
+    data = [aligned(2 * length, kind.factors) for _ in range(threads)]
+    results = [aligned(count * kind.lanes, kind.sums) for _ in range(threads)]
     works = [partial(kernel, *arrays, steps) for arrays in zip(data, results, strict=True)]
-    flops = float(kind.flops * accumulators * steps * threads)
+    flops = float(kind.flops * count * steps * threads)
     return Rate.of(flops, _seconds(works, rounds))
 
 
@@ -185,7 +117,7 @@ def traffic_work(
     length = max(1, footprint // (4 * traffic.arrays * threads * step)) * step
     kernel = _traffic_kernel(traffic)
     works: list[Callable[[], object]] = [
-        partial(kernel, *(_aligned(length, "f32") for _ in range(traffic.arrays)), repeats)
+        partial(kernel, *(aligned(length, "f32") for _ in range(traffic.arrays)), repeats)
         for _ in range(threads)
     ]
     return works, 4 * length * traffic.arrays * threads * repeats
@@ -270,47 +202,6 @@ _UNROLL = 4
 """Registers that are moved in one turn of the loop."""
 
 
-def _accumulators() -> int:
-    """Enough to keep every unit busy, and no more than there are registers for."""
-    here = target.current()
-    wanted = here.fma_units * here.fma_latency
-    return max(1, min(wanted + wanted // 2, here.vector_registers - 3))
-
-
-@cache
-def _multiply_add_kernel(kind: Arithmetic) -> Any:
-    """`f(factors, result, steps)`: in each step one instruction on each accumulator."""
-    count, factors, sums = _accumulators(), kind.vector(kind.factors), kind.vector(kind.sums)
-    factor_memory, sum_memory = f"memref<?x{kind.factors}>", f"memref<?x{kind.sums}>"
-    zero = "0.0" if kind.sums.startswith("f") else "0"
-    names = [f"%a{index}" for index in range(count)]
-    initial = ", ".join(f"{name} = %zero" for name in names)
-    types = ", ".join([sums] * count)
-    body = "\n".join(f"%n{index} = {kind.step(name)}" for index, name in enumerate(names))
-    stores = "\n".join(
-        f"%o{index} = arith.constant {index * kind.lanes} : index\n"
-        f"vector.store %r#{index}, %result[%o{index}] : {sum_memory}, {sums}"
-        for index in range(count)
-    )
-    text = f"""
-    {kind.declaration()}
-    func.func @multiply_add(%factors: {factor_memory}, %result: {sum_memory}, %steps: index) {{
-      %c0 = arith.constant 0 : index
-      %c1 = arith.constant 1 : index
-      %second = arith.constant {kind.bits // element_bits(kind.factors)} : index
-      %zero = arith.constant dense<{zero}> : {sums}
-      %x = vector.load %factors[%c0] : {factor_memory}, {factors}
-      %y = vector.load %factors[%second] : {factor_memory}, {factors}
-      %r:{count} = scf.for %step = %c0 to %steps step %c1 iter_args({initial}) -> ({types}) {{
-        {body}
-        scf.yield {", ".join(f"%n{index}" for index in range(count))} : {types}
-      }}
-      {stores}
-      return
-    }}"""
-    return lx.compile(text, "multiply_add", trusted=True, checked=False)
-
-
 @cache
 def _traffic_kernel(traffic: Traffic) -> Any:
     """`f(inputs..., output, repeats)`: the output is the sum of the inputs, again and again."""
@@ -349,16 +240,6 @@ def _traffic_kernel(traffic: Traffic) -> Any:
       return
     }}"""
     return lx.compile(text, trusted=True, checked=False)
-
-
-def _aligned(length: int, dtype: str) -> Array:
-    """Zeros from the beginning of a page on, every page of them touched."""
-    kind = np.dtype(_DTYPES[dtype])
-    raw = np.empty(length * kind.itemsize + _ALIGNMENT, np.uint8)
-    start = -raw.ctypes.data % _ALIGNMENT
-    array: Array = raw[start : start + length * kind.itemsize].view(kind)
-    array[:] = 0
-    return array
 
 
 def _seconds(works: Sequence[Callable[[], object]], rounds: int) -> list[float]:

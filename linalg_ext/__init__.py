@@ -141,6 +141,7 @@ register("einsum on traced", "linalg_ext.tracing.contractions:einsum_on_traced")
 register("SVG of a footprint", "linalg_ext.explain.footprint_drawing:svg_of_footprint")
 register("text of bytecode", "linalg_ext.compiler.stages:text_of")
 register("size of bytecode", "linalg_ext.compiler.stages:size_of")
+register("calibrate", "linalg_ext.calibration.calibrating:calibrate")
 register("cut into slices", "linalg_ext.compiler.slicing:cut")
 register("tuned einsum", "linalg_ext.tracing.tuned_einsum:on_arrays")
 

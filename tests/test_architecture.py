@@ -35,6 +35,7 @@ TIERS: tuple[frozenset[str], ...] = tuple(
         "transforms",
         "tuning settings",
         "compiler",
+        "calibration",
         "tracing",
         "frameworks explain",
         "cli",
@@ -44,7 +45,7 @@ TIERS: tuple[frozenset[str], ...] = tuple(
 
 NARROWER = {
     "opdsl_defs": {"errors", "opdsl"},
-    "target": {"errors"},
+    "target": {"errors", "cache", "dispatch"},
     "cache": {"errors"},
     "dispatch": set(),
     "locks": set(),

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from linalg_ext.calling.decision import Decision, Row
 from linalg_ext.target import Target
-from linalg_ext.target.model import bytes_text
+from linalg_ext.target.text import bytes_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -32,7 +32,7 @@ def cache(
     LINALG_EXT_CACHE_DIR names the folder, or `off`; LINALG_EXT_CACHE_SIZE bounds it, as in 500M.
     """
     from linalg_ext import cache as kept
-    from linalg_ext.target.model import bytes_text
+    from linalg_ext.target.text import bytes_text
 
     if kept.folder() is None:
         typer.echo("nothing is kept: LINALG_EXT_CACHE_DIR is off")
@@ -54,7 +54,7 @@ def _show(entries: Sequence[Summary]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from linalg_ext.target.model import bytes_text
+    from linalg_ext.target.text import bytes_text
 
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("used", no_wrap=True)

@@ -7,10 +7,14 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from linalg_ext.errors import TargetError
+from linalg_ext.target.figures import PER_TYPE, Figures, Level
 from linalg_ext.target.model import Cache, Target
 
 PlainTarget = dict[str, Any]
-"""Texts, whole numbers, and lists and mappings of these."""
+"""Texts, numbers, and lists and mappings of these."""
+
+_NAMED = (*PER_TYPE, "functions")
+"""The fields of figures that are by name."""
 
 
 def to_data(target: Target) -> PlainTarget:
@@ -21,6 +25,14 @@ def to_data(target: Target) -> PlainTarget:
         {field.name: getattr(cache, field.name) for field in fields(Cache)}
         for cache in target.caches
     ]
+    del data["figures"], data["notes"]
+    # What goes by this data need not change for those that have neither.
+    if target.figures is not None:
+        data["figures"] = _figures_data(target.figures)
+    if target.notes:
+        data["notes"] = {
+            name: list(value) if isinstance(value, tuple) else value for name, value in target.notes
+        }
     return data
 
 
@@ -38,6 +50,14 @@ def from_data(data: Mapping[str, Any]) -> Target:
             raise TargetError(f"{name} is {data[name]!r}", expected="a text")
     if "caches" in data:
         values["caches"] = tuple(_cache(one) for one in _items(data["caches"], "caches"))
+    if data.get("figures") is not None:
+        values["figures"] = _figures(data["figures"])
+    if "notes" in data:
+        notes = _mapping(data["notes"], "notes")
+        values["notes"] = tuple(
+            (name, tuple(value) if isinstance(value, list) else value)
+            for name, value in sorted(notes.items())
+        )
     return Target(**values)
 
 
@@ -46,7 +66,35 @@ def _cache(data: Any) -> Cache:
     return Cache(**data)
 
 
-def _check_fields(data: Any, kind: type[Target | Cache], what: str) -> None:
+def _figures_data(figures: Figures) -> PlainTarget:
+    data: PlainTarget = {field.name: getattr(figures, field.name) for field in fields(Figures)}
+    data["levels"] = [
+        {field.name: getattr(level, field.name) for field in fields(Level)}
+        for level in figures.levels
+    ]
+    return {**data, **{name: dict(data[name]) for name in _NAMED}}
+
+
+def _figures(data: Any) -> Figures:
+    _check_fields(data, Figures, "a set of figures")
+    values = dict(data)
+    levels = []
+    for level in _items(data["levels"], "levels"):
+        _check_fields(level, Level, "a level of memory")
+        levels.append(Level(**level))
+    values["levels"] = tuple(levels)
+    for name in _NAMED:
+        values[name] = tuple(_mapping(data[name], name).items())
+    return Figures(**values)
+
+
+def _mapping(value: Any, name: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise TargetError(f"{name} is {value!r}", expected="a mapping by name")
+    return value
+
+
+def _check_fields(data: Any, kind: type[Target | Cache | Figures | Level], what: str) -> None:
     if not isinstance(data, Mapping):
         raise TargetError(f"{what} is {data!r}", expected="a mapping of its fields")
     names = [field.name for field in fields(kind)]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
+from typing import TypeVar
 
 import numpy as np
 
@@ -19,11 +19,16 @@ from linalg_ext.target.features import (
     check_features,
     without,
 )
+from linalg_ext.target.figures import Figures
+from linalg_ext.target.notes import Notes, NoteValue, check_note, note, with_note
+from linalg_ext.target.text import bytes_text, table
 
 _ELEMENT = r"(?:[su]?i|s|u|b?f)(\d+)|f8E\w+"
 
 BASELINE_CPU: Mapping[str, str] = MappingProxyType({"x86_64": "x86-64", "aarch64": "generic"})
 """LLVM's name of the least CPU of each architecture."""
+
+_Kind = TypeVar("_Kind", bool, int, float, str, tuple[int, ...])
 
 HUGE_PAGES = ("always", "madvise", "never")
 
@@ -86,6 +91,8 @@ class Target:
         huge_pages: who gets them: `always`, `madvise` (who asks), or `never`.
         cpu: LLVM's name of the CPU to schedule instructions for; empty where that is not known.
             Which instructions there are, the features alone say.
+        figures: what it does in a second, where somebody measured it; see `target.figures`.
+        notes: what passes left for later ones, by name.
 
     Raises:
         TargetError: two of these cannot be true together.
@@ -109,6 +116,8 @@ class Target:
     huge_page_bytes: int = 0
     huge_pages: str = "never"
     cpu: str = ""
+    figures: Figures | None = None
+    notes: Notes = ()
 
     def __post_init__(self) -> None:
         if self.architecture not in BASELINE:
@@ -136,6 +145,10 @@ class Target:
             raise TargetError(
                 f"huge_pages is {self.huge_pages!r}", expected="one of " + ", ".join(HUGE_PAGES)
             )
+        if self.figures is not None and not isinstance(self.figures, Figures):
+            raise TargetError(f"figures are {self.figures!r}", expected="Figures, or None")
+        for name, value in self.notes:
+            check_note(name, value)
         levels = [cache.level for cache in self.caches]
         if not levels or levels != sorted(set(levels)):
             raise TargetError(
@@ -207,6 +220,26 @@ class Target:
             vector_registers=registers,
         )
 
+    def with_note(self, name: str, value: NoteValue | None) -> Target:
+        """This machine with one more note; None takes it away.
+
+        Raises:
+            TargetError: that is no name, or no value, of a note.
+        """
+        return replace(self, notes=with_note(self.notes, name, value))
+
+    def note(self, name: str, kind: type[_Kind]) -> _Kind | None:
+        """What a note says; None where there is none of that name.
+
+        Args:
+            name: `who.what`.
+            kind: the type that it is of: `bool`, `int`, `float`, `str` or `tuple`.
+
+        Raises:
+            TargetError: it is of another type.
+        """
+        return note(self.notes, name, kind)
+
     def missing_on(self, machine: Target) -> tuple[str, ...]:
         """What `machine` lacks to run code for this target; empty where it can."""
         if machine.architecture != self.architecture:
@@ -229,14 +262,10 @@ class Target:
             "pages": f"{bytes_text(self.page_bytes)}, {huge}",
             "features": " ".join(sorted(self.features)),
         }
-        width = max(map(len, rows)) + 2
-        lines = (
-            textwrap.fill(
-                value, 100, initial_indent=f"{name:<{width}}", subsequent_indent=" " * width
-            )
-            for name, value in rows.items()
-        )
-        return "\n".join(lines)
+        if self.notes:
+            rows["notes"] = "; ".join(f"{name} = {value!r}" for name, value in self.notes)
+        described = table(rows.items())
+        return described if self.figures is None else f"{described}\n{self.figures}"
 
 
 def element_bits(dtype: object) -> int:
@@ -257,14 +286,6 @@ def element_bits(dtype: object) -> int:
             f"{dtype!r} is no element type",
             expected="MLIR's name of one, such as f32, or a NumPy dtype",
         ) from None
-
-
-def bytes_text(count: int) -> str:
-    """A number of bytes for people: `48 KiB`."""
-    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if count >= size:
-            return f"{count / size:.4g} {unit}"
-    return f"{count} B"
 
 
 def widest_vector(architecture: str, features: frozenset[str]) -> int:

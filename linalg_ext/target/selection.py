@@ -13,10 +13,12 @@ from linalg_ext.errors import TargetError
 from linalg_ext.target import linux
 from linalg_ext.target.known import KNOWN
 from linalg_ext.target.model import Target
+from linalg_ext.target.notes import NoteValue
 
 HOST = "host"
 
 _in_force: ContextVar[Target | None] = ContextVar("linalg_ext.target", default=None)
+_scopes: ContextVar[int] = ContextVar("linalg_ext.target.scopes", default=0)
 
 
 @functools.cache
@@ -102,7 +104,31 @@ def using(target: Target | str) -> Iterator[Target]:
     """
     chosen = target if isinstance(target, Target) else named(target)
     token = _in_force.set(None if chosen == host() else chosen)
+    scope = _scopes.set(_scopes.get() + 1)
     try:
         yield chosen
     finally:
         _in_force.reset(token)
+        _scopes.reset(scope)
+
+
+def leave_note(name: str, value: NoteValue | None) -> None:
+    """Leave a note in the description in force, for later passes; None takes it away.
+
+        lx.target.leave_note("packing.panel_bytes", 1 << 18)
+        lx.target.current().note("packing.panel_bytes", int)
+
+    It is good until the end of the `using` block that this is called in.
+
+    Raises:
+        TargetError: that is no name, or no value, of a note; or there is no such block, and the
+            note would never go.
+    """
+    target = _in_force.get()
+    if target is None and not _scopes.get():
+        raise TargetError(
+            f"the note {name} is left outside all `using` blocks",
+            cure='with lx.target.using("host"): around what leaves notes and what reads them',
+        )
+    noted = (target or host()).with_note(name, value)
+    _in_force.set(None if noted == host() else noted)

@@ -17,10 +17,10 @@ from resources import skip_machine
 def test_a_peak_is_of_products_that_are_computed(dtype: str) -> None:
     kind = limits.arithmetic()[dtype]
     lanes = kind.bits // element_bits(kind.factors)
-    factors = limits._aligned(2 * lanes, kind.factors)
+    factors = limits.aligned(2 * lanes, kind.factors)
     factors[:lanes], factors[lanes:] = 2, 3
-    result = limits._aligned(limits._accumulators() * kind.lanes, kind.sums)
-    limits._multiply_add_kernel(kind)(factors, result, 5)
+    result = limits.aligned(limits.accumulators() * kind.lanes, kind.sums)
+    limits.multiply_add_kernel(kind)(factors, result, 5)
     assert kind.flops == 2 * lanes
     np.testing.assert_array_equal(result, 5 * 6 * kind.depth)
 

@@ -10,7 +10,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.target import Target
 from linalg_ext.target.clock import cycles_per_second
-from linalg_ext.target.model import bytes_text
+from linalg_ext.target.text import bytes_text
 
 from ._machine import this_machine
 from ._scalar_steps import Elementwise

@@ -12,7 +12,7 @@ from dask.utils import parse_bytes
 
 from linalg_ext.errors import ShapeError, caller_location
 from linalg_ext.frameworks.dask.operands import AnyArray
-from linalg_ext.target.model import bytes_text
+from linalg_ext.target.text import bytes_text
 
 Chunks = tuple[int, ...]
 

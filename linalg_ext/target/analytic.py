@@ -1,0 +1,84 @@
+"""Figures of a machine that nobody measured, from its description alone.
+
+They order plans sensibly; they are not the times that a run will take. Cycles are those of current
+server cores: what a core reads from each cache, how many instructions a function of mathematics is
+(the polynomials of `transforms/codegen/vector_math`), how long the system takes for a page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from linalg_ext.target.clock import USUAL, cycles_per_second
+from linalg_ext.target.figures import ANALYTIC, Figures, Level
+from linalg_ext.target.model import Target
+
+_BYTES_PER_CYCLE = {2: 32.0, 3: 14.0}
+_MEMORY_BYTES_PER_CYCLE = 4.0
+_MEMORY_CORES = 4
+"""How many cores memory feeds at full speed."""
+
+_INSTRUCTIONS: Mapping[str, float] = MappingProxyType(
+    {
+        "simple": 1.0,
+        "divide": 8.0,
+        "sqrt": 10.0,
+        "exp": 16.0,
+        "log": 22.0,
+        "tanh": 24.0,
+        "erf": 28.0,
+        "sin": 24.0,
+        "pow": 70.0,
+    }
+)
+"""Instructions of a unit on one vector register."""
+
+_CONTRACTION, _WINDOW = 0.75, 0.45
+"""Parts of the peak that nests reach."""
+
+_TURN = 0.3e-9
+"""Seconds of an operation that is not vectorized, for an operation of three cycles on end."""
+
+
+def analytic(target: Target, *, is_here: bool = False) -> Figures:
+    """Figures from a description.
+
+    Args:
+        target: it.
+        is_here: whether it is this machine, whose clock is known.
+    """
+    clock = cycles_per_second() if is_here else USUAL
+    peak = {dtype: clock * target.flops_per_cycle(dtype) for dtype in ("f32", "f64")}
+    registers = clock * target.fma_units * target.lanes("f32")
+    pages = target.huge_page_bytes if target.huge_pages == "always" else 0
+    page_bytes = pages or target.page_bytes
+    return Figures(
+        source=ANALYTIC,
+        levels=tuple(_levels(target, clock)),
+        multiply_adds=tuple(peak.items()),
+        contractions=tuple((dtype, _CONTRACTION * rate) for dtype, rate in peak.items()),
+        windows=tuple((dtype, _WINDOW * rate) for dtype, rate in peak.items()),
+        functions=tuple((name, registers / count) for name, count in _INSTRUCTIONS.items()),
+        scalar=1 / _TURN,
+        nest=60e-9,
+        loop=4e-9,
+        call=1.5e-6,
+        fork=4e-6,
+        page=100e-9 + page_bytes / 20e9,
+        page_bytes=page_bytes,
+        threads=target.logical_cores,
+    )
+
+
+def _levels(target: Target, clock: float) -> list[Level]:
+    cores = target.physical_cores
+    levels = []
+    for cache in target.caches:
+        register = target.vector_bits // 8
+        rate = clock * _BYTES_PER_CYCLE.get(cache.level, 2.0 * register)
+        size = max([cache.size, *(level.size for level in levels)])
+        levels.append(Level(f"L{cache.level}", size, rate, rate / 2, rate * cores))
+    rate = clock * _MEMORY_BYTES_PER_CYCLE
+    together = rate * min(cores, _MEMORY_CORES)
+    return [*levels, Level("memory", 0, rate, rate / 2, together)]

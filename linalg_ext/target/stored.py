@@ -1,0 +1,145 @@
+"""Descriptions of machines in files, and the figures of this one that were measured once.
+
+lx.target.calibrate()                               # measures, and keeps what it found
+lx.target.save(lx.target.calibrate(), "server.json")
+with lx.target.using(lx.target.load("server.json")):    # on another machine
+    ...
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import platform
+import re
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+
+from linalg_ext.cache.folder import chosen_folder, make_trusted
+from linalg_ext.cache.keys import digest
+from linalg_ext.dispatch import handler
+from linalg_ext.errors import CacheError, TargetError
+from linalg_ext.target.analytic import analytic
+from linalg_ext.target.data import from_data, to_data
+from linalg_ext.target.figures import Figures
+from linalg_ext.target.model import Target
+from linalg_ext.target.selection import current, host, named
+
+_PROCESSORS = Path("/proc/cpuinfo")
+_MODEL = re.compile(r"^(?:model name|CPU part|Hardware)\s*:\s*(.+)$", re.MULTILINE)
+
+_measured: dict[str, Figures] = {}
+"""What this process measured or read, by the name of the file."""
+
+
+def figures(target: Target | str | None = None) -> Figures:
+    """What a machine does in a second.
+
+    A description's own figures where it has some; those that were measured here, by this process or
+    an earlier one, for this machine; else such as follow from the description.
+
+    Args:
+        target: a description, or the name of one; the one in force where nothing is given.
+
+    Raises:
+        TargetError: there is no target of that name.
+    """
+    chosen = named(target) if isinstance(target, str) else target or current()
+    if chosen.figures is not None:
+        return chosen.figures
+    is_here = replace(chosen, notes=()) == host()
+    return (_kept() if is_here else None) or analytic(chosen, is_here=is_here)
+
+
+def calibrate(*, keep: bool = True) -> Target:
+    """Measure this machine, in under ten seconds; returns its description with the figures.
+
+    Args:
+        keep: whether later processes, too, find what was measured: `figures_path()` says where.
+
+    Raises:
+        CacheError: the folder cannot be used, or not be trusted.
+    """
+    path = figures_path() if keep else None
+    if path is not None:
+        make_trusted(path.parent)
+    target: Target = handler("calibrate")(host())
+    if target.figures is not None:
+        _measured[_file_name()] = target.figures
+    if path is not None:
+        save(target, path)
+    return target
+
+
+def figures_path() -> Path | None:
+    """The file that figures of CPUs of this model are kept in; None where nothing is kept."""
+    folder = chosen_folder()
+    return None if folder is None else folder / _file_name()
+
+
+def save(target: Target, path: str | PathLike[str]) -> None:
+    """Write a description to a file, as JSON, with its figures and notes.
+
+    Raises:
+        TargetError: it cannot be written.
+    """
+    import tempfile  # which takes long to load, and most processes write nothing
+
+    text = json.dumps(to_data(target), indent=1)
+    place = Path(path)
+    try:
+        # All of it or nothing, whenever somebody reads.
+        handle, fresh = tempfile.mkstemp(prefix=place.name, dir=place.parent)
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text + "\n")
+        os.replace(fresh, place)
+    except OSError as error:
+        raise TargetError(f"{place} cannot be written: {error.strerror}") from error
+
+
+def load(path: str | PathLike[str]) -> Target:
+    """The description that a file holds.
+
+    Raises:
+        TargetError: it cannot be read, is no JSON, or lacks a field; names the file.
+    """
+    place = Path(path)
+    try:
+        data = json.loads(place.read_text(encoding="utf-8"))
+        return from_data(data)
+    except OSError as error:
+        raise TargetError(f"{place} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise TargetError(f"{place} is no JSON: {error}") from None
+    except TargetError as error:
+        error.where = error.where or str(place)
+        raise
+
+
+def _kept() -> Figures | None:
+    """The figures of this machine; None where nobody measured it, or what is kept is no use."""
+    name = _file_name()
+    path = figures_path()
+    if name not in _measured and path is not None and path.exists():
+        try:
+            found = load(path).figures
+        except (TargetError, CacheError):
+            return None  # another version wrote it
+        if found is not None:
+            _measured[name] = found
+    return _measured.get(name)
+
+
+@functools.cache
+def _file_name() -> str:
+    """By the model of the CPU, and how many of its cores may be used."""
+    here = host()
+    try:
+        models = _MODEL.findall(_PROCESSORS.read_text(encoding="utf-8", errors="replace"))
+    except OSError:
+        models = []
+    model = models[0] if models else platform.processor() or here.architecture
+    words = re.sub(r"[^A-Za-z0-9]+", "-", model).strip("-").lower()
+    return f"target-{words}-{digest(model, to_data(here))[:8]}.json"
