@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ._cost import Cost, CostModel
     from ._graph import Graph, Node, Result, Value
+    from ._model import TargetModel
     from ._move import Move
     from ._moves_of_groups import Annotate, Dissolve, Insert, Merge, Split
     from ._moves_of_ops import Deduplicate, Duplicate, MoveIn, MoveOut, Reorder
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "_cost": "Cost CostModel",
     "_graph": "Graph Node Result Value",
+    "_model": "TargetModel",
     "_move": "Move",
     "_moves_of_groups": "Annotate Dissolve Insert Merge Split",
     "_moves_of_ops": "Deduplicate Duplicate MoveIn MoveOut Reorder",
@@ -59,6 +61,7 @@ __all__ = [
     "Result",
     "Split",
     "State",
+    "TargetModel",
     "Value",
     "apply_move",
     "read_graph",

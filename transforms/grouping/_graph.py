@@ -11,6 +11,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ._work import NOTHING, Work
+
 ARGUMENTS = -1
 """The node that stands for the arguments of the function."""
 
@@ -53,6 +55,7 @@ class Node:
             op that reduces.
         after: the nodes that it must follow though it does not read them.
         meaning: equal for two nodes that compute the same from the same reads; None where unknown.
+        work: what it does, for what asks how long that takes.
     """
 
     number: int
@@ -63,6 +66,7 @@ class Node:
     is_cheap: bool = False
     after: tuple[int, ...] = ()
     meaning: Hashable = None
+    work: Work = NOTHING
 
 
 class GivenGroup(NamedTuple):

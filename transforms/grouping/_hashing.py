@@ -22,10 +22,11 @@ def hash_of(state: State, known: dict[int, int]) -> int:
     """The hash of a state; `known` keeps those of groups in which nothing changed since."""
     outer = (group for group in state.groups if not state.is_nested(group))
     gone = _sum(_token(f"gone {node}") for node in state.gone)
-    return _sum([gone, *(_of_group(state, group, known) for group in outer)])
+    return _sum([gone, *(hash_of_group(state, group, known) for group in outer)])
 
 
-def _of_group(state: State, group: int, known: dict[int, int]) -> int:
+def hash_of_group(state: State, group: int, known: dict[int, int]) -> int:
+    """The hash of a group; `known` keeps those in which nothing changed since."""
     if group not in known:
         inner = _sum(_of_item(state, item, known) for item in state.children(group))
         data = state.data(group)
@@ -36,7 +37,7 @@ def _of_group(state: State, group: int, known: dict[int, int]) -> int:
 
 def _of_item(state: State, item: int, known: dict[int, int]) -> int:
     if state.is_group(item):
-        return _of_group(state, item, known)
+        return hash_of_group(state, item, known)
     copied = [at for at, value in enumerate(state.reads(item)) if state.is_copy(value.node)]
     kind = "copy" if state.is_copy(item) else "node"
     return _token(f"{kind} {state.node(item).number} {copied}")

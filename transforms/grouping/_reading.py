@@ -14,6 +14,7 @@ from linalg_ext.structured.maps import indexing_maps
 from linalg_ext.structured.side_effects import side_effect
 
 from ._graph import ARGUMENTS, GivenGroup, Graph, Node, Result, Value
+from ._reading_work import work_of
 from .inline_groups import inline_group
 
 _FREE = frozenset({"arith.constant", "tensor.empty", "tensor.splat", "tensor.dim"})
@@ -205,6 +206,7 @@ def _node(
         is_cheap,
         () if last_effect is None or op.name in _ANYWHERE else (last_effect,),
         _meaning(op, attributes) if is_cheap else None,
+        work_of(op),
     )
 
 

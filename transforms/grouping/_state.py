@@ -19,7 +19,7 @@ from linalg_ext.errors import ArgumentTypeError, GroupingError
 from linalg_ext.structured.group import PRESERVE
 
 from ._graph import ARGUMENTS, Graph, Node, Value
-from ._hashing import hash_of
+from ._hashing import hash_of, hash_of_group
 
 if TYPE_CHECKING:
     from ._move import Move
@@ -146,12 +146,14 @@ class State:
         for child in self._children[item]:
             yield from self.nodes_of(child)
 
-    def key(self) -> int:
-        """A number of 64 bits that tells states apart, whatever their groups are called.
+    def key(self, group: int = ROOT) -> int:
+        """A number of 64 bits that tells states apart, or groups, whatever they are called.
 
         Equal for states that hold the same nodes in the same groups with the same annotations; what
         groups are numbered and labelled, and the order of what is independent, does not matter.
         """
+        if group != ROOT:
+            return hash_of_group(self, group, self._hashes)
         return hash_of(self, self._hashes)
 
     def inputs(self, group: int) -> tuple[Value, ...]:

@@ -1,0 +1,131 @@
+"""The costs of the nests that a group becomes: arithmetic, memory level by level, beginnings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from linalg_ext.target import Figures, Level, Target
+
+from ._cost import Cost
+from ._graph import ARGUMENTS, Value
+from ._nests import Members, Nest
+from ._rates import arithmetic, is_contiguous
+from ._work import CONTRACTION, FREE, WINDOW, Access, Work
+
+Parts = dict[str, float]
+"""Values by name."""
+
+
+@dataclass(frozen=True)
+class Counting:
+    """What the nests of one group cost on one core.
+
+    Attributes:
+        target, figures: the machine.
+        members: the group.
+        around: bytes that a call of the whole function touches, besides what it makes for itself.
+        tiles: how many times all of it is done, each time for one tile.
+    """
+
+    target: Target
+    figures: Figures
+    members: Members
+    around: float
+    tiles: int
+
+    def of(self, nests: Sequence[Nest]) -> Cost:
+        """The cost of all nests together."""
+        near: set[int] = set()
+        costs = []
+        for nest in nests:
+            near = near if nest.shares_rows else set()
+            costs.append(self._of_nest(nest, near))
+            near = near | set(nest.ops)
+        cost = Cost.sum(costs)
+        if self.tiles == 1:
+            return cost
+        return Cost.of(
+            [(name, seconds * self.tiles) for name, seconds in cost.parts],
+            [(name, count * self.tiles) for name, count in cost.work],
+        )
+
+    def _of_nest(self, nest: Nest, near: set[int]) -> Cost:
+        computing, moving, work = Parts(), Parts(), Parts()
+        for node in nest.ops:
+            done = self.members.work[node]
+            rounds = nest.rounds[node]
+            for kind, seconds, count in arithmetic(done, rounds, self.target, self.figures):
+                _add(computing, kind, seconds)
+                _add(work, kind, count)
+        for level, moved, is_written in self._traffic(nest, near):
+            _add(moving, level.name, moved / (level.write if is_written else level.read))
+            _add(work, f"bytes of {level.name}", moved)
+        return Cost.of([*_overlapped(computing, moving), *self._beginnings(nest)], work.items())
+
+    def _traffic(self, nest: Nest, near: set[int]) -> Iterator[tuple[Level, float, bool]]:
+        """From or to which level how many bytes go, each tensor once."""
+        members, seen = self.members, set[Value]()
+        for node in nest.ops:
+            loops = members.work[node].loops
+            for access, value in members.reads(node):
+                if value in seen or value.node in nest.ops or members.is_for_free(value):
+                    continue
+                seen.add(value)
+                for level, moved in self._reading(value, access, loops, near):
+                    yield level, moved, False
+        last = members.work[nest.ops[-1]]
+        for access in last.writes:
+            moved = access.touched(last.loops)
+            yield self._nearest_for(access.bytes if self.tiles == 1 else moved), moved, True
+
+    def _reading(
+        self, value: Value, access: Access, loops: Sequence[int], near: set[int]
+    ) -> Iterator[tuple[Level, float]]:
+        moved = access.touched(loops)
+        if value.node in near:
+            yield self.figures.levels[0], moved
+            return
+        if value.node in self.members.inside:
+            yield self._nearest_for(moved), moved
+            return
+        outside = self.around if self._is_given(value) else 2 * access.bytes
+        # What every tile reads anew, it finds where the tile before has left it.
+        first = min(moved, access.bytes / self.tiles)
+        yield self.figures.level_of(outside), first
+        if moved > first:
+            yield self._nearest_for(moved), moved - first
+
+    def _nearest_for(self, moved: float) -> Level:
+        """Where something is found that was written, and no more than as much again since."""
+        return self.figures.level_of(2 * moved)
+
+    def _is_given(self, value: Value) -> bool:
+        """Whether a value is there before the call: an argument, or a constant."""
+        if value.node == ARGUMENTS:
+            return True
+        return self.members.state.node(value.node).work.kind == FREE
+
+    def _beginnings(self, nest: Nest) -> list[tuple[str, float]]:
+        begin = 0.0 if nest.shares_rows else self.figures.nest
+        starts = _innermost_starts(self.members.work[nest.main])
+        return [("nests", begin), ("loops", starts * self.figures.loop)]
+
+
+def _innermost_starts(work: Work) -> float:
+    """How often an innermost loop begins; in contractions their rate has it already."""
+    if work.kind in (CONTRACTION, WINDOW) or not work.iterations:
+        return 0.0
+    return 1.0 if is_contiguous(work) else work.iterations / work.loops[-1]
+
+
+def _overlapped(computing: Parts, moving: Parts) -> list[tuple[str, float]]:
+    """The longer of arithmetic and memory: what memory takes beyond arithmetic, by level."""
+    arithmetic_time, memory_time = sum(computing.values()), sum(moving.values())
+    waiting = max(0.0, memory_time - arithmetic_time)
+    part = waiting / memory_time if memory_time else 0.0
+    return [*computing.items(), *((name, part * each) for name, each in moving.items() if part)]
+
+
+def _add(into: Parts, name: str, value: float) -> None:
+    into[name] = into.get(name, 0.0) + value

@@ -1,0 +1,158 @@
+"""A cost model of the code that groups become: bytes at each level, operations, beginnings.
+
+    model = TargetModel()                   # of the machine in force, for the threads in force
+    print(model.of_state(state))
+    print(model.what_if(state, group, (32, 64)))
+
+For each nest that a group becomes (`_nests.py`): arithmetic takes as long as its operations do at
+the rates that the target's figures say; memory as long as the bytes that come from each level and
+go there; the longer of the two counts (S. Williams, A. Waterman, D. Patterson, CACM 52(4), 2009),
+and what memory takes beyond arithmetic is told by level. Beginnings of nests and of innermost loops
+are added. Several threads share arithmetic and the levels, where that is worth waking them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+
+from linalg_ext.errors import GroupingError
+from linalg_ext.runtime import threads as crews
+from linalg_ext.target import Target, current, figures
+
+from ._cost import Cost
+from ._counting import Counting
+from ._graph import ARGUMENTS, Graph, Value
+from ._nests import Members, nests_of
+from ._state import ROOT, State
+from ._tiling import tiles_of, tiling_of
+from ._work import FREE, Work
+
+_MOST_KEPT = 1 << 16
+"""Answers that are kept."""
+
+_ALONE = frozenset({"nests", "call"})
+"""Parts of a cost that threads do not share."""
+
+
+class TargetModel:
+    """Costs by the figures of a target.
+
+    Attributes:
+        target: whose they are.
+        figures: they.
+        threads: how many may work on a call.
+    """
+
+    def __init__(self, target: Target | None = None, *, threads: int | None = None) -> None:
+        """A model of a machine.
+
+        Args:
+            target: it; the one in force where nothing is given.
+            threads: as many as are in force where nothing is given.
+        """
+        self.target = target or current()
+        self.figures = figures(self.target)
+        self.threads = min(threads or crews.current(), self.figures.threads)
+        self._graph: Graph | None = None
+        self._around = 0.0
+        self._known: dict[Hashable, Cost] = {}
+
+    def of_group(self, state: State, group: int) -> Cost:
+        """The cost of a group, or of a node that stands alone, under the tiling that it says.
+
+        Raises:
+            GroupingError: there is no such item.
+        """
+        self._turn_to(state.graph)
+        is_group = state.is_group(group)
+        key: Hashable = (
+            (state.key(group), state.outputs(group)) if is_group else state.node(group).number
+        )
+        cost = self._known.get(key)
+        if cost is None:
+            state.check_item(group)
+            tiling = tiling_of(state, group) if is_group else ()
+            cost = self._keep(key, self._computed(state, group, tiling))
+        return cost
+
+    def of_state(self, state: State) -> Cost:
+        """The cost of all that stands outside all groups, groups as wholes, and of one call."""
+        begin = Cost.of([("call", self.figures.call)])
+        return Cost.sum([begin, *(self.of_group(state, item) for item in state.children(ROOT))])
+
+    def what_if(self, state: State, group: int, tiling: Sequence[int]) -> Cost:
+        """What a group, or a node, would cost if its last op were tiled so.
+
+        Args:
+            state: which stays as it is.
+            group: an item of it.
+            tiling: a size for each of the leading loops of the op that gives the result, 0 for one
+                that is not tiled.
+
+        Raises:
+            GroupingError: there is no such item; or these are no sizes.
+        """
+        state.check_item(group)
+        if any(type(size) is not int or size < 0 for size in tiling):
+            raise GroupingError(
+                f"{state.describe(group)} cannot be tiled by {tiling!r}",
+                expected="sizes, 0 for a loop that is not tiled",
+            )
+        self._turn_to(state.graph)
+        return self._computed(state, group, tiling)
+
+    def _computed(self, state: State, item: int, tiling: Sequence[int]) -> Cost:
+        tiles, count = tiles_of(state, item, tiling)
+        members = Members(state, item, tiles)
+        counting = Counting(self.target, self.figures, members, self._around, count)
+        cost = counting.of(nests_of(members))
+        return cost if self.threads == 1 else self._on_threads(cost, members, count)
+
+    def _on_threads(self, cost: Cost, members: Members, tiles: int) -> Cost:
+        """The cost on all threads, where that is less."""
+        slack = max((_slack(work) for work in members.work.values()), default=1)
+        threads = min(self.threads, slack * tiles)
+        faster = self._faster(threads)
+        parts = [
+            (name, seconds / (1.0 if name in _ALONE else faster.get(name, threads)))
+            for name, seconds in cost.parts
+        ]
+        shared = Cost.of([*parts, ("threads", self.figures.fork)], cost.work)
+        return min(cost, shared, key=lambda each: each.seconds)
+
+    def _faster(self, threads: int) -> Mapping[str, float]:
+        """By how much so many threads are faster than one at reading from each level."""
+        levels = self.figures.levels
+        return {each.name: max(1.0, min(threads, each.shared / each.read)) for each in levels}
+
+    def _keep(self, key: Hashable, cost: Cost) -> Cost:
+        if len(self._known) >= _MOST_KEPT:
+            self._known.clear()
+        self._known[key] = cost
+        return cost
+
+    def _turn_to(self, graph: Graph) -> None:
+        if graph is not self._graph:
+            self._graph, self._around = graph, _around(graph)
+            self._known.clear()
+
+
+def _slack(work: Work) -> int:
+    """How many parts could be done at the same time: iterations of what is outside rows."""
+    outer = [size for at, size in enumerate(work.loops[:-1]) if at not in work.reduced]
+    return max(1, math.prod(outer))
+
+
+def _around(graph: Graph) -> float:
+    """Bytes of what a function is given, holds as constants, and gives back."""
+    given: dict[Value, float] = {}
+    for node in graph.nodes:
+        for access in node.work.reads:
+            value = node.reads[access.position]
+            if value.node == ARGUMENTS or graph.nodes[value.node].work.kind == FREE:
+                given[value] = access.bytes
+        for number, access in enumerate(node.work.writes):
+            if Value(node.number, number) in graph.returned:
+                given[Value(node.number, number)] = access.bytes
+    return sum(given.values())

@@ -1,0 +1,187 @@
+"""What code generation makes of a group: which ops become one nest, and which nests share rows.
+
+    a constant result           is written where it is read, nowhere else
+    an element-wise op          goes into the op of its group that alone reads it, once, unless that
+                                is a contraction or an op on windows
+    an element-wise op          after a contraction or an op on windows, over all of its result, is
+                                done with it (an epilogue)
+    nests one after another     share the loops over their rows where these are alike; what one
+                                hands to the other is then a row, and stays in the nearest cache
+    attention                   products, a softmax between them: one nest, no scores in memory
+
+As the passes of `transforms/codegen` do it, and upstream's element-wise fusion before them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ._graph import Value
+from ._state import State
+from ._work import CONTRACTION, FREE, LOOPS, WINDOW, Access, Work
+
+
+@dataclass
+class Nest:
+    """Ops that become one nest of loops.
+
+    Attributes:
+        main: the op whose loops they are.
+        ops: all of them, in order.
+        rounds: for each, how many times one of its iterations is done.
+        shares_rows: whether it shares the loops over rows with the nest before it.
+    """
+
+    main: int
+    ops: list[int]
+    rounds: dict[int, float] = field(default_factory=dict)
+    shares_rows: bool = False
+
+
+class Members:
+    """The ops of a group, and what they read once views are looked through."""
+
+    def __init__(self, state: State, group: int, tiles: Mapping[int, Mapping[int, int]]) -> None:
+        self.state = state
+        self.all = tuple(state.nodes_of(group))
+        self.inside = set(self.all)
+        self.work: dict[int, Work] = {
+            node: state.node(node).work.tiled(tiles.get(node, {})) for node in self.all
+        }
+        self.outputs = {self.source(value).node for value in state.outputs(group)}
+
+    def source(self, value: Value) -> Value:
+        """What a value is a view of, as far as the group goes."""
+        while value.node in self.inside and self.state.node(value.node).work.is_view:
+            value = self.state.reads(value.node)[0]
+        return value
+
+    def reads(self, node: int) -> list[tuple[Access, Value]]:
+        """The tensors that a node reads, and how."""
+        given = self.state.reads(node)
+        return [(each, self.source(given[each.position])) for each in self.work[node].reads]
+
+    def is_for_free(self, value: Value) -> bool:
+        """Whether a value is nowhere in memory: one number in every place, made in the group."""
+        return value.node in self.inside and self.work[value.node].is_constant
+
+
+def nests_of(members: Members) -> list[Nest]:
+    """The nests that a group becomes, in order."""
+    users = _users(members)
+    nests: dict[int, Nest] = {}
+    home: dict[int, int] = {}
+    for node in reversed(members.all):
+        work = members.work[node]
+        if work.kind == FREE or (work.is_constant and node not in members.outputs):
+            continue
+        into = _fused_into(members, node, users, home)
+        if into is None:
+            nests[node], home[node] = Nest(node, [node], {node: 1.0}), node
+            continue
+        nest = nests[into]
+        nest.ops.insert(0, node)
+        nest.rounds[node] = _rounds(members, node, users[node], nest)
+        home[node] = into
+    found = [nests[node] for node in members.all if node in nests]
+    found = _with_epilogues(members, found, users)
+    _share_rows(members, found)
+    return found
+
+
+def _users(members: Members) -> dict[int, list[int]]:
+    """The nodes of the group that read each node, one for each time; views are looked through."""
+    users: dict[int, list[int]] = {}
+    for node in members.all:
+        for _, value in members.reads(node):
+            users.setdefault(value.node, []).append(node)
+    return users
+
+
+def _fused_into(
+    members: Members, node: int, users: Mapping[int, list[int]], home: Mapping[int, int]
+) -> int | None:
+    """The nest that an element-wise op goes into; None where it has one of its own."""
+    mine = users.get(node, [])
+    if not members.work[node].is_elementwise or node in members.outputs or len(mine) != 1:
+        return None
+    (user,) = mine
+    if members.work[user].kind != LOOPS or user not in home:
+        return None
+    return home[user]
+
+
+def _rounds(members: Members, node: int, users: Sequence[int], nest: Nest) -> float:
+    """How often each element of an op is computed, that its user reads in several iterations."""
+    user = members.work[users[0]]
+    work = members.work[node]
+    read = next((access for access, value in members.reads(users[0]) if value.node == node), None)
+    above = nest.rounds[users[0]]
+    if read is None or not work.iterations:
+        return above
+    own = sorted({loop for axis in read.axes for loop in axis})
+    if own == list(range(len(own))):
+        return above  # what only later loops lack is computed before them
+    return max(1.0, above * user.iterations / work.iterations)
+
+
+def _with_epilogues(
+    members: Members, nests: list[Nest], users: Mapping[int, list[int]]
+) -> list[Nest]:
+    """One element-wise nest after a contraction or an op on windows goes with it."""
+    by_main = {nest.main: nest for nest in nests}
+    gone: set[int] = set()
+    for nest in nests:
+        if members.work[nest.main].kind not in (CONTRACTION, WINDOW):
+            continue
+        mine = set(users.get(nest.main, []))
+        after = [each for each in nests if mine & set(each.ops)]
+        if len(after) != 1 or nest.main in members.outputs or after[0].main in gone:
+            continue
+        (last,) = after
+        work = members.work[last.main]
+        written = members.work[nest.main].writes[0].bytes
+        if not work.is_elementwise or work.writes[0].bytes / work.writes[0].element != (
+            written / members.work[nest.main].writes[0].element
+        ):
+            continue
+        nest.ops += last.ops
+        nest.rounds.update(last.rounds)
+        gone.add(last.main)
+    return [nest for main, nest in by_main.items() if main not in gone]
+
+
+def _share_rows(members: Members, nests: Sequence[Nest]) -> None:
+    """Mark the nests that share the loops over rows with the one before."""
+    is_attention = _is_attention(members, nests)
+    for before, nest in itertools.pairwise(nests):
+        nest.shares_rows = is_attention or _rows_alike(members, before, nest)
+
+
+def _rows_alike(members: Members, before: Nest, nest: Nest) -> bool:
+    one, other = members.work[before.main], members.work[nest.main]
+    if {one.kind, other.kind} != {LOOPS} or one.is_scalar or other.is_scalar:
+        return False
+    if len(one.loops) < 2 or len(other.loops) < 2 or one.loops[0] != other.loops[0]:
+        return False
+    if 0 in one.reduced or 0 in other.reduced:
+        return False
+    first = {before.main: one.writes[0]} if one.writes else {}
+    return all(
+        access.axes[:1] == ((0,),) and first[value.node].axes[:1] == ((0,),)
+        for node in nest.ops
+        for access, value in members.reads(node)
+        if value.node in first
+    )
+
+
+def _is_attention(members: Members, nests: Sequence[Nest]) -> bool:
+    """Whether two contractions stand around exponentials and sums of rows, and nothing before."""
+    products = [at for at, nest in enumerate(nests) if members.work[nest.main].kind == CONTRACTION]
+    if len(products) != 2 or products != [0, len(nests) - 1]:
+        return False
+    between = [members.work[node] for nest in nests[1:-1] for node in nest.ops]
+    has_exponentials = any("exp" in dict(work.operations) for work in between)
+    return has_exponentials and any(work.reduced for work in between)

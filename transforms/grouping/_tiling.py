@@ -1,0 +1,77 @@
+"""What part of its loops each op of a group runs in one tile of the group.
+
+A tiling is of the op that gives the result; what that reads of the others in a tile, they compute
+in it: the footprints of the one are the tiles of the others.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+from linalg_ext.structured.group import TILING
+
+from ._state import State
+from ._work import FREE, Access, Work
+
+Tiles = dict[int, dict[int, int]]
+"""For each node, the sizes of those of its loops that are tiled."""
+
+
+def tiling_of(state: State, group: int) -> tuple[int, ...]:
+    """The tiling that a group asks for; empty where it asks for none."""
+    text = state.data(group).annotations.get(TILING, "")
+    return tuple(map(int, re.findall(r"-?\d+", text.partition(":")[2])))
+
+
+def tiles_of(state: State, item: int, tiling: Sequence[int]) -> tuple[Tiles, int]:
+    """The tiles of each node, and how many of them there are of the result."""
+    nodes = [node for node in state.nodes_of(item) if state.node(node).work.kind != FREE]
+    if not nodes or not any(tiling):
+        return {}, 1
+    last = nodes[-1]
+    work = state.node(last).work
+    sizes = {
+        loop: size
+        for loop, size in enumerate(tiling)
+        if 0 < size < _size(work, loop) and loop not in work.reduced
+    }
+    tiles: Tiles = {last: sizes}
+    for node in reversed(nodes):
+        _tile_producers(state, node, tiles, set(nodes))
+    return tiles, math.prod(-(-_size(work, loop) // size) for loop, size in sizes.items())
+
+
+def _tile_producers(state: State, node: int, tiles: Tiles, inside: set[int]) -> None:
+    work = state.node(node).work.tiled(tiles.get(node, {}))
+    reads = state.reads(node)
+    for access in work.reads:
+        producer = reads[access.position].node
+        if producer not in inside:
+            continue
+        made = state.node(producer).work
+        needed = _loops_of(made, _extents(access, work))
+        known = tiles.get(producer, {})
+        # Another reader may need more.
+        tiles[producer] = {loop: max(size, known.get(loop, 0)) for loop, size in needed.items()}
+
+
+def _extents(access: Access, work: Work) -> list[int]:
+    return [sum(work.loops[loop] for loop in axis) - len(axis) + 1 for axis in access.axes]
+
+
+def _loops_of(work: Work, extents: Sequence[int]) -> dict[int, int]:
+    """The loops of a producer that give so much of its result."""
+    if not work.writes:
+        return {}
+    axes = work.writes[0].axes
+    return {
+        axis[0]: extent
+        for axis, extent in zip(axes, extents, strict=False)
+        if len(axis) == 1 and 0 < extent < work.loops[axis[0]]
+    }
+
+
+def _size(work: Work, loop: int) -> int:
+    return work.loops[loop] if loop < len(work.loops) else 0
