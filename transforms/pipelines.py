@@ -48,8 +48,8 @@ _EXPORTED = (
 """What exporters write beyond upstream's dialects, before checks look at every index."""
 
 _OURS = (
-    # A group means what its ops mean in its place.
-    "linalg-ext-inline-groups",
+    # Groups are apart from what is around them until all that fuses tensors is done.
+    "linalg-ext-outline-groups",
     *_EXPORTED,
     # What loops over subsets hold may be ops of all kinds.
     "linalg-ext-lower-subset-loops",
@@ -106,6 +106,7 @@ _LINALG = (
     "cse",
     "linalg-ext-separate-factors",
     "linalg-ext-gather-attention",
+    "linalg-ext-inline-outlined-groups",
 )
 _BUFFERS = (
     "linalg-ext-reshape-destinations",

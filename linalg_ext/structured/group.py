@@ -33,6 +33,10 @@ MOST_INITS = 16
 
 RESULT_SEGMENTS = "resultSegmentSizes"
 LABEL, TILING, PRESERVE = "label", "tiling", "preserve"
+
+UNIT = "linalg_ext.group"
+"""The attribute of an op that says by number which group it came of, where groups are gone."""
+
 _STRUCTURE = frozenset({SEGMENTS, RESULT_SEGMENTS})
 
 
@@ -118,6 +122,11 @@ def in_preserved_group(op: ir.Operation) -> bool:
             return True
         parent = parent.operation.parent
     return False
+
+
+def may_be_fused(*ops: ir.Operation) -> bool:
+    """Whether groups do not part some ops: all are of one, or it is not said of which they are."""
+    return len({op.attributes[UNIT] for op in ops if UNIT in op.attributes}) < 2
 
 
 def _body(op: ir.Operation, operands: list[ir.Value]) -> ir.Block:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import ir
+from linalg_ext.structured.group import may_be_fused
 from linalg_ext.transforms.lowering._generic import maps_of
 from linalg_ext.transforms.lowering._walk import producer
 
@@ -56,6 +57,8 @@ def find_epilogue(op: Any, dims: Sequence[str], zeros: Any) -> FoundEpilogue | N
     *inputs, output = op.operands
     after = _next(op, output)
     if after is None or after.name != "linalg.generic" or len(after.results):
+        return None
+    if not may_be_fused(op, after):
         return None
     destination = after.operands[len(after.operands) - 1]
     if destination != output and not _dies(output, {op, after, zeros}):

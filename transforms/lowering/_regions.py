@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from linalg_ext.bindings import ir
+from linalg_ext.structured.group import may_be_fused
 from linalg_ext.target import current
 
 from ._slices import Work, find_work
@@ -168,6 +169,8 @@ def _joint(one: Region, other: Region, threads: int) -> Region | None:
     steps = [*one.steps, *other.steps]
     if one.work is None and other.work is None:
         return Region(steps, None)
+    if not may_be_fused(*(step.op for step in steps)):
+        return None
     if len(steps) > _MOST_STEPS:
         return None
     joint = _region(steps, threads)

@@ -72,6 +72,7 @@ from typing import Any
 
 from linalg_ext.bindings import func, ir
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.group import may_be_fused
 from linalg_ext.transforms.codegen._argument import Argument, argument_of
 from linalg_ext.transforms.codegen._fills import preceding_zeros, root
 from linalg_ext.transforms.codegen._functions import Functions
@@ -118,6 +119,8 @@ def _rewrite(attention: Attention, functions: Functions) -> str | None:
     machine = this_machine()
     if not machine.has_fma:
         return "this machine has no FMA"
+    if not may_be_fused(*attention.ops):
+        return "its ops are of several groups"
     last, output = attention.op, output_of(attention.op)
     zeros = preceding_zeros(last)
     if not _is_together(attention, zeros):

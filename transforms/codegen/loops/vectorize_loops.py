@@ -35,6 +35,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.group import may_be_fused
 from linalg_ext.transforms.codegen._explaining import summary_of
 from linalg_ext.transforms.codegen._machine import this_machine
 from linalg_ext.transforms.codegen.contractions._choosing import choices
@@ -118,7 +119,7 @@ def _is_among_rows(copy: Any) -> bool:
 
 
 def _runs(block: Any, report: Report) -> Iterator[list[Nest]]:
-    """Consecutive nests of a block, nothing between them that touches memory."""
+    """Consecutive nests of a block and of a group, nothing between them that touches memory."""
     run: list[Nest] = []
     for op in block.operations:
         operation = op.operation
@@ -126,6 +127,9 @@ def _runs(block: Any, report: Report) -> Iterator[list[Nest]]:
             report.matched[operation.name] += 1
             nest = read_nest(operation)
             if isinstance(nest, Nest) and not nest.is_crossed:
+                if not may_be_fused(operation, *(each.op for each in run)):
+                    yield run
+                    run = []
                 run.append(nest)
                 continue
             if isinstance(nest, Nest):

@@ -1,0 +1,87 @@
+"""Put groups that were outlined back in their place, and mark their ops.
+
+before:
+    %r = func.call @linalg_ext_group_0(%x, %e)
+      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+after:
+    %r = linalg.exp {linalg_ext.group = 0 : i64}
+         ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+
+Where the function is
+
+    func.func private @linalg_ext_group_0(%a: tensor<4xf32>, %o: tensor<4xf32>) -> tensor<4xf32>
+        attributes {linalg_ext.group = 0 : i64, no_inline} {
+      %s = linalg.exp ins(%a : tensor<4xf32>) outs(%o : tensor<4xf32>) -> tensor<4xf32>
+      return %s : tensor<4xf32>
+    }
+
+The passes that fuse ops on buffers leave ops apart that have different marks. The ops outside all
+groups are marked too, as one group.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linalg_ext.bindings import ir
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.group import UNIT
+from linalg_ext.transforms.lowering._walk import functions, operations, select
+
+from .outline_groups import NO_INLINE
+
+NAME = "linalg-ext-inline-outlined-groups"
+
+OUTSIDE = -1
+"""The mark of the ops that stand in no group."""
+
+
+@module_pass(NAME, on="func.call")
+def inline_outlined_groups(module: ir.Operation) -> Report:
+    """Put the functions that were groups in the place of their calls."""
+    report = Report(NAME)
+    outlined = {
+        ir.StringAttr(op.attributes["sym_name"]).value: op
+        for op in functions(module)
+        if UNIT in op.attributes
+    }
+    if not outlined:
+        return report
+    for call in operations(module, {"func.call"}):
+        function = outlined.get(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
+        if function is None:
+            continue
+        report.matched[call.name] += 1
+        if len(function.regions[0].blocks) != 1:
+            report.leave(call.name, "the group has branches: it stays a function")
+            continue
+        report.changed[call.name] += 1
+        _mark(function, ir.IntegerAttr(function.attributes[UNIT]).value)
+        _inline(call, function)
+    for function in outlined.values():
+        if len(function.regions[0].blocks) == 1:
+            function.erase()
+        else:
+            del function.attributes[NO_INLINE]
+    _mark(module, OUTSIDE)
+    return report
+
+
+def _mark(root: Any, number: int) -> None:
+    """Mark the structured ops below `root` that have no mark yet."""
+    mark = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+    for op in select(root, lambda op: op.name.startswith("linalg.") and len(op.regions) > 0):
+        if UNIT not in op.attributes:
+            op.attributes[UNIT] = mark
+
+
+def _inline(call: Any, function: Any) -> None:
+    block = function.regions[0].blocks[0]
+    for argument, value in zip(block.arguments, list(call.operands), strict=True):
+        argument.replace_all_uses_with(value)
+    *ops, end = [each.operation for each in block.operations]
+    for old, new in zip(call.results, list(end.operands), strict=True):
+        old.replace_all_uses_with(new)
+    for op in ops:
+        op.move_before(call)
+    call.erase()

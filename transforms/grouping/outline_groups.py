@@ -1,0 +1,174 @@
+"""Make each group a function of its own, which nothing is fused into or out of.
+
+before:
+    %r = "linalg_ext.group"(%x, %e) ({
+      ^bb0(%a: tensor<4xf32>, %o: tensor<4xf32>):
+        %s = linalg.exp ins(%a : tensor<4xf32>) outs(%o : tensor<4xf32>) -> tensor<4xf32>
+        "linalg_ext.group_yield"(%s) {operandSegmentSizes = array<i32: SLOTS_16>}
+          : (tensor<4xf32>) -> ()
+      }) {label = "exp", operandSegmentSizes = array<i32: SLOTS_64, SLOTS_16>,
+          resultSegmentSizes = array<i32: SLOTS_16>}
+      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+after:
+    %r = func.call @linalg_ext_group_0(%x, %e)
+      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+
+`SLOTS_16` stands for a 1 and fifteen times 0, one for each operand that a group could have.
+The function is private and is not inlined by upstream's pass; `linalg-ext-inline-outlined-groups`
+puts it back, its ops marked. What passes do to its ops meanwhile, they do within the group. A group
+that says `tiling` is tiled here, and what computes its result is fused into the tiles. A group
+inside another is a function of its own where it says `tiling` or `preserve`, and goes the way of
+the other where it does not. What a group cannot have is left in the report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from linalg_ext.bindings import func, ir
+from linalg_ext.errors import ArgumentError
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.group import GROUPS, UNIT, Group, is_within
+from linalg_ext.transforms.lowering._walk import operations, producer
+from linalg_ext.transforms.subsets.tile_and_fuse import tile_and_fuse
+
+from ._chosen_groups import ChosenGroup
+from .inline_groups import inline_group
+
+NAME = "linalg-ext-outline-groups"
+
+STEM = "linalg_ext_group_"
+"""What the names of the functions begin with; the number of the group follows."""
+
+NO_INLINE = "no_inline"
+
+_MADE_ANEW = frozenset({"arith.constant", "tensor.empty"})
+"""Ops that a function has for itself, rather than being given their result."""
+
+
+@module_pass(NAME, on=GROUPS)
+def outline_groups(module: ir.Operation) -> Report:
+    """Make groups private functions, and tile those that say how."""
+    report = Report(NAME)
+    taken = _symbols(module)
+    # A group comes after the one that it stands in, and is looked at before that.
+    for number, op in reversed(list(enumerate(operations(module, GROUPS)))):
+        group = Group.of(op)
+        report.matched[op.name] += 1
+        report.changed[op.name] += 1
+        if _is_nested(op) and not (group.tiling or group.preserve):
+            inline_group(op)
+            continue
+        name = f"{STEM}{number}"
+        while name in taken:
+            name += "_"
+        chosen = ChosenGroup.of(group, name)
+        function = _outlined(op, group, name, number, module)
+        if group.tiling:
+            chosen = chosen.with_obstacles(_tile(function, group.tiling))
+        for obstacle in chosen.obstacles:
+            report.leave(chosen.title, obstacle)
+        report.decisions.insert(0, chosen)
+    return report
+
+
+def _symbols(module: Any) -> set[str]:
+    """The names that are taken."""
+    ops = (op.operation for op in module.regions[0].blocks[0].operations)
+    named = (op.attributes["sym_name"] for op in ops if "sym_name" in op.attributes)
+    return {ir.StringAttr(name).value for name in named}
+
+
+def _is_nested(op: Any) -> bool:
+    above = op.parent
+    while above is not None:
+        if above.name in GROUPS:
+            return True
+        above = above.operation.parent
+    return False
+
+
+def _outlined(op: Any, group: Group, name: str, number: int, module: Any) -> Any:
+    """Make a group a function, and call it in its place."""
+    given = [*group.inputs, *group.inits, *_captured(op)]
+    inner = [*group.body.arguments, *given[len(group.body.arguments) :]]
+    passed = [value for value in dict.fromkeys(given) if not _is_made_anew(value)]
+    type_ = ir.FunctionType.get([v.type for v in passed], [v.type for v in group.yielded])
+    with op.location, ir.InsertionPoint(module.regions[0].blocks[0]):
+        function = func.FuncOp(name, type_, visibility="private").operation
+        function.attributes[NO_INLINE] = ir.UnitAttr.get()
+        i64 = ir.IntegerType.get_signless(64)
+        function.attributes[UNIT] = ir.IntegerAttr.get(i64, number)
+        block = function.regions[0].blocks.append(*type_.inputs)
+    with op.location, ir.InsertionPoint(block):
+        known = dict(zip(passed, block.arguments, strict=True))
+        for value in dict.fromkeys(given):
+            if value not in known:
+                known[value] = producer(value).clone().results[0]
+    for old, value in zip(inner, given, strict=True):
+        _replace_within(old, known[value], op)
+    *ops, end = [each.operation for each in group.body.operations]
+    with op.location, ir.InsertionPoint(block):
+        returned = func.ReturnOp(list(end.operands)).operation
+    for each in ops:
+        each.move_before(returned)
+    with op.location, ir.InsertionPoint(op):
+        call = func.CallOp(list(type_.results), ir.FlatSymbolRefAttr.get(name), passed)
+    for old, new in zip(op.results, call.results, strict=True):
+        old.replace_all_uses_with(new)
+    op.erase()
+    for value in given:
+        owner = producer(value)
+        if owner is not None and owner.name in _MADE_ANEW and _is_unread(value):
+            owner.operation.erase()
+    return function
+
+
+def _captured(op: Any) -> list[Any]:
+    """The values that a group uses from above, besides those that it is given."""
+    found: dict[Any, None] = {}
+
+    def visit(inner: Any) -> Any:
+        if inner != op:
+            found.update((v, None) for v in inner.operands if not is_within(v, op))
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+    return list(found)
+
+
+def _is_made_anew(value: Any) -> bool:
+    owner = producer(value)
+    return owner is not None and owner.name in _MADE_ANEW and not len(owner.operands)
+
+
+def _is_unread(value: Any) -> bool:
+    return not any(True for _ in value.uses)
+
+
+def _replace_within(old: Any, new: Any, op: Any) -> None:
+    """Have what uses a value inside a group use another."""
+    for use in list(old.uses):
+        above = use.owner.operation.parent
+        while above is not None and above.operation != op:
+            above = above.operation.parent
+        if above is not None:
+            use.owner.operands[use.operand_number] = new
+
+
+def _tile(function: Any, sizes: Sequence[int]) -> list[str]:
+    """Tile what a function gives; why it could not be."""
+    with ir.InsertionPoint(function):
+        spare = function.clone()
+    try:
+        report = tile_and_fuse.apply(function, tile_sizes=(tuple(sizes),))
+    except ArgumentError as error:
+        # It may be half done.
+        function.erase()
+        return [f"tiling = {list(sizes)}: {error.what}"]
+    spare.erase()
+    left = [f"{op}: {reason}" for op, reasons in report.left.items() for reason in sorted(reasons)]
+    if not report:
+        left = left or ["nothing in it can be tiled"]
+    return [f"tiling = {list(sizes)}: {each}" for each in left]
