@@ -6,6 +6,9 @@ wrong, where, what was expected, how to mend it.
     linalg_ext.errors.DefinitionError: `C[D.m] = A[D.m, D.n]` drops dimension n: ...
       kernels.py, line 12, in row_sum:   C[D.m] = A[D.m, D.n]
       write `C[D.m] += A[D.m, D.n]` for a sum over n, or give C the dimension n
+      see docs: errors/DefinitionError
+
+The last line names the page of the documentation with such a mistake and its cure.
 
 Subclasses also derive from the built-in exception that a Python programmer would catch for the
 same mistake (`ValueError`, `TypeError`, `ImportError`, ...).
@@ -45,6 +48,9 @@ class SourceLocation(NamedTuple):
         return f"{place}:   {self.text}" if self.text else place
 
 
+_SEE = "see docs: "
+
+
 class LinalgExtError(Exception):
     """Base of all errors that this library raises.
 
@@ -53,7 +59,7 @@ class LinalgExtError(Exception):
         where: the place: a line of Python, of IR, or an argument.
         expected: what would have been right.
         cure: how to mend it.
-        notes: further lines, printed last (upstream's diagnostics, for example).
+        notes: further lines (upstream's diagnostics, for example).
     """
 
     def __init__(
@@ -81,7 +87,16 @@ class LinalgExtError(Exception):
         if self.cure:
             parts.append(self.cure)
         parts.extend(self.notes)
-        return "\n".join([parts[0], *(_indented(part) for part in parts[1:])])
+        lines = "\n".join([parts[0], *(_indented(part) for part in parts[1:])]).splitlines()
+        # An error may quote another one: the page is that of the outermost.
+        own = [line for line in lines if not line.strip().startswith(_SEE)]
+        return "\n".join([*own, f"  {_SEE}{self.page}"])
+
+    @property
+    def page(self) -> str:
+        """The page of the documentation about errors of this kind, such as `errors/ShapeError`."""
+        kind = next(each for each in type(self).__mro__ if each.__module__ == __name__)
+        return f"errors/{kind.__name__}"
 
     def __reduce__(self) -> Any:
         # Errors of workers come back by pickling, those with more arguments than one as well.

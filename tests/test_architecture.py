@@ -39,6 +39,7 @@ TIERS: tuple[frozenset[str], ...] = tuple(
         "tracing",
         "frameworks explain",
         "cli",
+        "__main__",
     )
 )
 """The rooms of `linalg_ext`, lowest first. A room imports from its own tier and those below."""

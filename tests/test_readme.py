@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from command_files import write_files
 from linalg_ext.cli import COMMANDS, main
 from resources import REPOSITORY
 
@@ -75,19 +76,10 @@ def test_the_commands_run(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("FILE.mlir").write_text(
-        "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {\n  return %x : tensor<4xf32>\n}\n"
-    )
-    Path("FILE.py").write_text(
-        "from linalg_ext.opdsl import *\n\n@structured_op\n"
-        "def copy_(A=TensorDef(T, S.M), O=TensorDef(T, S.M, output=True)):\n"
-        '    """Copies."""\n    O[D.m] = A[D.m]\n'
-    )
-    Path("FILE.tc").write_text("def copy_(A: f32(M)) -> (O: f32(M)) { O(m) = A(m); }\n")
-    np.savez("x.npz", in0=np.arange(4, dtype=np.float32))
+    write_files(tmp_path)
     assert main(shlex.split(command)[1:]) == 0, capsys.readouterr().err
     if "--outputs y.npz" in command:
-        with np.load("y.npz") as results:
+        with np.load(tmp_path / "y.npz") as results:
             np.testing.assert_array_equal(results[results.files[0]], np.arange(4))
 
 

@@ -1,13 +1,17 @@
 """The command `linalg-ext`.
 
-A new command is a file here with a function of the same name, and that name in `COMMANDS`. What is
-slow to import (MLIR, NumPy) is imported inside the function, so that `--help` stays quick.
+A new command is a file here with a function of the same name and its `EXAMPLES`, and that name in
+`COMMANDS`. What is slow to import (MLIR, NumPy) is imported inside the function, so that `--help`
+stays quick.
 """
 
 from __future__ import annotations
 
 import importlib
+import inspect
+import os
 import sys
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import typer
@@ -18,13 +22,20 @@ COMMANDS = ("demo", "opt", "run", "export", "yaml", "ods", "tc", "cache")
 
 FAILURE = 1
 USAGE = 2
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+"""Exit codes; the last two are those of a shell for SIGINT and SIGPIPE."""
+
+_EXIT_CODES = (
+    "Exit codes: 0 done, 1 an error, told on standard error, 2 a wrong call, 130 interrupted, "
+    "141 the reader of a pipe had seen enough."
+)
 
 # Typer exports this one kind of wrong call; its base stands for all of them.
 _UsageError: Any = typer.BadParameter.__bases__[0]
 
 app = typer.Typer(
     name="linalg-ext",
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -38,7 +49,7 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(epilog=_EXIT_CODES)
 def _root(
     debug: bool = typer.Option(False, "--debug", help="Show the traceback of an error."),
     version: bool = typer.Option(
@@ -49,7 +60,7 @@ def _root(
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; its exit code: 0, 1 (an error), 2 (a wrong call)."""
+    """Run the command line; its exit code: 0, or one of those above."""
     given = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in given
     given = _prepared([argument for argument in given if argument != "--debug"])
@@ -61,11 +72,13 @@ def main(arguments: list[str] | None = None) -> int:
     except typer.Exit as error:
         return error.exit_code
     except (typer.Abort, KeyboardInterrupt):
-        return _say("interrupted")
-    except BrokenPipeError:
-        # The reader of a pipe, `head` for example, has seen enough.
-        sys.stderr.close()
-        return FAILURE
+        return _say("interrupted", INTERRUPTED)
+    except SystemExit as stopped:
+        # Typer ends the program where the reader of a pipe, `head` for example, has seen enough.
+        if not isinstance(stopped.__context__, BrokenPipeError):
+            raise
+        _drop_output()
+        return BROKEN_PIPE
     except Exception as error:
         if debug:
             raise
@@ -97,16 +110,37 @@ def _letter(error: Exception) -> str:
     return f"{type(error).__name__}: {error}{notes}\n  --debug shows the traceback"
 
 
-def _say(message: str) -> int:
+def _say(message: str, code: int = FAILURE) -> int:
     first, _, rest = message.partition("\n")
-    typer.echo(typer.style(f"error: {first}", fg="red", bold=True), err=True)
+    colour = False if os.environ.get("NO_COLOR") else None  # None: where a terminal shows it
+    typer.echo(typer.style(f"error: {first}", fg="red", bold=True), err=True, color=colour)
     if rest:
-        typer.echo(typer.style(rest, fg="red"), err=True)
-    return FAILURE
+        typer.echo(typer.style(rest, fg="red"), err=True, color=colour)
+    return code
+
+
+def _drop_output() -> None:
+    """Let what is still to be written go nowhere: Python would complain when it ends."""
+    with open(os.devnull, "w") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+
+
+def _flowing(command: Callable[..., object]) -> str:
+    """The documentation of a command, a line a paragraph: the terminal breaks them."""
+    paragraphs = (inspect.getdoc(command) or "").split("\n\n")
+    return "\n\n".join(paragraph.replace("\n", " ") for paragraph in paragraphs)
+
+
+def _epilog(examples: Sequence[str]) -> str:
+    """The examples below the help of a command."""
+    return "\n  ".join(["Examples:", *examples])
 
 
 for _name in COMMANDS:
     _file = _module(_name)
-    app.command(_name, context_settings=getattr(_file, "CONTEXT_SETTINGS", None))(
-        getattr(_file, _name)
-    )
+    app.command(
+        _name,
+        help=_flowing(getattr(_file, _name)),
+        epilog=_epilog(_file.EXAMPLES),
+        context_settings=getattr(_file, "CONTEXT_SETTINGS", None),
+    )(getattr(_file, _name))

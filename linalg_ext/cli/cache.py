@@ -8,10 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from linalg_ext.cli._json import AsJson, write_json
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from linalg_ext.cache import Summary
+
+EXAMPLES = (
+    "linalg-ext cache",
+    "linalg-ext cache info --json",
+    "linalg-ext cache clear",
+)
+"""What its help ends with."""
 
 
 class Action(Enum):
@@ -26,6 +35,7 @@ def cache(
     action: Annotated[
         Action, typer.Argument(help="Show what is kept, where and how much, or remove all of it.")
     ] = Action.LIST,
+    as_json: AsJson = False,
 ) -> None:
     """Show or remove the compiled code that is kept for other processes.
 
@@ -34,17 +44,23 @@ def cache(
     from linalg_ext import cache as kept
     from linalg_ext.target.text import bytes_text
 
-    if kept.folder() is None:
+    folder = kept.folder()
+    removed = kept.clear() if action is Action.CLEAR and folder is not None else 0
+    found = [] if folder is None else kept.entries()
+    size = sum(each.size for each in found)
+    if as_json:
+        about: dict[str, object] = {"folder": folder and str(folder), "removed": removed}
+        about |= {"size": size, "limit": kept.limit()}
+        write_json(about | {"entries": [each._asdict() for each in found]})
+    elif folder is None:
         typer.echo("nothing is kept: LINALG_EXT_CACHE_DIR is off")
     elif action is Action.CLEAR:
-        typer.echo(f"removed {kept.clear()} entries from {kept.folder()}")
+        typer.echo(f"removed {removed} entries from {folder}")
     elif action is Action.LIST:
-        _show(kept.entries())
+        _show(found)
     else:
-        found = kept.entries()
-        typer.echo(f"folder   {kept.folder()}")
+        typer.echo(f"folder   {folder}")
         typer.echo(f"entries  {len(found)}")
-        size = sum(each.size for each in found)
         typer.echo(f"size     {bytes_text(size)} of {bytes_text(kept.limit())}")
 
 

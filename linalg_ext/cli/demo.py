@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 
     from linalg_ext.opdsl import StructuredOp
 
+EXAMPLES = (
+    "linalg-ext demo",
+    "linalg-ext demo --out tour",
+)
+"""What its help ends with."""
+
 
 def demo(
     out: Annotated[Path, typer.Option("--out", help="Folder for what the demo makes.")] = Path(

@@ -8,8 +8,22 @@ from typing import Annotated
 
 import typer
 
+from linalg_ext.cli._json import AsJson, write_json
 from linalg_ext.cli._options import Entry, File, Libraries, OptLevel, Trusted, Unchecked
+from linalg_ext.cli._progress import waiting
 from linalg_ext.cli.files import read_module
+
+EXAMPLES = (
+    "linalg-ext export FILE.mlir -o layer",
+    "linalg-ext export FILE.mlir -o layer --target avx2 --no-link",
+)
+"""What its help ends with."""
+
+
+def _targets() -> list[str]:
+    from linalg_ext.target import names
+
+    return list(names())
 
 
 def export(
@@ -17,7 +31,12 @@ def export(
     output: Annotated[Path, typer.Option("-o", help="The folder: a new one, or an older export.")],
     entry: Entry = None,
     target: Annotated[
-        str | None, typer.Option("--target", help="A machine by name, as avx2; this one if none.")
+        str | None,
+        typer.Option(
+            "--target",
+            help="A machine by name, as avx2; this one if none.",
+            autocompletion=_targets,
+        ),
     ] = None,
     libraries: Libraries = None,
     opt_level: OptLevel = None,
@@ -27,6 +46,7 @@ def export(
         bool | None,
         typer.Option("--link/--no-link", help="Make the shared library; if a linker is there."),
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Compile a function of a module and write it to a folder, to be shipped.
 
@@ -38,7 +58,7 @@ def export(
     from linalg_ext.target import using
 
     text, name = read_module(file)
-    with using(target) if target else nullcontext():
+    with using(target) if target else nullcontext(), waiting(f"compiling {name}"):
         kernel = compile(
             Module.parse(text, trusted=trusted, filename=name),
             entry,
@@ -49,5 +69,9 @@ def export(
         )
     typer.echo(repr(kernel), err=True)
     place = kernel.export(output, library=link)
+    if as_json:
+        files = sorted(str(path) for path in place.rglob("*") if path.is_file())
+        write_json({"folder": str(place), "signature": str(kernel.signature), "files": files})
+        return
     for path in sorted(place.iterdir()):
         typer.echo(f"{path}/" if path.is_dir() else str(path))

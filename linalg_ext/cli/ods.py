@@ -13,6 +13,12 @@ from linalg_ext.cli._options import Names, Output, Types
 from linalg_ext.cli._types import parse_types
 from linalg_ext.errors import ArgumentError
 
+EXAMPLES = (
+    "linalg-ext ods FILE.tc --gen-ods-decl",
+    "linalg-ext ods FILE.tc --gen-ods-decl --gen-impl --style 2020",
+)
+"""What its help ends with."""
+
 _TOOL_OPTIONS = ("gen-ods-decl", "gen-impl")
 
 

@@ -2,19 +2,46 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import nullcontext
 from typing import Annotated
 
 import typer
 
+from linalg_ext.cli._json import AsJson, write_json
 from linalg_ext.cli._options import File, Output
+from linalg_ext.cli._progress import waiting
 from linalg_ext.cli.files import STDIN, read_module, write_text
+
+EXAMPLES = (
+    "linalg-ext opt FILE.mlir -canonicalize -cse",
+    'linalg-ext opt FILE.mlir -p "linalg-ext-fold-transposes,canonicalize"',
+    "linalg-ext opt FILE.mlir -cse --sugar -o OUT.mlir",
+    "linalg-ext opt --list --json",
+)
+"""What its help ends with."""
+
+
+def _completed(incomplete: str) -> list[str]:
+    """Pipelines that go on where one ends: its last pass, completed."""
+    from linalg_ext.rewriting.registry import all_passes
+
+    last = re.split(r"[,( ]", incomplete)[-1]
+    before = incomplete[: len(incomplete) - len(last)]
+    return [before + name for name in all_passes() if name.startswith(last)]
 
 
 def opt(
     context: typer.Context,
     file: File = STDIN,
     pipeline: Annotated[
-        str | None, typer.Option("-p", "--pass-pipeline", help="The passes, as one text.")
+        str | None,
+        typer.Option(
+            "-p",
+            "--pass-pipeline",
+            help="The passes, as one text.",
+            autocompletion=_completed,
+        ),
     ] = None,
     output: Output = None,
     unregistered: Annotated[
@@ -35,8 +62,10 @@ def opt(
         bool, typer.Option("--trusted", help="Run in this process: quicker, but it may crash.")
     ] = False,
     list_passes: Annotated[
-        bool, typer.Option("--list", help="Name all passes of this library, a line each.")
+        bool,
+        typer.Option("--list", help="Name all passes of this library; with --json, all of it."),
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run passes on a module and print it.
 
@@ -47,19 +76,22 @@ def opt(
     from linalg_ext.rewriting import run_pipeline
 
     if list_passes:
-        _list()
+        _list(as_json=as_json)
         return
+    if as_json:
+        raise typer.BadParameter("--json goes with --list: a module is printed as MLIR")
     file, passes = _file_and_passes(file, context.args)
     if pipeline is not None and passes:
         raise typer.BadParameter(f"give the passes with -p or as {passes[0]}, not both")
     text, name = read_module(file)
-    module = Module.parse(text, trusted=trusted, allow_unregistered=unregistered, filename=name)
-    run = run_pipeline(
-        module,
-        passes if pipeline is None else pipeline,
-        trusted=trusted,
-        on_stage=_print_stage if print_after_all else None,
-    )
+    with nullcontext() if print_after_all else waiting(f"passes on {name}"):
+        module = Module.parse(text, trusted=trusted, allow_unregistered=unregistered, filename=name)
+        run = run_pipeline(
+            module,
+            passes if pipeline is None else pipeline,
+            trusted=trusted,
+            on_stage=_print_stage if print_after_all else None,
+        )
     for message in (*run.diagnostics, run.output.rstrip()):
         if message:
             typer.echo(message, err=True)
@@ -83,10 +115,22 @@ def prepare(arguments: list[str]) -> list[str]:
     return spelled
 
 
-def _list() -> None:
+def _list(*, as_json: bool) -> None:
     from linalg_ext.rewriting.registry import all_passes
 
     passes = all_passes()
+    if as_json:
+        write_json(
+            [
+                {
+                    "name": name,
+                    "summary": entry.summary,
+                    "options": [str(each) for each in getattr(entry, "options", {}).values()],
+                }
+                for name, entry in passes.items()
+            ]
+        )
+        return
     width = max(map(len, passes), default=0)
     for name, entry in passes.items():
         typer.echo(f"{name:{width}}  {entry.summary}".rstrip())

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from linalg_ext.cli._json import AsJson, array_data, explanation_data, write_json
 from linalg_ext.cli._options import Entry, File, Libraries, OptLevel, Trusted, Unchecked
+from linalg_ext.cli._progress import waiting
 from linalg_ext.cli.files import display_name, read_module
 from linalg_ext.errors import ArgumentError, ExecutionError
 
@@ -22,6 +24,14 @@ if TYPE_CHECKING:
     from linalg_ext.isolated import IsolatedKernel, Limits
 
     Array = np.ndarray[Any, Any]
+
+EXAMPLES = (
+    "linalg-ext run FILE.mlir --inputs x.npz --outputs y.npz",
+    "linalg-ext run FILE.mlir --inputs x.npz --json",
+    "linalg-ext run FILE.mlir --explain",
+    "linalg-ext run FILE.mlir --inputs x.npz --seconds 10 --memory 512",
+)
+"""What its help ends with."""
 
 _NUMBERED = re.compile(r"(?:in|arr_|arg|input)_?(\d+)")
 """Names that tell the position of an argument; `arr_0` is what numpy.savez calls the first."""
@@ -58,12 +68,15 @@ def run(
     in_process: Annotated[
         bool, typer.Option("--in-process", help="Without a process apart, and without its limits.")
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compile a module and run a function of it, in a process apart and within limits.
 
     The arguments are the arrays in0, in1, ... (or arr_0, arr_1, ...) of the input file; where no
     name tells a position, all its arrays in their order. Without --outputs the results are shown.
     """
+    if as_json and assembly:
+        raise typer.BadParameter("--json and --asm at once: machine code is printed as text")
     options: dict[str, Any] = {
         "trusted": trusted,
         "checked": not unchecked,
@@ -74,7 +87,8 @@ def run(
     if in_process:
         _refuse_limits(seconds=seconds, memory=memory, stack=stack)
         arguments = _load(inputs)
-        kernel = _compiled_here(file, entry, options)
+        with waiting(f"compiling {display_name(file)}"):
+            kernel = _compiled_here(file, entry, options)
     else:
         from linalg_ext.runtime import processes
 
@@ -82,17 +96,19 @@ def run(
         processes.prepare()
         limits = _limits(seconds, memory, stack)
         arguments = _load(inputs)
-        kernel = _compiled_apart(file, entry, options, limits)
+        with waiting(f"compiling {display_name(file)}"):
+            kernel = _compiled_apart(file, entry, options, limits)
     typer.echo(repr(kernel), err=True)
     if assembly:
         typer.echo(kernel.asm())
     if explain:
-        _show(kernel.explain())
+        _show(kernel.explain(), as_json=as_json)
         return
     arguments = _typed(arguments, kernel)
     start = time.perf_counter()
     try:
-        results = kernel(*arguments)
+        with waiting(f"running {kernel.signature.name}"):
+            results = kernel(*arguments)
     except ArgumentError as error:
         # The caller's line is one of ours: what was given stands in the file.
         error.where = str(inputs) if inputs else "no --inputs were given"
@@ -100,13 +116,18 @@ def run(
     except ExecutionError as error:
         error.where = display_name(file)
         raise
-    typer.echo(f"ran       in {1e3 * (time.perf_counter() - start):.3g} ms", err=True)
+    milliseconds = 1e3 * (time.perf_counter() - start)
+    typer.echo(f"ran       in {milliseconds:.3g} ms", err=True)
     if results is None:
         # A function without results writes to its arguments.
         results = tuple(
             a for a, p in zip(arguments, kernel.signature.parameters, strict=True) if p.is_written
         )
-    _hand_out(results if isinstance(results, tuple) else (results,), outputs)
+    _hand_out(
+        _named(results if isinstance(results, tuple) else (results,)),
+        outputs,
+        {"signature": str(kernel.signature), "milliseconds": milliseconds} if as_json else None,
+    )
 
 
 def _compiled_here(file: str, entry: str | None, options: dict[str, Any]) -> Kernel:
@@ -148,9 +169,11 @@ def _refuse_limits(**limits: float | None) -> None:
             )
 
 
-def _show(explanation: Explanation) -> None:
+def _show(explanation: Explanation, *, as_json: bool) -> None:
     """A table in a terminal, plain text elsewhere."""
-    if sys.stdout.isatty():
+    if as_json:
+        write_json(explanation_data(explanation))
+    elif sys.stdout.isatty():
         from rich.console import Console
 
         Console().print(explanation)
@@ -203,17 +226,24 @@ def _typed(arguments: list[Array], kernel: Kernel | IsolatedKernel) -> list[Arra
     return typed
 
 
-def _hand_out(results: tuple[Any, ...], path: Path | None) -> None:
+def _named(results: tuple[Any, ...]) -> dict[str, Array]:
     import numpy as np
 
-    named: dict[str, Any] = {
-        f"out{index}": np.asarray(result) for index, result in enumerate(results)
-    }
+    return {f"out{index}": np.asarray(result) for index, result in enumerate(results)}
+
+
+def _hand_out(named: dict[str, Array], path: Path | None, about: dict[str, object] | None) -> None:
+    """Write the results to a file, or show them; `about` is what JSON says besides."""
+    import numpy as np
+
     if path is not None:
         # An open file: given a name, savez would append .npz where it is missing.
         with path.open("wb") as file:
             np.savez(file, **named)
-        return
-    for name, array in named.items():
-        shape = "x".join(map(str, array.shape)) or "scalar"
-        typer.echo(f"{name}: {array.dtype} {shape}\n{np.array2string(array, threshold=64)}")
+    if about is not None:
+        shown = {} if path else {name: array_data(array) for name, array in named.items()}
+        write_json({**about, "outputs": path and str(path), "results": shown})
+    elif path is None:
+        for name, array in named.items():
+            shape = "x".join(map(str, array.shape)) or "scalar"
+            typer.echo(f"{name}: {array.dtype} {shape}\n{np.array2string(array, threshold=64)}")

@@ -12,6 +12,12 @@ from linalg_ext.cli._ops_of_file import ops_of_file
 from linalg_ext.cli._options import Names, Output, Types
 from linalg_ext.cli._types import parse_types
 
+EXAMPLES = (
+    "linalg-ext tc FILE.py --type f32",
+    "linalg-ext tc FILE.py --op copy_ --type T=f32 -o OUT.tc",
+)
+"""What its help ends with."""
+
 
 def tc(
     file: Annotated[Path, typer.Argument(help="A file of OpDSL (.py) or of TC (.tc).")],

@@ -12,6 +12,12 @@ from linalg_ext.cli._options import Names, Output
 from linalg_ext.cli.files import write_text
 from linalg_ext.errors import LinalgExtError, NotationError
 
+EXAMPLES = (
+    "linalg-ext yaml FILE.py",
+    "linalg-ext yaml FILE.py --op copy_ -o OUT.yaml",
+)
+"""What its help ends with."""
+
 
 def yaml(
     file: Annotated[Path, typer.Argument(help="A file of OpDSL (.py) or of TC (.tc).")],
