@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from torch_mlir.dialects.transform import structured as structured
 
     exporters: Any  # native, and without stubs
+    irdl: Any  # what it is used for is native too
 
 PROVIDERS = ("mlir", "torch_mlir")
 """Package roots that may hold the bindings, in order of preference."""
@@ -66,6 +67,7 @@ _DIALECTS = (
     "complex",
     "ext",
     "func",
+    "irdl",
     "linalg",
     "llvm",
     "math",

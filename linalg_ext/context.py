@@ -1,7 +1,7 @@
 """Contexts, made in one place.
 
 Every module and every compilation has a context of its own, with multithreading off in it: a
-Python verifier under a threaded pass manager deadlocks. Making one takes 10 ms, as much as a small
+Python verifier under a threaded pass manager deadlocks. Making one takes 6 ms, as much as a small
 kernel's passes: compilations, whose IR nobody else sees, borrow theirs.
 """
 

@@ -7,7 +7,6 @@ old one stays as it was, for whoever still holds handles into it.
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import weakref
@@ -17,6 +16,7 @@ from typing import Any, NoReturn, TypeAlias
 import linalg_ext.dialects  # noqa: F401  # registers them for every context
 from linalg_ext import dispatch
 from linalg_ext.bindings import ir as mlir
+from linalg_ext.bytecode import to_bytecode
 from linalg_ext.context import new_context
 from linalg_ext.diagnostics import Diagnostic, collected, joined, of_error, of_silence
 from linalg_ext.errors import (
@@ -175,9 +175,7 @@ class Module:
 
     def bytecode(self) -> bytes:
         """The module in MLIR's binary form, locations included."""
-        stream = io.BytesIO()
-        self._ir.operation.write_bytecode(stream)
-        return stream.getvalue()
+        return to_bytecode(self._ir.operation)
 
     def successor(self, bytecode: bytes) -> Module:
         """A module of the same context, from bytecode that MLIR wrote."""

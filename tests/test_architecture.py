@@ -24,7 +24,7 @@ TIERS: tuple[frozenset[str], ...] = tuple(
         "opdsl_defs",
         # From here on MLIR may be needed.
         "bindings",
-        "target context diagnostics",
+        "target bytecode context diagnostics",
         "structured runtime",
         "calling libraries",
         "isolated",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
 from linalg_ext.bindings import ir
+from linalg_ext.bytecode import to_bytecode
 from linalg_ext.calling.shared_work import Cut, Work
 from linalg_ext.compiler.stages import LARGE_BYTES
 from linalg_ext.context import borrowed_context
@@ -36,10 +36,8 @@ def work_to_share(
     sharing = sharing_of(module.operation)
     if sharing is Sharing.NONE:
         return None
-    bytecode = io.BytesIO()
-    module.operation.write_bytecode(bytecode)
     return Work(
-        bytecode.getvalue(),
+        to_bytecode(module.operation),
         name,
         symbol,
         opt_level,

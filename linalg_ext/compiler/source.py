@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import os
 from typing import Any
 
 from linalg_ext.bindings import ir
+from linalg_ext.bytecode import to_bytecode
 from linalg_ext.diagnostics import collected, of_error
 from linalg_ext.errors import ArgumentError, VerificationError
 from linalg_ext.module import Module, ModuleLike
@@ -89,6 +89,4 @@ def _bytecode(operation: Any) -> bytes:
             cure="call module.operation.verify() after building it",
             diagnostics=[diagnostic.shown() for diagnostic in emitted],
         )
-    stream = io.BytesIO()
-    operation.write_bytecode(stream)
-    return stream.getvalue()
+    return to_bytecode(operation)

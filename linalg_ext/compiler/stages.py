@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import time
 
 from linalg_ext.bindings import ir
+from linalg_ext.bytecode import to_bytecode
 from linalg_ext.calling.stage import Stage
 from linalg_ext.module import Module
 from linalg_ext.transforms.pipelines import stage_text
@@ -22,14 +22,13 @@ def stage(name: str, module: ir.Module, clock: Clock) -> Stage:
         module: read, not kept.
         clock: has run since the stage before.
     """
-    stream = io.BytesIO()
-    module.operation.write_bytecode(stream)
+    bytecode = to_bytecode(module.operation)
     allowed = module.context.allow_unregistered_dialects
-    if stream.tell() > LARGE_BYTES:
+    if len(bytecode) > LARGE_BYTES:
         text, count = stage_text(module), _count_operations(module)
         return Stage(name, clock.lap(), b"", allowed, text, count)
     # Printing takes ten times as long as writing it down.
-    return Stage(name, clock.lap(), stream.getvalue(), allowed)
+    return Stage(name, clock.lap(), bytecode, allowed)
 
 
 def text_of(bytecode: bytes, allow_unregistered: bool) -> str:

@@ -7,7 +7,6 @@ one request at a time, each in a context of its own, until the socket closes.
 from __future__ import annotations
 
 import importlib
-import io
 import resource
 import signal
 import socket
@@ -16,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from linalg_ext.bindings import ir, passmanager
+from linalg_ext.bytecode import to_bytecode
 from linalg_ext.context import new_context
 from linalg_ext.diagnostics import Diagnostic, collected, joined, of_error
 from linalg_ext.runtime import frames
@@ -64,9 +64,8 @@ def run(request: dict[str, Any], payload: bytes) -> Answer:
             manager.run(module.operation)
         except ir.MLIRError as error:
             return _failed(joined(of_error(error), emitted)), b""
-        result = io.BytesIO()
-        module.operation.write_bytecode(result)
-    return {"ok": True, "diagnostics": [d.to_data() for d in emitted]}, result.getvalue()
+        result = to_bytecode(module.operation)
+    return {"ok": True, "diagnostics": [d.to_data() for d in emitted]}, result
 
 
 _HANDLERS: dict[str, Callable[[dict[str, Any], bytes], Answer]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -186,6 +187,13 @@ def test_a_context_of_somebody_else_gets_the_dialect_once() -> None:
     ensure_dialects(context)
     ensure_dialects(context)
     assert context.is_registered_operation("linalg_ext.contract")
+
+
+def test_no_context_lives_longer_than_who_holds_it() -> None:
+    contexts = [new_context() for _ in range(2)]
+    left = [weakref.ref(context) for context in contexts]
+    del contexts
+    assert [context() for context in left] == [None, None]
 
 
 def test_contexts_made_by_threads_at_once_all_have_it() -> None:
