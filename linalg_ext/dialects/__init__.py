@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 from linalg_ext.context import register_dialect
-from linalg_ext.dialects import gml_st, linalg_ext, stablehlo, tm_tensor
+from linalg_ext.dialects import exported, gml_st, linalg_ext
 from linalg_ext.dialects.loading import load_dialect
 
 __all__ = ["gml_st", "linalg_ext"]
@@ -19,8 +19,7 @@ def load(context: ir.Context) -> None:
     with context:
         load_dialect(linalg_ext.LinalgExt)
         load_dialect(gml_st.GmlSt)
-    tm_tensor.load(context)
-    stablehlo.load(context)
+    exported.load(context)
 
 
 register_dialect(load)
