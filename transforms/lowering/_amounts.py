@@ -21,8 +21,10 @@ def as_number(value: Any) -> Any:
 
 
 def times(value: Any, factor: int) -> Any:
-    """An index so many times."""
-    return value if factor == 1 else arith.muli(value, index(factor))
+    """An index, or a number, so many times."""
+    if isinstance(value, int) or factor == 1:
+        return value * factor if isinstance(value, int) else value
+    return arith.muli(value, index(factor))
 
 
 def dim(value: Any, axis: int) -> Any:

@@ -17,9 +17,9 @@ def constant(type_: Any, value: int | float) -> Any:
     return literal(type_, repr(float(value) if isinstance(element, ir.FloatType) else int(value)))
 
 
-def index(value: int) -> Any:
-    """A constant of the type `index`."""
-    return constant(ir.IndexType.get(), value)
+def index(value: Any) -> Any:
+    """A number as a constant of the type `index`; a value as it is."""
+    return constant(ir.IndexType.get(), value) if isinstance(value, int) else value
 
 
 def literal(type_: Any, text: str) -> Any:

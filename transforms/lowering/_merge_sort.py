@@ -18,7 +18,8 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir, math, tensor
 
-from ._tensor_loops import add, compare, counted, index, inlined, sub
+from ._elementwise import index
+from ._tensor_loops import add, compare, counted, inlined, sub
 
 BLOCK = 8
 

@@ -87,8 +87,7 @@ class SliceWriter:
         else:
             left_out = times(arith.subi(extent_of(self._work), size), factor)
         if operand.type.is_dynamic_dim(axis) or not isinstance(left_out, int):
-            left_out = index(left_out) if isinstance(left_out, int) else left_out
-            length: Any = arith.subi(dim(operand, axis), left_out)
+            length: Any = arith.subi(dim(operand, axis), index(left_out))
         else:
             length = operand.type.get_dim_size(axis) - left_out
         part = _view(operand, axis, times(first, factor), length)

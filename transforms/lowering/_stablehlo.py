@@ -7,12 +7,15 @@ comparators are to compute on scalars without a sign: between the two stand cast
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from linalg_ext.bindings import builtin, ir, tensor
+from linalg_ext.rewriting import Report
 
+from ._replacing import replace_each
 from ._tensor_loops import inlined
+from ._walk import operations
 
 
 def signless(type_: Any) -> Any:
@@ -63,8 +66,20 @@ def body(block: Any, values: Sequence[Any]) -> list[Any]:
     return [plain(value) for value in inlined(block, given)]
 
 
-def replace(op: Any, values: Sequence[Any]) -> None:
-    """Put what is `plain` in the place of the results of an op, and erase it."""
-    for result, value in zip(op.results, values, strict=True):
-        result.replace_all_uses_with(wrapped(value, result.type))
-    op.erase()
+def lower_each(
+    name: str, module: Any, lowerings: Mapping[str, Callable[[Any], Sequence[Any]]]
+) -> Report:
+    """Put in the place of ops of StableHLO what gives their results, `plain`.
+
+    Args:
+        name: of the pass, for its report.
+        module: what they are in.
+        lowerings: by the name of the op, what builds its results.
+    """
+
+    def build(op: Any) -> list[Any]:
+        pairs = zip(op.results, lowerings[op.name](op), strict=True)
+        return [wrapped(value, result.type) for result, value in pairs]
+
+    # From the inside out: to copy a body is to copy what was lowered in it.
+    return replace_each(name, reversed(operations(module, lowerings)), build)

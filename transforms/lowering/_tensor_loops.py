@@ -7,10 +7,7 @@ from typing import Any
 
 from linalg_ext.bindings import arith, cf, ir, linalg, scf, tensor
 
-
-def index(value: Any) -> Any:
-    """A number as a constant of type index; a value as it is."""
-    return arith.constant(ir.IndexType.get(), value) if isinstance(value, int) else value
+from ._elementwise import index
 
 
 def as_index(value: Any) -> Any:

@@ -40,9 +40,10 @@ def functions(module: Any) -> list[Any]:
     return [op for op in ops if op.name == "func.func" and len(op.regions[0].blocks)]
 
 
-def replace_op(op: Any, value: Any) -> None:
-    """Put `value` in the place of the one result of `op`, and erase `op`."""
-    op.results[0].replace_all_uses_with(value)
+def replace_op(op: Any, *values: Any) -> None:
+    """Put values in the place of the results of `op`, one for each, and erase `op`."""
+    for result, value in zip(op.results, values, strict=True):
+        result.replace_all_uses_with(value)
     op.erase()
 
 

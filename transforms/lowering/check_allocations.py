@@ -26,7 +26,7 @@ from typing import Any
 from linalg_ext.bindings import arith, cf, ir, memref
 from linalg_ext.rewriting import Report, module_pass
 
-from ._elementwise import constant
+from ._elementwise import constant, index
 from ._sizes import element_bytes, static_elements
 from ._status import functions_with_status
 from ._walk import operations
@@ -52,7 +52,7 @@ def check_allocations(module: ir.Operation) -> Report:
             _assert_size(allocation)
         with allocation.location, ir.InsertionPoint.after(allocation):
             pointer = memref.extract_aligned_pointer_as_index(allocation.results[0])
-            null = arith.constant(ir.IndexType.get(), 0)
+            null = index(0)
             given = arith.cmpi(arith.CmpIPredicate.ne, pointer, null)
             cf.AssertOp(given, OUT_OF_MEMORY)
     return report

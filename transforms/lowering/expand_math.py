@@ -76,7 +76,8 @@ from linalg_ext.rewriting import Report, module_pass
 
 from ._elementwise import constant, like, literal
 from ._float_formats import EXPONENT_ONLY, F32, F64, NARROW, FloatFormat
-from ._walk import element_type, operations, replace_op
+from ._replacing import replace_each
+from ._walk import element_type, operations
 
 NAME = "linalg-ext-expand-math"
 
@@ -86,15 +87,7 @@ _FORMATS = {**NARROW, F32.name: F32, F64.name: F64}
 @module_pass(NAME, on=lambda name: name in _EXPANSIONS)
 def expand_math(module: ir.Operation) -> Report:
     """Expand classifications, expm1, casts and fused multiply-adds that upstream leaves over."""
-    report = Report(NAME)
-    for op in operations(module, _EXPANSIONS):
-        report.matched[op.name] += 1
-        with op.location, ir.InsertionPoint(op):
-            result = _EXPANSIONS[op.name](op)
-        if result is not None:
-            report.changed[op.name] += 1
-            replace_op(op, result)
-    return report
+    return replace_each(NAME, operations(module, _EXPANSIONS), lambda op: _EXPANSIONS[op.name](op))
 
 
 def _format(value: Any) -> str:

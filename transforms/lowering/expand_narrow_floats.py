@@ -32,7 +32,8 @@ from linalg_ext.target import current
 
 from ._elementwise import Integers, like, literal
 from ._float_formats import EXPONENT_ONLY, F32, F64, NARROW, FloatFormat
-from ._walk import element_type, operations, replace_op
+from ._replacing import replace_each
+from ._walk import element_type, operations
 
 NAME = "linalg-ext-expand-narrow-floats"
 
@@ -42,16 +43,10 @@ _CASTS = frozenset({"arith.extf", "arith.truncf", "arith.convertf"})
 @module_pass(NAME, on=_CASTS)
 def expand_narrow_floats(module: ir.Operation) -> Report:
     """Expand casts between narrow floating-point formats and f32 or f64 to integer arithmetic."""
-    report = Report(NAME)
-    for op in operations(module, _CASTS):
-        if not _is_narrow_cast(op):
-            continue
-        report.matched[op.name] += 1
-        report.changed[op.name] += 1
-        with op.location, ir.InsertionPoint(op):
-            result = _convert(op.operands[0], element_type(op.results[0].type))
-        replace_op(op, result)
-    return report
+    casts = filter(_is_narrow_cast, operations(module, _CASTS))
+    return replace_each(
+        NAME, casts, lambda op: _convert(op.operands[0], element_type(op.results[0].type))
+    )
 
 
 def narrow_type_names() -> tuple[str, ...]:

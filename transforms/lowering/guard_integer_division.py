@@ -25,7 +25,8 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, linalg, tensor
 from linalg_ext.rewriting import Report, module_pass
 
-from ._elementwise import Integers
+from ._elementwise import Integers, index
+from ._replacing import replace_each
 from ._walk import operations, replace_op
 
 NAME = "linalg-ext-guard-integer-division"
@@ -50,21 +51,18 @@ _NAMES = frozenset(f"arith.{name}" for name in (*_SIGNED, *_UNSIGNED)) | _OF_IND
 @module_pass(NAME, on=_NAMES)
 def guard_integer_division(module: ir.Operation) -> Report:
     """Give integer division by zero, and its overflow, NumPy's answers."""
-    report = Report(NAME)
     for op in operations(module, _NAMES):
         if isinstance(op.results[0].type, ir.RankedTensorType):
             _scalarize(op)
-    for op in operations(module, _NAMES):
-        name = _OF_INDEX.get(op.name, op.name)
-        safe = GUARDED in op.attributes or _is_safe(op.operands[1])
-        report.matched[op.name] += 1
-        if safe and name == op.name:
-            continue
-        report.changed[op.name] += 1
-        with op.location, ir.InsertionPoint(op):
-            quotient = (_divide if safe else _guarded)(name, *op.operands)
-        replace_op(op, quotient)
-    return report
+    return replace_each(NAME, operations(module, _NAMES), _quotient)
+
+
+def _quotient(op: Any) -> Any:
+    name = _OF_INDEX.get(op.name, op.name)
+    safe = GUARDED in op.attributes or _is_safe(op.operands[1])
+    if safe and name == op.name:
+        return None
+    return (_divide if safe else _guarded)(name, *op.operands)
 
 
 def _scalarize(op: Any) -> None:
@@ -72,7 +70,7 @@ def _scalarize(op: Any) -> None:
     type_ = op.results[0].type
     with op.location, ir.InsertionPoint(op):
         sizes = [
-            tensor.dim(op.operands[0], arith.constant(ir.IndexType.get(), at))
+            tensor.dim(op.operands[0], index(at))
             if type_.is_dynamic_dim(at)
             else type_.get_dim_size(at)
             for at in range(type_.rank)

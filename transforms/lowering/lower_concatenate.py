@@ -22,9 +22,10 @@ from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.destination_ops import Concatenate
 
+from ._replacing import replace_each
 from ._slicing import insert_slice
 from ._tensor_loops import Demands, add, size_of
-from ._walk import operations, replace_op
+from ._walk import operations
 
 NAME = "linalg-ext-lower-concatenate"
 OP = "linalg_ext.concatenate"
@@ -33,16 +34,11 @@ OP = "linalg_ext.concatenate"
 @module_pass(NAME, on=(OP,))
 def lower_concatenate(module: ir.Operation) -> Report:
     """Lower linalg_ext.concatenate to tensor.insert_slice."""
-    report = Report(NAME)
-    for op in operations(module, {OP}):
-        report.matched[OP] += 1
-        report.changed[OP] += 1
-        with op.location, ir.InsertionPoint(op):
-            replace_op(op, _concatenated(Concatenate.of(op)))
-    return report
+    return replace_each(NAME, operations(module, {OP}), _concatenated)
 
 
-def _concatenated(view: Concatenate) -> Any:
+def _concatenated(op: ir.Operation) -> Any:
+    view = Concatenate.of(op)
     along, rank = view.dimension, ir.ShapedType(view.init.type).rank
     wanted = [size_of(view.init, axis) for axis in range(rank)]
     shapes = [[size_of(value, axis) for axis in range(rank)] for value in view.inputs]

@@ -24,8 +24,10 @@ from linalg_ext.bindings import arith, ir, linalg, tensor
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.destination_ops import DynamicBroadcast
 
-from ._tensor_loops import Demands, compare, index, parallel_generic, size_of
-from ._walk import operations, replace_op
+from ._elementwise import index
+from ._replacing import replace_each
+from ._tensor_loops import Demands, compare, parallel_generic, size_of
+from ._walk import operations
 
 NAME = "linalg-ext-lower-dynamic-broadcast"
 OP = "linalg_ext.dynamic_broadcast_in_dim"
@@ -34,16 +36,11 @@ OP = "linalg_ext.dynamic_broadcast_in_dim"
 @module_pass(NAME, on=(OP,))
 def lower_dynamic_broadcast(module: ir.Operation) -> Report:
     """Lower linalg_ext.dynamic_broadcast_in_dim to linalg.generic."""
-    report = Report(NAME)
-    for op in operations(module, {OP}):
-        report.matched[OP] += 1
-        report.changed[OP] += 1
-        with op.location, ir.InsertionPoint(op):
-            replace_op(op, _broadcast(DynamicBroadcast.of(op)))
-    return report
+    return replace_each(NAME, operations(module, {OP}), _broadcast)
 
 
-def _broadcast(view: DynamicBroadcast) -> Any:
+def _broadcast(op: ir.Operation) -> Any:
+    view = DynamicBroadcast.of(op)
     operand, places = view.operand, view.broadcast_dimensions
     rank = ir.ShapedType(view.init.type).rank
     demands = Demands(f"{OP}: the operand does not broadcast to the destination")

@@ -41,8 +41,10 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, tensor
 from linalg_ext.rewriting import Report, module_pass
 
+from ._elementwise import index
+from ._replacing import replace_each
 from ._slicing import extract_slice, insert_slice
-from ._tensor_loops import counted, empty_like, index, inlined, nest, parallel_generic, size_of, sub
+from ._tensor_loops import counted, empty_like, inlined, nest, parallel_generic, size_of, sub
 from ._walk import operations
 
 NAME = "linalg-ext-lower-exported-scan"
@@ -53,17 +55,10 @@ _OP = "tm_tensor.scan"
 @module_pass(NAME, on=_OP)
 def lower_exported_scan(module: ir.Operation) -> Report:
     """Lower tm_tensor.scan to loops that carry an element, or a plane of them."""
-    report = Report(NAME)
-    for op in operations(module, {_OP}):
-        report.matched[op.name] += 1
-        report.changed[op.name] += 1
-        with op.location, ir.InsertionPoint(op):
-            _lower(op)
-        op.erase()
-    return report
+    return replace_each(NAME, operations(module, {_OP}), _scanned)
 
 
-def _lower(op: Any) -> None:
+def _scanned(op: Any) -> list[Any]:
     source, output, accumulator = op.operands
     axis = ir.IntegerAttr(op.attributes["dimension"]).value
     is_inclusive = ir.BoolAttr(op.attributes["inclusive"]).value
@@ -71,10 +66,9 @@ def _lower(op: Any) -> None:
     sizes = [size_of(source, at) for at in range(source.type.rank)]
     scan = _rows if axis == source.type.rank - 1 else _planes
     result = scan(body, source, output, accumulator, axis, sizes, is_inclusive)
-    op.results[0].replace_all_uses_with(result)
-    if any(True for _ in op.results[1].uses):
-        last = index(sub(sizes[axis], 1))
-        op.results[1].replace_all_uses_with(_plane(result, axis, last, sizes))
+    if not any(True for _ in op.results[1].uses):
+        return [result, accumulator]
+    return [result, _plane(result, axis, index(sub(sizes[axis], 1)), sizes)]
 
 
 def _rows(

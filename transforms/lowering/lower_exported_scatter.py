@@ -33,8 +33,10 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, tensor
 from linalg_ext.rewriting import Report, module_pass
 
-from ._tensor_loops import as_index, index, inlined, nest, size_of
-from ._walk import operations, replace_op
+from ._elementwise import index
+from ._replacing import replace_each
+from ._tensor_loops import as_index, inlined, nest, size_of
+from ._walk import operations
 
 NAME = "linalg-ext-lower-exported-scatter"
 
@@ -44,14 +46,7 @@ _OP = "tm_tensor.scatter"
 @module_pass(NAME, on=_OP)
 def lower_exported_scatter(module: ir.Operation) -> Report:
     """Lower tm_tensor.scatter to loops over the elements of its updates."""
-    report = Report(NAME)
-    for op in operations(module, {_OP}):
-        report.matched[op.name] += 1
-        report.changed[op.name] += 1
-        with op.location, ir.InsertionPoint(op):
-            result = _lowered(op)
-        replace_op(op, result)
-    return report
+    return replace_each(NAME, operations(module, {_OP}), _lowered)
 
 
 def _lowered(op: Any) -> Any:

@@ -35,6 +35,7 @@ from linalg_ext.dialects.linalg_ext import sort
 from linalg_ext.rewriting import Report, module_pass
 
 from ._elementwise import constant
+from ._replacing import replace_each
 from ._tensor_loops import inlined
 from ._walk import operations
 
@@ -50,17 +51,12 @@ _MUST_BE_A_NUMBER = {_ORDERS.OLE: 0, _ORDERS.OLT: 0, _ORDERS.OGE: 1, _ORDERS.OGT
 @module_pass(NAME, on=_OP)
 def lower_exported_sort(module: ir.Operation) -> Report:
     """Write tm_tensor.sort as linalg_ext.sort."""
-    report = Report(NAME)
-    for op in operations(module, {_OP}):
-        report.matched[op.name] += 1
-        report.changed[op.name] += 1
-        axis = ir.IntegerAttr(op.attributes["dimension"]).value
-        with op.location, ir.InsertionPoint(op):
-            found = sort(*op.operands, dimension=axis, comparator=_must_precede(op))
-        for result, new in zip(op.results, found, strict=True):
-            result.replace_all_uses_with(new)
-        op.erase()
-    return report
+    return replace_each(NAME, operations(module, {_OP}), _sorted)
+
+
+def _sorted(op: Any) -> list[Any]:
+    axis = ir.IntegerAttr(op.attributes["dimension"]).value
+    return sort(*op.operands, dimension=axis, comparator=_must_precede(op))
 
 
 def _must_precede(op: Any) -> Any:

@@ -20,6 +20,7 @@ from linalg_ext.bindings import arith, ir, tensor
 from linalg_ext.rewriting import Report, module_pass
 
 from ._elementwise import constant
+from ._replacing import replace_each
 from ._tensor_loops import counted, inlined, nest, size_of
 from ._walk import operations
 
@@ -31,16 +32,7 @@ _OP = "tm_tensor.topk"
 @module_pass(NAME, on=_OP)
 def lower_exported_top_k(module: ir.Operation) -> Report:
     """Lower tm_tensor.topk to insertions into sorted rows."""
-    report = Report(NAME)
-    for op in operations(module, {_OP}):
-        report.matched[op.name] += 1
-        report.changed[op.name] += 1
-        with op.location, ir.InsertionPoint(op):
-            kept = _kept(op)
-        for result, new in zip(op.results, kept, strict=True):
-            result.replace_all_uses_with(new)
-        op.erase()
-    return report
+    return replace_each(NAME, operations(module, {_OP}), _kept)
 
 
 def _kept(op: Any) -> list[Any]:

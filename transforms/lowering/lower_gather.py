@@ -25,17 +25,10 @@ from linalg_ext.bindings import arith, ir, linalg, tensor
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.destination_ops import Gather
 
-from ._tensor_loops import (
-    Demands,
-    add,
-    as_index,
-    compare,
-    index,
-    parallel_generic,
-    size_of,
-    sub,
-)
-from ._walk import operations, replace_op
+from ._elementwise import index
+from ._replacing import replace_each
+from ._tensor_loops import Demands, add, as_index, compare, parallel_generic, size_of, sub
+from ._walk import operations
 
 NAME = "linalg-ext-lower-gather"
 OP = "linalg_ext.gather"
@@ -44,16 +37,11 @@ OP = "linalg_ext.gather"
 @module_pass(NAME, on=(OP,))
 def lower_gather(module: ir.Operation) -> Report:
     """Lower linalg_ext.gather to linalg.generic."""
-    report = Report(NAME)
-    for op in operations(module, {OP}):
-        report.matched[OP] += 1
-        report.changed[OP] += 1
-        with op.location, ir.InsertionPoint(op):
-            replace_op(op, _gathered(Gather.of(op)))
-    return report
+    return replace_each(NAME, operations(module, {OP}), _gathered)
 
 
-def _gathered(view: Gather) -> Any:
+def _gathered(op: ir.Operation) -> Any:
+    view = Gather.of(op)
     count = view.windows.index_count
     rank = ir.ShapedType(view.init.type).rank
     lasts = _last_places(view)

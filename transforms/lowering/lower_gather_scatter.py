@@ -28,8 +28,10 @@ from typing import Any
 from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.rewriting import Report, module_pass
 
-from ._tensor_loops import as_index, index, nest, parallel_generic
-from ._walk import operations, replace_op
+from ._elementwise import index
+from ._replacing import replace_each
+from ._tensor_loops import as_index, nest, parallel_generic
+from ._walk import operations
 
 NAME = "linalg-ext-lower-gather-scatter"
 
@@ -37,14 +39,7 @@ NAME = "linalg-ext-lower-gather-scatter"
 @module_pass(NAME, on=("tensor.gather", "tensor.scatter"))
 def lower_gather_scatter(module: ir.Operation) -> Report:
     """Lower tensor.gather to linalg.generic, tensor.scatter to loops."""
-    report = Report(NAME)
-    for op in operations(module, {"tensor.gather", "tensor.scatter"}):
-        report.matched[op.name] += 1
-        report.changed[op.name] += 1
-        with op.location, ir.InsertionPoint(op):
-            result = _gather(op) if op.name == "tensor.gather" else _scatter(op)
-        replace_op(op, result)
-    return report
+    return replace_each(NAME, operations(module, _LOWERINGS), lambda op: _LOWERINGS[op.name](op))
 
 
 def _gather(op: Any) -> Any:
@@ -86,6 +81,9 @@ def _scatter(op: Any) -> Any:
 
     bounds = [tensor.dim(source, index(at)) for at in range(source.type.rank)]
     return nest(bounds, [target], insert)[0]
+
+
+_LOWERINGS = {"tensor.gather": _gather, "tensor.scatter": _scatter}
 
 
 def _slice_positions(rank: int, dims: Sequence[int], slice_rank: int) -> list[int]:

@@ -24,8 +24,9 @@ from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.destination_ops import Reverse
 
+from ._replacing import replace_each
 from ._tensor_loops import Demands, parallel_generic, size_of, sub
-from ._walk import operations, replace_op
+from ._walk import operations
 
 NAME = "linalg-ext-lower-reverse"
 OP = "linalg_ext.reverse"
@@ -34,16 +35,11 @@ OP = "linalg_ext.reverse"
 @module_pass(NAME, on=(OP,))
 def lower_reverse(module: ir.Operation) -> Report:
     """Lower linalg_ext.reverse to linalg.generic."""
-    report = Report(NAME)
-    for op in operations(module, {OP}):
-        report.matched[OP] += 1
-        report.changed[OP] += 1
-        with op.location, ir.InsertionPoint(op):
-            replace_op(op, _reversed(Reverse.of(op)))
-    return report
+    return replace_each(NAME, operations(module, {OP}), _reversed)
 
 
-def _reversed(view: Reverse) -> Any:
+def _reversed(op: ir.Operation) -> Any:
+    view = Reverse.of(op)
     operand, rank = view.operand, ir.ShapedType(view.operand.type).rank
     sizes = [size_of(operand, axis) for axis in range(rank)]
     demands = Demands(f"{OP}: the operand and the destination are of other shapes")

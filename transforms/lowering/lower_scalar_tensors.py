@@ -22,6 +22,7 @@ from typing import Any
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.rewriting import Report, module_pass
 
+from ._replacing import replace_each
 from ._tensor_loops import inlined
 from ._walk import operations
 
@@ -33,22 +34,19 @@ _OP = "linalg.generic"
 @module_pass(NAME, on=_OP)
 def lower_scalar_tensors(module: ir.Operation) -> Report:
     """Write linalg.generic ops without loops, on tensors without dimensions, as their bodies."""
-    report = Report(NAME)
-    for op in reversed(operations(module, {_OP})):
-        report.matched[op.name] += 1
-        if len(op.attributes["iterator_types"]) or not all(_is_scalar(v) for v in op.operands):
-            continue
-        report.changed[op.name] += 1
-        with op.location, ir.InsertionPoint(op):
-            given = [
-                tensor.extract(value, []) if isinstance(value.type, ir.RankedTensorType) else value
-                for value in op.operands
-            ]
-            found = inlined(op.regions[0].blocks[0], given)
-            for result, value in zip(op.results, found, strict=True):
-                result.replace_all_uses_with(tensor.from_elements(result.type, [value]))
-        op.erase()
-    return report
+    return replace_each(NAME, reversed(operations(module, {_OP})), _computed)
+
+
+def _computed(op: Any) -> list[Any] | None:
+    if len(op.attributes["iterator_types"]) or not all(_is_scalar(v) for v in op.operands):
+        return None
+    given = [
+        tensor.extract(value, []) if isinstance(value.type, ir.RankedTensorType) else value
+        for value in op.operands
+    ]
+    found = inlined(op.regions[0].blocks[0], given)
+    pairs = zip(op.results, found, strict=True)
+    return [tensor.from_elements(result.type, [value]) for result, value in pairs]
 
 
 def _is_scalar(value: Any) -> bool:

@@ -42,19 +42,20 @@ from linalg_ext.bindings import arith, ir, scf, tensor
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.destination_ops import Scatter
 
+from ._elementwise import index
+from ._replacing import replace_each
 from ._slicing import extract_slice, insert_slice
 from ._tensor_loops import (
     Demands,
     as_index,
     compare,
     counted,
-    index,
     inlined,
     parallel_generic,
     size_of,
     sub,
 )
-from ._walk import operations, replace_op
+from ._walk import operations
 
 NAME = "linalg-ext-lower-scatter"
 OP = "linalg_ext.scatter"
@@ -63,13 +64,11 @@ OP = "linalg_ext.scatter"
 @module_pass(NAME, on=(OP,))
 def lower_scatter(module: ir.Operation) -> Report:
     """Lower linalg_ext.scatter to scf.for and tensor.insert_slice."""
-    report = Report(NAME)
-    for op in operations(module, {OP}):
-        report.matched[OP] += 1
-        report.changed[OP] += 1
-        with op.location, ir.InsertionPoint(op):
-            replace_op(op, _Lowering(Scatter.of(op)).build())
-    return report
+    return replace_each(NAME, operations(module, {OP}), _scattered)
+
+
+def _scattered(op: ir.Operation) -> Any:
+    return _Lowering(Scatter.of(op)).build()
 
 
 class _Lowering:

@@ -34,6 +34,7 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.destination_ops import Sort
 
 from ._merge_sort import MergeSort
+from ._replacing import replace_each
 from ._slicing import extract_slice, insert_slice
 from ._tensor_loops import Demands, empty_like, nest, parallel_generic, size_of
 from ._walk import operations
@@ -45,19 +46,11 @@ OP = "linalg_ext.sort"
 @module_pass(NAME, on=(OP,))
 def lower_sort(module: ir.Operation) -> Report:
     """Lower linalg_ext.sort to loops that merge."""
-    report = Report(NAME)
-    for op in operations(module, {OP}):
-        report.matched[OP] += 1
-        report.changed[OP] += 1
-        with op.location, ir.InsertionPoint(op):
-            results = _sorted(Sort.of(op))
-        for old, new in zip(op.results, results, strict=True):
-            old.replace_all_uses_with(new)
-        op.erase()
-    return report
+    return replace_each(NAME, operations(module, {OP}), _sorted)
 
 
-def _sorted(view: Sort) -> list[Any]:
+def _sorted(op: ir.Operation) -> list[Any]:
+    view = Sort.of(op)
     rank = ir.ShapedType(view.inputs[0].type).rank
     shape = [size_of(view.inputs[0], axis) for axis in range(rank)]
     demands = Demands(f"{OP}: the inputs and the destinations are of other shapes")

@@ -37,8 +37,7 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, scf
 from linalg_ext.rewriting import Report, module_pass
 
-from ._stablehlo import body, plain, plain_types, replace
-from ._walk import operations
+from ._stablehlo import body, lower_each, plain, plain_types
 
 NAME = "linalg-ext-lower-stablehlo-control"
 
@@ -46,14 +45,7 @@ NAME = "linalg-ext-lower-stablehlo-control"
 @module_pass(NAME, on="stablehlo.while")
 def lower_stablehlo_control(module: ir.Operation) -> Report:
     """Write loops and branches of StableHLO as those of scf."""
-    report = Report(NAME)
-    # From the inside out: to copy a body is to copy what was lowered in it.
-    for op in reversed(operations(module, set(_LOWERINGS))):
-        report.matched[op.name] += 1
-        report.changed[op.name] += 1
-        with op.location, ir.InsertionPoint(op):
-            replace(op, _LOWERINGS[op.name](op))
-    return report
+    return lower_each(NAME, module, _LOWERINGS)
 
 
 def _loop(op: Any) -> list[Any]:

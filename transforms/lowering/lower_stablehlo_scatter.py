@@ -36,9 +36,9 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, scf, tensor
 from linalg_ext.rewriting import Report, module_pass
 
-from ._stablehlo import body, cast, is_unsigned, replace, signless
-from ._tensor_loops import add, as_index, compare, index, nest, size_of, sub
-from ._walk import operations
+from ._elementwise import index
+from ._stablehlo import body, cast, is_unsigned, lower_each, signless
+from ._tensor_loops import add, as_index, compare, nest, size_of, sub
 
 NAME = "linalg-ext-lower-stablehlo-scatter"
 
@@ -48,13 +48,7 @@ _OP = "stablehlo.scatter"
 @module_pass(NAME, on=_OP)
 def lower_stablehlo_scatter(module: ir.Operation) -> Report:
     """Lower stablehlo.scatter to loops."""
-    report = Report(NAME)
-    for op in reversed(operations(module, {_OP})):
-        report.matched[op.name] += 1
-        report.changed[op.name] += 1
-        with op.location, ir.InsertionPoint(op):
-            replace(op, _lowered(op))
-    return report
+    return lower_each(NAME, module, {_OP: _lowered})
 
 
 @dataclass(frozen=True)

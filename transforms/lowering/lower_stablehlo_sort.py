@@ -29,8 +29,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.dialects.linalg_ext import sort
 from linalg_ext.rewriting import Report, module_pass
 
-from ._stablehlo import body, cast, replace, signless
-from ._walk import operations
+from ._stablehlo import body, cast, lower_each, signless
 
 NAME = "linalg-ext-lower-stablehlo-sort"
 
@@ -40,13 +39,7 @@ _OP = "stablehlo.sort"
 @module_pass(NAME, on=_OP)
 def lower_stablehlo_sort(module: ir.Operation) -> Report:
     """Write stablehlo.sort as linalg_ext.sort."""
-    report = Report(NAME)
-    for op in reversed(operations(module, {_OP})):
-        report.matched[op.name] += 1
-        report.changed[op.name] += 1
-        with op.location, ir.InsertionPoint(op):
-            replace(op, _sorted(op))
-    return report
+    return lower_each(NAME, module, {_OP: _sorted})
 
 
 def _sorted(op: Any) -> list[Any]:

@@ -19,7 +19,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 
 from ._sizes import element_bytes, static_elements
-from ._walk import operations
+from ._walk import operations, replace_op
 
 NAME = "linalg-ext-move-large-allocas-to-heap"
 
@@ -46,8 +46,7 @@ def move_large_allocas_to_heap(module: ir.Operation) -> Report:
                 operands=list(alloca.operands),
                 attributes=attributes,
             )
-        alloca.results[0].replace_all_uses_with(alloc.results[0])
-        alloca.erase()
+        replace_op(alloca, alloc.results[0])
     return report
 
 

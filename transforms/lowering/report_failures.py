@@ -33,6 +33,7 @@ from linalg_ext.bindings import arith, cf, func, ir, memref
 from linalg_ext.errors import LoweringError
 from linalg_ext.rewriting import Report, module_pass
 
+from ._elementwise import index
 from ._status import SLICE, STATUS_OF_SLICES, functions_with_status
 from ._walk import operations, place
 
@@ -105,7 +106,7 @@ def _append_fail_block(function: Any) -> Any:
             if SLICE in function.attributes:
                 func.ReturnOp([fail.arguments[0]])
                 return fail
-            zero = arith.constant(ir.IndexType.get(), 0)
+            zero = index(0)
             memref.store(fail.arguments[0], status, [zero])
             func.ReturnOp([_poison(type_) for type_ in _result_types(function)])
     return fail

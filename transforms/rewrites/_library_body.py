@@ -7,6 +7,7 @@ from typing import Any
 
 from linalg_ext.bindings import arith, cf, func, ir, linalg, memref, passmanager
 from linalg_ext.libraries import Gemm
+from linalg_ext.transforms.lowering._elementwise import index
 from linalg_ext.transforms.lowering._generic import iterators
 from linalg_ext.transforms.lowering._walk import element_type, operations
 
@@ -68,10 +69,10 @@ class CallBody:
         """
         first: dict[str, tuple[int, int]] = {}
         for number, map_ in enumerate(self._affine_maps):
-            for axis, index in enumerate(map_.results):
-                if not isinstance(index, ir.AffineDimExpr):
+            for axis, place in enumerate(map_.results):
+                if not isinstance(place, ir.AffineDimExpr):
                     continue
-                other, other_axis = first.setdefault(str(index), (number, axis))
+                other, other_axis = first.setdefault(str(place), (number, axis))
                 one, another = given[other], given[number]
                 if (number, axis) == (other, other_axis) or not (
                     one.type.is_dynamic_dim(other_axis) or another.type.is_dynamic_dim(axis)
@@ -156,7 +157,7 @@ def _function(module: ir.Module, name: str, types: Sequence[Any]) -> tuple[ir.Bl
 
 
 def _size(value: Any, axis: int) -> Any:
-    return memref.dim(value, arith.constant(ir.IndexType.get(), axis))
+    return memref.dim(value, index(axis))
 
 
 def _run(module: ir.Module, pipeline: str) -> None:

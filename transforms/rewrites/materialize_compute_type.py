@@ -62,6 +62,7 @@ from linalg_ext.structured.compute_type.attribute import (
     ops_with_compute_type,
 )
 from linalg_ext.structured.compute_type.form import OpInComputeType
+from linalg_ext.transforms.lowering._walk import replace_op
 
 PASS = "linalg-ext-materialize-compute-type"
 
@@ -111,9 +112,7 @@ def materialize_compute_type(
             continue
         with ir.InsertionPoint(op), op.location:
             results = _materialize(stated, per_iteration=per_iteration, saturate=saturate)
-        for old, new in zip(op.results, results, strict=True):
-            old.replace_all_uses_with(new)
-        op.erase()
+        replace_op(op, *results)
     return report
 
 

@@ -9,7 +9,7 @@ from linalg_ext.structured.subsets.ops import LOOPS, MaterializeView
 from linalg_ext.structured.subsets.roots import defining
 from linalg_ext.structured.subsets.rules import has_rule
 from linalg_ext.structured.subsets.rules.sizes import SizeOf, size_of, value_of
-from linalg_ext.transforms.lowering._walk import operations, select
+from linalg_ext.transforms.lowering._walk import operations, replace_op, select
 
 _PURE = frozenset(("tensor.dim", "tensor.extract", "gml_st.materialize", *LOOPS))
 _SETS = frozenset(
@@ -106,5 +106,4 @@ def fold_whole_parts(root: ir.Operation) -> None:
         set_ = defining(view.set)
         is_whole = set_ is not None and set_.name == "gml_st.full"
         if is_whole and view.source.type == op.results[0].type:
-            op.results[0].replace_all_uses_with(view.source)
-            op.erase()
+            replace_op(op, view.source)

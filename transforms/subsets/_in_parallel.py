@@ -13,6 +13,7 @@ from linalg_ext.bindings import ir, scf, tensor
 from linalg_ext.structured.subsets.inference import static
 from linalg_ext.structured.subsets.ops import MaterializeView
 from linalg_ext.structured.subsets.roots import dependences, is_defined_inside, is_filter
+from linalg_ext.transforms.lowering._walk import replace_op
 
 from ._bodies import for_nest, makers, may_move, move_operations, rename
 from ._nest import Nest, is_same_set, is_view_at
@@ -91,8 +92,7 @@ def _carry_tiles(nest: Nest, shared: Sequence[ir.Value]) -> dict[int, tuple[ir.V
         rename([nest.ivs[dim] for dim in _sequential(nest)], ivs)
         for at, tile in zip(order, carried, strict=True):
             for op in _readers(shared[at]):
-                op.results[0].replace_all_uses_with(tile)
-                op.erase()
+                replace_op(op, tile)
         move_operations(nest.body, ir.InsertionPoint.current.block)
         results = dict(zip(order, carried, strict=True))
         for target, set_, value in zip(nest.targets, nest.own_sets, nest.values, strict=True):

@@ -9,7 +9,7 @@ from linalg_ext.structured.subsets.index_values import IndexReader
 from linalg_ext.structured.subsets.loops import LoopView
 from linalg_ext.structured.subsets.ops import LOOPS, YIELDS, MaterializeView, TileView
 from linalg_ext.structured.subsets.types import subset_shape
-from linalg_ext.transforms.lowering._walk import operations, select
+from linalg_ext.transforms.lowering._walk import operations, replace_op, select
 
 from ._covering import view_of
 
@@ -62,8 +62,7 @@ def _rematerialize(op: ir.Operation, set_: ir.Value) -> None:
     with op.location, ir.InsertionPoint(op):
         part = gml_st.materialize(view.source, set_)
         known = tensor.CastOp(op.results[0].type, part).result
-    op.results[0].replace_all_uses_with(known)
-    op.erase()
+    replace_op(op, known)
 
 
 def _yield_static(op: ir.Operation, old: ir.Value, new: ir.Value) -> None:

@@ -60,7 +60,7 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.subsets.emission import Emitter
 from linalg_ext.structured.subsets.inference import static
 from linalg_ext.structured.subsets.ops import LOOPS, NAMESPACE, MaterializeView
-from linalg_ext.transforms.lowering._walk import operations, place, select
+from linalg_ext.transforms.lowering._walk import operations, place, replace_op, select
 
 from ._in_order import lower_in_order
 from ._in_parallel import lower_in_parallel, reason_for_order
@@ -91,8 +91,7 @@ def lower_subset_loops(module: ir.Operation) -> Report:
         with _at(op):
             report.changed[op.name] += 1
             value = _read(op) if op.name == "gml_st.materialize" else answer(op)
-            op.results[0].replace_all_uses_with(value)
-            op.erase()
+            replace_op(op, value)
     for op in reversed(select(module, lambda op: op.name.startswith(NAMESPACE))):
         report.changed[op.name] += 1
         _erase_unused(op)
@@ -107,9 +106,7 @@ def _lower_loop(op: ir.Operation, report: Report) -> None:
     if nest.parallel and reason is not None:
         report.decisions.append(Told(op.name, (("iterations in order", reason),)))
     results = lower_in_parallel(nest) if reason is None else lower_in_order(nest)
-    for old, new in zip(op.results, results, strict=True):
-        old.replace_all_uses_with(new)
-    op.erase()
+    replace_op(op, *results)
 
 
 def _check_step(step: ir.Value) -> None:

@@ -72,7 +72,7 @@ from linalg_ext.structured.subsets.index_values import IndexReader
 from linalg_ext.structured.subsets.loops import ParallelView, SetYieldView
 from linalg_ext.structured.subsets.ops import ACCUMULATOR_FLAGS
 from linalg_ext.structured.subsets.roots import is_filter
-from linalg_ext.transforms.lowering._walk import operations
+from linalg_ext.transforms.lowering._walk import operations, replace_op
 
 from ._bodies import makers, may_move, move_operations, rename
 
@@ -95,9 +95,7 @@ def privatize_accumulators(module: ir.Operation) -> Report:
         report.changed[op.name] += 1
         with op.location, ir.InsertionPoint(op):
             results = _split(view)
-        for old, new in zip(op.results, results, strict=True):
-            old.replace_all_uses_with(new)
-        op.erase()
+        replace_op(op, *results)
     return report
 
 

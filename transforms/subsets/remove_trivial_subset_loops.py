@@ -45,7 +45,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.subsets.index_values import IndexReader
 from linalg_ext.structured.subsets.ops import LOOPS
-from linalg_ext.transforms.lowering._walk import operations
+from linalg_ext.transforms.lowering._walk import operations, replace_op
 
 from ._bodies import rename
 from ._in_order import lower_in_order
@@ -66,9 +66,7 @@ def remove_trivial_subset_loops(module: ir.Operation) -> Report:
         if results is None:
             continue
         report.changed[op.name] += 1
-        for old, new in zip(op.results, results, strict=True):
-            old.replace_all_uses_with(new)
-        op.erase()
+        replace_op(op, *results)
     return report
 
 

@@ -50,7 +50,7 @@ from typing import Any
 from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.lowering._generic import generic_on_tensors, maps_of, parallel_loops
-from linalg_ext.transforms.lowering._walk import producer
+from linalg_ext.transforms.lowering._walk import producer, replace_op
 
 NAME = "linalg-ext-separate-factors"
 
@@ -139,8 +139,7 @@ def _separate(op: Any, product: Any) -> str | None:
     with op.location, ir.InsertionPoint(op):
         inputs = [_computed(op, factor, sizes) for factor in pair]
         result = _sum(op, product, inputs)
-    op.results[0].replace_all_uses_with(result)
-    op.erase()
+    replace_op(op, result)
     return None
 
 

@@ -61,7 +61,8 @@ from linalg_ext.transforms.codegen._index_conditions import (
 )
 from linalg_ext.transforms.lowering._elementwise import index
 from linalg_ext.transforms.lowering._generic import computed_anew, counted, parallel_loops
-from linalg_ext.transforms.lowering._walk import producer, replace_op, select
+from linalg_ext.transforms.lowering._replacing import replace_each
+from linalg_ext.transforms.lowering._walk import producer, select
 
 NAME = "linalg-ext-carry-prefixes"
 
@@ -77,18 +78,7 @@ _CHOOSING = frozenset(
 @module_pass(NAME, on="linalg.generic")
 def carry_prefixes(module: ir.Operation) -> Report:
     """Make of sums, products and extrema over prefixes loops that carry them."""
-    report = Report(NAME)
-    for op in select(module, _chooses_by_position):
-        report.matched[op.name] += 1
-        found = _read(op)
-        if isinstance(found, str):
-            report.leave(op.name, found)
-            continue
-        report.changed[op.name] += 1
-        with op.location, ir.InsertionPoint(op):
-            result = _carried(found)
-        replace_op(op, result)
-    return report
+    return replace_each(NAME, select(module, _chooses_by_position), _carried)
 
 
 def _chooses_by_position(op: Any) -> bool:
@@ -207,8 +197,11 @@ def _reads(found: _Prefixes, loop: str) -> bool:
     return any(AffineDim(loop) in map_.results for map_ in found.maps[:-1])
 
 
-def _carried(found: _Prefixes) -> Any:
-    """The result, by loops."""
+def _carried(op: Any) -> Any:
+    """The result, by loops; or why they do not compute it."""
+    found = _read(op)
+    if isinstance(found, str):
+        return found
     (output,) = split_operands(found.op)[1]
     outer = [
         each.name

@@ -50,7 +50,8 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.lowering._walk import operations, replace_op
+from linalg_ext.transforms.lowering._replacing import replace_each
+from linalg_ext.transforms.lowering._walk import operations
 
 from ._cube_root import cbrt
 from ._error_function import erf, erfc
@@ -101,21 +102,20 @@ _OF_ROWS = {"math.cos", "math.sin", "math.tan"}
 @module_pass(NAME, on=EXPANSIONS["f32"])
 def expand_vector_math(module: ir.Operation) -> Report:
     """Expand exp, log, erf, pow, the circular and hyperbolic functions and their kin on vectors."""
-    report = Report(NAME)
-    for op in operations(module, EXPANSIONS["f32"]):
-        type_ = op.results[0].type
-        if not isinstance(type_, ir.VectorType):
-            continue
-        report.matched[op.name] += 1
-        reason = _obstacle(op.name, type_)
-        if reason is not None:
-            report.leave(op.name, reason)
-            continue
-        with op.location, ir.InsertionPoint(op):
-            result = EXPANSIONS[str(type_.element_type)][op.name](*op.operands)
-        report.changed[op.name] += 1
-        replace_op(op, result)
-    return report
+    ops = filter(_is_of_vectors, operations(module, EXPANSIONS["f32"]))
+    return replace_each(NAME, ops, _expanded)
+
+
+def _is_of_vectors(op: Any) -> bool:
+    return isinstance(op.results[0].type, ir.VectorType)
+
+
+def _expanded(op: Any) -> Any:
+    type_ = op.results[0].type
+    reason = _obstacle(op.name, type_)
+    if reason is not None:
+        return reason
+    return EXPANSIONS[str(type_.element_type)][op.name](*op.operands)
 
 
 def _obstacle(name: str, type_: ir.VectorType) -> str | None:

@@ -60,13 +60,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linalg_ext.bindings import arith, ir, linalg, tensor
+from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.definition.affine import AffineBinary, AffineDim, AffineExpr, AffineMap
 from linalg_ext.definition.shapes import linear_terms
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.maps import indexing_maps, maps_attribute, split_operands
+from linalg_ext.transforms.lowering._amounts import times
 from linalg_ext.transforms.lowering._generic import computed_anew, counted, generic_on_tensors
-from linalg_ext.transforms.lowering._walk import producer, replace_op, select
+from linalg_ext.transforms.lowering._replacing import replace_each
+from linalg_ext.transforms.lowering._walk import producer, select
 
 from ._transposed_convolution import (
     Axis,
@@ -80,18 +82,7 @@ NAME = "linalg-ext-spread-transposed-convolutions"
 @module_pass(NAME, on="linalg.generic")
 def spread_transposed_convolutions(module: ir.Operation) -> Report:
     """Make of transposed convolutions a contraction for each tap, or for a whole stride of taps."""
-    report = Report(NAME)
-    for op in select(module, _divides_positions):
-        report.matched[op.name] += 1
-        found = read_transposed_convolution(op)
-        if isinstance(found, str):
-            report.leave(op.name, found)
-            continue
-        report.changed[op.name] += 1
-        with op.location, ir.InsertionPoint(op):
-            result = _spread(found)
-        replace_op(op, result)
-    return report
+    return replace_each(NAME, select(module, _divides_positions), _spread)
 
 
 def _divides_positions(op: Any) -> bool:
@@ -105,8 +96,11 @@ def _divides_positions(op: Any) -> bool:
     )
 
 
-def _spread(found: TransposedConvolution) -> Any:
-    """The result, by loops over taps."""
+def _spread(op: Any) -> Any:
+    """The result, by loops over taps; or why they do not compute it."""
+    found = read_transposed_convolution(op)
+    if isinstance(found, str):
+        return found
     axes = list(found.axes.values())
     (output,) = split_operands(found.op)[1]
 
@@ -190,7 +184,7 @@ def _of_taps(
     kept: list[tuple[int, str]] = []
     for place, name in enumerate(names):
         axis = by_tap.get(name)
-        offsets.append(0 if axis is None else _times(rounds[axis.out], axis.together))
+        offsets.append(0 if axis is None else times(rounds[axis.out], axis.together))
         sizes.append(value.type.get_dim_size(place) if axis is None else axis.together)
         if axis is None or axis.together > 1:
             kept.append((sizes[-1], name))
@@ -215,17 +209,11 @@ def _window(found: TransposedConvolution, total: Any, rounds: Mapping[str, Any])
             sizes.append(total.type.get_dim_size(place))
             strides.append(1)
         else:
-            offsets.append(_times(rounds[axis.out], axis.step))
+            offsets.append(times(rounds[axis.out], axis.step))
             sizes.append(axis.size * axis.together)
             strides.append(1 if axis.together > 1 else axis.stride)
     type_ = ir.RankedTensorType.get(sizes, total.type.element_type)
     return _Window(type_, tuple(offsets), tuple(sizes), tuple(strides))
-
-
-def _times(value: Any, factor: int) -> Any:
-    if isinstance(value, int) or factor == 1:
-        return value * factor if isinstance(value, int) else value
-    return arith.muli(value, arith.constant(ir.IndexType.get(), factor))
 
 
 def _pairs(map_: AffineMap, axes: Mapping[str, Axis]) -> list[list[Axis | None]]:

@@ -44,6 +44,8 @@ from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.definition.shapes import linear_terms
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.maps import INDEXING_MAPS, indexing_maps, maps_attribute, split_operands
+from linalg_ext.transforms.lowering._amounts import times
+from linalg_ext.transforms.lowering._elementwise import index
 from linalg_ext.transforms.lowering._walk import select
 
 NAME = "linalg-ext-view-windows"
@@ -160,15 +162,15 @@ def _length(value: Any, axis: int) -> Any:
     """The length of an axis: a number, or a value that the run gives."""
     if not value.type.is_dynamic_dim(axis):
         return value.type.get_dim_size(axis)
-    return memref.DimOp(value, arith.constant(ir.IndexType.get(), axis)).result
+    return memref.dim(value, index(axis))
 
 
 def _view(value: Any, reach: _Reach, sizes: Mapping[str, Any]) -> Any:
     """The operand with an axis for each loop, in the order in which the loops were found."""
     strides, offset = _layout(value)
-    start = _sum([offset, *(_product(strides[axis], by) for axis, by in reach.first.items())])
+    start = _sum([offset, *(times(strides[axis], by) for axis, by in reach.first.items())])
     steps = [
-        _sum([_product(strides[axis], by) for axis, by in axes.items()])
+        _sum([times(strides[axis], by) for axis, by in axes.items()])
         for axes in reach.steps.values()
     ]
     parts = [_split([start]), _split([sizes[dim] for dim in reach.steps]), _split(steps)]
@@ -206,15 +208,9 @@ def _split(sizes: Sequence[Any]) -> tuple[list[Any], list[int]]:
     return values, [size if isinstance(size, int) else mark for size in sizes]
 
 
-def _product(value: Any, factor: int) -> Any:
-    if isinstance(value, int) or factor == 1:
-        return value * factor if isinstance(value, int) else value
-    return arith.muli(value, arith.constant(ir.IndexType.get(), factor))
-
-
 def _sum(terms: Sequence[Any]) -> Any:
     known = sum(term for term in terms if isinstance(term, int))
     values = [term for term in terms if not isinstance(term, int)]
     if values and known:
-        values.append(arith.constant(ir.IndexType.get(), known))
+        values.append(index(known))
     return list(itertools.accumulate(values, arith.addi))[-1] if values else known
