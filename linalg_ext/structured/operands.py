@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,12 @@ from linalg_ext.definition.shapes import check_shapes, infer_extents
 from linalg_ext.definition.types import PREDEFINED
 from linalg_ext.errors import ArityError, DTypeError, ShapeError
 from linalg_ext.runtime.dtypes import mlir_text
+
+
+def grouped(values: Sequence[ir.Value], sizes: Sequence[int]) -> list[list[ir.Value]]:
+    """Values one after another in groups of these sizes."""
+    left = iter(values)
+    return [list(itertools.islice(left, size)) for size in sizes]
 
 
 def predefined_types() -> dict[str, ir.Type]:

@@ -35,7 +35,8 @@ the last plane of the first one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, tensor
@@ -59,118 +60,123 @@ def lower_exported_scan(module: ir.Operation) -> Report:
 
 
 def _scanned(op: Any) -> list[Any]:
-    source, output, accumulator = op.operands
-    axis = ir.IntegerAttr(op.attributes["dimension"]).value
-    is_inclusive = ir.BoolAttr(op.attributes["inclusive"]).value
-    body = op.regions[0].blocks[0]
-    sizes = [size_of(source, at) for at in range(source.type.rank)]
-    scan = _rows if axis == source.type.rank - 1 else _planes
-    result = scan(body, source, output, accumulator, axis, sizes, is_inclusive)
+    scan = _Scan.of(op)
+    result = scan.rows() if scan.axis == len(scan.sizes) - 1 else scan.planes()
     if not any(True for _ in op.results[1].uses):
-        return [result, accumulator]
-    return [result, _plane(result, axis, index(sub(sizes[axis], 1)), sizes)]
+        return [result, scan.accumulator]
+    return [result, scan.plane(result, index(sub(scan.sizes[scan.axis], 1)))]
 
 
-def _rows(
-    body: Any,
-    source: Any,
-    output: Any,
-    accumulator: Any,
-    axis: int,
-    sizes: Sequence[Any],
-    is_inclusive: bool,
-) -> Any:
-    """Along the last dimension: element by element, what is carried in a register."""
+@dataclass(frozen=True)
+class _Scan:
+    """What a scan says.
 
-    def row(places: list[Any], carried: list[Any]) -> list[Any]:
-        (target,) = carried
-        start = tensor.extract(accumulator, places)
-        return _along(
-            sizes[axis],
-            start,
-            target,
-            take=lambda at: tensor.extract(source, [*places, at]),
-            join=lambda before, new: inlined(body, [before, new])[0],
-            put=lambda new, at, into: tensor.insert(new, into, [*places, at]),
-            is_inclusive=is_inclusive,
+    Attributes:
+        body: a block of (before, new) that yields what both make.
+        source: what is scanned.
+        output: the destination.
+        accumulator: what it begins with, without the dimension.
+        axis: the dimension.
+        sizes: of the source: numbers, or values that the run gives.
+        is_inclusive: whether each element counts for its own place.
+    """
+
+    body: Any
+    source: Any
+    output: Any
+    accumulator: Any
+    axis: int
+    sizes: list[Any]
+    is_inclusive: bool
+
+    @classmethod
+    def of(cls, op: Any) -> _Scan:
+        source, output, accumulator = op.operands
+        return cls(
+            op.regions[0].blocks[0],
+            source,
+            output,
+            accumulator,
+            ir.IntegerAttr(op.attributes["dimension"]).value,
+            [size_of(source, at) for at in range(source.type.rank)],
+            ir.BoolAttr(op.attributes["inclusive"]).value,
         )
 
-    return nest(sizes[:-1], [output], row)[0]
+    def rows(self) -> Any:
+        """Along the last dimension: element by element, what is carried in a register."""
 
+        def row(places: list[Any], carried: list[Any]) -> list[Any]:
+            (target,) = carried
+            return self._along(
+                tensor.extract(self.accumulator, places),
+                target,
+                take=lambda at: tensor.extract(self.source, [*places, at]),
+                join=lambda before, new: inlined(self.body, [before, new])[0],
+                put=lambda new, at, into: tensor.insert(new, into, [*places, at]),
+            )
 
-def _planes(
-    body: Any,
-    source: Any,
-    output: Any,
-    accumulator: Any,
-    axis: int,
-    sizes: Sequence[Any],
-    is_inclusive: bool,
-) -> Any:
-    """Along another dimension: plane by plane."""
-    rest = [size for at, size in enumerate(sizes) if at != axis]
-    identity = ir.AffineMap.get_identity(len(rest))
+        return nest(self.sizes[:-1], [self.output], row)[0]
 
-    def join(before: Any, new: Any) -> Any:
-        made = empty_like(accumulator.type, rest)
-        return parallel_generic(
-            [before, new], made, [identity] * 2, lambda elements: inlined(body, elements[:2])[0]
-        )
+    def planes(self) -> Any:
+        """Along another dimension: plane by plane."""
+        rest = [size for at, size in enumerate(self.sizes) if at != self.axis]
+        identity = ir.AffineMap.get_identity(len(rest))
 
-    return _along(
-        sizes[axis],
-        accumulator,
-        output,
-        take=lambda at: _plane(source, axis, at, sizes),
-        join=join,
-        put=lambda new, at, into: _with_plane(into, axis, at, sizes, new),
-        is_inclusive=is_inclusive,
-    )[0]
+        def join(before: Any, new: Any) -> Any:
+            made = empty_like(self.accumulator.type, rest)
+            return parallel_generic(
+                [before, new],
+                made,
+                [identity] * 2,
+                lambda elements: inlined(self.body, elements[:2])[0],
+            )
 
+        return self._along(
+            self.accumulator,
+            self.output,
+            take=lambda at: self.plane(self.source, at),
+            join=join,
+            put=lambda new, at, into: insert_slice(new, into, *self._bounds(at)),
+        )[0]
 
-def _along(
-    count: Any,
-    start: Any,
-    target: Any,
-    *,
-    take: Callable[[Any], Any],
-    join: Callable[[Any, Any], Any],
-    put: Callable[[Any, Any, Any], Any],
-    is_inclusive: bool,
-) -> list[Any]:
-    """The target after the scan; what is taken, joined and put is an element or a plane."""
+    def plane(self, value: Any, at: Any) -> Any:
+        """The plane of a tensor at a place of the dimension, which it does not have any more."""
+        return extract_slice(value, *self._bounds(at), dropped=[self.axis])
 
-    def exclusive(at: Any, carried: list[Any]) -> list[Any]:
-        before, into = carried
-        return [join(before, take(at)), put(before, at, into)]
+    def _bounds(self, at: Any) -> tuple[list[Any], list[Any]]:
+        """The offsets and the sizes of a plane."""
+        offsets: list[Any] = [0] * len(self.sizes)
+        offsets[self.axis] = at
+        sizes = [1 if dim == self.axis else size for dim, size in enumerate(self.sizes)]
+        return offsets, sizes
 
-    if not is_inclusive:
-        return counted(0, count, [start, target], exclusive)[1:]
+    def _along(
+        self,
+        start: Any,
+        target: Any,
+        *,
+        take: Callable[[Any], Any],
+        join: Callable[[Any, Any], Any],
+        put: Callable[[Any, Any, Any], Any],
+    ) -> list[Any]:
+        """The target after the scan; what is taken, joined and put is an element or a plane."""
+        count = self.sizes[self.axis]
 
-    def first(at: Any, carried: list[Any]) -> list[Any]:
-        new = take(at)
-        return [new, put(new, at, carried[1])]
+        def exclusive(at: Any, carried: list[Any]) -> list[Any]:
+            before, into = carried
+            return [join(before, take(at)), put(before, at, into)]
 
-    def step(at: Any, carried: list[Any]) -> list[Any]:
-        new = join(carried[0], take(at))
-        return [new, put(new, at, carried[1])]
+        if not self.is_inclusive:
+            return counted(0, count, [start, target], exclusive)[1:]
 
-    # A loop of one step, for there may be no element at all.
-    begun = counted(0, arith.minui(index(count), index(1)), [start, target], first)
-    return counted(1, count, begun, step)[1:]
+        def first(at: Any, carried: list[Any]) -> list[Any]:
+            new = take(at)
+            return [new, put(new, at, carried[1])]
 
+        def step(at: Any, carried: list[Any]) -> list[Any]:
+            new = join(carried[0], take(at))
+            return [new, put(new, at, carried[1])]
 
-def _plane(value: Any, axis: int, at: Any, sizes: Sequence[Any]) -> Any:
-    """The plane of a tensor at a place of a dimension, which it does not have any more."""
-    return extract_slice(value, *_bounds(axis, at, sizes), dropped=[axis])
-
-
-def _with_plane(into: Any, axis: int, at: Any, sizes: Sequence[Any], plane: Any) -> Any:
-    return insert_slice(plane, into, *_bounds(axis, at, sizes))
-
-
-def _bounds(axis: int, at: Any, sizes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """The offsets and the sizes of a plane."""
-    offsets: list[Any] = [0] * len(sizes)
-    offsets[axis] = at
-    return offsets, [1 if dim == axis else size for dim, size in enumerate(sizes)]
+        # A loop of one step, for there may be no element at all.
+        begun = counted(0, arith.minui(index(count), index(1)), [start, target], first)
+        return counted(1, count, begun, step)[1:]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from linalg_ext import bindings
-from linalg_ext.errors import BindingsError, MissingExtraError
+from linalg_ext.errors import MissingExtraError
+from linalg_ext.frameworks.requirements import require_torch_mlir
 
 INSTALL = "pip install 'linalg-ext[jax]'"
 
@@ -28,10 +28,5 @@ def jax() -> Any:
             expected="JAX 0.6 or later",
             cure=f"install it with: {INSTALL} --upgrade",
         ) from error
-    root = bindings.provider()
-    if root != "torch_mlir":
-        raise BindingsError(
-            f"StableHLO is read by the bindings of torch-mlir, and those in use are `{root}`",
-            cure="set LINALG_EXT_BINDINGS=torch_mlir before anything imports mlir",
-        )
+    require_torch_mlir("modules of StableHLO")
     return found

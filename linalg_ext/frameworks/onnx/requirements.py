@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any, NamedTuple
 
-from linalg_ext import bindings
-from linalg_ext.errors import BindingsError, MissingExtraError
+from linalg_ext.errors import MissingExtraError
+from linalg_ext.frameworks.requirements import require_torch_mlir
 
 INSTALL = "pip install 'linalg-ext[onnx]'"
 
@@ -25,12 +25,7 @@ def importer() -> Importer:
         MissingExtraError: ONNX is not installed, or in a version that does not fit.
         BindingsError: the bindings in use are LLVM's own, which have no importer.
     """
-    root = bindings.provider()
-    if root != "torch_mlir":
-        raise BindingsError(
-            f"models of ONNX are imported by torch-mlir, and the bindings in use are `{root}`",
-            cure="set LINALG_EXT_BINDINGS=torch_mlir before anything imports mlir",
-        )
+    require_torch_mlir("models of ONNX")
     try:
         onnx = importlib.import_module("onnx")
         importlib.import_module("onnx.shape_inference")

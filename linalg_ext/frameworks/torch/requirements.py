@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any, NamedTuple
 
-from linalg_ext import bindings
-from linalg_ext.errors import BindingsError, MissingExtraError
+from linalg_ext.errors import MissingExtraError
+from linalg_ext.frameworks.requirements import require_torch_mlir
 
 INSTALL = "pip install 'linalg-ext[torch]'"
 
@@ -48,12 +48,7 @@ def importer() -> Importer:
         MissingExtraError: PyTorch is missing, or another version than it can read.
     """
     found = torch()
-    root = bindings.provider()
-    if root != "torch_mlir":
-        raise BindingsError(
-            f"models of PyTorch are imported by torch-mlir, and the bindings in use are `{root}`",
-            cure="set LINALG_EXT_BINDINGS=torch_mlir before anything imports mlir",
-        )
+    require_torch_mlir("models of PyTorch")
     importlib.import_module("linalg_ext.frameworks.torch.dialect")
     try:
         return Importer(

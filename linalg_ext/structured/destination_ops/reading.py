@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError, ShapeError
 from linalg_ext.structured.extension.ops import SEGMENTS, integers
-from linalg_ext.structured.operands import static_sizes
+from linalg_ext.structured.operands import grouped, static_sizes
 
 YIELD = "linalg_ext.yield"
 
@@ -31,11 +32,8 @@ def segments_of(op: ir.Operation, slots: Sequence[int]) -> list[list[ir.Value]]:
         raise ArityError(
             f"{SEGMENTS} counts {sum(given)} operands, but there are {len(op.operands)}"
         )
-    groups, at, values = [], 0, iter(op.operands)
-    for slot in slots:
-        groups.append([next(values) for count in given[at : at + slot] if count])
-        at += slot
-    return groups
+    counted = iter(given)
+    return grouped(list(op.operands), [sum(itertools.islice(counted, slot)) for slot in slots])
 
 
 def ranked_tensor(value: ir.Value, name: str) -> ir.RankedTensorType:

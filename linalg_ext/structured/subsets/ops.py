@@ -11,13 +11,14 @@ views of loops, and of what ends their bodies, are in `loops.py`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, fields
+from typing import Self, TypeAlias
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ArityError
 from linalg_ext.notations.gml_st import layout
 from linalg_ext.structured.extension.ops import integers
+from linalg_ext.structured.operands import grouped
 
 NAMESPACE = "gml_st."
 QUERIES = ("gml_st.offset", "gml_st.size", "gml_st.stride")
@@ -64,11 +65,7 @@ def segments(op: ir.Operation, count: int) -> list[list[ir.Value]]:
             f"{OPERAND_SEGMENTS} = {attribute} does not count the {len(operands)} operands",
             expected=f"array<i32: ...> of {count} numbers that add up to {len(operands)}",
         )
-    groups, at = [], 0
-    for size in sizes:
-        groups.append(operands[at : at + size])
-        at += size
-    return groups
+    return grouped(operands, sizes)
 
 
 def mixed(op: ir.Operation, name: str, what: str, dynamic: Sequence[ir.Value]) -> tuple[Index, ...]:
@@ -118,6 +115,18 @@ def texts(op: ir.Operation, name: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
+class _OperandsView:
+    """An op of which each further field is the operand at its place."""
+
+    op: ir.Operation
+
+    @classmethod
+    def of(cls, op: ir.Operation) -> Self:
+        """The view of an op."""
+        return cls(op, *(_operand(op, at) for at in range(len(fields(cls)) - 1)))
+
+
+@dataclass(frozen=True)
 class SpaceView:
     """`gml_st.space`: the root, an index space of its own."""
 
@@ -131,16 +140,10 @@ class SpaceView:
 
 
 @dataclass(frozen=True)
-class FullView:
+class FullView(_OperandsView):
     """`gml_st.full`: all of a tensor or memref."""
 
-    op: ir.Operation
     source: ir.Value
-
-    @classmethod
-    def of(cls, op: ir.Operation) -> FullView:
-        """The view of an op."""
-        return cls(op, _operand(op, 0))
 
 
 @dataclass(frozen=True)
@@ -169,17 +172,11 @@ class TileView:
 
 
 @dataclass(frozen=True)
-class FilterView:
+class FilterView(_OperandsView):
     """`gml_st.filter`: the elements of a tensor at the rows of `indices`."""
 
-    op: ir.Operation
     source: ir.Value
     indices: ir.Value
-
-    @classmethod
-    def of(cls, op: ir.Operation) -> FilterView:
-        """The view of an op."""
-        return cls(op, _operand(op, 0), _operand(op, 1))
 
 
 @dataclass(frozen=True)
@@ -226,55 +223,31 @@ class TransposeDimsView:
 
 
 @dataclass(frozen=True)
-class QueryView:
+class QueryView(_OperandsView):
     """`gml_st.offset`, `size` or `stride` of a set along a dimension, relative to its root."""
 
-    op: ir.Operation
     set: ir.Value
     dim: ir.Value
 
-    @classmethod
-    def of(cls, op: ir.Operation) -> QueryView:
-        """The view of an op."""
-        return cls(op, _operand(op, 0), _operand(op, 1))
-
 
 @dataclass(frozen=True)
-class PairView:
+class PairView(_OperandsView):
     """An op on two sets of one root: `intersection`, `convex_union`, `difference`, `contains`."""
 
-    op: ir.Operation
     first: ir.Value
     second: ir.Value
 
-    @classmethod
-    def of(cls, op: ir.Operation) -> PairView:
-        """The view of an op."""
-        return cls(op, _operand(op, 0), _operand(op, 1))
-
 
 @dataclass(frozen=True)
-class IsEmptyView:
+class IsEmptyView(_OperandsView):
     """`gml_st.is_empty`: whether a set has no element."""
 
-    op: ir.Operation
     set: ir.Value
-
-    @classmethod
-    def of(cls, op: ir.Operation) -> IsEmptyView:
-        """The view of an op."""
-        return cls(op, _operand(op, 0))
 
 
 @dataclass(frozen=True)
-class MaterializeView:
+class MaterializeView(_OperandsView):
     """`gml_st.materialize`: the elements of a tensor or memref that a set names."""
 
-    op: ir.Operation
     source: ir.Value
     set: ir.Value
-
-    @classmethod
-    def of(cls, op: ir.Operation) -> MaterializeView:
-        """The view of an op."""
-        return cls(op, _operand(op, 0), _operand(op, 1))

@@ -8,29 +8,20 @@ from __future__ import annotations
 from functools import cached_property
 
 from linalg_ext.analysis.numbers import Number, equal, select
-from linalg_ext.analysis.subsets import Point, Tile
+from linalg_ext.analysis.subsets import Tile
 from linalg_ext.bindings import ir
 from linalg_ext.structured.destination_ops import DynamicBroadcast
-from linalg_ext.structured.subsets.rules.bodies import on_operands
 from linalg_ext.structured.subsets.rules.demands import demand
-from linalg_ext.structured.subsets.rules.protocol import (
-    PARALLEL,
-    Domain,
-    Rule,
-    Take,
-    TakeElement,
-)
+from linalg_ext.structured.subsets.rules.moving import MovingRule
+from linalg_ext.structured.subsets.rules.protocol import PARALLEL, Domain
 from linalg_ext.structured.subsets.rules.sizes import size_of, sizes_of
 
-OPERAND, INIT = range(2)
 
-
-class DynamicBroadcastRule(Rule):
+class DynamicBroadcastRule(MovingRule):
     """The domain is the indices of the result."""
 
     def __init__(self, op: ir.Operation) -> None:
         super().__init__(op)
-        self.destinations = (INIT,)
         self._view = DynamicBroadcast.of(op)
 
     @cached_property
@@ -39,7 +30,8 @@ class DynamicBroadcastRule(Rule):
         sizes = sizes_of(self._view.init)
         return Domain(sizes, (PARALLEL,) * len(sizes))
 
-    def _read(self, part: Tile) -> Tile:
+    def read(self, part: Tile) -> Tile:
+        """The part of the operand that a part of the result is read from."""
         numbers: list[tuple[Number, Number, Number]] = []
         for dim, place in enumerate(self._view.broadcast_dimensions):
             own = (part.offset(place), part.size(place), part.stride(place))
@@ -54,23 +46,7 @@ class DynamicBroadcastRule(Rule):
                 numbers.append((0, 1, 1) if expands else own)
         return Tile(*([each[at] for each in numbers] for at in range(3)))
 
-    def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
-        """What each operand is needed in."""
-        return self._read(part), part
-
-    def build(self, part: Tile, take: Take) -> list[ir.Value]:
-        """The op on a part."""
-        self._demand_fit()
-        operand, init = take(OPERAND, self._read(part)), take(INIT, part)
-        return list(on_operands(self.op, [operand, init], [init.type]).results)
-
-    def build_element(self, point: Point, take: TakeElement) -> list[ir.Value] | None:
-        """The op at one point, on scalars."""
-        self._demand_fit()
-        read = self._read(Tile(point.indices, (1,) * point.rank))
-        return [take(OPERAND, Point(read.offsets))]
-
-    def _demand_fit(self) -> None:
+    def demand_fit(self) -> None:
         """A dimension that does not expand is as long as that of the result."""
         pairs: list[tuple[Number, Number]] = []
         for dim, place in enumerate(self._view.broadcast_dimensions):
