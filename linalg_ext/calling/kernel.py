@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linalg_ext import dispatch
-from linalg_ext.calling.argument import Argument, refuse_keywords
-from linalg_ext.calling.arrays import ArrayArgument, StridedArgument, check_aliasing
+from linalg_ext.calling.argument import refuse_keywords
+from linalg_ext.calling.arrays import ArrayArgument, check_aliasing
 from linalg_ext.calling.code import Code, Entry
 from linalg_ext.calling.direct_call import Callee, direct_call
 from linalg_ext.calling.failures import Failures
 from linalg_ext.calling.guests import call_with_guests, has_guests
+from linalg_ext.calling.layout import argument_of, laid_out
 from linalg_ext.calling.recipe import Recipe, arrived
 from linalg_ext.calling.results import ResultSlot, split_out
-from linalg_ext.calling.scalars import ScalarArgument
 from linalg_ext.calling.shared_work import SharedWork
-from linalg_ext.calling.signature import ArrayType, Parameter, Signature
+from linalg_ext.calling.signature import Signature
 from linalg_ext.calling.stage import Stage
 from linalg_ext.dispatch import is_dask
 from linalg_ext.errors import (
@@ -35,7 +35,7 @@ from linalg_ext.errors import (
 from linalg_ext.locks import Lock
 from linalg_ext.quick_call import quickly_called
 from linalg_ext.runtime.buffers import take_over
-from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayout
+from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame
 from linalg_ext.runtime.caller import caller
 from linalg_ext.runtime.descriptors import Descriptor, word_count
 from linalg_ext.runtime.disassembly import disassemble
@@ -107,11 +107,11 @@ class Kernel:
         self._asm_lock = Lock()
 
         results = signature.results
-        self._arguments = tuple(_plan(parameter) for parameter in signature.parameters)
+        self._arguments = tuple(argument_of(parameter) for parameter in signature.parameters)
         self._slots = tuple(ResultSlot(r, is_only=len(results) == 1) for r in results)
         self._destinations = tuple(self._slots[index] for index in entry.destinations)
         self._returned = tuple(self._slots[index] for index in entry.returned)
-        self._layout = self._lay_out()
+        self._layout = laid_out(self._arguments, self._destinations, self._returned)
         self._arity = len(self._arguments)
         self._is_slow = True
         self._written = tuple(
@@ -338,18 +338,6 @@ class Kernel:
             ]
         )
 
-    def _lay_out(self) -> FrameLayout:
-        ranks: list[int | None] = [
-            argument.type.rank if isinstance(argument, ArrayArgument) else None
-            for argument in self._arguments
-        ]
-        ranks += [slot.rank for slot in self._destinations]
-        layout = FrameLayout(ranks, [slot.rank for slot in self._returned])
-        taking = (*self._arguments, *self._destinations)
-        for argument, word in zip(taking, layout.slots, strict=True):
-            argument.lay_out(layout, word)
-        return layout
-
     def _collect(
         self, frame: Frame, prepared: Sequence[Any], outs: Sequence[Any], results: list[Any]
     ) -> None:
@@ -394,11 +382,3 @@ class Kernel:
             where=caller_location(),
             expected=str(self.signature),
         )
-
-
-def _plan(parameter: Parameter) -> Argument:
-    if not isinstance(parameter.type, ArrayType):
-        return ScalarArgument(parameter, parameter.type)
-    if parameter.type.strides is not None:
-        return StridedArgument(parameter, parameter.type, parameter.type.strides)
-    return ArrayArgument(parameter, parameter.type)
