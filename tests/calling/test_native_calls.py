@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import pickle
 import sys
-import threading
-import weakref
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -16,34 +13,19 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.errors import ArityError, ExecutionError, LinalgExtError
-from linalg_ext.runtime import caller as calls
-from linalg_ext.runtime import object_layout
-from native_calls import is_native, native_caller, records_of
+from native_calls import ADD, TWO, array, is_native, native_caller
 
 Array = np.ndarray[Any, Any]
 
-ADD = """
-func.func @add(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>) -> tensor<2x3xf32> {
-  %e = tensor.empty() : tensor<2x3xf32>
-  %r = linalg.add ins(%a, %b : tensor<2x3xf32>, tensor<2x3xf32>) outs(%e : tensor<2x3xf32>)
-       -> tensor<2x3xf32>
-  return %r : tensor<2x3xf32>
-}
-"""
+
 COPY = """
 func.func @copy(%a: memref<6xf32>, %b: memref<6xf32>) {
   memref.copy %a, %b : memref<6xf32> to memref<6xf32>
   return
 }
 """
-TWO = """
-func.func @two(%a: tensor<4xi32>, %x: i32, %y: f32) -> (tensor<4xi32>, tensor<2xf32>) {
-  %c0 = arith.constant 0 : index
-  %r = tensor.insert %x into %a[%c0] : tensor<4xi32>
-  %s = tensor.splat %y : tensor<2xf32>
-  return %r, %s : tensor<4xi32>, tensor<2xf32>
-}
-"""
+
+
 ASSERTS = """
 func.func @positive(%a: tensor<1xi32>) -> tensor<1xi32> {
   %c0 = arith.constant 0 : index
@@ -52,28 +34,6 @@ func.func @positive(%a: tensor<1xi32>) -> tensor<1xi32> {
   %ok = arith.cmpi sgt, %x, %zero : i32
   cf.assert %ok, "not positive"
   return %a : tensor<1xi32>
-}
-"""
-WAITS = """
-func.func @wait(%flag: memref<2xi64>) {
-  %c0 = arith.constant 0 : index
-  %one = arith.constant 1 : i64
-  %c1 = arith.constant 1 : index
-  %nothing = arith.constant 0 : i64
-  %most = arith.constant 3000000000 : index
-  %here = memref.atomic_rmw assign %one, %flag[%c1] : (i64, memref<2xi64>) -> i64
-  scf.while (%n = %c0) : (index) -> index {
-    %seen = memref.atomic_rmw addi %nothing, %flag[%c0] : (i64, memref<2xi64>) -> i64
-    %unset = arith.cmpi eq, %seen, %nothing : i64
-    %few = arith.cmpi ult, %n, %most : index
-    %on = arith.andi %unset, %few : i1
-    scf.condition(%on) %n : index
-  } do {
-  ^bb0(%n: index):
-    %next = arith.addi %n, %c1 : index
-    scf.yield %next : index
-  }
-  return
 }
 """
 
@@ -90,10 +50,6 @@ def add() -> Any:
     return kernel
 
 
-def array(seed: int = 0) -> Array:
-    return np.random.default_rng(seed).random((2, 3), np.float32)
-
-
 def frozen(array: Array) -> Array:
     array.flags.writeable = False
     return array
@@ -105,6 +61,8 @@ NATIVE: dict[str, Callable[[], Any]] = {
     "unpickled, with a dtype of its own": lambda: pickle.loads(pickle.dumps(array())),
     "a view": lambda: np.concatenate([array(), array()])[2:],
 }
+
+
 THROUGH_PYTHON: dict[str, Callable[[], Any]] = {
     "transposed": lambda: np.asfortranarray(array()),
     "every other": lambda: np.repeat(array(), 2, axis=1)[:, ::2],
@@ -112,6 +70,8 @@ THROUGH_PYTHON: dict[str, Callable[[], Any]] = {
     "misaligned": lambda: np.zeros(64, np.uint8)[1:25].view(np.float32).reshape(2, 3),
     "a list": lambda: array().tolist(),
 }
+
+
 REFUSED: dict[str, Callable[[], Any]] = {
     "float64": lambda: array().astype(np.float64),
     "int32": lambda: array().astype(np.int32),
@@ -265,91 +225,6 @@ def test_a_failed_assertion_is_reported_from_native_code() -> None:
     assert kernel(good)[0] == 5
 
 
-def test_no_reference_is_lost_or_kept(add: Any) -> None:
-    first, second, out = array(), array(1), np.empty((2, 3), np.float32)
-    two = lx.compile(TWO)
-    four = np.arange(4, dtype=np.int32)
-    two(four, 1, 1.0)
-    names = ("out",)
-    watched = [first, second, out, add, two, first.dtype, four.dtype, np.ndarray, names, four]
-    watched += [*records_of(add), *records_of(two)]
-    none = sys.getrefcount(None)
-    before = [sys.getrefcount(each) for each in watched]
-    for _ in range(25_000):
-        add(first, second, out=out)
-        add(first, second)
-        two(four, 1000, 2.5)
-        add(first, second, out=None)
-    for _ in range(300):
-        with pytest.raises(LinalgExtError):
-            add(first, four)
-    after = [sys.getrefcount(each) for each in watched]
-    assert after == before
-    # Others have references to None, too, and drop them; a call that lost one would lose 25,000.
-    assert abs(sys.getrefcount(None) - none) < 5_000
-
-
-def test_a_kernel_and_its_code_go_when_nobody_holds_them() -> None:
-    kernel = lx.compile(ADD)
-    kernel(array(), array())
-    (record,) = records_of(kernel)
-    ends: list[weakref.ref[Any]] = [
-        weakref.ref(kernel),
-        weakref.ref(kernel.callee.code),
-        weakref.ref(record),
-    ]
-    vars(kernel)["itself"] = kernel
-    del kernel, record
-    gc.collect()
-    assert [end() for end in ends] == [None] * 3
-
-
-def test_threads_share_a_kernel(add: Any) -> None:
-    go = threading.Barrier(8)
-    wrong: list[int] = []
-
-    def work(seed: int) -> None:
-        one, other, out = array(seed), array(100 + seed), np.empty((2, 3), np.float32)
-        expected = one + other
-        go.wait()
-        for _ in range(2000):
-            made = add(one, other)
-            add(one, other, out=out)
-            if not ((made == expected).all() and (out == expected).all()):
-                wrong.append(seed)
-
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
-
-
-def test_other_threads_run_while_native_code_does() -> None:
-    """A kernel says that it is there, and waits for an answer, for a while at most."""
-    kernel = lx.compile(WAITS)
-    assert kernel.callee.open_ended
-    words = np.ones(2, np.int64)
-    for _ in range(20):  # these are short
-        kernel(words)
-    assert is_native(lambda: kernel(words))
-    words[:] = 0
-    answers: list[int] = []
-
-    def wait() -> None:
-        kernel(words)
-        answers.append(int(words[0]))
-
-    thread = threading.Thread(target=wait)
-    thread.start()
-    while not words[1]:
-        pass
-    words[0] = 5
-    thread.join()
-    assert answers == [5]
-
-
 def test_a_loop_over_whole_arrays_is_not_open_ended(add: Any) -> None:
     assert not add.callee.open_ended
 
@@ -377,15 +252,6 @@ def test_work_for_several_threads_goes_to_them() -> None:
                 matmul(one, one, out=out)
             np.testing.assert_allclose(out, one @ one)
             assert is_native(lambda: matmul(one, one, out=out)) == (count == 1)
-
-
-def test_more_shapes_than_there_are_records() -> None:
-    sizes = range(1, 13)
-    for _ in range(4):
-        for size in sizes:
-            one = np.full(size, size, np.float32)
-            np.testing.assert_array_equal(lx.ops.sub(one, one), np.zeros(size, np.float32))
-    assert len(records_of(lx.ops.sub)) == calls.MOST_RECORDS
 
 
 def test_ops_know_dtypes_apart() -> None:
@@ -445,17 +311,3 @@ def test_a_jitted_function_comes_again() -> None:
     np.testing.assert_array_equal(total, one + other)
     np.testing.assert_array_equal(product, one * other)
     np.testing.assert_array_equal(twice(one[:1], other[:1])[0], (one + other)[:1])
-
-
-def test_calls_are_made_without_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(object_layout, "is_as_expected", lambda: False)
-    provider = calls._Provider()
-    provider.make()
-    assert provider() is None
-
-
-def test_the_caller_is_made_when_calls_have_come_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "COMPILING_PAYS", 3)
-    provider = calls._Provider()
-    assert [provider() is None for _ in range(2)] == [True, True]
-    assert provider() is not None
