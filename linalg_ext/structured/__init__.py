@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from linalg_ext.structured.interfaces.structured_interface import (
         StructuredInterface,
         interface,
+        is_structured,
     )
     from linalg_ext.structured.recognition import RecognizedOp, definition_of, recognize
 
@@ -46,6 +47,7 @@ _HOMES = {
     "explain_contraction": "contraction.explanation",
     "interface": "interfaces.structured_interface",
     "is_destination_style": "interfaces.destination_style",
+    "is_structured": "interfaces.structured_interface",
     "recognize": "recognition",
 }
 """The public names, and the modules that they live in."""
@@ -66,6 +68,7 @@ __all__ = [
     "explain_contraction",
     "interface",
     "is_destination_style",
+    "is_structured",
     "recognize",
 ]
 

@@ -10,7 +10,7 @@ from linalg_ext.structured.interfaces.payload import reaches_outside_memory
 from linalg_ext.structured.maps import indexing_maps
 from linalg_ext.transforms.lowering._walk import place, select
 
-from ._facts import Loops, has_maps, is_structured, loops_of, on_tensors
+from ._facts import Loops, has_loops, has_maps, loops_of, on_tensors, softmax_dims
 
 
 def refusal(
@@ -26,7 +26,7 @@ def structured_loops(op: ir.Operation, step: str) -> Loops:
     Raises:
         ScheduleError: it is no structured op.
     """
-    if not is_structured(op):
+    if not has_loops(op):
         raise refusal(
             op,
             f"{step} is for structured ops; {op.name} is none",
@@ -139,6 +139,18 @@ def check_sizes(
             raise refusal(op, f"{name}[{position}] is {size}", expected=least)
     if not any(sizes):
         raise refusal(op, f"{name} leaves every loop alone", expected=f"sizes for {loops}")
+
+
+def check_rows(op: ir.Operation, name: str, sizes: Sequence[int]) -> None:
+    """Raise `ScheduleError` where rows of a softmax are cut: upstream makes one of each piece."""
+    for loop in softmax_dims(op):
+        if loop < len(sizes) and sizes[loop]:
+            raise refusal(
+                op,
+                f"{name}[{loop}] is {sizes[loop]}, but each sum of this softmax is over all of it",
+                expected="0 there",
+                cure="decompose() first makes loops of it that can be cut",
+            )
 
 
 def check_permutation(op: ir.Operation, name: str, order: Sequence[int], count: int) -> None:

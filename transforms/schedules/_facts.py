@@ -10,8 +10,8 @@ from linalg_ext.structured.maps import indexing_maps
 
 _OF_BODIES = frozenset({"linalg.index", "linalg.yield"})
 _BY_RESULT = frozenset({"tensor.pad"})
-_BY_SOURCE = frozenset({"linalg.pack", "linalg.softmax"})
-_BY_DESTINATION = frozenset({"linalg.unpack"})
+_BY_SOURCE = frozenset({"linalg.pack"})
+_BY_DESTINATION = frozenset({"linalg.softmax", "linalg.unpack"})
 DYNAMIC = -1
 
 
@@ -38,7 +38,7 @@ class Loops:
         return ", ".join(f"{d}: {k} {s}" for d, (k, s) in enumerate(zip(kinds, sizes, strict=True)))
 
 
-def is_structured(op: ir.Operation) -> bool:
+def has_loops(op: ir.Operation) -> bool:
     """Whether `loops_of` has an answer."""
     if op.name in _BY_RESULT | _BY_SOURCE | _BY_DESTINATION:
         return True
@@ -53,13 +53,13 @@ def has_maps(op: ir.Operation) -> bool:
 
 
 def loops_of(op: ir.Operation) -> Loops:
-    """The iteration space of an op that `is_structured`."""
+    """The iteration space of an op that `has_loops`."""
     if op.name in _BY_RESULT:
         return _of_shape(op.results[0])
     if op.name in _BY_SOURCE:
         return _of_shape(op.operands[0])
     if op.name in _BY_DESTINATION:
-        return _of_shape(op.operands[1])
+        return _of_shape(op.operands[1], reductions=softmax_dims(op))
     maps = indexing_maps(op)
     ranges = dict.fromkeys(maps[0].dims, DYNAMIC)
     for map_, value in zip(maps, op.operands, strict=False):
@@ -69,6 +69,13 @@ def loops_of(op: ir.Operation) -> Loops:
             if isinstance(index, AffineDim) and not value.type.is_dynamic_dim(axis):
                 ranges[index.name] = value.type.get_dim_size(axis)
     return Loops(tuple(ranges.values()), _reductions(op, len(ranges)))
+
+
+def softmax_dims(op: ir.Operation) -> tuple[int, ...]:
+    """The dimension that a softmax divides its rows by the sums of; none of any other op."""
+    if op.name != "linalg.softmax":
+        return ()
+    return (ir.IntegerAttr(op.attributes["dimension"]).value,)
 
 
 def on_tensors(op: ir.Operation) -> bool:
@@ -85,10 +92,10 @@ def _reductions(op: ir.Operation, count: int) -> tuple[int, ...]:
     return tuple(d for d in range(count) if maps[-1].dims[d] not in written)
 
 
-def _of_shape(value: ir.Value) -> Loops:
+def _of_shape(value: ir.Value, reductions: tuple[int, ...] = ()) -> Loops:
     type_ = ir.ShapedType(value.type)
     sizes = [
         DYNAMIC if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
         for axis in range(type_.rank)
     ]
-    return Loops(tuple(sizes), ())
+    return Loops(tuple(sizes), reductions)

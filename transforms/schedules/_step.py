@@ -227,9 +227,10 @@ class Step(Transformation):
         errors = [each.message for each in found if each.severity == "error"]
         said = _SAID.search(str(error))
         reason = (errors or [said[1] if said else str(error)])[0].strip().partition("\n")[0]
+        places = [_place_told(each) for each in found if each.severity == "error"]
         return ScheduleError(
             f"{self.name} cannot be done: {reason or 'upstream gives no reason'}",
-            where=where or None,
+            where=where or next(iter(places), None),
             diagnostics=[each.shown() for each in found if each.message.strip() != reason],
         )
 
@@ -281,6 +282,12 @@ def _of_kind(step: str, option: PassOption, value: Any) -> Any:
     if kind is int and any(not -(2**62) < item < 2**62 for item in items):
         raise wrong
     return tuple(items)
+
+
+def _place_told(error: Diagnostic) -> str:
+    """Where an error is, with the op if a note has it."""
+    ops = [note.message.partition(": ")[2].strip() for note in error.notes]
+    return ": ".join([error.place("-"), *(op.partition("\n")[0] for op in ops[:1])])
 
 
 def _location(op: ir.Operation) -> str:

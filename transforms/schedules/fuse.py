@@ -14,6 +14,7 @@ from linalg_ext.transforms.lowering._walk import producer
 from ._checks import (
     check_permutation,
     check_repeatable,
+    check_rows,
     check_sizes,
     check_tensors,
     refusal,
@@ -49,6 +50,7 @@ def fuse(
     check_sizes(op, "sizes", sizes, loops)
     for maker in _computed_from(op):
         check_repeatable(maker, "fuse", by=f", which {op.name} is computed from")
+    check_rows(op, "sizes", sizes)
     order, kind = "", ""
     if interchange:
         check_permutation(op, "interchange", interchange, len(sizes))

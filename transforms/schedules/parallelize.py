@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 
-from ._checks import check_sizes, refusal, structured_loops
+from ._checks import check_rows, check_sizes, refusal, structured_loops
 from ._script import Script, integers, line
 from ._step import schedule_step
 
@@ -44,6 +44,7 @@ def parallelize(
         )
     name, given = ("sizes", sizes) if sizes else ("threads", threads)
     check_sizes(op, name, given, loops)
+    check_rows(op, name, given)
     for loop in loops.reductions:
         if loop < len(given) and given[loop]:
             raise refusal(

@@ -23,6 +23,7 @@ from linalg_ext.structured import maps as live_maps
 from linalg_ext.structured.extension import ops as extension_ops
 from linalg_ext.structured.interfaces import library_names, payload
 from linalg_ext.structured.interfaces.asked import OperandLike, operation_of, position_of
+from linalg_ext.structured.interfaces.destination_style import is_destination_style
 from linalg_ext.structured.interfaces.destinations import rule_of
 from linalg_ext.structured.interfaces.footprints import (
     Footprint,
@@ -53,8 +54,7 @@ def interface(op: ir.Operation | ir.OpView) -> StructuredInterface:
     """
     operation = operation_of(op)
     rule = rule_of(operation)
-    is_ours = operation.name in extension_ops.NAMES
-    if rule is None or not (is_ours or live_maps.has_payload(operation)):
+    if rule is None or not _has_loops(operation):
         raise ArgumentError(
             f"{operation.name} is no structured op",
             where=place_of(operation),
@@ -65,6 +65,11 @@ def interface(op: ir.Operation | ir.OpView) -> StructuredInterface:
         )
     check(operation, rule.inits(operation))
     return StructuredInterface(operation, rule)
+
+
+def is_structured(op: ir.Operation | ir.OpView) -> bool:
+    """Whether an op has loops, maps and a payload: whether `interface` takes it."""
+    return _has_loops(operation_of(op)) and is_destination_style(op)
 
 
 class StructuredInterface(IterationSpace):
@@ -256,6 +261,10 @@ class StructuredInterface(IterationSpace):
         with self.op.context:
             segments = ir.DenseI32ArrayAttr.get([num_inputs, num_inits])
         self.op.attributes[extension_ops.SEGMENTS] = segments
+
+
+def _has_loops(op: ir.Operation) -> bool:
+    return op.name in extension_ops.NAMES or live_maps.has_payload(op)
 
 
 def _says_two_segments(op: ir.Operation) -> bool:

@@ -16,6 +16,7 @@ from linalg_ext.structured import (
     destination_style,
     interface,
     is_destination_style,
+    is_structured,
 )
 from op_instances import every_op, names_in_the_bindings, scratch
 
@@ -91,6 +92,7 @@ def test_every_question_has_an_answer_or_a_located_error() -> None:
 
 def _ask_about(op: ir.Operation, questions: set[str]) -> str:
     error = _refusal(interface, op)
+    assert is_structured(op) == (error is None)
     if error is None:
         _ask(interface(op), questions)
         return "structured"

@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from op_cases import formula_case
 from schedule_corpus.checks import check_nine, check_random
 from schedule_corpus.nine import NINE
 from schedule_corpus.running import Tell, apart
-from schedule_corpus.subjects import Subject, op_of_the_library, subjects
+from schedule_corpus.subjects import Subject, names, subject
 
 Work = Callable[[Tell], Counter[str]]
 
@@ -27,15 +26,16 @@ def main() -> int:
     start, wrong = time.monotonic(), 0
     total: Counter[str] = Counter()
     recorded: dict[str, Counter[str]] = {}
-    for subject in list(subjects(given.word))[given.first :: given.every]:
-        for name, work in _works(subject, given):
+    for name in names(given.word)[given.first :: given.every]:
+        print(name, file=sys.stderr, flush=True)
+        for what, work in _works(subject(name), given):
             outcome = apart(work, given.seconds)
             if outcome.wrong:
                 wrong += 1
-                print(f"--- {subject.name}, {name}: {outcome.wrong}", flush=True)
+                print(f"--- {name}, {what}: {outcome.wrong}", flush=True)
                 continue
             total += outcome.value
-            recorded.setdefault(subject.name, Counter()).update(outcome.value)
+            recorded.setdefault(name, Counter()).update(outcome.value)
     if given.record:
         given.record.write_text(recorded_text(recorded))
     print(f"{wrong} wrong; taken: {dict(total.most_common())}")
@@ -60,23 +60,23 @@ def _parser() -> argparse.ArgumentParser:
 def _warm_up() -> None:
     """Import what each copy of this process would import for itself."""
     for name in NINE:
-        check_nine(op_of_the_library(formula_case("matmul", "f")), name)
+        check_nine(subject("matmul"), name)
 
 
-def _works(subject: Subject, given: argparse.Namespace) -> Iterator[tuple[str, Work]]:
+def _works(of: Subject, given: argparse.Namespace) -> Iterator[tuple[str, Work]]:
     if given.kind == "nine":
         for name in NINE:
-            yield name, partial(_nine, subject, name)
+            yield name, partial(_nine, of, name)
     else:
-        yield f"seed {given.seed}", partial(_random, subject, given)
+        yield f"seed {given.seed}", partial(_random, of, given)
 
 
-def _nine(subject: Subject, name: str, tell: Tell) -> Counter[str]:
-    return Counter({name: check_nine(subject, name)})
+def _nine(of: Subject, name: str, tell: Tell) -> Counter[str]:
+    return Counter({name: check_nine(of, name)})
 
 
-def _random(subject: Subject, given: argparse.Namespace, tell: Tell) -> Counter[str]:
-    return check_random(subject, count=given.count, seed=given.seed, shrink=given.shrink, tell=tell)
+def _random(of: Subject, given: argparse.Namespace, tell: Tell) -> Counter[str]:
+    return check_random(of, count=given.count, seed=given.seed, shrink=given.shrink, tell=tell)
 
 
 def recorded_text(recorded: dict[str, Counter[str]]) -> str:

@@ -97,14 +97,17 @@ def transform_all(module: lx.Module, name: str) -> int:
     """
     schedule = lx.Schedule(module)
     if name in ON_BUFFERS:
-        schedule.bufferize()
+        try:
+            schedule.bufferize()
+        except ScheduleError:
+            return 0  # an op of another dialect
     taken = 0
     # From the last on: what comes before an op keeps its number.
     for position in reversed(range(len(_loops(module)))):
         known = _loops(module)
-        if position >= len(known) or known[position] is None:
+        loops = known[position] if position < len(known) else None
+        if loops is None:
             continue
-        loops = known[position]
         before = module.clone()
         steps = len(schedule.taken)
         schedule.match(position=position)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,12 @@ from linalg_ext.errors import LinalgExtError
 from linalg_ext.module import Module
 from op_calls import problem_of
 from op_cases import OPS, WINDOWS, Case, formula_case, formula_cases, window_case, window_cases
-from resources import shared_root
+from resources import shared_path, shared_root
 
 Array = NDArray[Any]
+
+
+_WINDOWS = window_cases()
 
 
 @dataclass(frozen=True)
@@ -54,22 +57,23 @@ class Subject:
             np.testing.assert_allclose(ours, theirs, rtol=self.rtol, atol=self.atol)
 
 
-def subjects(word: str = "") -> Iterator[Subject]:
-    """All of them whose names contain a word."""
+def names(word: str = "") -> list[str]:
+    """The modules, then the ops of the library, whose names contain a word."""
     root = shared_root()
-    for path in sorted((root / "modules").glob("*.mlir")) if root else []:
-        if word in path.stem:
-            yield exported(path)
-    kinds = dict(reversed(formula_cases()))
-    windows = {name: (kind, is_strided) for name, is_strided, kind in window_cases()}
-    for name in sorted({**kinds, **windows}):
-        if word in name:
-            case = (
-                window_case(name, windows[name][0], is_strided=windows[name][1])
-                if name in WINDOWS
-                else formula_case(name, kinds[name])
-            )
-            yield op_of_the_library(case)
+    modules = sorted(path.stem for path in (root / "modules").glob("*.mlir")) if root else []
+    ops = sorted({name for name, *_ in [*formula_cases(), *window_cases()]})
+    return [name for name in (*modules, *ops) if word in name]
+
+
+def subject(name: str) -> Subject:
+    """The subject of that name."""
+    if name not in OPS:
+        return exported(shared_path(f"modules/{name}.mlir"))
+    if name in WINDOWS:
+        is_strided, kind = next((s, kind) for op, s, kind in reversed(_WINDOWS) if op == name)
+        return op_of_the_library(window_case(name, kind, is_strided=is_strided))
+    kind = next(kind for op, kind in formula_cases() if op == name)
+    return op_of_the_library(formula_case(name, kind))
 
 
 def exported(path: Path) -> Subject:

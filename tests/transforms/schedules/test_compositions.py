@@ -1,8 +1,15 @@
-"""Random schedules: whatever is taken keeps the numbers, whatever is refused changes nothing."""
+"""The nine and random schedules: what is taken keeps the numbers, what is refused changes nothing.
+
+A few of each here; `python -m schedule_corpus` has all modules and all ops. `matches.json` holds
+how many ops of each took each of the nine. To write it anew:
+
+    PYTHONPATH=tests/support python -m schedule_corpus nine \
+        --record tests/transforms/schedules/matches.json
+"""
 
 from __future__ import annotations
 
-import random
+import json
 from pathlib import Path
 
 import pytest
@@ -10,21 +17,45 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import linalg_ext as lx
-from resources import shared_modules
 from rewrite_texts import assert_same_results
-from schedule_corpus import check, wander
+from schedule_corpus.checks import check_nine, check_random
+from schedule_corpus.compositions import Composition, compose, compositions
+from schedule_corpus.nine import NINE, transform_all
+from schedule_corpus.subjects import names, subject
 from schedule_modules import OPS, module
+
+MATCHES = Path(__file__).with_name("matches.json")
+SOME = names()[3::16]
+FEW = SOME[::4]
 
 
 @settings(max_examples=12, deadline=None, derandomize=True, database=None)
-@given(st.sampled_from(sorted(OPS)), st.integers(0, 2**16))
-def test_random_schedules_keep_the_numbers(kind: str, seed: int) -> None:
+@given(st.sampled_from(sorted(OPS)), compositions())
+def test_random_schedules_keep_the_numbers(kind: str, steps: Composition) -> None:
     one = module(kind)
-    schedule = lx.Schedule(one).match(OPS[kind])
-    wander(schedule, random.Random(seed))
+    compose(lx.Schedule(one).match(OPS[kind]), steps)
     assert_same_results(module(kind), one)
 
 
-@pytest.mark.parametrize("path", shared_modules("l1_0[12]*.mlir"))
-def test_random_schedules_of_real_modules(path: Path) -> None:
-    check(path, 1)
+@pytest.mark.parametrize("name", FEW)
+def test_random_schedules_of_modules_and_ops(name: str) -> None:
+    check_random(subject(name), count=4)
+
+
+@pytest.mark.parametrize("name", NINE)
+def test_the_nine_keep_the_numbers(name: str) -> None:
+    for each in FEW:
+        check_nine(subject(each), name)
+
+
+def test_the_nine_are_for_the_ops_that_they_were_for() -> None:
+    known = json.loads(MATCHES.read_text())
+    for each in SOME:
+        taken = {name: transform_all(subject(each).module(), name) for name in NINE}
+        assert taken == known[each], each
+
+
+def test_each_of_the_nine_is_for_most_ops() -> None:
+    known = json.loads(MATCHES.read_text())
+    for name in NINE:
+        assert sum(bool(each[name]) for each in known.values()) > len(known) / 2, name
