@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ScheduleError
 from linalg_ext.structured.interfaces.payload import reaches_outside_memory
-from linalg_ext.structured.maps import indexing_maps
-from linalg_ext.transforms.lowering._walk import place, select
+from linalg_ext.transforms.lowering._walk import place, producer
 
 from ._facts import Loops, has_loops, has_maps, loops_of, on_tensors, softmax_dims
 
@@ -48,25 +47,6 @@ def check_maps(op: ir.Operation, step: str) -> Loops:
             cure="decompose() may turn it into ops that have",
         )
     return loops_of(op)
-
-
-def check_separable(op: ir.Operation, step: str) -> None:
-    """An op whose iterations may be renumbered, as new dimensions of its operands renumber them.
-
-    Upstream leaves invalid IR, or ends the process, where this is not so.
-
-    Raises:
-        ScheduleError: it asks for its place in the loops, or indexes by more than dimensions.
-    """
-    if select(op, lambda each: each.name == "linalg.index"):
-        raise refusal(op, f"{step} would change what linalg.index says in the body of this op")
-    for number, map_ in enumerate(indexing_maps(op)):
-        if number >= len(op.operands) - len(op.results) and not map_.is_projected_permutation:
-            raise refusal(
-                op,
-                f"{step} is for results that list dimensions; operand {number} has {map_}",
-                cure="fold_unit_extents() takes constants out of maps",
-            )
 
 
 def check_tensors(op: ir.Operation, step: str) -> None:
@@ -139,6 +119,17 @@ def check_sizes(
             raise refusal(op, f"{name}[{position}] is {size}", expected=least)
     if not any(sizes):
         raise refusal(op, f"{name} leaves every loop alone", expected=f"sizes for {loops}")
+    check_not_empty(op, loops)
+
+
+def check_not_empty(op: ir.Operation, loops: Loops) -> None:
+    """Raise `ScheduleError` for an op on empty operands, which upstream crashes on."""
+    if 0 in loops.ranges:
+        raise refusal(
+            op,
+            f"loop {loops.ranges.index(0)} of this op runs 0 times: there is nothing to schedule",
+            cure="leave it out: match(..., where=...) or position=...",
+        )
 
 
 def check_rows(op: ir.Operation, name: str, sizes: Sequence[int]) -> None:
@@ -175,12 +166,35 @@ def check_loop(op: ir.Operation, name: str, loop: int, loops: Loops) -> None:
         raise refusal(
             op, f"{name} is {loop}; {op.name} has {loops.count} loops", expected=f"{loops}"
         )
+    check_not_empty(op, loops)
 
 
 def check_choice(op: ir.Operation, name: str, value: str, choices: Sequence[str]) -> None:
     """Raise `ScheduleError` for a word that is none of `choices`."""
     if value not in choices:
         raise refusal(op, f"{name} is {value!r}", expected=" or ".join(choices))
+
+
+def check_factor(op: ir.Operation, factor: int, loop: ir.Operation) -> None:
+    """Raise `ScheduleError` for a loop that cannot be unrolled so often."""
+    check_least(op, "factor", factor, 2)
+    bounds = [_constant(value) for value in list(loop.operands)[:3]]
+    most = _MOST_COPIES
+    if None not in bounds:
+        first, last, step = (each or 0 for each in bounds)
+        most = min(most, max(1, -((first - last) // max(1, step))))
+    if factor > most:
+        raise refusal(op, f"factor is {factor}", expected=f"at most {most} for this loop")
+
+
+_MOST_COPIES = 1024
+
+
+def _constant(value: ir.Value) -> int | None:
+    op = producer(value)
+    if op is None or op.operation.name != "arith.constant":
+        return None
+    return ir.IntegerAttr(op.operation.attributes["value"]).value
 
 
 def enclosing(op: ir.Operation, step: str, loop: int, name: str = "scf.for") -> ir.Operation:

@@ -28,10 +28,12 @@ class Script:
         lines: of the transform dialect; `%root` is the module.
         focus: the handle of what the next step is about. None: of what was `%target` and is still
             there, which keeps its attributes.
+        one_by_one: whether upstream takes one op at a time here.
     """
 
     lines: tuple[str, ...]
     focus: str | None = None
+    one_by_one: bool = False
 
     def numbered(self, number: int, target: str) -> tuple[list[str], str | None]:
         """The lines and the focus with handles that no other step has."""

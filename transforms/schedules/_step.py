@@ -192,12 +192,13 @@ class Step(Transformation):
         if self.whole:
             self._on_whole(root, self.function(root, **options), report)
             return MARK
-        scripts: dict[Script, int] = {}
+        scripts: dict[tuple[Script, ir.Operation | None], int] = {}
         made: list[ir.Operation] = []
         for op in targets:
             action = self.function(op, **options)
             if isinstance(action, Script):
-                group = scripts.setdefault(action, len(scripts))
+                key = (action, op if action.one_by_one else None)
+                group = scripts.setdefault(key, len(scripts))
                 op.attributes[MARK] = ir.Attribute.parse(f"{group} : i64")
             elif not isinstance(action, Passes):
                 made += action
@@ -205,14 +206,14 @@ class Step(Transformation):
             op.attributes[MADE] = ir.UnitAttr.get()
         if not scripts:
             return MADE
-        for script, group in scripts.items():
+        for (script, _), group in scripts.items():
             lines, focus = script.numbered(0, "%target")
             lines = [matched("%target", f"{MARK} = {group} : i64"), *lines]
             if focus is not None:
                 lines.append(marked(focus, MADE))
             interpret(root, lines)
-        report.script = next(iter(scripts)) if len(scripts) == 1 else None
-        return MARK if next(iter(scripts)).focus is None else MADE
+        report.script = next(iter(scripts))[0] if len(scripts) == 1 else None
+        return MARK if next(iter(scripts))[0].focus is None else MADE
 
     def _on_whole(self, root: ir.Operation, action: Action, report: StepReport) -> None:
         if isinstance(action, Passes):

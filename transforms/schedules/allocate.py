@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 
-from ._checks import check_choice, check_least, check_tensors, structured_loops
+from ._checks import check_choice, check_least, check_tensors, refusal, structured_loops
 from ._script import ANY, Script
 from ._step import schedule_step
 
@@ -29,6 +29,12 @@ def allocate(op: ir.Operation, *, memory: str = "heap", memory_space: int = 0) -
     """
     structured_loops(op, "allocate")
     check_tensors(op, "allocate")
+    if op.name == "tensor.pad" and not ir.ShapedType(op.results[0].type).has_static_shape:
+        raise refusal(
+            op,
+            "allocate needs the size of a padded tensor, which only the running program knows",
+            cure="take this step before the pad is tiled, or bufferize()",
+        )
     check_choice(op, "memory", memory, tuple(_ALLOCATIONS))
     check_least(op, "memory_space", memory_space, 0)
     space = f"memory_space = {memory_space}, " if memory_space else ""

@@ -12,6 +12,7 @@ from linalg_ext.transforms.rewrites.specialize import specialize
 
 from ._apart import run_apart
 from ._checks import check_maps, check_sizes, check_tensors, refusal
+from ._index_checks import check_ascending
 from ._script import ANY, Script, integers, line
 from ._step import schedule_step
 
@@ -34,6 +35,7 @@ def finer(
             small op is another one than `name`.
     """
     loops = check_maps(op, "finer")
+    check_ascending(op, "finer")
     if name == "mmt4d":
         return _mmt4d(op, sizes)
     check_sizes(op, "sizes", sizes, loops)

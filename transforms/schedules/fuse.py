@@ -21,6 +21,7 @@ from ._checks import (
     structured_loops,
 )
 from ._facts import is_structured
+from ._index_checks import check_ascending
 from ._script import ANY, Script, integers, line
 from ._step import schedule_step
 
@@ -46,6 +47,7 @@ def fuse(
             what would be fused reaches memory that is no operand.
     """
     loops = structured_loops(op, "fuse")
+    check_ascending(op, "fuse")
     check_tensors(op, "fuse")
     check_sizes(op, "sizes", sizes, loops)
     for maker in _computed_from(op):

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 
-from ._checks import check_maps, check_separable, check_sizes, check_tensors
+from ._checks import check_maps, check_sizes, check_tensors
+from ._index_checks import check_blocks, check_separable
 from ._script import ANY, Script, integers
 from ._step import schedule_step
 
@@ -27,6 +28,7 @@ def pack(op: ir.Operation, *, sizes: tuple[int, ...]) -> Script:
     check_tensors(op, "pack")
     check_separable(op, "pack")
     check_sizes(op, "sizes", sizes, loops)
+    check_blocks(op, "pack", sizes, loops.ranges)
     whole = (*sizes, *[0] * (loops.count - len(sizes)))
     return Script(
         (
@@ -35,4 +37,5 @@ def pack(op: ir.Operation, *, sizes: tuple[int, ...]) -> Script:
             f'%any = transform.cast %packed : !transform.op<"linalg.generic"> to {ANY}',
         ),
         "%any",
+        one_by_one=True,
     )

@@ -5,6 +5,8 @@ Source: `transform.structured.pad`.
 
 from __future__ import annotations
 
+import math
+
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim
 from linalg_ext.structured.maps import indexing_maps
@@ -103,11 +105,11 @@ def _adds_products(op: ir.Operation) -> bool:
 def _spelled(op: ir.Operation, type_: ir.Type, value: float) -> str:
     element = element_type(type_)
     if isinstance(element, ir.IntegerType | ir.IndexType):
-        if value != int(value):
+        if not math.isfinite(value) or value != int(value):
             raise refusal(
                 op, f"value is {value:g}, but elements are {element}", expected="a whole number"
             )
         return f"{int(value)} : {element}"
     if isinstance(element, ir.FloatType):
-        return f"{value:e} : {element}"
+        return str(ir.FloatAttr.get(element, value))
     raise refusal(op, f"elements are {element}", expected="integers or floats")

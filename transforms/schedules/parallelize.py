@@ -9,6 +9,7 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 
 from ._checks import check_rows, check_sizes, refusal, structured_loops
+from ._index_checks import check_ascending
 from ._script import Script, integers, line
 from ._step import schedule_step
 
@@ -36,6 +37,7 @@ def parallelize(
             does not fit the op.
     """
     loops = structured_loops(op, "parallelize")
+    check_ascending(op, "parallelize")
     if bool(sizes) == bool(threads):
         raise refusal(
             op,

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 
-from ._checks import check_least, check_maps, check_separable, check_tensors, refusal
+from ._checks import check_least, check_maps, check_tensors, refusal
 from ._facts import DYNAMIC
+from ._index_checks import check_ascending, check_linear, check_separable
 from ._script import Script, line
 from ._step import schedule_step
 
@@ -29,6 +30,7 @@ def split_reduction(
         ScheduleError: the op has no such reduction.
     """
     loops = check_maps(op, "split_reduction")
+    check_ascending(op, "split_reduction")
     check_tensors(op, "split_reduction")
     check_separable(op, "split_reduction")
     check_least(op, "factor", factor, 2)
@@ -43,6 +45,7 @@ def split_reduction(
             expected=f"one, among {loops}",
             cure="tile_reduction(...) takes more",
         )
+    check_linear(op, "split_reduction", loops.reductions[0])
     size = loops.ranges[loops.reductions[0]]
     if size == DYNAMIC or size % factor:
         shown = "not known" if size == DYNAMIC else str(size)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 
-from ._checks import check_least, enclosing
+from ._checks import check_factor, enclosing
 from ._script import ANY, FOR, Script
 from ._step import schedule_step
 
@@ -24,8 +24,7 @@ def unroll(op: ir.Operation, *, factor: int, loop: int = 0) -> Script:
     Raises:
         ScheduleError: there is no such loop around it.
     """
-    check_least(op, "factor", factor, 2)
-    enclosing(op, "unroll", loop)
+    check_factor(op, factor, enclosing(op, "unroll", loop))
     return Script(
         (
             f'%loop = transform.get_parent_op %target {{op_name = "scf.for", '

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 
-from ._checks import check_least, enclosing
+from ._checks import check_factor, enclosing
 from ._script import ANY, FOR, Script
 from ._step import schedule_step
 
@@ -25,8 +25,7 @@ def unroll_and_jam(op: ir.Operation, *, factor: int, loop: int = 1) -> Script:
     Raises:
         ScheduleError: there is no such loop, or upstream cannot join what is inside it.
     """
-    check_least(op, "factor", factor, 2)
-    enclosing(op, "unroll_and_jam", loop)
+    check_factor(op, factor, enclosing(op, "unroll_and_jam", loop))
     return Script(
         (
             f'%loop = transform.get_parent_op %target {{op_name = "scf.for", '

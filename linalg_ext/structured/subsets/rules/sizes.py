@@ -158,6 +158,8 @@ def pad_numbers(op: ir.Operation) -> tuple[list[Number], list[Number]]:
 
 def _made_size(op: ir.Operation, value: ir.Value, axis: int) -> Number | None:
     """The size of a result that is not in its type, by what the op is given; None: not known."""
+    if op.name in ("linalg.pack", "linalg.unpack"):
+        return size_of(op.operands[1], axis)  # others follow: a padding value, dynamic tiles
     if op.name.startswith(("linalg.", "linalg_ext.")):
         number = ir.OpResult(value).result_number
         return size_of(op.operands[len(op.operands) - len(op.results) + number], axis)

@@ -1,0 +1,111 @@
+"""Refusals of ops whose operands are indexed in ways that upstream gets wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from linalg_ext.bindings import ir
+from linalg_ext.definition.affine import (
+    AffineBinary,
+    AffineConst,
+    AffineDim,
+    AffineExpr,
+    AffineKind,
+)
+from linalg_ext.structured.maps import indexing_maps
+from linalg_ext.transforms.lowering._walk import element_type, select
+
+from ._checks import refusal
+from ._facts import has_maps
+
+_DIVISIONS = (AffineKind.FLOORDIV, AffineKind.CEILDIV, AffineKind.MOD)
+
+
+def check_separable(op: ir.Operation, step: str) -> None:
+    """An op whose iterations may be renumbered, as new dimensions of its operands renumber them.
+
+    Upstream leaves invalid IR, or ends the process, where this is not so.
+
+    Raises:
+        ScheduleError: it asks for its place in the loops, or indexes by more than dimensions.
+    """
+    if select(op, lambda each: each.name == "linalg.index"):
+        raise refusal(op, f"{step} would change what linalg.index says in the body of this op")
+    for number, map_ in enumerate(indexing_maps(op)):
+        if number >= len(op.operands) - len(op.results) and not map_.is_projected_permutation:
+            raise refusal(
+                op,
+                f"{step} is for results that list dimensions; operand {number} has {map_}",
+                cure="fold_unit_extents() takes constants out of maps",
+            )
+
+
+def check_blocks(op: ir.Operation, step: str, sizes: Sequence[int], ranges: Sequence[int]) -> None:
+    """An op that can be computed on blocks: the last ones are filled with zeros.
+
+    Raises:
+        ScheduleError: a loop that is to be blocked is part of a sum in an index, or it is blocked
+            by what does not divide it and its elements have no plain zero.
+    """
+    for number, map_ in enumerate(indexing_maps(op)):
+        for index in map_.results:
+            for loop, size in enumerate(sizes):
+                if size and map_.dims[loop] in index.dims and not isinstance(index, AffineDim):
+                    raise refusal(
+                        op,
+                        f"{step} cannot block loop {loop}: operand {number} is indexed by {index}",
+                        expected="0 there",
+                    )
+    uneven = [loop for loop, size in enumerate(sizes) if size and ranges[loop] % size]
+    for operand in op.operands if uneven else ():
+        element = element_type(operand.type)
+        if not isinstance(element, ir.IntegerType | ir.IndexType | ir.FloatType):
+            raise refusal(
+                op,
+                f"sizes[{uneven[0]}] is {sizes[uneven[0]]}; loop {uneven[0]} runs "
+                f"{ranges[uneven[0]]} times, and there is no padding for {element}",
+                expected="a number that divides it",
+            )
+
+
+def check_linear(op: ir.Operation, step: str, loop: int) -> None:
+    """Raise `ScheduleError` where an operand is indexed by a quotient or remainder of a loop.
+
+    Upstream would take the wrong part of it, or end the process.
+    """
+    for number, map_ in enumerate(indexing_maps(op)):
+        for index in map_.results:
+            divides = any(each.kind in _DIVISIONS for each in _parts(index))
+            if divides and map_.dims[loop] in index.dims:
+                raise refusal(
+                    op,
+                    f"{step} cannot split loop {loop}: operand {number} is indexed by {index}",
+                    cure="tile(...) it, by sizes that its divisor divides",
+                )
+
+
+def check_ascending(op: ir.Operation, step: str) -> None:
+    """Raise `ScheduleError` where an operand is read backwards, as upstream miscounts its part."""
+    if not has_maps(op):
+        return
+    for number, map_ in enumerate(indexing_maps(op)):
+        for index in map_.results:
+            if any(each.kind is AffineKind.MUL and _is_negative(each) for each in _parts(index)):
+                raise refusal(
+                    op,
+                    f"{step} cannot cut operand {number}, which is read backwards, at {index}",
+                    cure="tile_subsets(...) can",
+                )
+
+
+def _parts(index: AffineExpr) -> Iterator[AffineBinary]:
+    if isinstance(index, AffineBinary):
+        yield index
+        yield from _parts(index.lhs)
+        yield from _parts(index.rhs)
+
+
+def _is_negative(product: AffineBinary) -> bool:
+    return any(
+        isinstance(each, AffineConst) and each.value < 0 for each in (product.lhs, product.rhs)
+    )
