@@ -148,6 +148,7 @@ _LLVM = (
     "linalg-ext-advise-huge-pages",
     "linalg-ext-lower-vector-scan",
     "convert-vector-to-scf",
+    "linalg-ext-hoist-allocas",
     "lower-affine",
     "convert-complex-to-standard",
     "math-expand-ops{ops=clampf}",

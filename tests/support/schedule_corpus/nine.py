@@ -77,7 +77,9 @@ NINE: Mapping[str, Apply] = {
     "tile": lambda schedule, loops: schedule.tile(loops.sizes(3)),
     "promote": lambda schedule, loops: schedule.tile(loops.sizes(3)).promote(),
     "fuse": lambda schedule, loops: schedule.fuse(loops.sizes(3, among=loops.parallel, most=2)),
-    "tile_subsets": lambda schedule, loops: schedule.tile_subsets(loops.sizes(3)),
+    "tile_subsets": lambda schedule, loops: schedule.tile_subsets(
+        loops.sizes(3, among=loops.parallel, most=2)
+    ),
     "parallelize": _parallelize,
     "vectorize": _vectorize,
     "lower_to_loops": lambda schedule, loops: schedule.lower_to_loops(),
