@@ -1,21 +1,21 @@
 """Take stack allocations out of loops, where each round would take more of the stack.
 
-`convert-vector-to-scf` leaves a buffer in the loop around a vector of several dimensions. LLVM frees
-it when the function returns, so that a long loop overflows the stack, which kills the process.
+`convert-vector-to-scf` leaves a buffer in the loop around a vector of several dimensions. LLVM
+frees it when the function returns, so that a long loop overflows the stack, which ends the process.
 
 before:
     scf.for %i = %c0 to %n step %c1 {
       %a = memref.alloca() : memref<vector<4x8xf32>>
-      ...
+      memref.store %v, %a[] : memref<vector<4x8xf32>>
     }
 after:
     %a = memref.alloca() : memref<vector<4x8xf32>>
     scf.for %i = %c0 to %n step %c1 {
-      ...
+      memref.store %v, %a[] : memref<vector<4x8xf32>>
     }
 
-Of one function `FRAME_LIMIT_BYTES` stay on the stack; what is beyond goes to the heap, and back when
-the function returns.
+Of one function `FRAME_LIMIT_BYTES` stay on the stack; what is beyond is on the heap until the
+function returns.
 """
 
 from __future__ import annotations
