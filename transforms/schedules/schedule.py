@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, Signature
@@ -31,6 +32,7 @@ from ._step import Step, StepReport
 from ._writing import Taken, as_python, as_transform
 
 _FORMAT = 1
+_NO_FILE = re.compile(r'(?:^|(?<= at ))(?:"-"|-):(?=\d)')
 
 
 class Schedule:
@@ -119,7 +121,13 @@ class Schedule:
             )
         given = step.bound(args, arguments)
         clone = self.module.clone()
-        report = step.take(clone.ir.operation, self._targets(step, clone), given)
+        targets = self._targets(step, clone)
+        try:
+            report = step.take(clone.ir.operation, targets, given)
+        except ScheduleError as error:
+            error.where = self._in_file(str(error.where)) if error.where else None
+            raise
+        report.touched = tuple(self._in_file(place) for place in report.touched)
         try:
             clone.verify(after=step.name)
         except VerificationError as error:
@@ -234,6 +242,10 @@ class Schedule:
                 cure="match again",
             )
         return found
+
+    def _in_file(self, place: str) -> str:
+        """A place with the name of the module's file, which locations do not have."""
+        return _NO_FILE.sub(f"{self.module.filename}:", place, count=1)
 
     def __getattr__(self, name: str) -> Callable[..., Schedule]:
         step = None if name.startswith("_") else all_steps().get(name)
