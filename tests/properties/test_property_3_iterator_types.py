@@ -77,13 +77,13 @@ def test_a_histogram_counts(size: int) -> None:
 def test_its_loop_is_shared_by_threads(threads: int) -> None:
     module = lx.parse(HISTOGRAM)
     module.run("convert-linalg-to-parallel-loops")
-    with lx.options(threads=threads):
-        kernel = lx.compile(module)
-    assert ("cut into slices" in str(kernel.explain())) == (threads > 1)
+    kernel = lx.compile(module)
+    assert "cut into slices for several threads" in str(kernel.explain())
     x = data(300_000)
     expected = np.bincount(x, minlength=BINS).tolist()
-    for _ in range(5):
-        assert counts(kernel, x) == expected
+    with lx.options(threads=threads):
+        for _ in range(5):
+            assert counts(kernel, x) == expected
 
 
 def test_footprints_see_the_captured_buffer() -> None:
@@ -92,7 +92,8 @@ def test_footprints_see_the_captured_buffer() -> None:
     footprint = lx.structured.interface(op).footprint(Tile((10,), (5,)))
     (captured,) = footprint.captured
     assert str(captured.value.type) == f"memref<{BINS}xi32>"
-    assert captured.is_read and captured.is_written
+    assert captured.is_read
+    assert captured.is_written
     assert "captured    memref<7xi32>" in str(footprint)
     assert not lx.structured.interface(op).loops[0].is_partition
 
@@ -134,7 +135,7 @@ def test_schedules_do_not_repeat_it() -> None:
     assert str(module).count("linalg.generic") == 2
     check(module)
     before = str(module)
-    with pytest.raises(ScheduleError, match="fuse may repeat iterations of this linalg.generic"):
+    with pytest.raises(ScheduleError, match="fuse may repeat iterations of this"):
         lx.Schedule(module).match("generic", position=1).fuse([8, 2])
     with pytest.raises(ScheduleError, match="pad may repeat iterations"):
         lx.Schedule(module).match("generic", position=0).pad([64])
