@@ -51,6 +51,7 @@ _OURS = (
     # Groups are apart from what is around them until all that fuses tensors is done.
     "linalg-ext-outline-groups",
     *_EXPORTED,
+    "linalg-ext-lower-views",
     # What loops over subsets hold may be ops of all kinds.
     "linalg-ext-lower-subset-loops",
     # Contracts know the compute type of their steps and the order of their operands.

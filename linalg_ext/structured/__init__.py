@@ -2,7 +2,8 @@
 
 Public as `linalg_ext.structured`: `definition_of(op)` is the definition of a `linalg.generic` (or a
 named op), `recognize(op)` tells its operands as well. `interface(op)` and `destination_style(op)`
-answer what any op is, loop by loop and operand by operand.
+answer what any op is, loop by loop and operand by operand; `covered_memory(view)` says which bytes
+of its buffer a view covers.
 """
 
 from __future__ import annotations
@@ -30,9 +31,11 @@ if TYPE_CHECKING:
         is_structured,
     )
     from linalg_ext.structured.recognition import RecognizedOp, definition_of, recognize
+    from linalg_ext.structured.views.memory import CoveredMemory, covered_memory
 
 _HOMES = {
     "ContractionExplanation": "contraction.explanation",
+    "CoveredMemory": "views.memory",
     "DestinationStyle": "interfaces.destination_style",
     "Footprint": "interfaces.footprints",
     "Loop": "interfaces.loops",
@@ -41,6 +44,7 @@ _HOMES = {
     "RecognizedOp": "recognition",
     "StructuredInterface": "interfaces.structured_interface",
     "check_destination_style": "interfaces.destination_style",
+    "covered_memory": "views.memory",
     "declare_destination_style": "interfaces.destinations",
     "definition_of": "recognition",
     "destination_style": "interfaces.destination_style",
@@ -54,6 +58,7 @@ _HOMES = {
 
 __all__ = [
     "ContractionExplanation",
+    "CoveredMemory",
     "DestinationStyle",
     "Footprint",
     "Loop",
@@ -62,6 +67,7 @@ __all__ = [
     "RecognizedOp",
     "StructuredInterface",
     "check_destination_style",
+    "covered_memory",
     "declare_destination_style",
     "definition_of",
     "destination_style",

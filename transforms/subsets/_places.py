@@ -13,6 +13,7 @@ from linalg_ext.structured.subsets.index_values import IndexReader
 from linalg_ext.structured.subsets.reading import subset_of
 from linalg_ext.structured.subsets.roots import defining
 from linalg_ext.structured.subsets.types import Size, container_shape, is_element, subset_shape
+from linalg_ext.structured.views.types import type_shape, view_type
 
 from ._filters import gather_filtered, scatter_filtered
 
@@ -85,11 +86,11 @@ class Place:
 
     def _slice(self, source: ir.Value, tile: Tile) -> ir.Value:
         element = ir.ShapedType(source.type).element_type
-        type_ = ir.RankedTensorType.get(_shape(self.sizes), element)
+        type_ = ir.RankedTensorType.get(type_shape(self.sizes), element)
         return _result(tensor.ExtractSliceOp(type_, source, *self._geometry(tile, self.sizes)))
 
     def _view(self, source: ir.Value, tile: Tile) -> ir.Value:
-        type_ = _view_type(ir.MemRefType(source.type), tile, self.sizes)
+        type_ = view_type(ir.MemRefType(source.type), tile, self.sizes)
         return _result(memref.SubViewOp(type_, source, *self._geometry(tile, self.sizes)))
 
     def _indices(self, point: Point) -> list[ir.Value]:
@@ -109,27 +110,6 @@ class Place:
         values = [[each for each in group if not isinstance(each, int)] for group in groups]
         static = [[each if isinstance(each, int) else gap for each in group] for group in groups]
         return (*values, *map(ir.DenseI64ArrayAttr.get, static))
-
-
-def _view_type(source: ir.MemRefType, tile: Tile, sizes: Sequence[Size]) -> ir.Type:
-    gap = ir.ShapedType.get_dynamic_stride_or_offset()
-    strides, offset = source.get_strides_and_offset()
-    seen = [
-        gap if stride == gap or not isinstance(by, int) else stride * by
-        for stride, by in zip(strides, tile.strides, strict=True)
-    ]
-    for number, stride in zip(tile.offsets, strides, strict=True):
-        if isinstance(number, int) and gap not in (stride, offset):
-            offset += number * stride
-        else:
-            offset = gap
-    layout = ir.StridedLayoutAttr.get(offset, seen)
-    return ir.MemRefType.get(_shape(sizes), source.element_type, layout, source.memory_space)
-
-
-def _shape(sizes: Sequence[Size]) -> list[int]:
-    gap = ir.ShapedType.get_dynamic_size()
-    return [gap if size is None else size for size in sizes]
 
 
 def _result(op: Any) -> ir.Value:

@@ -8,13 +8,17 @@
     linalg_ext.gather        windows of a tensor, at places that indices name
     linalg_ext.scatter       windows combined into a tensor, at places that indices name
     linalg_ext.sort          tensors put in order along a dimension, by a comparator
+    linalg_ext.range, slice  a view at indices and ranges; a range is of type !linalg_ext.index_range
+    linalg_ext.tile          one of the tiles that a view is cut into
+    linalg_ext.intersection, convex_union   a view of what two views have in common, or around both
+    linalg_ext.difference    views of what is in one view and not in another, two a dimension
     linalg_ext.group         ops that belong together, in destination style
     linalg_ext.isolated_group   the same, of ops that use nothing else from above
     linalg_ext.group_yield   ends a group
     linalg_ext.yield         ends a region of any other op of this dialect
 
-They are ops on tensors, without side effects; they leave as ops of linalg, tensor and scf before
-bufferization. What those that move elements mean is told in `structured/destination_ops/`, a file
+They are ops without side effects, on tensors, but for those on views, which are memrefs. They leave
+as ops of linalg, tensor, memref and scf before bufferization. What those that move elements mean is told in `structured/destination_ops/`, a file
 for each. MLIR's generic form is their only one so far:
 
     %r = "linalg_ext.reverse"(%a, %o) {dimensions = array<i64: 1>}
@@ -73,29 +77,57 @@ from linalg_ext.dialects.linalg_ext.structured import (
     contract,
     elementwise,
 )
+from linalg_ext.dialects.linalg_ext.views import (
+    ConvexUnionOp,
+    DifferenceOp,
+    IndexRangeType,
+    IntersectionOp,
+    RangeOp,
+    SliceOp,
+    TileOp,
+    convex_union,
+    difference,
+    intersection,
+    range_,
+    slice,
+    tile,
+)
 
 __all__ = [
     "ConcatenateOp",
     "ContractOp",
+    "ConvexUnionOp",
+    "DifferenceOp",
     "DynamicBroadcastInDimOp",
     "ElementwiseOp",
     "GatherOp",
     "GroupOp",
     "GroupYieldOp",
+    "IndexRangeType",
+    "IntersectionOp",
     "IsolatedGroupOp",
     "LinalgExt",
+    "RangeOp",
     "ReverseOp",
     "ScatterOp",
+    "SliceOp",
     "SortOp",
     "SpelledOp",
+    "TileOp",
     "YieldOp",
     "concatenate",
     "contract",
+    "convex_union",
+    "difference",
     "dynamic_broadcast_in_dim",
     "elementwise",
     "gather",
     "group",
+    "intersection",
+    "range_",
     "reverse",
     "scatter",
+    "slice",
     "sort",
+    "tile",
 ]

@@ -20,7 +20,7 @@ from linalg_ext.analysis.numbers import (
     symbols_of,
 )
 from linalg_ext.analysis.subsets import Tile
-from linalg_ext.bindings import ir, tensor
+from linalg_ext.bindings import ir, memref, tensor
 from linalg_ext.structured.constants import integer_constant
 from linalg_ext.structured.extension.ops import integers
 from linalg_ext.structured.subsets.emission import Emitter
@@ -40,7 +40,7 @@ from linalg_ext.structured.subsets.roots import defining
 
 @dataclass(frozen=True)
 class SizeOf:
-    """The key of a symbol: the size of a tensor along an axis, which no value stands for yet."""
+    """The key of a symbol: the size of a tensor or memref, which no value stands for yet."""
 
     tensor: ir.Value
     axis: int
@@ -50,28 +50,30 @@ class SizeOf:
 
 
 def sizes_of(value: ir.Value) -> tuple[Number, ...]:
-    """The sizes of a ranked tensor."""
+    """The sizes of a ranked tensor or memref."""
     return tuple(size_of(value, axis) for axis in range(ir.ShapedType(value.type).rank))
 
 
 def size_of(value: ir.Value, axis: int) -> Number:
-    """The size of a ranked tensor along an axis: a number, a value's, or a `SizeOf` symbol."""
+    """The size of a tensor or memref along an axis: a number, a value's, or a `SizeOf` symbol."""
     shape = ir.ShapedType(value.type)
     if not shape.is_dynamic_dim(axis):
         return shape.get_dim_size(axis)
-    op = defining(value)
+    op = defining(value) if isinstance(value.type, ir.RankedTensorType) else None
     found = None if op is None else _made_size(op, value, axis)
     return Symbol(SizeOf(value, axis), lower=0).number if found is None else found
 
 
 def with_dims(number: Number) -> Number:
-    """The number with a `tensor.dim` in the place of each `SizeOf`, at the insertion point."""
+    """The number with an op that reads it in the place of each `SizeOf`, at the insertion point."""
     made: dict[Hashable, Symbol] = {}
     for symbol in symbols_of(number):
         key = symbol.key
         if isinstance(key, SizeOf) and key not in made:
             axis = integer_constant(ir.IndexType.get(), key.axis)
-            made[key] = Symbol(tensor.DimOp(key.tensor, axis).result, lower=0)
+            is_tensor = isinstance(key.tensor.type, ir.RankedTensorType)
+            dim = tensor.DimOp if is_tensor else memref.DimOp
+            made[key] = Symbol(dim(key.tensor, axis).result, lower=0)
     return substitute(number, dict(made)) if made else number
 
 

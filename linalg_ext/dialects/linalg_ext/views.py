@@ -1,0 +1,252 @@
+"""Ops of the dialect `linalg_ext` on views: range, slice, tile, and sets of two views."""
+
+# No `from __future__ import annotations`: the bindings read the annotations of these classes.
+
+from collections.abc import Sequence
+from typing import Any
+
+from linalg_ext.bindings import arith, ext, ir
+from linalg_ext.context import ensure_dialects
+from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, is_verified
+from linalg_ext.errors import ArgumentError, ArityError, DTypeError, LinalgExtError
+from linalg_ext.structured.atomic import all_or_nothing
+from linalg_ext.structured.calls import as_values
+from linalg_ext.structured.subsets.index_values import IndexReader
+from linalg_ext.structured.subsets.ops import OPERAND_SEGMENTS
+from linalg_ext.structured.views import ops
+from linalg_ext.structured.views.placement import placement, shared_base
+from linalg_ext.structured.views.types import open_view_type, view_type
+
+Given = ir.Value | ir.OpView
+Number = int | Given
+
+
+class IndexRangeType(LinalgExt.Type, name="index_range"):
+    """`!linalg_ext.index_range`: a first index, an end, and a step."""
+
+
+class RangeOp(LinalgExt.Operation, name="range", traits=[ext.Pure]):
+    """Indices from a first one to below an end, by a step."""
+
+    first: ext.Operand[ir.IndexType]
+    end: ext.Operand[ir.IndexType]
+    step: ext.Operand[ir.IndexType]
+    result: ext.Result[IndexRangeType]
+
+
+class _ViewOp(LinalgExt.Operation):
+    def verify_invariants(self) -> bool:
+        """Whether the op keeps its rules."""
+        return is_verified(self, ops.check_view_op)
+
+
+class SliceOp(_ViewOp, name="slice", traits=[ext.Pure]):
+    """A view at an index or a range along each dimension."""
+
+    view: ext.Operand[Any]
+    ranges: Sequence[ext.Operand[IndexRangeType]]
+    indices: Sequence[ext.Operand[ir.IndexType]]
+    result: ext.Result[Any] = ext.result(kw_only=True)
+
+
+class TileOp(_ViewOp, name="tile", traits=[ext.Pure]):
+    """One of the tiles that a view is cut into."""
+
+    view: ext.Operand[Any]
+    positions: Sequence[ext.Operand[ir.IndexType]]
+    result: ext.Result[Any] = ext.result(kw_only=True)
+
+
+class IntersectionOp(_ViewOp, name="intersection", traits=[ext.Pure]):
+    """The elements of both of two views."""
+
+    first: ext.Operand[Any]
+    second: ext.Operand[Any]
+    result: ext.Result[Any] = ext.result(kw_only=True)
+
+
+class ConvexUnionOp(_ViewOp, name="convex_union", traits=[ext.Pure]):
+    """The smallest rectangle that holds two views."""
+
+    first: ext.Operand[Any]
+    second: ext.Operand[Any]
+    result: ext.Result[Any] = ext.result(kw_only=True)
+
+
+class DifferenceOp(_ViewOp, name="difference", traits=[ext.Pure]):
+    """The elements of a view that are not in another."""
+
+    first: ext.Operand[Any]
+    second: ext.Operand[Any]
+    boxes: Sequence[ext.Result[Any]]
+
+
+def range_(first: Number, end: Number, step: Number = 1) -> ir.Value:
+    """Build `linalg_ext.range`: the indices `first`, `first + step`, ... below `end`.
+
+    Args:
+        first, end: integers or values of type index.
+        step: 1 or more.
+
+    Raises:
+        ArgumentError: one is no index, or is known to be negative.
+    """
+    numbers = [_index("range", number) for number in (first, end, step)]
+    known = [IndexReader()(number) for number in numbers]
+    for name, number, least in zip(("first", "end", "step"), known, (0, 0, 1), strict=True):
+        if isinstance(number, int) and number < least:
+            raise ArgumentError(f"range: {name} is {number}", expected=f"{least} or more")
+    return _built(ops.RANGE, numbers, [ir.Type.parse(ops.RANGE_TYPE)])[0]
+
+
+def slice(view: Given, indices: Sequence[Number]) -> ir.Value:
+    """Build `linalg_ext.slice`: a view at an index, or at a range, along each dimension.
+
+        >>> slice(a, [range_(0, 8, 2), i])
+
+    Args:
+        view: a memref of a strided layout.
+        indices: for each dimension an index, which drops it, or what `range_` gives.
+
+    Raises:
+        ArgumentError: they do not fit the view, or are known to leave it.
+    """
+    with all_or_nothing():
+        source = _view("slice", view)
+        values = [_index("slice", each, ranges=True) for each in _sequence("slice", indices)]
+        dropped = [dim for dim, each in enumerate(values) if isinstance(each.type, ir.IndexType)]
+        ranges = [each for dim, each in enumerate(values) if dim not in dropped]
+        attributes: dict[str, ir.Attribute] = {
+            ops.DROPPED: ir.DenseI64ArrayAttr.get(dropped),
+            OPERAND_SEGMENTS: ir.DenseI32ArrayAttr.get([1, len(ranges), len(dropped)]),
+        }
+        operands = [source, *ranges, *(values[dim] for dim in dropped)]
+        return _placed(ops.SLICE, operands, len(ranges), attributes)
+
+
+def tile(view: Given, positions: Sequence[Number], sizes: Sequence[int]) -> ir.Value:
+    """Build `linalg_ext.tile`: tile number `positions` of a view cut into tiles of `sizes`.
+
+        >>> tile(a, [i, j], sizes=[32, 32])
+
+    The last tile along a dimension may be shorter; one behind it is empty.
+
+    Args:
+        view: a memref of a strided layout.
+        positions: the number of the tile along each dimension, from 0.
+        sizes: of all tiles but the last, 1 or more for each dimension.
+
+    Raises:
+        ArgumentError: they do not fit the view.
+    """
+    given = [size for size in _sequence("tile", sizes) if isinstance(size, int) and size > 0]
+    if len(given) != len(sizes):
+        raise ArgumentError(f"tile: sizes are {list(sizes)}", expected="integers, 1 or more each")
+    attributes: dict[str, ir.Attribute] = {ops.SIZES: ir.DenseI64ArrayAttr.get(given)}
+    with all_or_nothing():
+        values = [_index("tile", each) for each in _sequence("tile", positions)]
+        return _placed(ops.TILE, [_view("tile", view), *values], len(values), attributes)
+
+
+def intersection(first: Given, second: Given) -> ir.Value:
+    """Build `linalg_ext.intersection`: the elements of both of two views of one buffer."""
+    return _combined(ops.INTERSECTION, first, second, 1)[0]
+
+
+def convex_union(first: Given, second: Given) -> ir.Value:
+    """Build `linalg_ext.convex_union`: the smallest view that holds two views of one buffer."""
+    return _combined(ops.CONVEX_UNION, first, second, 1)[0]
+
+
+def difference(first: Given, second: Given) -> tuple[ir.Value, ...]:
+    """Build `linalg_ext.difference`: the elements of a view that are not in another of one buffer.
+
+    Disjoint views, two for each dimension; some of them may turn out to be empty.
+    """
+    rank = ir.ShapedType(_view("difference", first).type).rank
+    return tuple(_combined(ops.DIFFERENCE, first, second, 2 * rank))
+
+
+def _combined(name: str, first: Given, second: Given, count: int) -> list[ir.Value]:
+    short = name.partition(".")[2]
+    values = [_view(short, each) for each in (first, second)]
+    types = [ir.MemRefType(value.type) for value in values]
+    if types[0].rank == types[1].rank and shared_base(values[0], values[1], IndexReader()) is None:
+        raise ArgumentError(
+            f"{short}: the views are of two buffers, as far as their ops tell",
+            expected="two views that lead back to one by memref.subview and ops like it",
+        )
+    return _built(name, values, [open_view_type(types[0])] * count)
+
+
+def _placed(
+    name: str, operands: list[ir.Value], rank: int, attributes: dict[str, ir.Attribute]
+) -> ir.Value:
+    """Build an op whose view is a tile of its first operand, with all that is known in its type."""
+    source = ir.MemRefType(operands[0].type)
+    gap = ir.ShapedType.get_dynamic_stride_or_offset()
+    open_ = ir.StridedLayoutAttr.get(gap, [gap] * rank)
+    shape = [ir.ShapedType.get_dynamic_size()] * rank
+    type_ = ir.MemRefType.get(shape, source.element_type, open_, source.memory_space)
+    (draft,) = _built(name, operands, [type_], attributes)
+    # An op is placed by what is known of its operands: its type is the last to be known.
+    found = placement(draft, IndexReader(), operands[0])
+    sizes = [size if isinstance(size, int) else None for size in found.tile.sizes]
+    known = view_type(source, found.tile, sizes, found.dims)
+    if known == type_:
+        return draft
+    ir.OpResult(draft).owner.operation.erase()
+    return _built(name, operands, [known], attributes)[0]
+
+
+def _built(
+    name: str,
+    operands: Sequence[ir.Value],
+    types: Sequence[ir.Type],
+    attributes: dict[str, ir.Attribute] | None = None,
+) -> list[ir.Value]:
+    op = ir.Operation.create(
+        name, results=list(types), operands=list(operands), attributes=attributes or {}
+    )
+    try:
+        if name != ops.RANGE:
+            ops.check_view_op(op)
+    except LinalgExtError as error:
+        op.erase()
+        error.what = f"{name.partition('.')[2]}: {error.what}"
+        raise
+    return list(op.results)
+
+
+def _view(name: str, given: Given) -> ir.Value:
+    (value,) = as_values(name, [given])
+    ensure_dialects(value.context)
+    if not ops.is_view(value.type):
+        raise DTypeError(
+            f"{name}: operand is of type {value.type}",
+            expected="a view: a ranked memref of a strided layout",
+        )
+    return value
+
+
+def _sequence(name: str, given: Sequence[Number]) -> Sequence[Number]:
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        return given
+    raise ArityError(f"{name}: {given!r} is no list", expected="one for each dimension: [i, 0]")
+
+
+def _index(name: str, given: Number, *, ranges: bool = False) -> ir.Value:
+    if isinstance(given, int) and not isinstance(given, bool):
+        if given < 0:
+            raise ArgumentError(f"{name}: index {given}", expected="0 or more")
+        value: ir.Value = arith.constant(ir.IndexType.get(), given)
+        ensure_dialects(value.context)
+        return value
+    (value,) = as_values(name, [given])
+    ensure_dialects(value.context)
+    if isinstance(value.type, ir.IndexType) or (ranges and str(value.type) == ops.RANGE_TYPE):
+        return value
+    raise DTypeError(
+        f"{name}: an index is of type {value.type}",
+        expected="an int or an index" + (", or what range_ gives" if ranges else ""),
+    )

@@ -1,0 +1,268 @@
+"""Where a view lies in what it is a view of, as a tile of it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from linalg_ext.analysis.numbers import Number, ceildiv, is_eq, maximum, minimum
+from linalg_ext.analysis.subsets import (
+    Tile,
+    compose,
+    convex_union,
+    difference_boxes,
+    full,
+    intersection,
+)
+from linalg_ext.bindings import ir
+from linalg_ext.errors import ArgumentError, ShapeError
+from linalg_ext.structured.operands import static_sizes
+from linalg_ext.structured.place import place_of
+from linalg_ext.structured.subsets.index_values import IndexReader
+from linalg_ext.structured.subsets.ops import (
+    STATIC_OFFSETS,
+    STATIC_SIZES,
+    STATIC_STRIDES,
+    mixed,
+    segments,
+)
+from linalg_ext.structured.subsets.rules.sizes import sizes_of
+from linalg_ext.structured.values import producer
+from linalg_ext.structured.views import ops
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where a view lies in another.
+
+    Attributes:
+        base: the other.
+        tile: the part of it, of its rank.
+        dims: for each dimension of the view the dimension of the base.
+    """
+
+    base: ir.Value
+    tile: Tile
+    dims: tuple[int, ...]
+
+
+def placement(view: ir.Value, read: IndexReader, base: ir.Value | None = None) -> Placement:
+    """Where a view lies in a base; where none is given, in the first that it is a rectangle of.
+
+    Raises:
+        SubsetError: it is known to leave what it is a view of.
+        ArgumentError: one of the ops on the way has no answer, as for views of two buffers.
+    """
+    found = Placement(view, full(sizes_of(view)), tuple(range(ir.MemRefType(view.type).rank)))
+    is_first = True
+    while base is None or found.base != base:
+        step = step_of(found.base, read)
+        if step is None:
+            break
+        found, is_first = step if is_first else _within(found, step), False
+    return found
+
+
+def shared_base(one: ir.Value, other: ir.Value, read: IndexReader) -> ir.Value | None:
+    """The nearest view that both are rectangles of; None where they are of different buffers."""
+    bases = list(_bases(one, read))
+    return next((each for each in _bases(other, read) if each in bases), None)
+
+
+def _bases(view: ir.Value, read: IndexReader) -> Iterator[ir.Value]:
+    yield view
+    step = step_of(view, read)
+    while step is not None:
+        yield step.base
+        step = step_of(step.base, read)
+
+
+def _within(inner: Placement, outer: Placement) -> Placement:
+    """A tile of a view, as a tile of what the view is of."""
+    whole = full(outer.tile.sizes)
+    columns = [list(each) for each in (whole.offsets, whole.sizes, whole.strides)]
+    numbers = (inner.tile.offsets, inner.tile.sizes, inner.tile.strides)
+    for column, given in zip(columns, numbers, strict=True):
+        for dim, number in zip(outer.dims, given, strict=True):
+            column[dim] = number
+    dims = tuple(outer.dims[dim] for dim in inner.dims)
+    return Placement(outer.base, compose(Tile(*columns), outer.tile), dims)
+
+
+def step_of(view: ir.Value, read: IndexReader) -> Placement | None:
+    """Where a view lies in what its op takes, or in what both of two views are of.
+
+    None where it is no rectangle of that.
+    """
+    op = producer(view)
+    if op is None or op.name not in _STEPS:
+        return None
+    return _STEPS[op.name](op, view, read)
+
+
+def _cast(op: ir.Operation, view: ir.Value, read: IndexReader) -> Placement | None:
+    source = op.operands[0]
+    if not isinstance(source.type, ir.MemRefType):
+        return None
+    pairs = zip(sizes_of(view), sizes_of(source), strict=True)
+    sizes = [a if isinstance(a, int) else b for a, b in pairs]
+    return Placement(source, full(sizes), tuple(range(len(sizes))))
+
+
+def _subview(op: ir.Operation, view: ir.Value, read: IndexReader) -> Placement:
+    groups = segments(op, 4)
+    names = (STATIC_OFFSETS, STATIC_SIZES, STATIC_STRIDES)
+    columns = [
+        [read(each) for each in mixed(op, name, name, group)]
+        for name, group in zip(names, groups[1:], strict=True)
+    ]
+    tile = Tile(*columns)
+    return Placement(op.operands[0], tile, _kept(op.operands[0], tile, view))
+
+
+def _kept(source: ir.Value, tile: Tile, view: ir.Value) -> tuple[int, ...]:
+    """The dimensions that a view keeps of a tile: which units are dropped its strides tell."""
+    sizes = static_sizes(view)
+    gap = ir.ShapedType.get_dynamic_stride_or_offset()
+    own, _ = ir.MemRefType(view.type).get_strides_and_offset()
+    strides, _ = ir.MemRefType(source.type).get_strides_and_offset()
+    fitting = []
+    for dims in itertools.combinations(range(tile.rank), len(sizes)):
+        pairs = [(tile.size(dim), size) for dim, size in zip(dims, sizes, strict=True)]
+        dropped = set(range(tile.rank)) - set(dims)
+        if all(_as_static(a) == b for a, b in pairs) and all(tile.size(d) == 1 for d in dropped):
+            fitting.append(dims)
+    for dims in fitting:
+        steps = [(strides[dim], tile.stride(dim)) for dim in dims]
+        known = [gap if a == gap or not isinstance(b, int) else a * b for a, b in steps]
+        if known == own:
+            return dims
+    return fitting[0]
+
+
+def _as_static(size: object) -> int | None:
+    return size if isinstance(size, int) else None
+
+
+def _transpose(op: ir.Operation, view: ir.Value, read: IndexReader) -> Placement:
+    order = ir.AffineMapAttr(op.attributes["permutation"]).value
+    dims = tuple(ir.AffineDimExpr(result).position for result in order.results)
+    return Placement(op.operands[0], full(sizes_of(op.operands[0])), dims)
+
+
+def _tile(op: ir.Operation, view: ir.Value, read: IndexReader) -> Placement:
+    source, *positions = op.operands
+    offsets, sizes = [], []
+    for position, size, whole in zip(positions, ops.tile_sizes(op), sizes_of(source), strict=True):
+        first = minimum(read(position) * size, whole)
+        offsets.append(first)
+        sizes.append(maximum(0, minimum(size, whole - first)))
+    return Placement(source, Tile(offsets, sizes), tuple(range(len(sizes))))
+
+
+def _slice(op: ir.Operation, view: ir.Value, read: IndexReader) -> Placement:
+    columns: list[list[Number]] = [[], [], []]
+    dims = []
+    for dim, index in enumerate(ops.slice_indices(op)):
+        if isinstance(index.type, ir.IndexType):
+            numbers: tuple[Number, Number, Number] = (read(index), 1, 1)
+        else:
+            first, end, step = map(read, _range(index, op))
+            numbers = (first, maximum(0, ceildiv(end - first, step)), step)
+            dims.append(dim)
+        for column, number in zip(columns, numbers, strict=True):
+            column.append(number)
+    return Placement(op.operands[0], Tile(*columns), tuple(dims))
+
+
+def _range(value: ir.Value, op: ir.Operation) -> Sequence[ir.Value]:
+    made = producer(value)
+    if made is None or made.name != ops.RANGE:
+        raise ArgumentError(
+            "a range is an argument of a block",
+            where=place_of(op),
+            expected="the result of linalg_ext.range",
+            cure="pass its three indices on, and make the range where it is used",
+        )
+    return list(made.operands)
+
+
+def _combination(op: ir.Operation, view: ir.Value, read: IndexReader) -> Placement:
+    one, other = op.operands
+    base = shared_base(one, other, read)
+    if base is None:
+        raise ArgumentError(
+            f"the views of {op.name} are of two buffers, as far as their ops tell",
+            where=place_of(op),
+            expected="two views that lead back to one by memref.subview and ops like it",
+        )
+    first, second = placement(one, read, base), placement(other, read, base)
+    _check_aligned(op, first, second)
+    boxes = _COMBINE[op.name](_picked(first), _picked(second))
+    number = ir.OpResult(view).result_number
+    if len(boxes) > len(op.results):
+        raise ArgumentError(
+            f"{op.name} of views of several strides has {len(boxes)} boxes, not {len(op.results)}",
+            where=place_of(op),
+            cure="take the difference of views of one stride",
+        )
+    rank = len(first.dims)
+    box = boxes[number] if number < len(boxes) else Tile((0,) * rank, (0,) * rank)
+    columns = [list(each) for each in (first.tile.offsets, first.tile.sizes, first.tile.strides)]
+    for column, numbers in zip(columns, (box.offsets, box.sizes, box.strides), strict=True):
+        for dim, each in zip(first.dims, numbers, strict=True):
+            column[dim] = each
+    return Placement(base, Tile(*columns), first.dims)
+
+
+_COMBINE: Mapping[str, Callable[[Tile, Tile], tuple[Tile, ...]]] = MappingProxyType(
+    {
+        ops.INTERSECTION: lambda one, other: (intersection(one, other),),
+        ops.CONVEX_UNION: lambda one, other: (convex_union(one, other),),
+        ops.DIFFERENCE: difference_boxes,
+    }
+)
+
+
+def _picked(placed: Placement) -> Tile:
+    tile = placed.tile
+    columns = (tile.offsets, tile.sizes, tile.strides)
+    return Tile(*([column[dim] for dim in placed.dims] for column in columns))
+
+
+def _check_aligned(op: ir.Operation, first: Placement, second: Placement) -> None:
+    """Raise `ShapeError` unless two views have the same dimensions of a base, at one place."""
+    if first.dims != second.dims:
+        raise ShapeError(
+            f"the views of {op.name} have dimensions {first.dims} and {second.dims} of what they "
+            "are views of",
+            where=place_of(op),
+            expected="the same, in one order",
+            cure="combine the views before they are transposed, or lose a dimension",
+        )
+    for dim in set(range(first.tile.rank)) - set(first.dims):
+        if is_eq(first.tile.offset(dim), second.tile.offset(dim)) is not True:
+            raise ShapeError(
+                f"the views of {op.name} have no dimension {dim} of what they are views of, and "
+                f"are at {first.tile.offset(dim)} and {second.tile.offset(dim)} of it",
+                where=place_of(op),
+                expected="one place, which is known to be the same",
+            )
+
+
+_STEPS: Mapping[str, Callable[[ir.Operation, ir.Value, IndexReader], Placement | None]] = (
+    MappingProxyType(
+        {
+            "memref.cast": _cast,
+            "memref.subview": _subview,
+            "memref.transpose": _transpose,
+            ops.TILE: _tile,
+            ops.SLICE: _slice,
+            ops.INTERSECTION: _combination,
+            ops.CONVEX_UNION: _combination,
+            ops.DIFFERENCE: _combination,
+        }
+    )
+)

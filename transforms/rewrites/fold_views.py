@@ -1,0 +1,51 @@
+"""Fold views that are all of what they are taken of.
+
+before:
+    %h = memref.subview %a[0, 0] [10, 8] [1, 1]
+           : memref<10x20xf32> to memref<10x8xf32, strided<[20, 1]>>
+    %r = "linalg_ext.intersection"(%a, %h)
+           : (memref<10x20xf32>, memref<10x8xf32, strided<[20, 1]>>)
+           -> memref<?x?xf32, strided<[?, ?], offset: ?>>
+after:
+    %h = memref.subview %a[0, 0] [10, 8] [1, 1]
+           : memref<10x20xf32> to memref<10x8xf32, strided<[20, 1]>>
+    %r = memref.cast %h : memref<10x8xf32, strided<[20, 1]>>
+           to memref<?x?xf32, strided<[?, ?], offset: ?>>
+
+A tile or slice of a whole view is that view; the intersection of a view with one that it holds is
+the latter, and their union the former. Subviews of subviews are composed by upstream's
+`fold-memref-alias-ops`, transposes of transposes by its canonicalization.
+"""
+
+from __future__ import annotations
+
+from linalg_ext.bindings import ir, memref
+from linalg_ext.errors import ArgumentError
+from linalg_ext.rewriting import Left, Rewriter, rewrite
+from linalg_ext.structured.subsets.index_values import IndexReader
+from linalg_ext.structured.views import ops
+from linalg_ext.structured.views.placement import placement, step_of
+
+
+@rewrite("linalg-ext-fold-views", on=sorted(ops.VIEW_OPS - {ops.DIFFERENCE}))
+def fold_views(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
+    """Replace a view that is all of an operand by the operand."""
+    made = op.operation
+    read = IndexReader()
+    try:
+        found = step_of(made.results[0], read)
+        if found is None:
+            return False
+        views = [value for value in made.operands if isinstance(value.type, ir.MemRefType)]
+        for view in views:
+            other = placement(view, read, found.base)
+            if (other.base, other.tile, other.dims) == (found.base, found.tile, found.dims):
+                rewriter.replace_op(op, [_cast(view, made.results[0].type)])
+                return True
+    except ArgumentError as error:
+        return Left(error.what)
+    return False
+
+
+def _cast(view: ir.Value, type_: ir.Type) -> ir.Value:
+    return view if view.type == type_ else memref.CastOp(type_, view).result
