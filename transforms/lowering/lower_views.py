@@ -1,14 +1,18 @@
 """Lower the ops of `linalg_ext` on views to `memref.subview`.
 
 before:
-    %p = "linalg_ext.tile"(%a, %i, %j) {sizes = array<i64: 4, 8>}
-           : (memref<10x20xf32>, index, index) -> memref<?x?xf32, strided<[20, 1], offset: ?>>
+    %c0 = arith.constant 0 : index
+    %p = "linalg_ext.tile"(%a, %i, %c0) {sizes = array<i64: 4, 20>}
+           : (memref<10x20xf32>, index, index) -> memref<?x20xf32, strided<[20, 1], offset: ?>>
 after:
+    %c0 = arith.constant 0 : index
     %o = affine.min affine_map<(d0) -> (d0 * 4, 10)>(%i)
     %n = affine.min affine_map<(d0) -> (4, -d0 + 10)>(%o)
-    ...
-    %p = memref.subview %a[%o, %q] [%n, %m] [1, 1]
-           : memref<10x20xf32> to memref<?x?xf32, strided<[20, 1], offset: ?>>
+    %z = arith.constant 0 : index
+    %e = arith.cmpi sle, %n, %z : index
+    %b = arith.select %e, %z, %o : index
+    %p = memref.subview %a[%b, 0] [%n, 20] [1, 1]
+           : memref<10x20xf32> to memref<?x20xf32, strided<[20, 1], offset: ?>>
 
 A slice is a subview that drops dimensions; a tile ends where its view does. Of an intersection, a
 union and a difference the numbers are those of the subset algebra, relative to the nearest view

@@ -8,18 +8,20 @@
     linalg_ext.gather        windows of a tensor, at places that indices name
     linalg_ext.scatter       windows combined into a tensor, at places that indices name
     linalg_ext.sort          tensors put in order along a dimension, by a comparator
-    linalg_ext.range, slice  a view at indices and ranges; a range is of type !linalg_ext.index_range
+    linalg_ext.slice         a view at an index or a range along each dimension
+    linalg_ext.range         a range, of type !linalg_ext.index_range
     linalg_ext.tile          one of the tiles that a view is cut into
-    linalg_ext.intersection, convex_union   a view of what two views have in common, or around both
-    linalg_ext.difference    views of what is in one view and not in another, two a dimension
+    linalg_ext.intersection  what two views of one buffer have in common, as a view
+    linalg_ext.convex_union  the smallest view around two views
+    linalg_ext.difference    what is in one view and not in another, as views, two a dimension
     linalg_ext.group         ops that belong together, in destination style
     linalg_ext.isolated_group   the same, of ops that use nothing else from above
     linalg_ext.group_yield   ends a group
     linalg_ext.yield         ends a region of any other op of this dialect
 
-They are ops without side effects, on tensors, but for those on views, which are memrefs. They leave
-as ops of linalg, tensor, memref and scf before bufferization. What those that move elements mean is told in `structured/destination_ops/`, a file
-for each. MLIR's generic form is their only one so far:
+They are ops without side effects, on tensors; those on views are on memrefs. They leave as ops of
+linalg, tensor, memref and scf before bufferization. What those that move elements mean is told in
+`structured/destination_ops/`, a file for each. MLIR's generic form is their only one so far:
 
     %r = "linalg_ext.reverse"(%a, %o) {dimensions = array<i64: 1>}
            : (tensor<4x?xf32>, tensor<4x?xf32>) -> tensor<4x?xf32>

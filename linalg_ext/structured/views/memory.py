@@ -141,8 +141,8 @@ def covered_memory(view: ir.Value | ir.OpView) -> CoveredMemory:
             else None,
         )
     read = IndexReader()
-    placed = placement(value, read)
-    layout = _layout(value, read)
+    with value.context:
+        placed, layout = placement(value, read), _layout(value, read)
     return CoveredMemory(
         layout.buffer,
         layout.shape,

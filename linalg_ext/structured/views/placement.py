@@ -10,6 +10,7 @@ from types import MappingProxyType
 from linalg_ext.analysis.numbers import Number, ceildiv, is_eq, maximum, minimum
 from linalg_ext.analysis.subsets import (
     Tile,
+    check_within,
     compose,
     convex_union,
     difference_boxes,
@@ -102,11 +103,23 @@ def step_of(view: ir.Value, read: IndexReader) -> Placement | None:
     return _STEPS[op.name](op, view, read)
 
 
+def sizes_in(view: ir.Value, read: IndexReader) -> tuple[Number, ...]:
+    """The sizes of a view: by its type, else by what it was taken with, else symbols of its own."""
+    sizes = sizes_of(view)
+    if all(isinstance(size, int) for size in sizes):
+        return sizes
+    step = step_of(view, read)
+    if step is None:
+        return sizes
+    taken = [step.tile.size(dim) for dim in step.dims]
+    return tuple(a if isinstance(a, int) else b for a, b in zip(sizes, taken, strict=True))
+
+
 def _cast(op: ir.Operation, view: ir.Value, read: IndexReader) -> Placement | None:
     source = op.operands[0]
     if not isinstance(source.type, ir.MemRefType):
         return None
-    pairs = zip(sizes_of(view), sizes_of(source), strict=True)
+    pairs = zip(sizes_of(view), sizes_in(source, read), strict=True)
     sizes = [a if isinstance(a, int) else b for a, b in pairs]
     return Placement(source, full(sizes), tuple(range(len(sizes))))
 
@@ -149,13 +162,14 @@ def _as_static(size: object) -> int | None:
 def _transpose(op: ir.Operation, view: ir.Value, read: IndexReader) -> Placement:
     order = ir.AffineMapAttr(op.attributes["permutation"]).value
     dims = tuple(ir.AffineDimExpr(result).position for result in order.results)
-    return Placement(op.operands[0], full(sizes_of(op.operands[0])), dims)
+    return Placement(op.operands[0], full(sizes_in(op.operands[0], read)), dims)
 
 
 def _tile(op: ir.Operation, view: ir.Value, read: IndexReader) -> Placement:
     source, *positions = op.operands
     offsets, sizes = [], []
-    for position, size, whole in zip(positions, ops.tile_sizes(op), sizes_of(source), strict=True):
+    wholes = sizes_in(source, read)
+    for position, size, whole in zip(positions, ops.tile_sizes(op), wholes, strict=True):
         first = minimum(read(position) * size, whole)
         offsets.append(first)
         sizes.append(maximum(0, minimum(size, whole - first)))
@@ -174,7 +188,9 @@ def _slice(op: ir.Operation, view: ir.Value, read: IndexReader) -> Placement:
             dims.append(dim)
         for column, number in zip(columns, numbers, strict=True):
             column.append(number)
-    return Placement(op.operands[0], Tile(*columns), tuple(dims))
+    tile = Tile(*columns)
+    check_within(tile, sizes_in(op.operands[0], read))
+    return Placement(op.operands[0], tile, tuple(dims))
 
 
 def _range(value: ir.Value, op: ir.Operation) -> Sequence[ir.Value]:
