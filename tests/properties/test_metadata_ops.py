@@ -225,7 +225,9 @@ def test_views_of_two_buffers_are_refused() -> None:
         -> memref<?xf32, strided<[?], offset: ?>>"""
     module = lx.parse(f"func.func @f(%a: memref<4xf32>, %b: memref<4xf32>) {{ {body}\nreturn }}")
     before = str(module)
-    with pytest.raises(LoweringError, match=r"the views of linalg_ext\.intersection are of two buf"):
+    with pytest.raises(
+        LoweringError, match=r"the views of linalg_ext\.intersection are of two buf"
+    ):
         lx.transforms.lower_views(module)
     assert str(module) == before
     block = module.ir.body.operations[0].regions[0].blocks[0]

@@ -84,8 +84,8 @@ def _subview(found: Placement, wanted: ir.Type) -> ir.Value:
         for column in (tile.offsets, tile.sizes, tile.strides)
     ]
     dynamic = [[each for each in column if not isinstance(each, int)] for column in columns]
-    static: list[Any] = list(map(mixed_attribute, columns))
-    view: ir.Value = memref.SubViewOp(type_, found.base, *dynamic, *static).result
+    numbers: list[Any] = [*dynamic, *map(mixed_attribute, columns)]
+    view: ir.Value = memref.SubViewOp(type_, found.base, *numbers).result
     return view if view.type == wanted else memref.CastOp(wanted, view).result
 
 

@@ -65,7 +65,7 @@ def test_it_is_what_a_kernel_writes(name: str) -> None:
     buffer = written(function(f"{body}\n{fill}"))
     elements = list(covered.elements())
     assert sorted(elements) == [4 * at for at in np.flatnonzero(buffer)]
-    assert len(elements) == np.prod(covered.shape)
+    assert len(set(elements)) == len(elements)
 
 
 numbers = st.integers(0, 3)
