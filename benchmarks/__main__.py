@@ -13,6 +13,7 @@
     contractions    products and tensor contractions beside NumPy, on one thread
     scaling         what all cores gain over one thread
     fusion          a chain fused through a gather, beside the same unfused and beside PyTorch
+    grouping-cost   the cost model of groups beside measured times
     instructions    what the hot loops of some kernels are made of, and how many are executed
 
 Results of the bars go to `bench-out/`: JSON, Markdown, and a plot where matplotlib is installed.
@@ -30,7 +31,17 @@ from pathlib import Path
 
 from rich.console import Console
 
-ALL = ("limits", "bars", "library", "calls", "starting", "scaling", "fusion", "instructions")
+ALL = (
+    "limits",
+    "bars",
+    "library",
+    "calls",
+    "starting",
+    "scaling",
+    "fusion",
+    "grouping-cost",
+    "instructions",
+)
 """What runs where no part is named; the contractions are among the bars."""
 
 PARTS = (*ALL, "contractions")
@@ -73,6 +84,10 @@ def _run(part: str, words: list[str], quick: bool, output: Path) -> int:
         from benchmarks import fusion
 
         return fusion.run(quick=quick)
+    if part == "grouping-cost":
+        from benchmarks import grouping_cost
+
+        return grouping_cost.run(words, quick=quick)
     if part == "library":
         from benchmarks import library
 
