@@ -41,6 +41,7 @@ def calibrate(machine: Target) -> Target:
             contractions=tuple((dtype, products.contraction_rate(dtype)) for dtype in TYPES),
             windows=tuple((dtype, products.window_rate(dtype)) for dtype in TYPES),
             functions=tuple(functions),
+            crowding=loops.crowding(dict(functions)),
             scalar=loops.scalar_rate(),
             nest=loops.nest_seconds(),
             loop=loops.loop_seconds(),

@@ -6,7 +6,7 @@ modules become.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -27,12 +27,25 @@ _OPS = {
     "simple": "arith.addf {x}, %c : f32",
     "pow": "math.powf {x}, %c : f32",
 }
+_CROWD = ("exp", "tanh")
+"""Functions that are taken one of the other's result."""
+
 _MAP = "affine_map<(i) -> (i)>"
 
 
 def function_rates() -> list[tuple[str, float]]:
     """Results a second of each of `FUNCTIONS`."""
     return [(name, _function_rate(name)) for name in FUNCTIONS]
+
+
+def crowding(rates: Mapping[str, float]) -> float:
+    """How many times longer two functions take in one loop than in two.
+
+    Args:
+        rates: of each function by itself.
+    """
+    apart = sum(_ELEMENTS / rates[name] for name in _CROWD)
+    return max(1.0, _own_seconds([_op(name) for name in _CROWD]) / apart)
 
 
 def call_seconds() -> float:
@@ -75,14 +88,24 @@ def nest_seconds() -> float:
 
 
 def _function_rate(name: str) -> float:
-    ops = [_OPS.get(name, f"math.{name} {{x}} : f32")]
-    array = np.linspace(0.5, 1.5, _ELEMENTS, dtype=np.float32)
     if name != "simple":
-        # Apart from it: what is divided or taken the root of again and again would wait for itself.
-        with_it, without = (_seconds(_chain(each, _ELEMENTS), [array]) for each in (ops, ()))
-        return _ELEMENTS / max(with_it - 0.5 * without, 1e-9)
-    short, long = (_seconds(_chain(ops * n, _ELEMENTS), [array]) for n in (_SHORT, _LONG))
+        return _ELEMENTS / _own_seconds([_op(name)])
+    short, long = (_chain_seconds([_op(name)] * count) for count in (_SHORT, _LONG))
     return (_LONG - _SHORT) * _ELEMENTS / max(long - short, 1e-9)
+
+
+def _op(name: str) -> str:
+    return _OPS.get(name, f"math.{name} {{x}} : f32")
+
+
+def _own_seconds(ops: Sequence[str]) -> float:
+    """Of a chain, without what its loop takes for itself: half of that overlaps with the ops."""
+    return max(_chain_seconds(ops) - 0.5 * _chain_seconds(()), 1e-9)
+
+
+def _chain_seconds(ops: Sequence[str]) -> float:
+    array = np.linspace(0.5, 1.5, _ELEMENTS, dtype=np.float32)
+    return _seconds(_chain(ops, _ELEMENTS), [array])
 
 
 def _seconds(text: str, arrays: Sequence[Any]) -> float:

@@ -22,7 +22,7 @@ _UNROLL = 8
 _MOVED = 8 << 20
 """Bytes of a call: some tenths of a millisecond."""
 
-_FRESH = 8 << 20
+_FRESH = 4 << 20
 """Bytes of fresh pages that are written to."""
 
 
@@ -40,7 +40,7 @@ def page_seconds(machine: Target) -> float:
     """To write to a page of fresh memory, beyond what writing there takes later."""
     pages = _FRESH // machine.page_bytes
     first, later = [], []
-    for _ in range(3):
+    for _ in range(8):
         with mmap.mmap(-1, _FRESH) as memory:
             array = np.frombuffer(memory, np.uint8)[:: machine.page_bytes]
             for into in (first, later):

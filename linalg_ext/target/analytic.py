@@ -37,6 +37,8 @@ _INSTRUCTIONS: Mapping[str, float] = MappingProxyType(
 _CONTRACTION, _WINDOW = 0.75, 0.45
 """Parts of the peak that nests reach."""
 
+_CROWDING = 1.5
+
 _TURN = 0.3e-9
 """Seconds of an operation that is not vectorized, for an operation of three cycles on end."""
 
@@ -60,6 +62,7 @@ def analytic(target: Target, *, is_here: bool = False) -> Figures:
         contractions=tuple((dtype, _CONTRACTION * rate) for dtype, rate in peak.items()),
         windows=tuple((dtype, _WINDOW * rate) for dtype, rate in peak.items()),
         functions=tuple((name, registers / count) for name, count in _INSTRUCTIONS.items()),
+        crowding=_CROWDING,
         scalar=1 / _TURN,
         nest=60e-9,
         loop=4e-9,

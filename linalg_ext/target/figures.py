@@ -79,6 +79,8 @@ class Figures:
         contractions: the same of a product of matrices that fits the caches, as we generate it.
         windows: the same of a convolution.
         functions: for each of `FUNCTIONS`, results a second in loops over vectors of f32.
+        crowding: how many times longer functions take where a loop has several: one waits for the
+            other, or for registers.
         scalar: operations a second in loops that are not vectorized.
         nest: seconds to begin a nest of loops and its buffers, beside others in one kernel.
         loop: seconds to begin an innermost loop.
@@ -98,6 +100,7 @@ class Figures:
     contractions: tuple[tuple[str, float], ...]
     windows: tuple[tuple[str, float], ...]
     functions: tuple[tuple[str, float], ...]
+    crowding: float
     scalar: float
     nest: float
     loop: float
@@ -108,7 +111,7 @@ class Figures:
     threads: int
 
     def __post_init__(self) -> None:
-        for name in ("scalar", *TIMES):
+        for name in ("crowding", "scalar", *TIMES):
             check_figure(name, getattr(self, name))
         for name in ("page_bytes", "threads"):
             value = getattr(self, name)
@@ -168,7 +171,7 @@ class Figures:
             rates = ", ".join(f"{_giga(rate)} {dtype}" for dtype, rate in getattr(self, name))
             yield name.replace("_", "-"), f"{rates} GFLOP/s"
         rates = ", ".join(f"{name} {_giga(rate)}" for name, rate in self.functions)
-        yield "functions", f"{rates} G/s"
+        yield "functions", f"{rates} G/s; several in a loop take {self.crowding:.2g} times as long"
         yield "scalar", f"{_giga(self.scalar)} G/s without vectors"
         yield "begins", ", ".join(f"{name} {getattr(self, name) * 1e9:.0f} ns" for name in _BEGINS)
         yield "fresh pages", f"{self.page * 1e9:.0f} ns for {bytes_text(self.page_bytes)}"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from linalg_ext.target import Figures, Level, Target
+from linalg_ext.target.figures import FUNCTIONS as ALL_FUNCTIONS
 
 from ._cost import Cost
 from ._graph import ARGUMENTS, Value
@@ -15,6 +16,13 @@ from ._work import CONTRACTION, FREE, WINDOW, Access, Work
 
 Parts = dict[str, float]
 """Values by name."""
+
+_CROWDING = frozenset(set(ALL_FUNCTIONS) - {"simple", "divide"})
+"""What makes a nest crowded."""
+
+_FRESH_BYTES = 1 << 18
+"""Buffers that are larger go back to the system when they are freed, and come as fresh pages: where
+malloc draws the line depends on what the process has freed so far."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +46,10 @@ class Counting:
         """The cost of all nests together."""
         near: set[int] = set()
         costs = []
-        for nest in nests:
+        for nest, after in zip(nests, [*nests[1:], None], strict=True):
             near = near if nest.shares_rows else set()
-            costs.append(self._of_nest(nest, near))
+            is_row = after is not None and after.shares_rows
+            costs.append(self._of_nest(nest, near, is_row))
             near = near | set(nest.ops)
         cost = Cost.sum(costs)
         if self.tiles == 1:
@@ -50,7 +59,14 @@ class Counting:
             [(name, count * self.tiles) for name, count in cost.work],
         )
 
-    def _of_nest(self, nest: Nest, near: set[int]) -> Cost:
+    def _of_nest(self, nest: Nest, near: set[int], is_row: bool) -> Cost:
+        """The cost of one nest.
+
+        Args:
+            nest: it.
+            near: the ops whose results are in the nearest cache.
+            is_row: whether the next nest shares its rows.
+        """
         computing, moving, work = Parts(), Parts(), Parts()
         for node in nest.ops:
             done = self.members.work[node]
@@ -58,13 +74,22 @@ class Counting:
             for kind, seconds, count in arithmetic(done, rounds, self.target, self.figures):
                 _add(computing, kind, seconds)
                 _add(work, kind, count)
-        for level, moved, is_written in self._traffic(nest, near):
-            _add(moving, level.name, moved / (level.write if is_written else level.read))
+        if len(_CROWDING & computing.keys()) > 1:
+            for kind in _CROWDING & computing.keys():
+                computing[kind] *= self.figures.crowding
+        for level, moved in self._reads(nest, near):
+            _add(moving, level.name, moved / level.read)
             _add(work, f"bytes of {level.name}", moved)
-        return Cost.of([*_overlapped(computing, moving), *self._beginnings(nest)], work.items())
+        pages = 0.0
+        for level, moved, is_fresh in self._writes(nest, is_row):
+            _add(moving, level.name, moved / level.write)
+            _add(work, f"bytes of {level.name}", moved)
+            pages += moved / self.figures.page_bytes if is_fresh else 0.0
+        beginnings = [("fresh pages", pages * self.figures.page), *self._beginnings(nest)]
+        return Cost.of([*_overlapped(computing, moving), *beginnings], work.items())
 
-    def _traffic(self, nest: Nest, near: set[int]) -> Iterator[tuple[Level, float, bool]]:
-        """From or to which level how many bytes go, each tensor once."""
+    def _reads(self, nest: Nest, near: set[int]) -> Iterator[tuple[Level, float]]:
+        """From which level how many bytes come, each tensor once."""
         members, seen = self.members, set[Value]()
         for node in nest.ops:
             loops = members.work[node].loops
@@ -72,12 +97,21 @@ class Counting:
                 if value in seen or value.node in nest.ops or members.is_for_free(value):
                     continue
                 seen.add(value)
-                for level, moved in self._reading(value, access, loops, near):
-                    yield level, moved, False
-        last = members.work[nest.ops[-1]]
-        for access in last.writes:
+                yield from self._reading(value, access, loops, near)
+
+    def _writes(self, nest: Nest, is_row: bool) -> Iterator[tuple[Level, float, bool]]:
+        """To which level how many bytes go, and whether it is a fresh buffer that they go to."""
+        members, node = self.members, nest.ops[-1]
+        last = members.work[node]
+        for number, access in enumerate(last.writes):
             moved = access.touched(last.loops)
-            yield self._nearest_for(access.bytes if self.tiles == 1 else moved), moved, True
+            if node not in members.outputs and (is_row or self.tiles > 1):
+                level = self.figures.levels[0] if is_row else self._nearest_for(moved)
+                yield level, moved, False
+                continue
+            is_returned = Value(node, number) in members.returned
+            is_fresh = not is_returned and access.bytes > _FRESH_BYTES
+            yield self._nearest_for(access.bytes), moved, is_fresh
 
     def _reading(
         self, value: Value, access: Access, loops: Sequence[int], near: set[int]

@@ -1,8 +1,8 @@
 """What code generation makes of a group: which ops become one nest, and which nests share rows.
 
     a constant result           is written where it is read, nowhere else
-    an element-wise op          goes into the op of its group that alone reads it, once, unless that
-                                is a contraction or an op on windows
+    an element-wise op          goes into the op of its group that alone reads it, unless that is a
+                                contraction or an op on windows
     an element-wise op          after a contraction or an op on windows, over all of its result, is
                                 done with it (an epilogue)
     nests one after another     share the loops over their rows where these are alike; what one
@@ -50,7 +50,10 @@ class Members:
         self.work: dict[int, Work] = {
             node: state.node(node).work.tiled(tiles.get(node, {})) for node in self.all
         }
-        self.outputs = {self.source(value).node for value in state.outputs(group)}
+        values = state.outputs(group)
+        self.outputs = {self.source(value).node for value in values}
+        returned = state.graph.returned
+        self.returned = {self.source(value) for value in values if value in returned}
 
     def source(self, value: Value) -> Value:
         """What a value is a view of, as far as the group goes."""
@@ -105,9 +108,9 @@ def _fused_into(
 ) -> int | None:
     """The nest that an element-wise op goes into; None where it has one of its own."""
     mine = users.get(node, [])
-    if not members.work[node].is_elementwise or node in members.outputs or len(mine) != 1:
+    if not members.work[node].is_elementwise or node in members.outputs or len(set(mine)) != 1:
         return None
-    (user,) = mine
+    user = mine[0]
     if members.work[user].kind != LOOPS or user not in home:
         return None
     return home[user]
