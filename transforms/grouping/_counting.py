@@ -46,10 +46,9 @@ class Counting:
         """The cost of all nests together."""
         near: set[int] = set()
         costs = []
-        for nest, after in zip(nests, [*nests[1:], None], strict=True):
+        for nest in nests:
             near = near if nest.shares_rows else set()
-            is_row = after is not None and after.shares_rows
-            costs.append(self._of_nest(nest, near, is_row))
+            costs.append(self._of_nest(nest, near))
             near = near | set(nest.ops)
         cost = Cost.sum(costs)
         if self.tiles == 1:
@@ -59,14 +58,8 @@ class Counting:
             [(name, count * self.tiles) for name, count in cost.work],
         )
 
-    def _of_nest(self, nest: Nest, near: set[int], is_row: bool) -> Cost:
-        """The cost of one nest.
-
-        Args:
-            nest: it.
-            near: the ops whose results are in the nearest cache.
-            is_row: whether the next nest shares its rows.
-        """
+    def _of_nest(self, nest: Nest, near: set[int]) -> Cost:
+        """The cost of one nest; `near` are ops whose results are in the nearest cache."""
         computing, moving, work = Parts(), Parts(), Parts()
         for node in nest.ops:
             done = self.members.work[node]
@@ -81,7 +74,7 @@ class Counting:
             _add(moving, level.name, moved / level.read)
             _add(work, f"bytes of {level.name}", moved)
         pages = 0.0
-        for level, moved, is_fresh in self._writes(nest, is_row):
+        for level, moved, is_fresh in self._writes(nest):
             _add(moving, level.name, moved / level.write)
             _add(work, f"bytes of {level.name}", moved)
             pages += moved / self.figures.page_bytes if is_fresh else 0.0
@@ -99,14 +92,14 @@ class Counting:
                 seen.add(value)
                 yield from self._reading(value, access, loops, near)
 
-    def _writes(self, nest: Nest, is_row: bool) -> Iterator[tuple[Level, float, bool]]:
+    def _writes(self, nest: Nest) -> Iterator[tuple[Level, float, bool]]:
         """To which level how many bytes go, and whether it is a fresh buffer that they go to."""
         members, node = self.members, nest.ops[-1]
         last = members.work[node]
         for number, access in enumerate(last.writes):
             moved = access.touched(last.loops)
-            if node not in members.outputs and (is_row or self.tiles > 1):
-                level = self.figures.levels[0] if is_row else self._nearest_for(moved)
+            if node not in members.outputs and (nest.gives_rows or self.tiles > 1):
+                level = self.figures.levels[0] if nest.gives_rows else self._nearest_for(moved)
                 yield level, moved, False
                 continue
             is_returned = Value(node, number) in members.returned

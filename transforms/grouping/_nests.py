@@ -32,12 +32,14 @@ class Nest:
         ops: all of them, in order.
         rounds: for each, how many times one of its iterations is done.
         shares_rows: whether it shares the loops over rows with the nest before it.
+        gives_rows: whether the nest after it shares its loops over rows.
     """
 
     main: int
     ops: list[int]
     rounds: dict[int, float] = field(default_factory=dict)
     shares_rows: bool = False
+    gives_rows: bool = False
 
 
 class Members:
@@ -160,7 +162,8 @@ def _share_rows(members: Members, nests: Sequence[Nest]) -> None:
     """Mark the nests that share the loops over rows with the one before."""
     is_attention = _is_attention(members, nests)
     for before, nest in itertools.pairwise(nests):
-        nest.shares_rows = is_attention or _rows_alike(members, before, nest)
+        is_shared = is_attention or _rows_alike(members, before, nest)
+        nest.shares_rows = before.gives_rows = is_shared
 
 
 def _rows_alike(members: Members, before: Nest, nest: Nest) -> bool:
