@@ -20,9 +20,12 @@ Parts = dict[str, float]
 _CROWDING = frozenset(set(ALL_FUNCTIONS) - {"simple", "divide"})
 """What makes a nest crowded."""
 
+_BESIDE_FUNCTIONS = 0.5
+"""Part of the time of simple operations that functions in the same loop leave visible."""
+
 _FRESH_BYTES = 1 << 18
-"""Buffers that are larger go back to the system when they are freed, and come as fresh pages: where
-malloc draws the line depends on what the process has freed so far."""
+"""Buffers that are larger may go back to the system when they are freed, and come as fresh pages:
+where malloc draws the line depends on what the process has freed so far."""
 
 
 @dataclass(frozen=True)
@@ -67,19 +70,43 @@ class Counting:
             for kind, seconds, count in arithmetic(done, rounds, self.target, self.figures):
                 _add(computing, kind, seconds)
                 _add(work, kind, count)
-        if len(_CROWDING & computing.keys()) > 1:
-            for kind in _CROWDING & computing.keys():
-                computing[kind] *= self.figures.crowding
+        self._crowd(computing)
         for level, moved in self._reads(nest, near):
             _add(moving, level.name, moved / level.read)
             _add(work, f"bytes of {level.name}", moved)
-        pages = 0.0
-        for level, moved, is_fresh in self._writes(nest):
+        fresh = 0.0
+        for level, moved, is_own in self._writes(nest):
             _add(moving, level.name, moved / level.write)
             _add(work, f"bytes of {level.name}", moved)
-            pages += moved / self.figures.page_bytes if is_fresh else 0.0
+            fresh += moved if is_own else 0.0
+        pages = fresh / self.figures.page_bytes * self._chance_of_fresh(nest)
         beginnings = [("fresh pages", pages * self.figures.page), *self._beginnings(nest)]
         return Cost.of([*_overlapped(computing, moving), *beginnings], work.items())
+
+    def _crowd(self, computing: Parts) -> None:
+        """Functions wait for each other where a nest has several; what is simple fills the gaps."""
+        functions = _CROWDING & computing.keys()
+        if functions and "simple" in computing:
+            computing["simple"] *= _BESIDE_FUNCTIONS
+        if len(functions) > 1:
+            for kind in functions:
+                computing[kind] *= self.figures.crowding
+
+    def _chance_of_fresh(self, nest: Nest) -> float:
+        """How likely a large buffer that a nest writes is one of fresh pages.
+
+        What was freed last is taken again, if malloc has kept it: it gives back what goes beyond
+        about two buffers.
+        """
+        members = self.members
+        read = {
+            value
+            for node in nest.ops
+            for access, value in members.reads(node)
+            if not self._is_given(value) and access.bytes > _FRESH_BYTES
+        }
+        inside = {value for value in read if value.node in nest.ops}
+        return min(1.0, len(read - inside) / 2)
 
     def _reads(self, nest: Nest, near: set[int]) -> Iterator[tuple[Level, float]]:
         """From which level how many bytes come, each tensor once."""
@@ -93,7 +120,7 @@ class Counting:
                 yield from self._reading(value, access, loops, near)
 
     def _writes(self, nest: Nest) -> Iterator[tuple[Level, float, bool]]:
-        """To which level how many bytes go, and whether it is a fresh buffer that they go to."""
+        """To which level how many bytes go, and whether that is a large buffer of its own."""
         members, node = self.members, nest.ops[-1]
         last = members.work[node]
         for number, access in enumerate(last.writes):
@@ -103,8 +130,8 @@ class Counting:
                 yield level, moved, False
                 continue
             is_returned = Value(node, number) in members.returned
-            is_fresh = not is_returned and access.bytes > _FRESH_BYTES
-            yield self._nearest_for(access.bytes), moved, is_fresh
+            is_own = not is_returned and access.bytes > _FRESH_BYTES
+            yield self._nearest_for(access.bytes), moved, is_own
 
     def _reading(
         self, value: Value, access: Access, loops: Sequence[int], near: set[int]
