@@ -14,7 +14,7 @@ import numpy as np
 
 from linalg_ext.calibration.timing import seconds_of
 from linalg_ext.compiler import compile
-from linalg_ext.target.figures import FUNCTIONS
+from linalg_ext.target.figures import BESIDE_FUNCTIONS, FUNCTIONS
 
 _ELEMENTS = 16384
 """Elements that functions are taken of: in the second cache with their results."""
@@ -27,8 +27,8 @@ _OPS = {
     "simple": "arith.addf {x}, %c : f32",
     "pow": "math.powf {x}, %c : f32",
 }
-_CROWDS = (("exp", "tanh"), ("tanh", "sqrt"))
-"""Functions of which one is taken of the other's result."""
+_CROWD = (*["simple"] * 2, "exp", "simple", "tanh", *["simple"] * 5, "sqrt", "simple")
+"""What a loop of several functions is like."""
 
 _MAP = "affine_map<(i) -> (i)>"
 
@@ -39,16 +39,15 @@ def function_rates() -> list[tuple[str, float]]:
 
 
 def crowding(rates: Mapping[str, float]) -> float:
-    """How many times longer two functions take in one loop than in two; the mean of some pairs.
+    """How many times longer functions take where a loop has several, with what is around them.
 
     Args:
         rates: of each function by itself.
     """
-    longer = []
-    for pair in _CROWDS:
-        apart = sum(_ELEMENTS / rates[name] for name in pair)
-        longer.append(_own_seconds([_op(name) for name in pair]) / apart)
-    return max(1.0, sum(longer) / len(longer))
+    apart = {name: _ELEMENTS / rate for name, rate in rates.items()}
+    simple = BESIDE_FUNCTIONS * _CROWD.count("simple") * apart["simple"]
+    functions = sum(apart[name] for name in _CROWD if name != "simple")
+    return max(1.0, (_own_seconds([_op(name) for name in _CROWD]) - simple) / functions)
 
 
 def call_seconds() -> float:

@@ -23,6 +23,9 @@ FUNCTIONS = ("simple", "divide", "sqrt", "exp", "log", "tanh", "erf", "sin", "po
 Other functions of mathematics take about as long as one of these: see `figure_of_function`.
 """
 
+BESIDE_FUNCTIONS = 0.5
+"""Part of the time of simple operations that functions in the same loop leave visible."""
+
 TYPES = ("f32", "f64")
 """Element types that have figures of their own; others are taken for one of them by their width."""
 
@@ -111,6 +114,8 @@ class Figures:
     threads: int
 
     def __post_init__(self) -> None:
+        if not isinstance(self.source, str):
+            raise TargetError(f"source is {self.source!r}", expected="a text")
         for name in ("crowding", "scalar", *TIMES):
             check_figure(name, getattr(self, name))
         for name in ("page_bytes", "threads"):

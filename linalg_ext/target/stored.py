@@ -107,12 +107,13 @@ def load(path: str | PathLike[str]) -> Target:
     """
     place = Path(path)
     try:
-        data = json.loads(place.read_text(encoding="utf-8"))
-        return from_data(data)
+        data = json.loads(place.read_bytes())
     except OSError as error:
         raise TargetError(f"{place} cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise TargetError(f"{place} is no JSON: {error}") from None
+    try:
+        return from_data(data)
     except TargetError as error:
         error.where = error.where or str(place)
         raise

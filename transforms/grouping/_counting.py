@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from linalg_ext.target import Figures, Level, Target
+from linalg_ext.target.figures import BESIDE_FUNCTIONS
 from linalg_ext.target.figures import FUNCTIONS as ALL_FUNCTIONS
 
 from ._cost import Cost
@@ -19,9 +20,6 @@ Parts = dict[str, float]
 
 _CROWDING = frozenset(set(ALL_FUNCTIONS) - {"simple", "divide"})
 """What makes a nest crowded."""
-
-_BESIDE_FUNCTIONS = 0.5
-"""Part of the time of simple operations that functions in the same loop leave visible."""
 
 _FRESH_BYTES = 1 << 18
 """Buffers that are larger may go back to the system when they are freed, and come as fresh pages:
@@ -87,7 +85,7 @@ class Counting:
         """Functions wait for each other where a nest has several; what is simple fills the gaps."""
         functions = _CROWDING & computing.keys()
         if functions and "simple" in computing:
-            computing["simple"] *= _BESIDE_FUNCTIONS
+            computing["simple"] *= BESIDE_FUNCTIONS
         if len(functions) > 1:
             for kind in functions:
                 computing[kind] *= self.figures.crowding
