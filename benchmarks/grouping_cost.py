@@ -218,10 +218,9 @@ def table(pairs: Sequence[Pair]) -> Table:
 
 def spearman(one: Sequence[float], other: Sequence[float]) -> float:
     """Spearman's rank correlation, ties at their mean rank; 0 where one of them is constant."""
-    ranks = [_ranks(one), _ranks(other)]
-    if len(one) < 2 or any(len(set(each)) == 1 for each in ranks):
+    if min(len(set(one)), len(set(other))) < 2:
         return 0.0
-    return float(np.corrcoef(*ranks)[0, 1])
+    return statistics.correlation(_ranks(one), _ranks(other))
 
 
 def _ranks(values: Sequence[float]) -> list[float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache, partial
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from linalg_ext import target
 from linalg_ext.calibration.peaks import aligned
-from linalg_ext.calibration.timing import seconds_of, seconds_together
+from linalg_ext.calibration.timing import Work, seconds_of, seconds_together
 from linalg_ext.compiler import compile
 from linalg_ext.target import Level, Target
 
@@ -39,7 +39,8 @@ def levels(machine: Target) -> Iterator[Level]:
 def page_seconds(machine: Target) -> float:
     """To write to a page of fresh memory, beyond what writing there takes later."""
     pages = _FRESH // machine.page_bytes
-    first, later = [], []
+    first: list[float] = []
+    later: list[float] = []
     for _ in range(8):
         with mmap.mmap(-1, _FRESH) as memory:
             array = np.frombuffer(memory, np.uint8)[:: machine.page_bytes]
@@ -57,12 +58,13 @@ def _rate(kind: str, footprint: int, threads: int = 1) -> float:
     length = max(1, footprint // (4 * threads * step)) * step
     repeats = max(1, _MOVED // (4 * length * threads))
     kernel = _kernel(kind)
-    works: list[Callable[[], object]] = [
+    works: list[Work] = [
         partial(kernel, aligned(length, "f32"), aligned(step, "f32"), repeats)
         for _ in range(threads)
     ]
     seconds = seconds_of(works[0], rounds=9) if threads == 1 else seconds_together(works)
-    return 4 * length * threads * repeats / seconds
+    moved: float = 4 * length * threads * repeats
+    return moved / seconds
 
 
 @cache

@@ -41,10 +41,11 @@ def seconds_together(works: Sequence[Work], *, rounds: int = 9) -> float:
         thread.start()
     for thread in threads:
         thread.join()
-    return min(
+    lasted = [
         max(end for _, end in each) - min(start for start, _ in each)
         for each in zip(*times, strict=True)
-    )
+    ]
+    return float(min(lasted))
 
 
 def _round(work: Work, calls: int) -> float:

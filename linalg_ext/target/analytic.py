@@ -76,7 +76,7 @@ def analytic(target: Target, *, is_here: bool = False) -> Figures:
 
 def _levels(target: Target, clock: float) -> list[Level]:
     cores = target.physical_cores
-    levels = []
+    levels: list[Level] = []
     for cache in target.caches:
         register = target.vector_bits // 8
         rate = clock * _BYTES_PER_CYCLE.get(cache.level, 2.0 * register)

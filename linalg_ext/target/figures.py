@@ -148,7 +148,7 @@ class Figures:
             what: which of them.
             dtype: MLIR's name of it; other types than f32 and f64 go by their width.
         """
-        known = dict(getattr(self, what))
+        known: dict[str, float] = dict(getattr(self, what))
         return known[dtype] if dtype in known else known["f64" if "64" in dtype else "f32"]
 
     def function_rate(self, function: str, dtype: str) -> float:

@@ -70,5 +70,5 @@ def note(notes: Notes, name: str, kind: type[_Kind]) -> _Kind | None:
                     f"the note {name} says {value!r}, of type {type(value).__name__}",
                     expected=f"one of type {kind.__name__}",
                 )
-            return value  # type: ignore[return-value]
+            return value
     return None

@@ -9,18 +9,19 @@ import pytest
 
 from benchmarks import limits
 from linalg_ext import target
+from linalg_ext.calibration import peaks
 from linalg_ext.target.model import element_bits
 from resources import skip_machine
 
 
-@pytest.mark.parametrize("dtype", sorted(limits.arithmetic()))
+@pytest.mark.parametrize("dtype", sorted(peaks.arithmetic()))
 def test_a_peak_is_of_products_that_are_computed(dtype: str) -> None:
-    kind = limits.arithmetic()[dtype]
+    kind = peaks.arithmetic()[dtype]
     lanes = kind.bits // element_bits(kind.factors)
-    factors = limits.aligned(2 * lanes, kind.factors)
+    factors = peaks.aligned(2 * lanes, kind.factors)
     factors[:lanes], factors[lanes:] = 2, 3
-    result = limits.aligned(limits.accumulators() * kind.lanes, kind.sums)
-    limits.multiply_add_kernel(kind)(factors, result, 5)
+    result = peaks.aligned(peaks.accumulators() * kind.lanes, kind.sums)
+    peaks.multiply_add_kernel(kind)(factors, result, 5)
     assert kind.flops == 2 * lanes
     np.testing.assert_array_equal(result, 5 * 6 * kind.depth)
 

@@ -16,16 +16,16 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 
-from linalg_ext.errors import GroupingError
+from linalg_ext.errors import ArgumentTypeError, GroupingError
 from linalg_ext.runtime import threads as crews
-from linalg_ext.target import Target, current, figures
+from linalg_ext.target import Target, current, figures, named
 
 from ._cost import Cost
 from ._counting import Counting
 from ._graph import ARGUMENTS, Graph, Value
 from ._nests import Members, nests_of
 from ._state import ROOT, State
-from ._tiling import tiles_of, tiling_of
+from ._tiling import loops_of, tiles_of, tiling_of
 from ._work import FREE, Work
 
 _MOST_KEPT = 1 << 16
@@ -44,16 +44,21 @@ class TargetModel:
         threads: how many may work on a call.
     """
 
-    def __init__(self, target: Target | None = None, *, threads: int | None = None) -> None:
+    def __init__(self, target: Target | str | None = None, *, threads: int | None = None) -> None:
         """A model of a machine.
 
         Args:
-            target: it; the one in force where nothing is given.
+            target: it, or its name; the one in force where nothing is given.
             threads: as many as are in force where nothing is given.
+
+        Raises:
+            TargetError: there is no target of that name.
+            ArgumentError: not a number of threads.
         """
-        self.target = target or current()
+        self.target = named(target) if isinstance(target, str) else target or current()
         self.figures = figures(self.target)
-        self.threads = min(threads or crews.current(), self.figures.threads)
+        wanted = crews.current() if threads is None else crews.checked(threads)
+        self.threads = min(wanted, self.figures.threads)
         self._graph: Graph | None = None
         self._around = 0.0
         self._known: dict[Hashable, Cost] = {}
@@ -65,15 +70,15 @@ class TargetModel:
             GroupingError: there is no such item.
         """
         self._turn_to(state.graph)
+        state.check_item(group)
         is_group = state.is_group(group)
-        key: Hashable = (
-            (state.key(group), state.outputs(group)) if is_group else state.node(group).number
-        )
+        outputs = state.outputs(group) if is_group else ()
+        key = (state.key(group), outputs) if is_group else state.node(group).number
         cost = self._known.get(key)
         if cost is None:
-            state.check_item(group)
             tiling = tiling_of(state, group) if is_group else ()
-            cost = self._keep(key, self._computed(state, group, tiling))
+            outputs = outputs or state.outputs(group)
+            cost = self._keep(key, self._computed(state, group, outputs, tiling))
         return cost
 
     def of_state(self, state: State) -> Cost:
@@ -94,17 +99,24 @@ class TargetModel:
             GroupingError: there is no such item; or these are no sizes.
         """
         state.check_item(group)
-        if any(type(size) is not int or size < 0 for size in tiling):
+        if not isinstance(tiling, Sequence):
+            raise ArgumentTypeError(f"{tiling!r} is no tiling", expected="sizes, such as (8, 64)")
+        tiling = tuple(tiling)
+        loops = loops_of(state, group)
+        if any(type(size) is not int or size < 0 for size in tiling) or len(tiling) > len(loops):
             raise GroupingError(
                 f"{state.describe(group)} cannot be tiled by {tiling!r}",
-                expected="sizes, 0 for a loop that is not tiled",
+                expected=f"sizes for its leading loops, which are {list(loops)}, 0 for one that is "
+                "not tiled",
             )
         self._turn_to(state.graph)
-        return self._computed(state, group, tiling)
+        return self._computed(state, group, state.outputs(group), tiling)
 
-    def _computed(self, state: State, item: int, tiling: Sequence[int]) -> Cost:
+    def _computed(
+        self, state: State, item: int, outputs: Sequence[Value], tiling: Sequence[int]
+    ) -> Cost:
         tiles, count = tiles_of(state, item, tiling)
-        members = Members(state, item, tiles)
+        members = Members(state, item, outputs, tiles)
         counting = Counting(self.target, self.figures, members, self._around, count)
         cost = counting.of(nests_of(members))
         return cost if self.threads == 1 else self._on_threads(cost, members, count)

@@ -45,17 +45,22 @@ class Nest:
 class Members:
     """The ops of a group, and what they read once views are looked through."""
 
-    def __init__(self, state: State, group: int, tiles: Mapping[int, Mapping[int, int]]) -> None:
+    def __init__(
+        self,
+        state: State,
+        group: int,
+        outputs: Sequence[Value],
+        tiles: Mapping[int, Mapping[int, int]],
+    ) -> None:
         self.state = state
         self.all = tuple(state.nodes_of(group))
         self.inside = set(self.all)
         self.work: dict[int, Work] = {
             node: state.node(node).work.tiled(tiles.get(node, {})) for node in self.all
         }
-        values = state.outputs(group)
-        self.outputs = {self.source(value).node for value in values}
+        self.outputs = {self.source(value).node for value in outputs}
         returned = state.graph.returned
-        self.returned = {self.source(value) for value in values if value in returned}
+        self.returned = {self.source(value) for value in outputs if value in returned}
 
     def source(self, value: Value) -> Value:
         """What a value is a view of, as far as the group goes."""

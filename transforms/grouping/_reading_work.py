@@ -88,7 +88,7 @@ def _structured(op: Any) -> Work:
         tuple(reads),
         tuple(writes),
         tuple(operations.items()),
-        str(outputs[0].type.element_type),
+        str(ir.ShapedType(outputs[0].type).element_type),
         is_scalar=body.is_scalar,
         is_constant=not reads and not reduced and not body.uses_index,
     )

@@ -27,7 +27,7 @@ def tiling_of(state: State, group: int) -> tuple[int, ...]:
 
 def tiles_of(state: State, item: int, tiling: Sequence[int]) -> tuple[Tiles, int]:
     """The tiles of each node, and how many of them there are of the result."""
-    nodes = [node for node in state.nodes_of(item) if state.node(node).work.kind != FREE]
+    nodes = _working(state, item)
     if not nodes or not any(tiling):
         return {}, 1
     last = nodes[-1]
@@ -41,6 +41,16 @@ def tiles_of(state: State, item: int, tiling: Sequence[int]) -> tuple[Tiles, int
     for node in reversed(nodes):
         _tile_producers(state, node, tiles, set(nodes))
     return tiles, math.prod(-(-_size(work, loop) // size) for loop, size in sizes.items())
+
+
+def loops_of(state: State, item: int) -> tuple[int, ...]:
+    """The sizes of the loops that a tiling of an item is of: those of its last op."""
+    nodes = _working(state, item)
+    return state.node(nodes[-1]).work.loops if nodes else ()
+
+
+def _working(state: State, item: int) -> list[int]:
+    return [node for node in state.nodes_of(item) if state.node(node).work.kind != FREE]
 
 
 def _tile_producers(state: State, node: int, tiles: Tiles, inside: set[int]) -> None:
