@@ -1,8 +1,8 @@
 """What code generation makes of a group: which ops become one nest, and which nests share rows.
 
     a constant result           is written where it is read, nowhere else
-    an element-wise op          goes into the op of its group that alone reads it, unless that is a
-                                contraction or an op on windows
+    an element-wise op          goes into the nest of its group that alone reads it, unless that is
+                                a contraction or an op on windows
     an element-wise op          after a contraction or an op on windows, over all of its result, is
                                 done with it (an epilogue)
     nests one after another     share the loops over their rows where these are alike; what one
@@ -114,13 +114,13 @@ def _fused_into(
     members: Members, node: int, users: Mapping[int, list[int]], home: Mapping[int, int]
 ) -> int | None:
     """The nest that an element-wise op goes into; None where it has one of its own."""
-    mine = users.get(node, [])
-    if not members.work[node].is_elementwise or node in members.outputs or len(set(mine)) != 1:
+    if not members.work[node].is_elementwise or node in members.outputs:
         return None
-    user = mine[0]
-    if members.work[user].kind != LOOPS or user not in home:
+    homes = {home.get(user) for user in users.get(node, [])}
+    if len(homes) != 1:
         return None
-    return home[user]
+    (into,) = homes
+    return into if into is not None and members.work[into].kind == LOOPS else None
 
 
 def _rounds(members: Members, node: int, users: Sequence[int], nest: Nest) -> float:
