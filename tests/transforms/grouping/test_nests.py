@@ -1,0 +1,96 @@
+"""The nests that a cost is counted for are those that code generation makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linalg_ext as lx
+from costed_modules import gelu, model, module_of, read, softmax, together
+from linalg_ext.transforms.grouping import ROOT, State, read_graph
+from linalg_ext.transforms.grouping._nests import Members, Nest, nests_of
+from linalg_ext.transforms.grouping._work import CONTRACTION, LOOPS, WINDOW
+from resources import shared_modules
+
+
+def _layer_norm(x: Any) -> Any:
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return centred / np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + 1e-5)
+
+
+def _attention(q: Any, k: Any, v: Any) -> Any:
+    return softmax((q @ k.T) * 0.125) @ v
+
+
+SQUARE = (64, 64)
+FUNCTIONS: list[tuple[Callable[..., Any], int]] = [
+    (gelu, 1),
+    (softmax, 1),
+    (_layer_norm, 1),
+    (_attention, 3),
+    (lambda x, w, b: gelu(_layer_norm(x) @ w + b), 3),
+    (lambda x, w: np.tanh(x @ w) * 2.0, 2),
+    (lambda x, w: softmax(x @ w), 2),
+    (lambda x, w: (softmax(x) * 2.0) @ w, 2),
+]
+
+
+def _nests(state: State) -> list[Nest]:
+    return nests_of(Members(state, ROOT, tuple(state.graph.returned), {}))
+
+
+@pytest.mark.parametrize(("function", "arguments"), FUNCTIONS)
+def test_as_many_as_code_generation_decides_on(
+    function: Callable[..., Any], arguments: int
+) -> None:
+    module = module_of(function, *[SQUARE] * arguments)
+    found = [nest for nest in _nests(State(read_graph(module))) if not nest.shares_rows]
+    with lx.options(threads=1):
+        assert len(found) == len(lx.compile(module).explain().decisions)
+
+
+def test_what_a_product_waits_for_is_no_part_of_it() -> None:
+    state = State(read_graph(module_of(lambda x, w: np.exp(x) @ w, SQUARE, SQUARE)))
+    exponentials, product = _nests(state)
+    assert state.node(exponentials.main).work.kind == LOOPS
+    assert state.node(product.main).work.kind == CONTRACTION
+    assert product.ops == [product.main]
+
+
+def test_a_value_that_is_broadcast_afterwards_is_computed_for_each_element() -> None:
+    def scaled(x: Any, row: Any) -> Any:
+        return x * np.exp(row)
+
+    state = State(read_graph(module_of(scaled, (50, 60), (60,))))
+    (nest,) = _nests(state)
+    assert max(nest.rounds.values()) == 50
+
+
+def test_a_window_is_told_from_a_reduction() -> None:
+    image, kernel, result = "tensor<1x3x9x9xf32>", "tensor<4x3x3x3xf32>", "tensor<1x4x7x7xf32>"
+    state = read(f"""
+    func.func @f(%x: {image}, %k: {kernel}, %e: {result}) -> {result} {{
+      %r = linalg.conv_2d_nchw_fchw ins(%x, %k : {image}, {kernel}) outs(%e : {result}) -> {result}
+      return %r : {result}
+    }}""")
+    work = state.node(0).work
+    assert work.kind == WINDOW
+    assert dict(work.operations) == {"multiply_add": 1.0}
+    assert work.iterations == 4 * 7 * 7 * 27
+
+
+@pytest.mark.parametrize("path", shared_modules("l[12]_0[1-5]*.mlir"))
+def test_every_module_has_a_cost(path: Path) -> None:
+    state = State(read_graph(lx.parse(path.read_text(), trusted=True)))
+    costs = model()
+    apart = costs.of_state(state).seconds
+    assert 0 < apart < 1
+    try:
+        together(state)
+    except lx.errors.GroupingError:
+        return  # sizes that are computed between
+    assert 0 < costs.of_state(state).seconds <= apart
