@@ -47,6 +47,8 @@ def figures(target: Target | str | None = None) -> Figures:
         TargetError: there is no target of that name.
     """
     chosen = named(target) if isinstance(target, str) else target or current()
+    if not isinstance(chosen, Target):
+        raise TargetError(f"{chosen!r} is no target", expected="a name, or a description")
     if chosen.figures is not None:
         return chosen.figures
     is_here = replace(chosen, notes=()) == host()

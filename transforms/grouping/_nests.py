@@ -144,23 +144,22 @@ def _with_epilogues(
     by_main = {nest.main: nest for nest in nests}
     gone: set[int] = set()
     for nest in nests:
-        if members.work[nest.main].kind not in (CONTRACTION, WINDOW):
+        work = members.work[nest.main]
+        if work.kind not in (CONTRACTION, WINDOW) or nest.main in members.outputs:
             continue
         mine = set(users.get(nest.main, []))
         after = [each for each in nests if mine & set(each.ops)]
-        if len(after) != 1 or nest.main in members.outputs or after[0].main in gone:
-            continue
-        (last,) = after
-        work = members.work[last.main]
-        written = members.work[nest.main].writes[0].bytes
-        if not work.is_elementwise or work.writes[0].bytes / work.writes[0].element != (
-            written / members.work[nest.main].writes[0].element
-        ):
-            continue
-        nest.ops += last.ops
-        nest.rounds.update(last.rounds)
-        gone.add(last.main)
+        if len(after) == 1 and after[0].main not in gone and _is_over(members, after[0], work):
+            nest.ops += after[0].ops
+            nest.rounds.update(after[0].rounds)
+            gone.add(after[0].main)
     return [nest for main, nest in by_main.items() if main not in gone]
+
+
+def _is_over(members: Members, nest: Nest, product: Work) -> bool:
+    """Whether a nest is element-wise, and gives one element for each that a product gives."""
+    work = members.work[nest.main]
+    return work.is_elementwise and work.writes[0].elements == product.writes[0].elements
 
 
 def _share_rows(members: Members, nests: Sequence[Nest]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections import Counter
 from typing import Any
 
@@ -15,6 +16,10 @@ from linalg_ext.structured.maps import has_payload, indexing_maps, split_operand
 from linalg_ext.target.model import element_bits
 
 from ._work import CONTRACTION, FREE, LOOPS, MOVE, NOTHING, WINDOW, Access, Work
+
+_TENSOR = re.compile(r"tensor<((?:(?:\d+|\?)x)*)([^,]+)(?:, .*)?>")
+_OTHER_BYTES = 8.0
+"""Of elements that are no numbers of one width, such as complex ones."""
 
 UNKNOWN_SIZE = 128
 """What a size is taken for that only the run will tell."""
@@ -46,7 +51,9 @@ def work_of(op: Any) -> Work:
         return NOTHING
     if op.name in _VIEWS:
         return Work(FREE, is_view=True)
-    if has_payload(op) or op.name in extension_ops.NAMES:
+    if not all(isinstance(each.type, ir.RankedTensorType) for each in op.results):
+        return NOTHING
+    if op.results and (has_payload(op) or op.name in extension_ops.NAMES):
         try:
             return _structured(op)
         except LinalgExtError:
@@ -222,11 +229,13 @@ def _shape(value: Any) -> tuple[int, ...]:
 @functools.lru_cache(maxsize=4096)
 def _bytes(type_text: str) -> tuple[float, float]:
     """Bytes of an element of a tensor, and of all of it, from the text of its type."""
-    inside = type_text.partition("<")[2].removesuffix(">").partition(",")[0]
-    *sizes, element = inside.split("x")
+    found = _TENSOR.fullmatch(type_text)
+    sizes, element = found.groups() if found else ("", "")
     try:
         width = max(1.0, element_bits(element) / 8)
     except TargetError:
-        width = 8.0
-    count = math.prod(UNKNOWN_SIZE if size == "?" else int(size) for size in sizes)
+        width = _OTHER_BYTES
+    count = math.prod(
+        UNKNOWN_SIZE if size == "?" else int(size) for size in sizes.split("x") if size
+    )
     return width, width * count

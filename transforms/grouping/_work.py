@@ -30,6 +30,11 @@ class Access:
     element: float
     bytes: float
 
+    @property
+    def elements(self) -> float:
+        """Of the whole tensor."""
+        return self.bytes / self.element
+
     def touched(self, loops: Sequence[int]) -> float:
         """Bytes that loops of such sizes touch."""
         extents = (sum(loops[each] for each in axis) - len(axis) + 1 for axis in self.axes)

@@ -13,6 +13,7 @@ import linalg_ext as lx
 from costed_modules import gelu, model, module_of, read, softmax, together
 from linalg_ext.transforms.grouping import ROOT, State, read_graph
 from linalg_ext.transforms.grouping._nests import Members, Nest, nests_of
+from linalg_ext.transforms.grouping._reading_work import _bytes as read_bytes
 from linalg_ext.transforms.grouping._work import CONTRACTION, LOOPS, WINDOW
 from resources import shared_modules
 
@@ -94,3 +95,31 @@ def test_every_module_has_a_cost(path: Path) -> None:
     except lx.errors.GroupingError:
         return  # sizes that are computed between
     assert 0 < costs.of_state(state).seconds <= apart
+
+
+@pytest.mark.parametrize(
+    ("type_", "bytes_"),
+    [
+        ("tensor<4x5xf32>", 80),
+        ("tensor<4x5xindex>", 160),
+        ("tensor<4xcomplex<f32>>", 32),
+        ("tensor<f64>", 8),
+        ("tensor<3xi1>", 3),
+        ("tensor<?x2xbf16>", 512),
+        ("tensor<4xf32, 3 : i64>", 16),
+    ],
+)
+def test_bytes_of_a_tensor(type_: str, bytes_: int) -> None:
+    assert read_bytes(type_)[1] == bytes_
+
+
+def test_what_is_no_tensor_is_no_work() -> None:
+    state = read("""
+    func.func @f(%x: memref<4xf32>, %y: memref<4xf32>, %u: tensor<*xf32>) -> memref<4xf32> {
+      linalg.exp ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)
+      %c = tensor.cast %u : tensor<*xf32> to tensor<?xf32>
+      %v = tensor.cast %c : tensor<?xf32> to tensor<*xf32>
+      return %y : memref<4xf32>
+    }""")
+    costs = model()
+    assert costs.of_state(state).seconds == costs.figures.call
