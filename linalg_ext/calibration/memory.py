@@ -37,19 +37,20 @@ def levels(machine: Target) -> Iterator[Level]:
 
 
 def page_seconds(machine: Target) -> float:
-    """To write to a page of fresh memory, beyond what writing there takes later."""
-    pages = _FRESH // machine.page_bytes
-    first: list[float] = []
-    later: list[float] = []
+    """To ask for a page, write to it, and give it back, beyond what writing to it again takes."""
+    fresh: list[float] = []
+    again: list[float] = []
     for _ in range(8):
+        start = time.perf_counter()
         with mmap.mmap(-1, _FRESH) as memory:
             array = np.frombuffer(memory, np.uint8)[:: machine.page_bytes]
-            for into in (first, later):
-                start = time.perf_counter()
-                array[:] = 1
-                into.append(time.perf_counter() - start)
+            array[:] = 1
+            between = time.perf_counter()
+            array[:] = 1
+            again.append(time.perf_counter() - between)
             del array
-    return max(1e-9, (min(first) - min(later)) / pages)
+        fresh.append(time.perf_counter() - start - again[-1])
+    return max(1e-9, (min(fresh) - min(again)) * machine.page_bytes / _FRESH)
 
 
 def _rate(kind: str, footprint: int, threads: int = 1) -> float:

@@ -89,7 +89,8 @@ class Figures:
         loop: seconds to begin an innermost loop.
         call: seconds of a call of a kernel from Python.
         fork: seconds to have other threads begin, and to wait for the last of them.
-        page: seconds to write to a page of memory for the first time, beyond those of the bytes.
+        page: seconds to ask the system for a page of memory, write to it and give it back, beyond
+            those of the bytes.
         page_bytes: how large such a page is.
         threads: how many can run at once.
 
