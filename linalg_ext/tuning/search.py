@@ -18,7 +18,7 @@ from linalg_ext.transforms.codegen._explaining import (
     seconds_text,
 )
 from linalg_ext.transforms.codegen.contractions._choosing import Choices, Variation
-from linalg_ext.tuning.progress import Progress
+from linalg_ext.progress import Progress
 
 Call = Callable[[], object]
 Measure = Callable[[Sequence[Call], float], Sequence[float]]
@@ -177,7 +177,7 @@ def search(
     given = arguments()
     try:
         expected = _copies(results(given, first(*given)))
-        with Progress(len(trials), tuning.clock) as progress:
+        with Progress("tuning", len(trials), tuning.clock) as progress:
             for trial in trials:
                 if tuning.clock() >= end:
                     break

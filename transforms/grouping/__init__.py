@@ -6,7 +6,10 @@ graph = read_graph(module)              # print(graph): what there is, and its n
 state = State(graph)
 undo = state.apply(Insert((3, 4, 5), {"label": "layer", "tiling": (8, 64)}))
 state.why_not(Merge(9, 10))             # None where it is legal, else the reason
-realize(module, state)                  # linalg_ext.group ops; all pipelines inline them away
+realize(module, state)                  # linalg_ext.group ops; all pipelines keep them apart
+
+found = search(module)                  # print(found): the cheapest grouping that was found
+found.realize(module)
 """
 
 from __future__ import annotations
@@ -15,57 +18,86 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._cost import Cost, CostModel
-    from ._graph import Graph, Node, Result, Value
+    from ._exploration import Exploration, Reached
+    from ._found import Found, Measured
+    from ._graph import ARGUMENTS, Graph, Node, Result, Value
     from ._model import TargetModel
     from ._move import Move
     from ._moves_of_groups import Annotate, Dissolve, Insert, Merge, Split
     from ._moves_of_ops import Deduplicate, Duplicate, MoveIn, MoveOut, Reorder
+    from ._picture import picture
     from ._plan import MOVES, Plan, apply_move
     from ._reading import read_graph
     from ._realizing import realize
+    from ._search import search
+    from ._settings import Search
+    from ._starts import STARTS
     from ._state import ROOT, GroupData, State
+    from ._strategies import STRATEGIES, Strategy
+    from ._trace import Step, Trace
 
 _HOMES = {
     "_cost": "Cost CostModel",
-    "_graph": "Graph Node Result Value",
+    "_exploration": "Exploration Reached",
+    "_found": "Found Measured",
+    "_graph": "ARGUMENTS Graph Node Result Value",
     "_model": "TargetModel",
     "_move": "Move",
     "_moves_of_groups": "Annotate Dissolve Insert Merge Split",
     "_moves_of_ops": "Deduplicate Duplicate MoveIn MoveOut Reorder",
+    "_picture": "picture",
     "_plan": "MOVES Plan apply_move",
     "_reading": "read_graph",
     "_realizing": "realize",
+    "_search": "search",
+    "_settings": "Search",
+    "_starts": "STARTS",
     "_state": "ROOT GroupData State",
+    "_strategies": "STRATEGIES Strategy",
+    "_trace": "Step Trace",
 }
 """The files of this room, and the public names in each."""
 
 __all__ = [
+    "ARGUMENTS",
     "MOVES",
     "ROOT",
+    "STARTS",
+    "STRATEGIES",
     "Annotate",
     "Cost",
     "CostModel",
     "Deduplicate",
     "Dissolve",
     "Duplicate",
+    "Exploration",
+    "Found",
     "Graph",
     "GroupData",
     "Insert",
+    "Measured",
     "Merge",
     "Move",
     "MoveIn",
     "MoveOut",
     "Node",
     "Plan",
+    "Reached",
     "Reorder",
     "Result",
+    "Search",
     "Split",
     "State",
+    "Step",
+    "Strategy",
     "TargetModel",
+    "Trace",
     "Value",
     "apply_move",
+    "picture",
     "read_graph",
     "realize",
+    "search",
 ]
 
 

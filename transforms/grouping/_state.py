@@ -20,6 +20,7 @@ from linalg_ext.structured.group import PRESERVE
 
 from ._graph import ARGUMENTS, Graph, Node, Value
 from ._hashing import hash_of, hash_of_group
+from ._listing import listed
 
 if TYPE_CHECKING:
     from ._move import Move
@@ -391,17 +392,9 @@ class State:
 
     def __repr__(self) -> str:
         head = f"State of @{self.graph.function}: {len(self._groups)} groups, key {self.key():016x}"
-        return "\n".join([head, *self._rows(ROOT, 1)])
+        return "\n".join([head, *listed(self)])
 
-    def _rows(self, group: int, depth: int) -> Iterator[str]:
-        for item in self._children[group]:
-            indent = "  " * depth
-            if item not in self._groups:
-                reads = " ".join(str(v.node) if v.node >= 0 else "arg" for v in self.reads(item))
-                yield f"{indent}{item:>4}  {self.node(item).op}  {reads}".rstrip()
-                continue
-            notes = self._groups[item].annotations
-            said = " ".join(f"{name} = {text}" for name, text in notes.items())
-            kind = "isolated group" if self._groups[item].is_isolated else "group"
-            yield f"{indent}{item:>4}  {kind}  {said}".rstrip()
-            yield from self._rows(item, depth + 1)
+    def _repr_svg_(self) -> str:
+        from ._picture import picture
+
+        return picture(self)

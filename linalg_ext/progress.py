@@ -17,7 +17,14 @@ PATIENCE = 1.0
 class Progress:
     """Counts steps; shows them on the standard error where somebody looks and waits."""
 
-    def __init__(self, steps: int, clock: Callable[[], float]) -> None:
+    def __init__(self, title: str, steps: int, clock: Callable[[], float]) -> None:
+        """
+        Args:
+            title: what is being done, in a word.
+            steps: how many there are at the most.
+            clock: tells seconds.
+        """
+        self._title = title
         self._steps = steps
         self._clock = clock
         self._start = clock()
@@ -29,11 +36,15 @@ class Progress:
 
     def advance(self, text: str) -> None:
         """One more step begins."""
+        self.reach(self._done, text)
+        self._done += 1
+
+    def reach(self, done: int, text: str) -> None:
+        """So many steps are done."""
         if self._bar is None and sys.stderr.isatty() and self._clock() - self._start > PATIENCE:
             self._bar = self._shown()
         if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], completed=self._done, plan=text)
-        self._done += 1
+            self._bar.update(self._bar.task_ids[0], completed=done, step=text)
 
     def __exit__(
         self,
@@ -49,14 +60,14 @@ class Progress:
         from rich.console import Console
 
         bar = progress.Progress(
-            progress.TextColumn("tuning"),
+            progress.TextColumn(self._title),
             progress.BarColumn(),
             progress.MofNCompleteColumn(),
             progress.TimeRemainingColumn(),
-            progress.TextColumn("{task.fields[plan]}"),
+            progress.TextColumn("{task.fields[step]}"),
             console=Console(stderr=True),
             transient=True,
         )
-        bar.add_task("tuning", total=self._steps, plan="")
+        bar.add_task(self._title, total=self._steps, step="")
         bar.start()
         return bar

@@ -1,0 +1,226 @@
+"""What a strategy works with: a state that it moves, what moves would gain, and the best so far.
+
+    def mine(x: Exploration) -> None:
+        while not x.is_over:
+            gains = {move: x.gain(move) or 0.0 for move in x.moves()}
+            best = max(gains, key=gains.get, default=None)
+            if best is None or gains[best] <= 0:
+                return
+            x.make(best)
+
+    search(module, strategy=mine)
+
+The cost of a state is the sum over what stands outside all groups, groups as wholes. A move changes
+the costs of the items that it names, and of no others: only these are asked for.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from linalg_ext.errors import GroupingError
+
+from ._candidates import moves_near, outermost, random_move
+from ._cost import CostModel
+from ._graph import Graph
+from ._move import Move
+from ._moves_of_groups import Annotate, Dissolve, Insert, Merge, Split
+from ._moves_of_ops import Deduplicate, Duplicate, MoveIn, MoveOut, Reorder
+from ._state import ROOT, State
+from ._trace import Step, Trace
+
+Path = tuple[Move, ...]
+"""Moves from the graph as it was read to a state."""
+
+_NAMED: dict[type[Move], tuple[str, ...]] = {
+    Insert: ("items",),
+    Dissolve: ("group",),
+    Merge: ("first", "second"),
+    Split: ("group",),
+    Annotate: ("group",),
+    MoveIn: ("item", "group"),
+    MoveOut: ("item",),
+    Reorder: ("item",),
+    Duplicate: ("node", "group"),
+    Deduplicate: ("copy", "node"),
+}
+"""The fields of a move that name what is there before it, and whose cost it may change."""
+
+
+@dataclass(frozen=True)
+class Reached:
+    """A state that was reached, and what it costs."""
+
+    cost: float
+    path: Path
+
+
+class Exploration:
+    """One state after the other, until the budget is spent.
+
+    Attributes:
+        state: the state now; `make` and `back` alone change it.
+        cost: seconds that it costs.
+        best: the cheapest state since `begin`.
+        random: numbers that are the same for the same seed.
+        trace: all moves that were made, those that take others back among them.
+        tried: how many moves were asked for their gain.
+    """
+
+    def __init__(
+        self, graph: Graph, model: CostModel, *, seed: int, is_over: Callable[[int], bool]
+    ) -> None:
+        """
+        Args:
+            graph: what is grouped.
+            model: tells costs.
+            seed: of `random`.
+            is_over: whether the budget is spent, where so many moves were tried.
+        """
+        self.state = State(graph)
+        self.random = random.Random(seed)
+        self.trace = Trace()
+        self.tried = 0
+        self._model = model
+        self._is_over = is_over
+        self._made: list[tuple[Move, Move]] = []
+        self._seen: set[int] = set()
+        self._costs = {item: self._asked(item) for item in self.state.children()}
+        self.cost = math.fsum(self._costs.values())
+        self.best = Reached(self.cost, ())
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the budget is spent: a strategy returns then."""
+        return self._is_over(self.tried)
+
+    @property
+    def path(self) -> Path:
+        """The moves to the state now."""
+        return tuple(move for move, _ in self._made)
+
+    def begin(self, path: Path) -> None:
+        """Go to a state; `best` is the best from there on."""
+        self.go_to(path)
+        self.best = Reached(self.cost, self.path)
+
+    def moves(self, near: Iterable[int] | None = None) -> Iterator[Move]:
+        """Moves that may be worth it: of some items with their neighbours, where any are named.
+
+        They need not be legal: `gain` says.
+        """
+        return moves_near(self.state, self.state.children() if near is None else near)
+
+    def random_move(self) -> Move | None:
+        """A move of any kind, by chance, legal or not; None where there is nothing to move."""
+        return random_move(self.state, self.random)
+
+    def gain(self, move: Move) -> float | None:
+        """The seconds that a move would save, negative where it costs some; None: it is not legal.
+
+        The state stays as it is. Each call counts against the budget.
+        """
+        self.tried += 1
+        try:
+            before = self.touched(move)
+            inverse = self.state.apply(move)
+        except GroupingError:
+            return None
+        try:
+            after = math.fsum(map(self._asked, self.touched(inverse)))
+        finally:
+            self.state.undo()
+        return math.fsum(self._costs[item] for item in before) - after
+
+    def touched(self, move: Move) -> set[int]:
+        """What stands outside all groups and is, or holds, what a move names.
+
+        Raises:
+            GroupingError: some of that is not there.
+        """
+        found = set()
+        for name in _NAMED[type(move)]:
+            value = getattr(move, name)
+            for item in value if isinstance(value, tuple) else (value,):
+                if item != ROOT:
+                    found.add(outermost(self.state, item))
+        return found
+
+    def make(self, move: Move) -> set[int]:
+        """Make a move; returns what stands outside all groups and was changed by it.
+
+        Raises:
+            GroupingError: it is not legal; the state is as it was.
+        """
+        before = self.touched(move)
+        inverse = self.state.apply(move)
+        move = _numbered(move, inverse)
+        self._made.append((move, inverse))
+        changed = self._changed(before, self.touched(inverse), move)
+        if self.cost < self.best.cost:
+            self.best = Reached(self.cost, self.path)
+        return changed
+
+    def attempt(self, move: Move) -> bool:
+        """Make a move where it is legal; whether it was."""
+        try:
+            self.make(move)
+        except GroupingError:
+            return False
+        return True
+
+    def back(self, moves: int = 1) -> None:
+        """Take back the last moves that were made."""
+        for _ in range(moves):
+            move, inverse = self._made.pop()
+            before = self.touched(inverse)
+            self.state.undo()
+            self._changed(before, self.touched(move), inverse)
+
+    def go_to(self, path: Path) -> None:
+        """Go to the state that some moves lead to, from the graph as it was read."""
+        shared = 0
+        for (made, _), move in zip(self._made, path, strict=False):
+            if made is not move and made != move:
+                break
+            shared += 1
+        self.back(len(self._made) - shared)
+        for move in path[shared:]:
+            self.make(move)
+
+    def is_new(self, move: Move) -> bool:
+        """Whether a legal move leads to a state that was not asked about before, by its key."""
+        self.state.apply(move)
+        try:
+            key = self.state.key()
+        finally:
+            self.state.undo()
+        is_new = key not in self._seen
+        self._seen.add(key)
+        return is_new
+
+    def _changed(self, before: set[int], after: set[int], move: Move) -> set[int]:
+        for item in before:
+            self.cost -= self._costs.pop(item)
+        for item in after:
+            self._costs[item] = self._asked(item)
+            self.cost += self._costs[item]
+        self.trace.steps.append(Step(move, self.cost, self.tried))
+        return after
+
+    def _asked(self, item: int) -> float:
+        return self._model.of_group(self.state, item).seconds
+
+
+def _numbered(move: Move, inverse: Move) -> Move:
+    """A move that was made, with the number of what is new in it."""
+    if isinstance(move, Insert) and isinstance(inverse, Dissolve):
+        return replace(move, group=inverse.group)
+    if isinstance(move, Split) and isinstance(inverse, Merge):
+        return replace(move, new=inverse.second)
+    if isinstance(move, Duplicate) and isinstance(inverse, Deduplicate):
+        return replace(move, copy=inverse.copy)
+    return move

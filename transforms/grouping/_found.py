@@ -1,0 +1,131 @@
+"""What a search found: a plan, what it costs, and how it was come by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from linalg_ext.module import Module, ModuleLike
+
+from ._cost import Cost, CostModel, seconds_text
+from ._picture import beside, lines_of, name_of, shown_items
+from ._plan import Plan
+from ._realizing import realize
+from ._settings import Search
+from ._state import State
+from ._trace import Trace
+
+if TYPE_CHECKING:
+    from rich.tree import Tree
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A grouping that was compiled and run.
+
+    Attributes:
+        plan: the moves to it.
+        model: the seconds that the model says.
+        seconds: those that a call took.
+    """
+
+    plan: Plan
+    model: float
+    seconds: float
+
+
+@dataclass(frozen=True, repr=False)
+class Found:
+    """What a search found.
+
+    Attributes:
+        settings: what was asked for.
+        plan: the moves from the graph to the grouping that was found.
+        state: the grouping.
+        model: told the costs.
+        trace: what the search did.
+        tried: how many moves it tried.
+        seconds: how long it took, without measuring.
+        measured: the groupings that were compiled and run, the best first by the model.
+        is_interrupted: whether it was told to stop: this is the best until then.
+    """
+
+    settings: Search
+    plan: Plan
+    state: State
+    model: CostModel
+    trace: Trace
+    tried: int
+    seconds: float
+    measured: tuple[Measured, ...] = ()
+    is_interrupted: bool = False
+
+    @property
+    def before(self) -> Cost:
+        """The cost of the function as it was."""
+        return self.model.of_state(State(self.state.graph))
+
+    @property
+    def cost(self) -> Cost:
+        """The cost of what was found."""
+        return self.model.of_state(self.state)
+
+    def realize(self, module: ModuleLike) -> Module:
+        """Give the module that was searched the groups that were found; returns it.
+
+        Raises:
+            GroupingError: it is another one.
+        """
+        return realize(module, self.state)
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What was asked for, what was found, and what that took."""
+        groups = [item for item in self.state.children() if self.state.is_group(item)]
+        before, after = self.before.seconds, self.cost.seconds
+        how = f"{self.settings.name}, seed {self.settings.seed}: {self.tried} moves tried in "
+        rows = [
+            ("search", how + seconds_text(self.seconds) + ", interrupted" * self.is_interrupted),
+            ("found", f"{len(groups)} groups of {len(self.state.graph.nodes)} ops"),
+            ("model", f"{seconds_text(before)} -> {seconds_text(after)}"),
+        ]
+        for one in self.measured:
+            taken = ", taken" if one.plan is self.plan else ""
+            model, seconds = seconds_text(one.model), seconds_text(one.seconds)
+            rows.append(("measured", f"{seconds}, where the model says {model}{taken}"))
+        return rows
+
+    def __repr__(self) -> str:
+        head = [f"{name:9} {text}" for name, text in self.rows()]
+        return "\n".join([f"Grouping of @{self.state.graph.function}", *head, *self._lines()])
+
+    def _lines(self) -> Iterator[str]:
+        for item in shown_items(self.state):
+            cost = seconds_text(self.model.of_group(self.state, item).seconds)
+            if not self.state.is_group(item):
+                yield f"  {self.state.describe(item)}  {cost}"
+                continue
+            yield f"  {name_of(self.state, item)}  {cost}"
+            yield from (f"      {line}" for line in lines_of(self.state, item))
+
+    def __rich__(self) -> Tree:
+        from rich.text import Text
+        from rich.tree import Tree
+
+        tree = Tree(Text(f"grouping of @{self.state.graph.function}", style="bold"))
+        for name, text in self.rows():
+            tree.add(Text.assemble((f"{name}  ", "cyan"), text))
+        for item in shown_items(self.state):
+            cost = seconds_text(self.model.of_group(self.state, item).seconds)
+            is_group = self.state.is_group(item)
+            name = name_of(self.state, item) if is_group else self.state.describe(item)
+            branch = tree.add(Text.assemble((name, "bold" if is_group else ""), f"  {cost}"))
+            for line in lines_of(self.state, item) if is_group else ():
+                branch.add(Text(line))
+        return tree
+
+    def _repr_svg_(self) -> str:
+        graph = State(self.state.graph)
+        titles = [f"before: {seconds_text(self.before.seconds)}"]
+        titles.append(f"after: {seconds_text(self.cost.seconds)}")
+        return beside([(titles[0], graph, self.model), (titles[1], self.state, self.model)])

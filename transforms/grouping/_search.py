@@ -1,0 +1,191 @@
+"""Searching for the grouping of a function's ops that costs least."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from linalg_ext.dispatch import handler
+from linalg_ext.errors import ArgumentError
+from linalg_ext.module import Module, ModuleLike, as_module
+from linalg_ext.progress import Progress
+
+from ._cost import CostModel
+from ._exploration import Exploration, Path, Reached
+from ._found import Found, Measured
+from ._graph import Graph
+from ._plan import Plan
+from ._reading import read_graph
+from ._settings import Search
+from ._starts import STARTS
+from ._state import State
+from ._strategies import Strategy
+
+_CONFUSION = 4
+"""Random moves that a run begins with where all starts were taken."""
+
+
+def search(
+    module: ModuleLike,
+    strategy: str | Strategy | Search = "greedy",
+    *,
+    function: str | None = None,
+    moves: int | None = None,
+    seconds: float | None = None,
+    seed: int | None = None,
+    restarts: int | None = None,
+    measure: int | None = None,
+    model: CostModel | None = None,
+) -> Found:
+    """The cheapest grouping of the ops of a function that a strategy finds within a budget.
+
+        >>> found = search(module, "beam", seconds=5)
+        >>> print(found)                    # before, after, each group with its cost
+        >>> found.realize(module)           # linalg_ext.group ops; all pipelines keep them apart
+
+    Interrupted by the keyboard it returns the best that was found until then.
+
+    Args:
+        module: it is not changed.
+        strategy: `"greedy"`, `"beam"`, `"anneal"`, a function of an `Exploration`, or a `Search`
+            that says all.
+        function: its name; may be left out where the module has one function with a body.
+        moves, seconds, seed, restarts, measure: as of `Search`.
+        model: tells costs; by default that of the target in force.
+
+    Raises:
+        ArgumentError: there is no such strategy or function, or a budget is of nothing.
+        TargetError: the target lacks a figure that the model needs.
+    """
+    named = {
+        "moves": moves,
+        "seconds": seconds,
+        "seed": seed,
+        "restarts": restarts,
+        "measure": measure,
+    }
+    given = {name: value for name, value in named.items() if value is not None}
+    base = strategy if isinstance(strategy, Search) else Search(strategy)
+    settings = replace(base, **given)  # type: ignore[arg-type]
+    graph = read_graph(module, function)
+    return _Run(graph, settings, model or default_model(graph)).found(as_module(module))
+
+
+class _Run:
+    """One search.
+
+    The budget is shared: what is left goes in equal parts to the runs that are left.
+    """
+
+    def __init__(self, graph: Graph, settings: Search, model: CostModel) -> None:
+        self._graph, self._settings, self._model = graph, settings, model
+        self._begin = time.perf_counter()
+        self._moves, self._until = settings.moves, settings.seconds
+        self._exploration = Exploration(
+            graph, model, seed=settings.seed, is_over=lambda tried: self._is_over(tried)
+        )
+        self._reached: list[Reached] = []
+        self._progress: Progress | None = None
+
+    def found(self, module: Module) -> Found:
+        """Run, and say what came out."""
+        settings, x = self._settings, self._exploration
+        first = Reached(x.cost, ())
+        is_interrupted = False
+        with Progress("searching", settings.moves, time.perf_counter) as self._progress:
+            try:
+                self._run()
+            except KeyboardInterrupt:
+                is_interrupted = True
+        self._reached.append(x.best)
+        ranked = _distinct(self._graph, sorted([*self._reached, first], key=lambda r: r.cost))
+        seconds = time.perf_counter() - self._begin
+        measured: tuple[Measured, ...] = ()
+        if settings.measure and not is_interrupted:
+            measured = _measured(module, self._graph, ranked[: settings.measure])
+        best = min(measured, key=lambda one: one.seconds).plan if measured else Plan(ranked[0].path)
+        state = State(self._graph)
+        best.apply_to(state)
+        return Found(
+            settings, best, state, self._model, x.trace, x.tried, seconds, measured, is_interrupted
+        )
+
+    def _run(self) -> None:
+        x, settings = self._exploration, self._settings
+        starts = self._starts()
+        self._reached += starts
+        for number in range(1 + settings.restarts):
+            self._share(1 + settings.restarts - number)
+            if number < len(starts):
+                x.begin(starts[number].path)
+            else:
+                x.begin(min(self._reached, key=lambda reached: reached.cost).path)
+                _confuse(x)
+            settings.function(x)
+            self._reached.append(x.best)
+
+    def _starts(self) -> list[Reached]:
+        """All groupings to begin with, the cheapest first."""
+        x = self._exploration
+        found = []
+        for start in STARTS.values():
+            x.go_to(())
+            start(x)
+            found.append(Reached(x.cost, x.path))
+        return sorted(found, key=lambda reached: reached.cost)
+
+    def _share(self, runs: int) -> None:
+        """Give the next of so many runs its share of what is left."""
+        tried, passed = self._exploration.tried, time.perf_counter() - self._begin
+        self._moves = tried + (self._settings.moves - tried + runs - 1) // runs
+        self._until = passed + (self._settings.seconds - passed) / runs
+
+    def _is_over(self, tried: int) -> bool:
+        if self._progress is not None:
+            self._progress.reach(tried, self._settings.name)
+        return tried >= self._moves or time.perf_counter() - self._begin >= self._until
+
+
+def _confuse(x: Exploration) -> None:
+    for _ in range(_CONFUSION):
+        move = x.random_move()
+        if move is not None:
+            x.attempt(move)
+
+
+def _distinct(graph: Graph, reached: Sequence[Reached]) -> list[Reached]:
+    """Those that lead to different states, the first of each."""
+    kept: dict[int, Reached] = {}
+    paths: dict[Path, None] = {}
+    for one in reached:
+        if one.path in paths:
+            continue
+        paths[one.path] = None
+        state = State(graph)
+        Plan(one.path).apply_to(state)
+        kept.setdefault(state.key(), one)
+    return list(kept.values())
+
+
+def _measured(
+    module: Module, graph: Graph, candidates: Sequence[Reached]
+) -> tuple[Measured, ...]:
+    """The seconds that a call of each takes."""
+    plans = [Plan(one.path) for one in candidates]
+    grouped = []
+    for plan in plans:
+        clone = module.clone()
+        plan.realize(clone, graph.function)
+        grouped.append(clone)
+    measure: Callable[[Sequence[Module], str], Sequence[float]] = handler("measure modules")
+    times = measure(grouped, graph.function)
+    return tuple(
+        Measured(plan, one.cost, seconds)
+        for plan, one, seconds in zip(plans, candidates, times, strict=True)
+    )
+
+
+def default_model(graph: Graph) -> CostModel:
+    """The model of the target in force."""
+    raise ArgumentError("there is no cost model yet", expected="model=")

@@ -1,0 +1,81 @@
+"""How long a search may take, and how it goes about it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from linalg_ext.errors import ArgumentError, ArgumentTypeError
+
+from ._strategies import STRATEGIES, Strategy
+
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a search for groups is asked for.
+
+    >>> lx.compile(module, search=Search("anneal", seconds=5, seed=1, measure=3))
+
+    Attributes:
+        strategy: `"greedy"`, `"beam"`, `"anneal"`, or a function of an `Exploration`.
+        moves: how many moves are tried at most.
+        seconds: how long it takes at most; what is found does not hang on it as long as the moves
+            are tried before it is over.
+        seed: of random choices: the same seed, moves and strategy find the same.
+        restarts: how often the strategy begins once more, each time from another grouping. All
+            begin from their share of the budget.
+        measure: how many of the best groupings are compiled and measured in the end; 0: the model
+            alone decides.
+    """
+
+    strategy: str | Strategy = "greedy"
+    moves: int = 20_000
+    seconds: float = 1.5
+    seed: int = 0
+    restarts: int = 2
+    measure: int = 0
+
+    def __post_init__(self) -> None:
+        _count("moves", self.moves, 1)
+        _count("restarts", self.restarts, 0)
+        _count("measure", self.measure, 0)
+        _count("seed", self.seed, None)
+        if isinstance(self.seconds, bool) or not isinstance(self.seconds, int | float):
+            raise ArgumentTypeError(f"seconds = {self.seconds!r}", expected="a number")
+        if not self.seconds > 0 or math.isnan(self.seconds):
+            raise ArgumentError(
+                f"seconds = {self.seconds!r}: nothing can be searched in no time",
+                expected="a number above 0",
+            )
+        if isinstance(self.strategy, str):
+            if self.strategy not in STRATEGIES:
+                raise ArgumentError(
+                    f"there is no strategy {self.strategy!r}",
+                    expected=f"one of {', '.join(STRATEGIES)}, or a function of an Exploration",
+                )
+        elif not callable(self.strategy):
+            raise ArgumentTypeError(
+                f"strategy = {self.strategy!r}",
+                expected=f"one of {', '.join(STRATEGIES)}, or a function of an Exploration",
+            )
+
+    @property
+    def function(self) -> Strategy:
+        """The strategy as a function."""
+        return STRATEGIES[self.strategy] if isinstance(self.strategy, str) else self.strategy
+
+    @property
+    def name(self) -> str:
+        """The name of the strategy."""
+        if isinstance(self.strategy, str):
+            return self.strategy
+        return getattr(self.strategy, "__name__", type(self.strategy).__name__)
+
+
+def _count(name: str, value: object, least: int | None) -> None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ArgumentTypeError(f"{name} = {value!r}", expected="a whole number")
+    if least is not None and value < least:
+        what = ": a budget of no moves finds nothing" if least else ""
+        raise ArgumentError(f"{name} = {value}{what}", expected=f"{least} or more")

@@ -1,0 +1,86 @@
+"""What a search did, move by move: printed, plotted, and done again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ._cost import seconds_text
+from ._graph import Graph
+from ._move import Move
+from ._plan import Plan
+from ._state import State
+from ._plot import Plot
+
+_SHOWN = 12
+"""Rows at the begin and at the end of a long trace that are printed."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A move that a search made.
+
+    Attributes:
+        move: it; one that takes another back, where the search went back.
+        cost: seconds that the state after it costs.
+        tried: how many moves were tried until then.
+    """
+
+    move: Move
+    cost: float
+    tried: int
+
+
+@dataclass
+class Trace:
+    """The steps of a search, from the graph as it was read.
+
+    >>> print(trace)                    # a table
+    >>> trace                           # in a notebook: cost against moves that were tried
+    >>> for state in trace.replay(graph): ...
+
+    Attributes:
+        steps: the first one first.
+    """
+
+    steps: list[Step] = field(default_factory=list)
+
+    @property
+    def plan(self) -> Plan:
+        """All of its moves."""
+        return Plan(step.move for step in self.steps)
+
+    def replay(self, graph: Graph) -> Iterator[State]:
+        """The state after each step; the same object each time."""
+        state = State(graph)
+        for step in self.steps:
+            state.apply(step.move)
+            yield state
+
+    def costs(self) -> list[tuple[int, float, float]]:
+        """For each step the moves tried until then, its cost, and the lowest cost so far."""
+        rows, lowest = [], float("inf")
+        for step in self.steps:
+            lowest = min(lowest, step.cost)
+            rows.append((step.tried, step.cost, lowest))
+        return rows
+
+    def _repr_svg_(self) -> str:
+        rows = self.costs()
+        plot = Plot("moves tried", "cost", seconds_text)
+        plot.line("state", [(tried, cost) for tried, cost, _ in rows], "#9aa7b4")
+        plot.line("best", [(tried, lowest) for tried, _, lowest in rows], "#1f6feb")
+        return plot.svg()
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __repr__(self) -> str:
+        head = f"Trace of {len(self.steps)} steps"
+        rows = [
+            f"  {number:>5}  {step.tried:>7} tried  {seconds_text(step.cost):>9}  {step.move!r}"
+            for number, step in enumerate(self.steps)
+        ]
+        if len(rows) > 2 * _SHOWN:
+            rows = [*rows[:_SHOWN], f"  ... {len(rows) - 2 * _SHOWN} more", *rows[-_SHOWN:]]
+        return "\n".join([head, *rows])
