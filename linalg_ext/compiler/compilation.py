@@ -14,6 +14,7 @@ import numpy as np
 from linalg_ext.calling import kept
 from linalg_ext.calling.kernel import Kernel
 from linalg_ext.calling.recipe import Recipe
+from linalg_ext.compiler.searching import asked_search, searching
 from linalg_ext.errors import ArgumentError
 from linalg_ext.settings import Options
 from linalg_ext.target import host, using
@@ -21,6 +22,7 @@ from linalg_ext.target import host, using
 if TYPE_CHECKING:
     from linalg_ext.isolated import IsolatedKernel, Limits
     from linalg_ext.module import ModuleLike
+    from linalg_ext.transforms.grouping import Search
     from linalg_ext.tuning import Tuning
 
 
@@ -35,6 +37,7 @@ def compile(
     libraries: Sequence[str | Path] = (),
     result_dtypes: Sequence[np.typing.DTypeLike | None] | None = None,
     tune: bool | float | Tuning = False,
+    search: bool | str | Search = False,
     isolated: Literal[False] = False,
 ) -> Kernel: ...
 
@@ -63,6 +66,7 @@ def compile(
     libraries: Sequence[str | Path] = (),
     result_dtypes: Sequence[np.typing.DTypeLike | None] | None = None,
     tune: bool | float | Tuning = False,
+    search: bool | str | Search = False,
     isolated: bool | Limits = False,
 ) -> Kernel | IsolatedKernel:
     """Compile one function of a module for the target in force: this machine, if none is named.
@@ -92,6 +96,10 @@ def compile(
         tune: measure other plans than the model's, for so many seconds (True: 10), and take the
             fastest; what is found is remembered: see `linalg_ext.tuning`. `kernel.explain()` says
             by how much it is better.
+        search: look for the grouping of the module's ops that costs least, and lower each group
+            apart: True for a small budget, the name of a strategy, or a
+            `transforms.grouping.Search` that says more. `kernel.explain()` shows what was found,
+            and the kernel is kept with it.
         isolated: compile and run in a process apart, within `Limits` of time, memory and stack: a
             crash, a loop without end or a hunger for memory is a `CrashError` here, and no more.
 
@@ -112,8 +120,9 @@ def compile(
     if isolated is not False:
         from linalg_ext.isolated import Limits, isolate
 
-        if tune is not False:
-            raise ArgumentError("tune= and isolated= at once", cure="leave one of them out")
+        for name, given in (("tune", tune), ("search", search)):
+            if given is not False:
+                raise ArgumentError(f"{name}= and isolated= at once", cure="leave one of them out")
         if isolated is not True and not isinstance(isolated, Limits):
             raise ArgumentError(
                 f"isolated is {isolated!r}", expected="True, False or lx.Limits(...)"
@@ -129,6 +138,21 @@ def compile(
             checked=checked,
             opt_level=opt_level,
         )
+    asked = asked_search(search)
+    with searching(asked):
+        return _compiled(module, entry, trusted, checked, opt_level, libraries, result_dtypes, tune)
+
+
+def _compiled(
+    module: ModuleLike | bytes,
+    entry: str | None,
+    trusted: bool,
+    checked: bool,
+    opt_level: int | None,
+    libraries: Sequence[str | Path],
+    result_dtypes: Sequence[np.typing.DTypeLike | None] | None,
+    tune: bool | float | Tuning,
+) -> Kernel:
     # Only here what loads MLIR: a kernel that is kept does without.
     key: str | None = None
     if isinstance(module, str | bytes) and tune is False:

@@ -17,6 +17,7 @@ from linalg_ext.compiler.duration import is_open_ended
 from linalg_ext.compiler.effects import written_arguments
 from linalg_ext.compiler.entry import find_entry, wrap_entry
 from linalg_ext.compiler.explaining import WrittenPlan, explained, written_plans
+from linalg_ext.compiler.grouped import group_entry
 from linalg_ext.compiler.portable_call import add_portable_call
 from linalg_ext.compiler.signature import read_signature
 from linalg_ext.compiler.slicing import work_to_share
@@ -114,6 +115,7 @@ def compile_in_place(
     # Before the entry is wrapped: errors then show the names that the user wrote.
     refuse_unsupported.apply(own.ir.operation)
     refuse_recursion.apply(own.ir.operation)
+    reports = group_entry(own, entry)
     with own.context:
         function = find_entry(own.ir, entry)
         signature = read_signature(
@@ -123,7 +125,6 @@ def compile_in_place(
         wrapped = wrap_entry(own.ir, function, signature)
     own.verify(after="its entry was wrapped")
     stages.append(stage("entry", own.ir, clock))
-    reports: list[Report] = []
     if checked:
         reports += run_in_place(own, ",".join(CHECKS)).reports
         stages.append(stage("checks", own.ir, clock))

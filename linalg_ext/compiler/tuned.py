@@ -11,7 +11,8 @@ import numpy as np
 
 from linalg_ext import cache
 from linalg_ext.calling.kernel import Kernel
-from linalg_ext.calling.signature import ArrayType, Parameter, Signature
+from linalg_ext.calling.signature import Signature
+from linalg_ext.compiler.made_up import arguments_of, obstacle
 from linalg_ext.rewriting import Decision
 from linalg_ext.runtime import threads
 from linalg_ext.runtime.keeping import apart
@@ -33,9 +34,9 @@ def tuned(make: Make, tuning: Tuning) -> Kernel:
     # What is kept has its decisions as text alone, and here they are needed as they are.
     with cache.off():
         first = make()
-    obstacle = _obstacle(first)
-    if obstacle is not None:
-        return first.with_tuning(Finding(Choices(), why=obstacle).rows())
+    why = obstacle(first)
+    if why is not None:
+        return first.with_tuning(Finding(Choices(), why=why).rows())
     count = threads.current()
     decisions = first.explain(count).decisions
     key = key_of(first.target, _work(first, decisions), count)
@@ -45,7 +46,7 @@ def tuned(make: Make, tuning: Tuning) -> Kernel:
             first,
             decisions,
             lambda choices: _tried(choices, make),
-            lambda: [_argument(parameter) for parameter in first.signature.parameters],
+            lambda: arguments_of(first),
             lambda given, returned: _results(first.signature, given, returned),
             tuning,
         )
@@ -53,23 +54,6 @@ def tuned(make: Make, tuning: Tuning) -> Kernel:
             remember(key, _data(finding))
     kernel = _with(finding.choices, make) if finding.choices != Choices() else first
     return kernel.with_tuning(finding.rows())
-
-
-def _obstacle(kernel: Kernel) -> str | None:
-    """Why a kernel cannot be measured on arguments that are made up; None where it can."""
-    if kernel.target.missing_on(host()):
-        return "its code is for another machine"
-    signature = kernel.signature
-    types = [each.type for each in signature.parameters]
-    types += [each.type for each in signature.results]
-    if any(isinstance(type_, ArrayType) and not type_.is_static for type_ in types):
-        return "its sizes are known to the run alone"
-    if any(
-        isinstance(type_, ArrayType) and None in (*(type_.strides or ()), type_.offset)
-        for type_ in types
-    ):
-        return "its strides are known to the run alone"
-    return None
 
 
 def _tried(choices: Choices, make: Make) -> Kernel:
@@ -136,34 +120,6 @@ def _finding(entry: Any) -> Finding | None:
 
 
 _VECTOR_BITS = (0, 64, 128, 256, 512)
-
-
-def _argument(parameter: Parameter) -> Any:
-    """An argument of the parameter's type: floats around zero, integers that index nothing."""
-    type_ = parameter.type
-    if not isinstance(type_, ArrayType):
-        return type_.element.dtype.type(1)
-    shape = [size or 0 for size in type_.shape]
-    random = np.random.default_rng(parameter.position)
-    if type_.strides is None:
-        return _values(random, shape, type_.element.dtype)
-    strides, offset = [stride or 0 for stride in type_.strides], type_.offset or 0
-    last = offset + sum(
-        max(0, size - 1) * stride for size, stride in zip(shape, strides, strict=True)
-    )
-    memory = _values(random, [last + 1], type_.element.dtype)
-    return np.lib.stride_tricks.as_strided(
-        memory[offset:], shape, [stride * memory.itemsize for stride in strides]
-    )
-
-
-def _values(random: np.random.Generator, shape: Sequence[int], dtype: Any) -> Any:
-    kind = np.dtype(dtype)
-    if kind.kind in "iu" and kind.itemsize > 2:
-        return np.zeros(shape, kind)  # they may be positions
-    if kind.kind in "biu":
-        return random.integers(0, 2, shape).astype(kind)
-    return (random.random(shape, np.float32) - np.float32(0.5)).astype(kind)
 
 
 def _results(signature: Signature, given: Sequence[Any], returned: Any) -> Sequence[Any]:

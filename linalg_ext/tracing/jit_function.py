@@ -6,7 +6,7 @@ import functools
 import secrets
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,6 +17,7 @@ from linalg_ext.calling.explanation import Explanation
 from linalg_ext.calling.guests import Guests, has_guests
 from linalg_ext.calling.kernel import Kernel
 from linalg_ext.calling.native_call import known_record
+from linalg_ext.compiler.searching import asked_search, searching
 from linalg_ext.dispatch import is_dask
 from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.locks import Lock
@@ -32,6 +33,9 @@ from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.recording import compiled, lower
 from linalg_ext.tracing.trace import running
 from linalg_ext.tuning import Tuning
+
+if TYPE_CHECKING:
+    from linalg_ext.transforms.grouping import Search
 
 Key = tuple[Target | None, Libraries, Any]
 
@@ -62,6 +66,7 @@ class JitFunction:
         dynamic: bool = False,
         signature: Sequence[Any] | None = None,
         tuning: Tuning | None = None,
+        search: Search | None = None,
     ) -> None:
         functools.update_wrapper(self, function)
         self.__name__ = getattr(function, "__name__", type(function).__name__)
@@ -71,10 +76,11 @@ class JitFunction:
             "dynamic": dynamic,
             "signature": signature,
             "tuning": tuning,
+            "search": search,
         }
         self._identity: str | None = None
         self._parameters = Parameters(function, static_argnames, dynamic, signature)
-        self._tuning = tuning
+        self._tuning, self._search = tuning, search
         self._known: dict[Any, Any] = {}
         self._records: WeakKeyDictionary[Kernel, Record | None] = WeakKeyDictionary()
         self._compiled: dict[Key, Compiled] = {}
@@ -189,7 +195,9 @@ class JitFunction:
             with self._lock:
                 found = self._compiled.get(key)
                 if found is None:
-                    found = self._compiled[key] = compiled(self._function, call, self._tuning)
+                    with searching(self._search):
+                        found = compiled(self._function, call, self._tuning)
+                    self._compiled[key] = found
         return found
 
     def __reduce__(self) -> Any:
@@ -248,6 +256,7 @@ def jit(
     dynamic: bool = ...,
     signature: Sequence[Any] | None = ...,
     tune: bool | float | Tuning = ...,
+    search: bool | str | Search = ...,
 ) -> Callable[[Callable[..., Any]], JitFunction]: ...
 
 
@@ -259,6 +268,7 @@ def jit(
     dynamic: bool = ...,
     signature: Sequence[Any] | None = ...,
     tune: bool | float | Tuning = ...,
+    search: bool | str | Search = ...,
 ) -> JitFunction: ...
 
 
@@ -269,6 +279,7 @@ def jit(
     dynamic: bool = False,
     signature: Sequence[Any] | None = None,
     tune: bool | float | Tuning = False,
+    search: bool | str | Search = False,
 ) -> Any:
     """Trace a function of arrays and compile it as one kernel, in which element-wise chains fuse.
 
@@ -294,9 +305,11 @@ def jit(
             sizes are made of `lx.Dim`: one kernel, and other arguments raise.
         tune: at the first call with each set of shapes measure several plans, for so many seconds
             (True: 10), and take the fastest; what is found is remembered: see `linalg_ext.tuning`.
+        search: look for the grouping of the ops that costs least: as of `linalg_ext.compile`.
     """
 
     tuning = Tuning.of(tune)
+    asked = asked_search(search)
 
     def wrapped(given: Callable[..., Any]) -> JitFunction:
         if not callable(given):
@@ -309,6 +322,7 @@ def jit(
             dynamic=dynamic,
             signature=signature,
             tuning=tuning,
+            search=asked,
         )
 
     return wrapped if function is None else wrapped(function)

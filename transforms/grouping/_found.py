@@ -79,6 +79,11 @@ class Found:
         """
         return realize(module, self.state)
 
+    @property
+    def title(self) -> str:
+        """What it is about, in `kernel.explain()`."""
+        return f"groups of @{self.state.graph.function}"
+
     def rows(self) -> list[tuple[str, str]]:
         """What was asked for, what was found, and what that took."""
         groups = [item for item in self.state.children() if self.state.is_group(item)]

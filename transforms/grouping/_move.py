@@ -124,8 +124,8 @@ def gathered(state: State, parent: int, members: Collection[int], place: int) ->
         GroupingError: what stands between them needs one of them, and is needed by another.
     """
     siblings = state.children(parent)
-    at = [n for n, sibling in enumerate(siblings) if sibling in members]
-    first, last = at[0], at[-1]
+    at = _places(siblings, members)
+    first, last = min(at), max(at)
     early: list[int] = []
     late: list[int] = []
     inside = set(members)
@@ -147,3 +147,9 @@ def gathered(state: State, parent: int, members: Collection[int], place: int) ->
         else:
             early.append(sibling)
     return [*siblings[:first], *early, place, *late, *siblings[last + 1 :]]
+
+
+def _places(siblings: Sequence[int], members: Collection[int]) -> list[int]:
+    if len(members) == 2:
+        return [siblings.index(member) for member in members]
+    return [at for at, sibling in enumerate(siblings) if sibling in members]

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from linalg_ext.dispatch import handler
-from linalg_ext.errors import ArgumentError
 from linalg_ext.module import Module, ModuleLike, as_module
 from linalg_ext.progress import Progress
 
@@ -15,12 +14,16 @@ from ._cost import CostModel
 from ._exploration import Exploration, Path, Reached
 from ._found import Found, Measured
 from ._graph import Graph
+from ._model import TargetModel
 from ._plan import Plan
 from ._reading import read_graph
 from ._settings import Search
 from ._starts import STARTS
 from ._state import State
 from ._strategies import Strategy
+
+Timer = Callable[[Sequence[Module], str], Sequence[float]]
+"""Gives the seconds of a function, which is named, of each of several modules."""
 
 _CONFUSION = 4
 """Random moves that a run begins with where all starts were taken."""
@@ -37,6 +40,7 @@ def search(
     restarts: int | None = None,
     measure: int | None = None,
     model: CostModel | None = None,
+    timer: Timer | None = None,
 ) -> Found:
     """The cheapest grouping of the ops of a function that a strategy finds within a budget.
 
@@ -53,6 +57,8 @@ def search(
         function: its name; may be left out where the module has one function with a body.
         moves, seconds, seed, restarts, measure: as of `Search`.
         model: tells costs; by default that of the target in force.
+        timer: gives the seconds of a function of each of several modules; by default they are
+            compiled, and called on arguments that are made up.
 
     Raises:
         ArgumentError: there is no such strategy or function, or a budget is of nothing.
@@ -69,7 +75,8 @@ def search(
     base = strategy if isinstance(strategy, Search) else Search(strategy)
     settings = replace(base, **given)  # type: ignore[arg-type]
     graph = read_graph(module, function)
-    return _Run(graph, settings, model or default_model(graph)).found(as_module(module))
+    run = _Run(graph, settings, model or TargetModel())
+    return run.found(as_module(module), timer or handler("measure modules"))
 
 
 class _Run:
@@ -88,7 +95,7 @@ class _Run:
         self._reached: list[Reached] = []
         self._progress: Progress | None = None
 
-    def found(self, module: Module) -> Found:
+    def found(self, module: Module, timer: Timer) -> Found:
         """Run, and say what came out."""
         settings, x = self._settings, self._exploration
         first = Reached(x.cost, ())
@@ -103,7 +110,7 @@ class _Run:
         seconds = time.perf_counter() - self._begin
         measured: tuple[Measured, ...] = ()
         if settings.measure and not is_interrupted:
-            measured = _measured(module, self._graph, ranked[: settings.measure])
+            measured = _measured(module, self._graph, ranked[: settings.measure], timer)
         best = min(measured, key=lambda one: one.seconds).plan if measured else Plan(ranked[0].path)
         state = State(self._graph)
         best.apply_to(state)
@@ -169,7 +176,7 @@ def _distinct(graph: Graph, reached: Sequence[Reached]) -> list[Reached]:
 
 
 def _measured(
-    module: Module, graph: Graph, candidates: Sequence[Reached]
+    module: Module, graph: Graph, candidates: Sequence[Reached], timer: Timer
 ) -> tuple[Measured, ...]:
     """The seconds that a call of each takes."""
     plans = [Plan(one.path) for one in candidates]
@@ -178,14 +185,8 @@ def _measured(
         clone = module.clone()
         plan.realize(clone, graph.function)
         grouped.append(clone)
-    measure: Callable[[Sequence[Module], str], Sequence[float]] = handler("measure modules")
-    times = measure(grouped, graph.function)
+    times = timer(grouped, graph.function)
     return tuple(
         Measured(plan, one.cost, seconds)
         for plan, one, seconds in zip(plans, candidates, times, strict=True)
     )
-
-
-def default_model(graph: Graph) -> CostModel:
-    """The model of the target in force."""
-    raise ArgumentError("there is no cost model yet", expected="model=")

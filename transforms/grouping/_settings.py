@@ -60,6 +60,34 @@ class Search:
                 expected=f"one of {', '.join(STRATEGIES)}, or a function of an Exploration",
             )
 
+    @classmethod
+    def of(cls, value: object) -> Search | None:
+        """What `search=` says: a `Search`, the name of a strategy, True; None where it is False.
+
+        Raises:
+            ArgumentError: it is none of these.
+        """
+        if value is None or value is False:
+            return None
+        if value is True:
+            return SMALL
+        if isinstance(value, Search):
+            return value
+        if isinstance(value, str):
+            return cls(value)
+        raise ArgumentTypeError(
+            f"search is {value!r}",
+            expected=f"True, False, one of {', '.join(STRATEGIES)}, or a Search",
+        )
+
+    @property
+    def key(self) -> tuple[object, ...] | None:
+        """All that it says as plain data; None where the strategy is a function."""
+        if not isinstance(self.strategy, str):
+            return None
+        rest = (self.moves, float(self.seconds), self.seed, self.restarts, self.measure)
+        return (self.strategy, *rest)
+
     @property
     def function(self) -> Strategy:
         """The strategy as a function."""
@@ -79,3 +107,7 @@ def _count(name: str, value: object, least: int | None) -> None:
     if least is not None and value < least:
         what = ": a budget of no moves finds nothing" if least else ""
         raise ArgumentError(f"{name} = {value}{what}", expected=f"{least} or more")
+
+
+SMALL = Search(moves=200, seconds=0.05, restarts=0)
+"""What is asked for where nothing is said: of 20 ops it takes less than 50 ms."""

@@ -1,0 +1,64 @@
+"""The groups that a compilation searches for, where somebody asks for that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from linalg_ext import cache
+from linalg_ext.bindings import ir
+from linalg_ext.calling.kernel import Kernel
+from linalg_ext.compiler.entry import find_entry
+from linalg_ext.compiler.made_up import arguments_of, obstacle
+from linalg_ext.compiler.searching import in_force, not_searching
+from linalg_ext.errors import ArgumentError
+from linalg_ext.module import Module
+from linalg_ext.rewriting import Report
+from linalg_ext.tuning.search import in_turn
+
+_SECONDS = 0.5
+"""How long groupings are measured, all together."""
+
+
+def group_entry(module: Module, entry: str | None) -> list[Report]:
+    """Give the entry of a module the groups that are searched for; what came out.
+
+    Raises:
+        ArgumentError: it cannot be searched.
+    """
+    asked = in_force()
+    if asked is None:
+        return []
+    from linalg_ext.transforms.grouping import search
+
+    with module.context:
+        function = find_entry(module.ir, entry).operation
+        name = ir.StringAttr(function.attributes["sym_name"]).value
+    with not_searching():
+        found = search(module, asked, function=name)
+    found.realize(module)
+    return [Report("linalg-ext-search", decisions=[found])]
+
+
+def seconds_of(modules: Sequence[Module], function: str) -> Sequence[float]:
+    """The seconds of a call of a function of each module, on arguments that are made up.
+
+    Raises:
+        ArgumentError: they cannot be made up.
+    """
+    from linalg_ext.compiler.compilation import compile
+
+    with cache.off():
+        kernels = [compile(module, function, checked=False) for module in modules]
+    if kernels and (why := obstacle(kernels[0])) is not None:
+        raise ArgumentError(f"groupings cannot be measured: {why}", cure="leave out measure=")
+    return in_turn([_Call(kernel) for kernel in kernels], _SECONDS)
+
+
+class _Call:
+    """A kernel with arguments of its own."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel, self._arguments = kernel, arguments_of(kernel)
+
+    def __call__(self) -> object:
+        return self._kernel(*self._arguments)

@@ -1,0 +1,62 @@
+"""What a compilation is asked to search for: settings in force around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+from linalg_ext import cache
+from linalg_ext.runtime.keeping import apart
+
+if TYPE_CHECKING:
+    from linalg_ext.transforms.grouping import Search
+
+_asked: ContextVar[Search | None] = ContextVar("linalg_ext.searching", default=None)
+
+
+def asked_search(value: object) -> Search | None:
+    """What `search=` says; None where nothing is to be searched.
+
+    Raises:
+        ArgumentError: it says nothing that is known.
+    """
+    if value is False:
+        return None  # so as not to load what is not needed
+    from linalg_ext.transforms.grouping import Search
+
+    return Search.of(value)
+
+
+@contextmanager
+def searching(asked: Search | None) -> Iterator[None]:
+    """Have what is compiled inside the `with` block searched for groups; None: as it was.
+
+    Kernels are kept under what was asked for; under a strategy of somebody's own none are.
+    """
+    if asked is None:
+        yield
+        return
+    kept = cache.off() if asked.key is None else nullcontext()
+    token = _asked.set(asked)
+    try:
+        with kept, apart("search", *(asked.key or ())):
+            yield
+    finally:
+        _asked.reset(token)
+
+
+@contextmanager
+def not_searching() -> Iterator[None]:
+    """Have what is compiled inside the `with` block compiled as it is."""
+    token = _asked.set(None)
+    try:
+        yield
+    finally:
+        _asked.reset(token)
+
+
+def in_force() -> Search | None:
+    """What was asked for; None where nothing was."""
+    return _asked.get()
