@@ -39,6 +39,7 @@ ALL = (
     "starting",
     "scaling",
     "fusion",
+    "grouping",
     "grouping-cost",
     "instructions",
 )
@@ -84,6 +85,10 @@ def _run(part: str, words: list[str], quick: bool, output: Path) -> int:
         from benchmarks import fusion
 
         return fusion.run(quick=quick)
+    if part == "grouping":
+        from benchmarks import grouping
+
+        return grouping.run(words, quick=quick)
     if part == "grouping-cost":
         from benchmarks import grouping_cost
 

@@ -63,7 +63,7 @@ def work_of(op: Any) -> Work:
 
 def _structured(op: Any) -> Work:
     maps = indexing_maps(op)
-    if not maps:
+    if not maps or not len(op.results):
         return _moved(op)
     dims = {name: at for at, name in enumerate(maps[0].dims)}
     values = [*op.operands]

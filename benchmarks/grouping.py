@@ -1,0 +1,215 @@
+"""Groupings beside each other: none, upstream's greedy fusion, the pipeline's own way, the found one.
+
+    python -m benchmarks grouping
+    python -m benchmarks grouping softmax       # cases whose name contains a word
+
+    apart       each op is a group: nothing is fused
+    greedy      upstream's fusion of element-wise ops, and each op that it leaves is a group
+    pipeline    no groups: what the pipeline fuses of itself
+    found       what `transforms.grouping.search` finds, by the model alone
+
+All are lowered by the same code generation. PyTorch runs as its users run it. On one thread; each
+time is the least of many rounds, in seconds of this thread's work, taken in turn.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import linalg_ext as lx
+from benchmarks.grouping_cost import FORMULAS, Case
+from benchmarks.peers import installed, set_threads, work
+from linalg_ext.rewriting import run_pipeline
+from linalg_ext.transforms.grouping import STARTS, Exploration, Plan, TargetModel, read_graph
+
+GAIN, LOSS = 1.3, 1.03
+"""How much faster than greedy the found grouping is at least, over all; and how much slower at most
+in any case, than greedy and than the pipeline."""
+
+NAMED = ("attention", "layer norm, linear, gelu", "3-layer MLP", "softmax, mask, matmul")
+
+MODULES = (
+    "l1_033_batchnorm",
+    "l1_095_crossentropyloss",
+    "l2_022_matmul_scale_residualadd_clamp_logsumexp_mish",
+    "l2_030_gemm_groupnorm_hardtanh",
+    "l2_052_conv2d_activation_batchnorm",
+    "l2_066_matmul_dropout_softmax",
+    "l2_081_gemm_swish_divide_clamp_tanh_clamp",
+    "l2_092_conv2d_groupnorm_tanh_hardswish_residualadd_logs",
+    "l3_043_mingptcausalattention",
+    "l3_050_reluselfattention",
+)
+"""Modules that PyTorch exported, where they are installed."""
+
+GREEDY = (
+    "linalg-generalize-named-ops,canonicalize,cse,linalg-ext-keep-contractions,"
+    "linalg-ext-keep-windows,linalg-fuse-elementwise-ops,canonicalize,cse"
+)
+"""Upstream's fusion, contractions and windows kept whole, as the pipeline keeps them."""
+
+WAYS = ("apart", "greedy", "pipeline", "found")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A case: seconds of each way, and of PyTorch where it runs it."""
+
+    name: str
+    seconds: dict[str, float]
+    groups: int
+
+    def gain(self, way: str) -> float:
+        """How many times as fast as a way the found grouping is."""
+        return self.seconds[way] / self.seconds["found"]
+
+
+def run(words: Sequence[str] = (), *, quick: bool = False) -> int:
+    """Print the table; 1 where a bar is missed."""
+    set_threads(1)
+    with lx.threads.using(1):
+        chosen = [case for case in cases() if all(word in case.name for word in words)]
+        rows = [measured(case, rounds=5 if quick else 25) for case in chosen]
+    console = Console()
+    console.print(table(rows))
+    over = {way: _geometric_mean([row.gain(way) for row in rows]) for way in WAYS[:-1]}
+    worst = {way: min(row.gain(way) for row in rows) for way in ("greedy", "pipeline")}
+    for way, gain in over.items():
+        least = f", in the worst case {worst[way]:.2f}" if way in worst else ""
+        console.print(f"found / {way}: {gain:.2f} times as fast{least}")
+    console.print(f"bars: {GAIN} over greedy; never slower by more than {LOSS - 1:.0%}")
+    return int(over["greedy"] < GAIN or min(worst.values()) < 1 / LOSS)
+
+
+def cases() -> Iterator[Case]:
+    """The named functions, and the modules that are at hand."""
+    rng = np.random.default_rng(0)
+    for name in NAMED:
+        function, shapes = FORMULAS[name]
+        arrays = tuple(rng.standard_normal(shape, np.float32) for shape in shapes)
+        yield Case(name, lx.jit(function).lower(*arrays).module, arrays)
+    folder = Path(os.environ.get("LINALG_EXT_SHARED", "../shared")) / "modules"
+    for path in (folder / f"{name}.mlir" for name in MODULES):
+        if path.exists():
+            with np.load(path.with_suffix(".npz"), allow_pickle=False) as data:
+                arrays = tuple(data[name] for name in data.files if name.startswith("in"))
+            yield Case(path.stem, lx.parse(path.read_text(), trusted=True), arrays)
+
+
+def measured(case: Case, *, rounds: int) -> Row:
+    """A case in all ways, timed in turn."""
+    modules = {"apart": apart(case.module.clone()), "greedy": greedy(case.module.clone())}
+    modules["pipeline"] = case.module
+    found = lx.transforms.grouping.search(case.module, model=TargetModel(threads=1))
+    modules["found"] = found.realize(case.module.clone())
+    calls: dict[str, Callable[[], object]] = {}
+    expected: Any = None
+    for way, module in modules.items():
+        kernel = lx.compile(module, trusted=True, checked=False)
+        out = kernel(*case.arrays)
+        expected = out if expected is None else expected
+        _compare(out, expected)
+        calls[way] = partial(kernel, *case.arrays, out=out)
+    if "torch" in installed() and case.name in TORCH:
+        peer = work("torch", {"torch": TORCH[case.name]}, list(case.arrays))
+        if peer is not None:
+            calls["torch"] = peer
+    best = dict.fromkeys(calls, math.inf)
+    for _ in range(rounds):
+        for way, call in calls.items():
+            best[way] = min(best[way], _round(call))
+    return Row(case.name, best, len(found.state.groups))
+
+
+def apart(module: lx.Module) -> lx.Module:
+    """A module with a group for each op, fills and views with those that they belong to."""
+    graph = read_graph(module)
+    x = Exploration(graph, TargetModel(threads=1), seed=0, is_over=lambda tried: True)
+    STARTS["apart"](x)
+    Plan(x.path).realize(module)
+    return module
+
+
+def greedy(module: lx.Module) -> lx.Module:
+    """A module after upstream's fusion, with a group for each op that is left."""
+    run_pipeline(module, GREEDY, trusted=True)
+    return apart(module)
+
+
+def table(rows: Sequence[Row]) -> Table:
+    """Times in microseconds, and ratios."""
+    shown = Table("case", *WAYS, "torch", "groups", "greedy / found", "pipeline / found", box=None)
+    for row in rows:
+        times = (row.seconds.get(way) for way in (*WAYS, "torch"))
+        shown.add_row(
+            row.name[:44],
+            *(f"{1e6 * each:.1f} us" if each else "" for each in times),
+            str(row.groups),
+            f"{row.gain('greedy'):.2f}",
+            f"{row.gain('pipeline'):.2f}",
+        )
+    return shown
+
+
+def _attention(q: Any, k: Any, v: Any) -> Any:
+    import torch
+
+    return torch.softmax((q @ k.T) * 0.125, -1) @ v
+
+
+def _norm_linear(x: Any, w: Any, b: Any) -> Any:
+    import torch
+
+    normed = torch.nn.functional.layer_norm(x, x.shape[-1:], eps=1e-5)
+    return torch.nn.functional.gelu(normed @ w + b, approximate="tanh")
+
+
+def _mlp(x: Any, u: Any, v: Any, w: Any) -> Any:
+    import torch
+
+    return torch.relu(torch.relu(x @ u) @ v) @ w
+
+
+def _dropout(x: Any, mask: Any, w: Any) -> Any:
+    import torch
+
+    return (torch.softmax(x, -1) * mask * 1.25) @ w
+
+
+TORCH = dict(zip(NAMED, (_attention, _norm_linear, _mlp, _dropout), strict=True))
+
+
+def _compare(out: Any, expected: Any) -> None:
+    pairs = zip(
+        out if isinstance(out, tuple) else (out,),
+        expected if isinstance(expected, tuple) else (expected,),
+        strict=True,
+    )
+    for one, other in pairs:
+        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-3)
+
+
+def _geometric_mean(values: Sequence[float]) -> float:
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def _round(call: Callable[[], object]) -> float:
+    """Seconds of this thread in a call: others that use the machine do not count."""
+    start = time.thread_time()
+    call()
+    calls = max(1, int(3e-3 / max(time.thread_time() - start, 1e-7)))
+    start = time.thread_time()
+    for _ in range(calls):
+        call()
+    return (time.thread_time() - start) / calls
