@@ -37,7 +37,13 @@ GAIN, LOSS = 1.3, 1.03
 """How much faster than greedy the found grouping is at least, over all; and how much slower at most
 in any case, than greedy and than the pipeline."""
 
-NAMED = ("attention", "layer norm, linear, gelu", "3-layer MLP", "softmax, mask, matmul")
+NAMED = {
+    "attention": ((1024, 64), (1024, 64), (1024, 64)),
+    "layer norm, linear, gelu": ((1024, 512), (512, 512), (512,)),
+    "3-layer MLP": ((256, 512), (512, 512), (512, 512), (512, 128)),
+    "softmax, mask, matmul": ((1024, 1024), (1024, 1024), (1024, 128)),
+}
+"""Functions of `grouping_cost`, and the shapes of their arguments here."""
 
 MODULES = (
     "l1_033_batchnorm",
@@ -95,8 +101,8 @@ def run(words: Sequence[str] = (), *, quick: bool = False) -> int:
 def cases() -> Iterator[Case]:
     """The named functions, and the modules that are at hand."""
     rng = np.random.default_rng(0)
-    for name in NAMED:
-        function, shapes = FORMULAS[name]
+    for name, shapes in NAMED.items():
+        function, _ = FORMULAS[name]
         arrays = tuple(rng.standard_normal(shape, np.float32) for shape in shapes)
         yield Case(name, lx.jit(function).lower(*arrays).module, arrays)
     folder = Path(os.environ.get("LINALG_EXT_SHARED", "../shared")) / "modules"

@@ -93,7 +93,8 @@ def _outlined(op: Any, group: Group, name: str, number: int, module: Any) -> Any
     """Make a group a function, and call it in its place."""
     given = [*group.inputs, *group.inits, *_captured(op)]
     inner = [*group.body.arguments, *given[len(group.body.arguments) :]]
-    passed = [value for value in dict.fromkeys(given) if not _is_made_anew(value)]
+    distinct = tuple(dict.fromkeys(given))
+    passed = [value for value in distinct if not _is_made_anew(value)]
     type_ = ir.FunctionType.get([v.type for v in passed], [v.type for v in group.yielded])
     with op.location, ir.InsertionPoint(module.regions[0].blocks[0]):
         function = func.FuncOp(name, type_, visibility="private").operation
@@ -103,7 +104,7 @@ def _outlined(op: Any, group: Group, name: str, number: int, module: Any) -> Any
         block = function.regions[0].blocks.append(*type_.inputs)
     with op.location, ir.InsertionPoint(block):
         known = dict(zip(passed, block.arguments, strict=True))
-        for value in dict.fromkeys(given):
+        for value in distinct:
             if value not in known:
                 known[value] = producer(value).clone().results[0]
     for old, value in zip(inner, given, strict=True):
@@ -118,7 +119,7 @@ def _outlined(op: Any, group: Group, name: str, number: int, module: Any) -> Any
     for old, new in zip(op.results, call.results, strict=True):
         old.replace_all_uses_with(new)
     op.erase()
-    for value in given:
+    for value in distinct:
         owner = producer(value)
         if owner is not None and owner.name in _MADE_ANEW and _is_unread(value):
             owner.operation.erase()
