@@ -7,6 +7,7 @@
     greedy      upstream's fusion of element-wise ops, and each op that it leaves is a group
     pipeline    no groups: what the pipeline fuses of itself
     found       what `transforms.grouping.search` finds, by the model alone
+    measured    what it finds where the best three, and no groups, are measured in the end
 
 All are lowered by the same code generation. PyTorch runs as its users run it. On one thread; each
 time is the least of many rounds, in seconds of this thread's work, taken in turn.
@@ -34,8 +35,8 @@ from linalg_ext.rewriting import run_pipeline
 from linalg_ext.transforms.grouping import STARTS, Exploration, Plan, TargetModel, read_graph
 
 GAIN, LOSS = 1.3, 1.03
-"""How much faster than greedy the found grouping is at least, over all; and how much slower at most
-in any case, than greedy and than the pipeline."""
+"""How much faster than greedy the measured grouping is at least, over all; and how much slower at
+most in any case, than greedy and than the pipeline."""
 
 NAMED = {
     "attention": ((1024, 64), (1024, 64), (1024, 64)),
@@ -65,7 +66,7 @@ GREEDY = (
 )
 """Upstream's fusion, contractions and windows kept whole, as the pipeline keeps them."""
 
-WAYS = ("apart", "greedy", "pipeline", "found")
+WAYS = ("apart", "greedy", "pipeline", "found", "measured")
 
 
 @dataclass(frozen=True)
@@ -74,11 +75,11 @@ class Row:
 
     name: str
     seconds: dict[str, float]
-    groups: int
+    groups: tuple[int, int]
 
-    def gain(self, way: str) -> float:
-        """How many times as fast as a way the found grouping is."""
-        return self.seconds[way] / self.seconds["found"]
+    def gain(self, over: str, way: str = "measured") -> float:
+        """How many times as fast as one way another is."""
+        return self.seconds[over] / self.seconds[way]
 
 
 def run(words: Sequence[str] = (), *, quick: bool = False) -> int:
@@ -89,13 +90,18 @@ def run(words: Sequence[str] = (), *, quick: bool = False) -> int:
         rows = [measured(case, rounds=5 if quick else 25) for case in chosen]
     console = Console()
     console.print(table(rows))
-    over = {way: _geometric_mean([row.gain(way) for row in rows]) for way in WAYS[:-1]}
-    worst = {way: min(row.gain(way) for row in rows) for way in ("greedy", "pipeline")}
-    for way, gain in over.items():
-        least = f", in the worst case {worst[way]:.2f}" if way in worst else ""
-        console.print(f"found / {way}: {gain:.2f} times as fast{least}")
-    console.print(f"bars: {GAIN} over greedy; never slower by more than {LOSS - 1:.0%}")
-    return int(over["greedy"] < GAIN or min(worst.values()) < 1 / LOSS)
+    missed = False
+    for way in ("found", "measured"):
+        for over in ("apart", "greedy", "pipeline"):
+            gains = [row.gain(over, way) for row in rows]
+            mean, worst = _geometric_mean(gains), min(gains)
+            console.print(
+                f"{way} / {over}: {mean:.2f} times as fast, in the worst case {worst:.2f}"
+            )
+            if way == "measured" and over != "apart":
+                missed |= worst < 1 / LOSS or (over == "greedy" and mean < GAIN)
+    console.print(f"bars, of what was measured: {GAIN} over greedy; never slower by {LOSS - 1:.0%}")
+    return int(missed)
 
 
 def cases() -> Iterator[Case]:
@@ -119,6 +125,8 @@ def measured(case: Case, *, rounds: int) -> Row:
     modules["pipeline"] = case.module
     found = lx.transforms.grouping.search(case.module, model=TargetModel(threads=1))
     modules["found"] = found.realize(case.module.clone())
+    best = lx.transforms.grouping.search(case.module, model=TargetModel(threads=1), measure=3)
+    modules["measured"] = best.realize(case.module.clone())
     calls: dict[str, Callable[[], object]] = {}
     expected: Any = None
     for way, module in modules.items():
@@ -131,11 +139,11 @@ def measured(case: Case, *, rounds: int) -> Row:
         peer = work("torch", {"torch": TORCH[case.name]}, list(case.arrays))
         if peer is not None:
             calls["torch"] = peer
-    best = dict.fromkeys(calls, math.inf)
+    least = dict.fromkeys(calls, math.inf)
     for _ in range(rounds):
         for way, call in calls.items():
-            best[way] = min(best[way], _round(call))
-    return Row(case.name, best, len(found.state.groups))
+            least[way] = min(least[way], _round(call))
+    return Row(case.name, least, (len(found.state.groups), len(best.state.groups)))
 
 
 def apart(module: lx.Module) -> lx.Module:
@@ -155,13 +163,13 @@ def greedy(module: lx.Module) -> lx.Module:
 
 def table(rows: Sequence[Row]) -> Table:
     """Times in microseconds, and ratios."""
-    shown = Table("case", *WAYS, "torch", "groups", "greedy / found", "pipeline / found", box=None)
+    shown = Table("case", *WAYS, "torch", "groups", "greedy /", "pipeline /", box=None)
     for row in rows:
         times = (row.seconds.get(way) for way in (*WAYS, "torch"))
         shown.add_row(
             row.name[:44],
             *(f"{1e6 * each:.1f} us" if each else "" for each in times),
-            str(row.groups),
+            f"{row.groups[0]}, {row.groups[1]}",
             f"{row.gain('greedy'):.2f}",
             f"{row.gain('pipeline'):.2f}",
         )

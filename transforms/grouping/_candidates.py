@@ -63,18 +63,18 @@ def neighbours(state: State, group: int) -> list[int]:
 
 
 def random_move(state: State, rng: random.Random) -> Move | None:
-    """A move by chance: two groups merged, one cut, an op copied into one; None without groups."""
+    """A move by chance: two groups merged, one cut, an op copied into one; None where there is none."""
     groups = [item for item in state.children() if state.is_group(item)]
-    if not groups:
-        return None
-    group = rng.choice(groups)
-    kinds: list[Sequence[Move]] = [
-        [Merge(group, other) for other in neighbours(state, group)],
-        _random_cut(state, group, rng),
-        list(_copies(state, group)),
-    ]
-    found = [kind for kind in kinds if kind]
-    return rng.choice(rng.choice(found)) if found else None
+    for group in rng.sample(groups, len(groups)):
+        kinds: list[Sequence[Move]] = [
+            [Merge(group, other) for other in neighbours(state, group)],
+            _random_cut(state, group, rng),
+            list(_copies(state, group)),
+        ]
+        found = [kind for kind in kinds if kind]
+        if found:
+            return rng.choice(rng.choice(found))
+    return None
 
 
 def outermost(state: State, item: int) -> int:

@@ -35,6 +35,9 @@ from ._trace import Step, Trace
 Path = tuple[Move, ...]
 """Moves from the graph as it was read to a state."""
 
+_MOST_KEPT = 256
+"""Moves that are taken back one by one; for more, all is done once more from the beginning."""
+
 _NAMED: dict[type[Move], tuple[str, ...]] = {
     Insert: ("items",),
     Dissolve: ("group",),
@@ -56,6 +59,21 @@ class Reached:
 
     cost: float
     path: Path
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A move that was made.
+
+    Attributes:
+        move: it.
+        after: what stood outside all groups then and was changed by it.
+        cost: of the state after it.
+    """
+
+    move: Move
+    after: set[int]
+    cost: float
 
 
 class Exploration:
@@ -86,10 +104,12 @@ class Exploration:
         self.tried = 0
         self._model = model
         self._is_over = is_over
-        self._made: list[tuple[Move, Move]] = []
+        self._made: list[_Made] = []
+        self._settled = 0
         self._seen: set[int] = set()
         self._costs = {item: self._asked(item) for item in self.state.children()}
         self.cost = math.fsum(self._costs.values())
+        self._first = self.cost
         self.best = Reached(self.cost, ())
 
     @property
@@ -100,7 +120,7 @@ class Exploration:
     @property
     def path(self) -> Path:
         """The moves to the state now."""
-        return tuple(move for move, _ in self._made)
+        return tuple(made.move for made in self._made)
 
     def begin(self, path: Path) -> None:
         """Go to a state; `best` is the best from there on."""
@@ -157,12 +177,16 @@ class Exploration:
         """
         before = self.touched(move)
         inverse = self.state.apply(move)
-        move = _numbered(move, inverse)
-        self._made.append((move, inverse))
-        changed = self._changed(before, self.touched(inverse), move)
+        after = self.touched(inverse)
+        self._ask(before, after)
+        self._made.append(_Made(_numbered(move, inverse), after, self.cost))
+        self.trace.steps.append(Step(self._made[-1].move, self.cost, self.tried))
         if self.cost < self.best.cost:
             self.best = Reached(self.cost, self.path)
-        return changed
+        if len(self._made) - self._settled > _MOST_KEPT:
+            # What a state keeps so as to go back grows with its size.
+            self.state, self._settled = self.state.copy(), len(self._made)
+        return after
 
     def attempt(self, move: Move) -> bool:
         """Make a move where it is legal; whether it was."""
@@ -174,17 +198,33 @@ class Exploration:
 
     def back(self, moves: int = 1) -> None:
         """Take back the last moves that were made."""
-        for _ in range(moves):
-            move, inverse = self._made.pop()
-            before = self.touched(inverse)
+        kept = len(self._made) - moves
+        costs = [
+            self._made[at - 1].cost if at else self._first
+            for at in range(len(self._made) - 1, kept - 1, -1)
+        ]
+        if kept < self._settled:
+            self._begin_anew(kept)
+        while len(self._made) > kept:
+            made = self._made.pop()
             self.state.undo()
-            self._changed(before, self.touched(move), inverse)
+            self._ask(made.after, self.touched(made.move))
+        self.trace.steps += [Step(None, cost, self.tried) for cost in costs]
+
+    def _begin_anew(self, moves: int) -> None:
+        """Make the first moves once more, on the graph as it was read."""
+        self.state, self._settled = State(self.state.graph), 0
+        del self._made[moves:]
+        for made in self._made:
+            self.state.apply(made.move)
+        self._costs = {item: self._asked(item) for item in self.state.children()}
+        self.cost = math.fsum(self._costs.values())
 
     def go_to(self, path: Path) -> None:
         """Go to the state that some moves lead to, from the graph as it was read."""
         shared = 0
-        for (made, _), move in zip(self._made, path, strict=False):
-            if made is not move and made != move:
+        for made, move in zip(self._made, path, strict=False):
+            if made.move is not move and made.move != move:
                 break
             shared += 1
         self.back(len(self._made) - shared)
@@ -202,14 +242,13 @@ class Exploration:
         self._seen.add(key)
         return is_new
 
-    def _changed(self, before: set[int], after: set[int], move: Move) -> set[int]:
+    def _ask(self, before: set[int], after: set[int]) -> None:
+        """Put the costs of some items in the place of those of others."""
         for item in before:
             self.cost -= self._costs.pop(item)
         for item in after:
             self._costs[item] = self._asked(item)
             self.cost += self._costs[item]
-        self.trace.steps.append(Step(move, self.cost, self.tried))
-        return after
 
     def _asked(self, item: int) -> float:
         return self._model.of_group(self.state, item).seconds

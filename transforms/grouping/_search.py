@@ -11,7 +11,7 @@ from linalg_ext.module import Module, ModuleLike, as_module
 from linalg_ext.progress import Progress
 
 from ._cost import CostModel
-from ._exploration import Exploration, Path, Reached
+from ._exploration import Exploration, Reached
 from ._found import Found, Measured
 from ._graph import Graph
 from ._model import TargetModel
@@ -105,13 +105,15 @@ class _Run:
                 self._run()
             except KeyboardInterrupt:
                 is_interrupted = True
-        self._reached.append(x.best)
-        ranked = _distinct(self._graph, sorted([*self._reached, first], key=lambda r: r.cost))
+        ranked = sorted([*self._reached, x.best, first], key=lambda reached: reached.cost)
         seconds = time.perf_counter() - self._begin
         measured: tuple[Measured, ...] = ()
+        best = Plan(ranked[0].path)
         if settings.measure and not is_interrupted:
-            measured = _measured(module, self._graph, ranked[: settings.measure], timer)
-        best = min(measured, key=lambda one: one.seconds).plan if measured else Plan(ranked[0].path)
+            distinct = _distinct(self._graph, [*self._reached, x.best], settings.measure)
+            # What pipelines make of the ops by themselves is measured too.
+            measured = _measured(module, self._graph, [*distinct, first], timer)
+            best = min(measured, key=lambda one: one.seconds).plan
         state = State(self._graph)
         best.apply_to(state)
         return Found(
@@ -137,6 +139,8 @@ class _Run:
         x = self._exploration
         found = []
         for start in STARTS.values():
+            if found and x.is_over:
+                break
             x.go_to(())
             start(x)
             found.append(Reached(x.cost, x.path))
@@ -161,18 +165,14 @@ def _confuse(x: Exploration) -> None:
             x.attempt(move)
 
 
-def _distinct(graph: Graph, reached: Sequence[Reached]) -> list[Reached]:
-    """Those that lead to different states, the first of each."""
+def _distinct(graph: Graph, reached: Sequence[Reached], most: int) -> list[Reached]:
+    """The first of those that lead to different states."""
     kept: dict[int, Reached] = {}
-    paths: dict[Path, None] = {}
-    for one in reached:
-        if one.path in paths:
-            continue
-        paths[one.path] = None
+    for path, one in {one.path: one for one in reversed(reached)}.items():
         state = State(graph)
-        Plan(one.path).apply_to(state)
-        kept.setdefault(state.key(), one)
-    return list(kept.values())
+        Plan(path).apply_to(state)
+        kept[state.key()] = one
+    return sorted(kept.values(), key=lambda one: one.cost)[:most]
 
 
 def _measured(

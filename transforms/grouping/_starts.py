@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from ._candidates import FREE, outermost
@@ -12,41 +12,26 @@ from ._moves_of_groups import Insert, Merge
 from ._moves_of_ops import Duplicate, MoveIn
 from ._state import ROOT, State
 
-VIEWS = frozenset(
-    {"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape", "tensor.extract_slice"}
-)
-"""Ops that move nothing: they stay with what they show."""
-
 
 def apart(x: Exploration) -> None:
     """A group for each op, with the fills that it starts from and the views that show it."""
-    state = x.state
-    outside = [item for item in state.children() if not state.is_group(item)]
-    outside = [item for item in outside if _computes(state, item)]
-    fills = [item for item in outside if _is_made_of_nothing(state, item)]
-    for item in outside:
-        if state.node(item).op in VIEWS:
-            source = state.reads(item)[0].node
-            if source != ARGUMENTS and state.is_nested(source):
-                x.attempt(MoveIn(item, outermost(state, source)))
-        elif item not in fills:
-            x.attempt(Insert((item,)))
-    for fill in fills:
-        _give_to_readers(x, fill)
+    _insert(x, [[item] for item in _grouped(x.state)])
 
 
 def chains(x: Exploration) -> None:
     """Groups of element-wise ops, each of which is read by the next alone."""
-    apart(x)
     state = x.state
-    for node in state.graph.nodes:
-        users = set(state.users(node.number))
-        if not node.is_cheap or node.op in FREE or len(users) != 1:
-            continue
-        (user,) = users
-        groups = [outermost(state, each) for each in (node.number, user)]
-        if state.node(user).is_cheap and all(map(state.is_group, groups)):
-            x.attempt(Merge(*groups))
+    items = _grouped(state)
+    last = {item: item for item in items}
+    for item in reversed(items):
+        users = set(state.users(item))
+        user = next(iter(users), None)
+        if len(users) == 1 and user in last and _are_cheap(state, item, user):
+            last[item] = last[user]
+    found: dict[int, list[int]] = {}
+    for item, end in last.items():
+        found.setdefault(end, []).append(item)
+    _insert(x, list(found.values()))
 
 
 def whole(x: Exploration) -> None:
@@ -64,9 +49,42 @@ def whole(x: Exploration) -> None:
 
 
 STARTS: Mapping[str, Callable[[Exploration], None]] = MappingProxyType(
-    {"apart": apart, "chains": chains, "whole": whole}
+    {"whole": whole, "apart": apart, "chains": chains}
 )
-"""All of them, by name."""
+"""All of them, by name; those that take least time first."""
+
+
+def _grouped(state: State) -> list[int]:
+    """The ops that get groups of their own: no fills and no views."""
+    return [
+        item
+        for item in state.children()
+        if not state.is_group(item)
+        and _computes(state, item)
+        and not state.node(item).work.is_view
+        and not _is_made_of_nothing(state, item)
+    ]
+
+
+def _insert(x: Exploration, groups: Sequence[Sequence[int]]) -> None:
+    """Make groups; each op one where several may not be in one. Then what belongs to them."""
+    for group in groups:
+        if not x.attempt(Insert(tuple(group))) and len(group) > 1:
+            for item in group:
+                x.attempt(Insert((item,)))
+    state = x.state
+    left = [item for item in state.children() if not state.is_group(item)]
+    for item in left:
+        source = state.reads(item)[0].node if state.node(item).work.is_view else ARGUMENTS
+        if source != ARGUMENTS and state.is_nested(source):
+            x.attempt(MoveIn(item, outermost(state, source)))
+    for item in left:
+        if _computes(state, item) and _is_made_of_nothing(state, item):
+            _give_to_readers(x, item)
+
+
+def _are_cheap(state: State, *items: int) -> bool:
+    return all(state.node(item).is_cheap for item in items)
 
 
 def _computes(state: State, item: int) -> bool:
@@ -100,5 +118,5 @@ def _give_to_readers(x: Exploration, fill: int) -> None:
         x.attempt(MoveIn(fill, groups[-1]))
     elif groups:
         x.attempt(Duplicate(fill, groups[-1]))
-    if state.parent(fill) == ROOT and not left:
+    if state.parent(fill) == ROOT and not groups:
         x.attempt(Insert((fill,)))

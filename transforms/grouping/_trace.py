@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from ._cost import seconds_text
 from ._graph import Graph
 from ._move import Move
-from ._plan import Plan
 from ._state import State
 from ._plot import Plot
 
@@ -21,12 +20,12 @@ class Step:
     """A move that a search made.
 
     Attributes:
-        move: it; one that takes another back, where the search went back.
+        move: it; None where the last move that was made and still stood was taken back.
         cost: seconds that the state after it costs.
         tried: how many moves were tried until then.
     """
 
-    move: Move
+    move: Move | None
     cost: float
     tried: int
 
@@ -45,16 +44,14 @@ class Trace:
 
     steps: list[Step] = field(default_factory=list)
 
-    @property
-    def plan(self) -> Plan:
-        """All of its moves."""
-        return Plan(step.move for step in self.steps)
-
     def replay(self, graph: Graph) -> Iterator[State]:
         """The state after each step; the same object each time."""
         state = State(graph)
         for step in self.steps:
-            state.apply(step.move)
+            if step.move is None:
+                state.undo()
+            else:
+                state.apply(step.move)
             yield state
 
     def costs(self) -> list[tuple[int, float, float]]:
@@ -78,7 +75,7 @@ class Trace:
     def __repr__(self) -> str:
         head = f"Trace of {len(self.steps)} steps"
         rows = [
-            f"  {number:>5}  {step.tried:>7} tried  {seconds_text(step.cost):>9}  {step.move!r}"
+            f"  {number:>5}  {step.tried:>7} tried  {seconds_text(step.cost):>9}  {step.move or 'back'!r}"
             for number, step in enumerate(self.steps)
         ]
         if len(rows) > 2 * _SHOWN:
