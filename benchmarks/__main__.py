@@ -13,6 +13,7 @@
     contractions    products and tensor contractions beside NumPy, on one thread
     scaling         what all cores gain over one thread
     fusion          a chain fused through a gather, beside the same unfused and beside PyTorch
+    grouping        groups that a search finds beside upstream's fusion, none, and PyTorch
     grouping-cost   the cost model of groups beside measured times
     instructions    what the hot loops of some kernels are made of, and how many are executed
 

@@ -1,4 +1,4 @@
-"""Groupings beside each other: none, upstream's greedy fusion, the pipeline's own way, the found one.
+"""Groupings beside each other: none, upstream's greedy fusion, the pipeline's, what is found.
 
     python -m benchmarks grouping
     python -m benchmarks grouping softmax       # cases whose name contains a word

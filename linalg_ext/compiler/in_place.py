@@ -26,7 +26,7 @@ from linalg_ext.compiler.stages import Clock, stage
 from linalg_ext.context import Borrowed, borrowed_context
 from linalg_ext.libraries import in_force
 from linalg_ext.module import Module, ModuleLike
-from linalg_ext.rewriting import Report, run_in_place
+from linalg_ext.rewriting import run_in_place
 from linalg_ext.runtime.foreign import engine_for
 from linalg_ext.runtime.libraries import is_provided, load_libraries
 from linalg_ext.target import current, host, override

@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import copy_context
 from typing import Any
 
-import numpy as np
-
 from linalg_ext import cache
 from linalg_ext.calling.kernel import Kernel
 from linalg_ext.calling.signature import Signature
@@ -16,7 +14,6 @@ from linalg_ext.compiler.made_up import arguments_of, obstacle
 from linalg_ext.rewriting import Decision
 from linalg_ext.runtime import threads
 from linalg_ext.runtime.keeping import apart
-from linalg_ext.target import host
 from linalg_ext.transforms.codegen._explaining import PlannedContraction
 from linalg_ext.transforms.codegen.contractions._choosing import Choices, Variation, choosing
 from linalg_ext.tuning.search import Finding, Tuning, search

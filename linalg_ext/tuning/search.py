@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.errors import ArgumentError, LinalgExtError, caller_location
+from linalg_ext.progress import Progress
 from linalg_ext.transforms.codegen._explaining import (
     PlannedContraction,
     PlannedLoops,
     seconds_text,
 )
 from linalg_ext.transforms.codegen.contractions._choosing import Choices, Variation
-from linalg_ext.progress import Progress
 
 Call = Callable[[], object]
 Measure = Callable[[Sequence[Call], float], Sequence[float]]

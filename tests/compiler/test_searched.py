@@ -60,7 +60,7 @@ def test_what_was_found_is_kept_with_the_kernel(
 
 def test_what_cannot_be_searched_is_named() -> None:
     branches = "func.func @f(%x: i32) -> i32 { cf.br ^b(%x : i32)\n^b(%y: i32): return %y : i32 }"
-    with pytest.raises(ArgumentError, match="(?s)@f has 2 blocks.*lift-cf-to-scf"):
+    with pytest.raises(ArgumentError, match=r"(?s)@f has 2 blocks.*lift-cf-to-scf"):
         lx.compile(branches, search=True)
     open_sizes = TEXT.replace("64x64", "?x64").replace(
         "%e = tensor.empty()",
@@ -68,5 +68,5 @@ def test_what_cannot_be_searched_is_named() -> None:
         "%e = tensor.empty(%n)",
     )
     np.testing.assert_allclose(lx.compile(open_sizes, search=True)(X), np.tanh(np.exp(X)), 1e-5)
-    with pytest.raises(ArgumentError, match="(?s)cannot be measured: .*leave out measure="):
+    with pytest.raises(ArgumentError, match=r"(?s)cannot be measured: .*leave out measure="):
         lx.compile(open_sizes, search=Search(measure=1))

