@@ -114,6 +114,8 @@ def compile(
     """
     if opt_level not in (None, 0, 1, 2, 3):
         raise ArgumentError(f"opt_level is {opt_level!r}", expected="0, 1, 2, 3 or None")
+    if not isinstance(checked, bool | None):
+        raise ArgumentError(f"checked is {checked!r}", expected="True, False or None")
     if isinstance(libraries, str | Path):
         libraries = [libraries]
     checked = Options.current().checked if checked is None else checked

@@ -11,7 +11,7 @@ import numpy as np
 
 from linalg_ext.calling.kernel import Kernel
 from linalg_ext.compiler import compile
-from linalg_ext.errors import IRError, ModelError
+from linalg_ext.errors import ArgumentError, IRError, ModelError
 from linalg_ext.frameworks.torch import graphs
 from linalg_ext.frameworks.torch.importing import ENTRY, Refused, imported, refusal_of
 from linalg_ext.frameworks.torch.report import Left, Report
@@ -28,12 +28,32 @@ class Options:
         allow_fallback: whether ops that do not come through are left to PyTorch.
         checked, opt_level: as of `lx.compile`.
         threads: of each call; None for `lx.threads.current()`.
+
+    Raises:
+        ArgumentError: one of them is something else.
     """
 
     allow_fallback: bool = False
     checked: bool | None = None
     opt_level: int | None = None
     threads: int | None = None
+
+    def __post_init__(self) -> None:
+        """Before a model is traced, which may take long."""
+        for name, known in _KNOWN.items():
+            if not any(getattr(self, name) is each for each in known):
+                raise ArgumentError(
+                    f"{name} is {getattr(self, name)!r}",
+                    expected=", ".join(map(repr, known)),
+                )
+
+
+_KNOWN: Mapping[str, tuple[object, ...]] = {
+    "allow_fallback": (True, False),
+    "checked": (True, False, None),
+    "opt_level": (0, 1, 2, 3, None),
+}
+"""The values of options that have few."""
 
 
 @dataclass(frozen=True)

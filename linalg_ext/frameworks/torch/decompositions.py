@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from linalg_ext.frameworks.torch import attention
+from linalg_ext.frameworks.torch import attention, reductions, scans
 from linalg_ext.frameworks.torch.requirements import importer, torch
 
 
@@ -23,13 +23,19 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
         aten.minimum.default: functools.partial(_extremum, "lt"),
         aten.hypot.default: _hypot,
         aten.isfinite.default: _isfinite,
-        aten.median.dim: _median,
-        aten.cummax.default: functools.partial(_running, "ge"),
-        aten.cummin.default: functools.partial(_running, "le"),
+        aten.argmax.default: functools.partial(reductions.place, "amax"),
+        aten.argmin.default: functools.partial(reductions.place, "amin"),
+        aten.max.dim: functools.partial(reductions.extremum, "amax"),
+        aten.min.dim: functools.partial(reductions.extremum, "amin"),
+        aten.median.dim: reductions.median,
+        aten.var.correction: reductions.variance,
+        aten.var_mean.correction: reductions.variance_and_mean,
+        aten.native_group_norm.default: reductions.group_norm,
+        aten.cummax.default: functools.partial(scans.running, "ge"),
+        aten.cummin.default: functools.partial(scans.running, "le"),
+        aten.logcumsumexp.default: scans.log_sum_exp,
         aten.searchsorted.Tensor: _searchsorted,
         aten._cdist_forward.default: _distances,
-        aten.var.correction: _variance,
-        aten.var_mean.correction: _variance_and_mean,
         aten.scaled_dot_product_attention.default: attention.attention,
         aten._scaled_dot_product_flash_attention_for_cpu.default: attention.flash_attention,
         aten._scaled_dot_product_flash_attention_for_cpu_backward.default: (
@@ -80,68 +86,6 @@ def _hypot(x: Any, y: Any) -> Any:
 def _isfinite(x: Any) -> Any:
     # Of what is not finite, the difference from itself is no number.
     return x - x == 0
-
-
-def _median(x: Any, dim: int = -1, keepdim: bool = False) -> Any:
-    """The lower of the two in the middle."""
-    if x.ndim == 0:
-        return x, torch().zeros_like(x, dtype=torch().int64)
-    values, places = torch().sort(x, dim)
-    middle = (x.shape[dim] - 1) // 2
-    found = [each.select(dim, middle) for each in (values, places)]
-    if x.is_floating_point():
-        # The first that is no number, if there is one.
-        none = x != x
-        instead = math.nan, none.int().argmax(dim)
-        pairs = zip(instead, found, strict=True)
-        found = [torch().where(none.any(dim), new, old) for new, old in pairs]
-    return tuple(each.unsqueeze(dim) if keepdim else each for each in found)
-
-
-def _variance_and_mean(
-    x: Any, dim: Any = None, *, correction: float | None = None, keepdim: bool = False
-) -> Any:
-    """In two passes over the elements, in their own type: torch-mlir would compute in f64."""
-    if x.dtype.is_complex:
-        return NotImplemented
-    dims = [axis % x.ndim for axis in dim] if dim else list(range(x.ndim))
-    count = math.prod(x.shape[axis] for axis in dims)
-    mean = x.mean(dims, keepdim=True)
-    away = x - mean
-    variance = (away * away).sum(dims, keepdim=keepdim)
-    variance = variance / (count - (1 if correction is None else correction))
-    return variance, mean if keepdim else mean.squeeze(dims)
-
-
-def _variance(
-    x: Any, dim: Any = None, *, correction: float | None = None, keepdim: bool = False
-) -> Any:
-    found = _variance_and_mean(x, dim, correction=correction, keepdim=keepdim)
-    return found if found is NotImplemented else found[0]
-
-
-def _running(comparison: str, x: Any, dim: int) -> Any:
-    """Cumulative extrema, and where they are: runs of twice the length at each step."""
-    if x.ndim == 0:
-        return x.clone(), torch().zeros_like(x, dtype=torch().int64)
-    count = x.shape[dim]
-    shape = [1] * x.ndim
-    shape[dim] = count
-    places = torch().arange(count, device=x.device).reshape(shape).expand(x.shape)
-    values, width = x, 1
-    while width < count:
-        rest = count - width
-        before = [each.narrow(dim, 0, rest) for each in (values, places)]
-        after = [each.narrow(dim, width, rest) for each in (values, places)]
-        # Of equal ones the later is given; what is no number stays from there on.
-        is_new = getattr(torch(), comparison)(after[0], before[0]) | (after[0] != after[0])
-        joined = [torch().where(is_new, new, old) for new, old in zip(after, before, strict=True)]
-        values, places = (
-            torch().cat([each.narrow(dim, 0, width), one], dim)
-            for each, one in zip((values, places), joined, strict=True)
-        )
-        width *= 2
-    return values.clone(), places.clone()
 
 
 def _searchsorted(

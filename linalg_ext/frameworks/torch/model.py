@@ -63,9 +63,11 @@ def from_torch(
 
     Raises:
         MissingExtraError, BindingsError: PyTorch, or torch-mlir, is not there or does not fit.
+        ArgumentError: something is no model, no example, or none of an option's values.
         ModelError: PyTorch cannot trace the model, or an op of it does not come through.
     """
     importer()
+    options = Options(allow_fallback, checked, opt_level)
     if isinstance(example_inputs, torch().Tensor):
         example_inputs = (example_inputs,)
     if not isinstance(example_inputs, tuple | list):
@@ -95,7 +97,6 @@ def from_torch(
         )
     _check_examples([*example_inputs, *(example_keywords or {}).values()])
     program = exported(model, example_inputs, example_keywords or {}, dynamic_shapes, strict)
-    options = Options(allow_fallback, checked, opt_level)
     return TorchModel(program, compile_graph(program.graph_module, options))
 
 

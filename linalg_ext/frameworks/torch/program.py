@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
+import types
 import warnings
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
@@ -263,11 +265,23 @@ def _as_module(function: Any) -> Any:
     module = torch().nn.Module()
     try:
         inspect.signature(function)
-        module.forward = function
+        module.forward = _as_forward(function)
     except ValueError:
         # A function of C's may have none to tell names by.
         module.forward = lambda *arguments: function(*arguments)
     return module
+
+
+def _as_forward(function: Any) -> Any:
+    """A function whose frames are called `forward`: the exporter tells lines of no others."""
+    if not isinstance(function, types.FunctionType):
+        return function
+    code = function.__code__.replace(co_name="forward")
+    twin = types.FunctionType(
+        code, function.__globals__, "forward", function.__defaults__, function.__closure__
+    )
+    twin.__kwdefaults__ = function.__kwdefaults__
+    return functools.update_wrapper(twin, function)
 
 
 def _program(program: Any, holder: Any) -> Program:

@@ -197,3 +197,17 @@ def test_it_says_what_it_is_and_does_not_travel(linear: Any) -> None:
     ]
     with pytest.raises(errors.UnpicklableError, match="compile it there"):
         pickle.dumps(linear[1])
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "expected"),
+    [
+        ("checked", "yes", "True, False, None"),
+        ("checked", 1, "True, False, None"),
+        ("allow_fallback", "no", "True, False"),
+        ("opt_level", 4, "0, 1, 2, 3, None"),
+    ],
+)
+def test_options_are_one_of_their_values(option: str, value: Any, expected: str) -> None:
+    with pytest.raises(errors.ArgumentError, match=f"{option} is {value!r}\n  expected {expected}"):
+        lx.from_torch(torch.nn.Linear(3, 2), (torch.ones(4, 3),), **{option: value})

@@ -31,6 +31,20 @@ def test_the_error_names_the_op_the_line_and_the_cure() -> None:
     assert "allow_fallback=True" in cure
 
 
+def _singular(x: Any, *, scale: float = 2.0) -> Any:
+    y = x * scale
+    return torch.linalg.svdvals(y)
+
+
+@pytest.mark.parametrize("function", [_singular, lambda x: _singular(x)])
+def test_the_line_of_a_function(function: Any) -> None:
+    with pytest.raises(errors.ModelError) as caught:
+        lx.from_torch(function, (X,))
+    assert "test_left_to_torch.py, line" in str(caught.value)
+    assert "_singular(x)" in str(caught.value) or "svdvals(y)" in str(caught.value)
+    torch.testing.assert_close(lx.from_torch(function, (X,), allow_fallback=True)(X), function(X))
+
+
 def test_the_rest_is_compiled_and_the_numbers_are_pytorchs() -> None:
     model = Spectrum()
     net = lx.from_torch(model, (X,), allow_fallback=True)

@@ -1,0 +1,119 @@
+"""Reductions, and norms made of them, by ops that mean the same in torch-mlir as in PyTorch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from linalg_ext.frameworks.torch.requirements import torch
+
+
+def place(extremum: str, x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    """Where the first of the greatest is, or of the least; what is no number is both.
+
+    Args:
+        extremum: `amax` or `amin`.
+        x: the elements.
+        dim: along which axis; None for all, in row-major order.
+        keepdim: whether what is reduced stays, of size 1.
+    """
+    if not x.is_floating_point():
+        return NotImplemented
+    if x.ndim == 0:
+        return torch().zeros_like(x, dtype=torch().int64)
+    if dim is None:
+        found = _first(x.reshape(-1), getattr(x, extremum)().reshape(1), 0, False)
+        return found.reshape([1] * x.ndim) if keepdim else found
+    return _first(x, getattr(x, extremum)(dim, keepdim=True), dim, keepdim)
+
+
+def extremum(extremum: str, x: Any, dim: int, keepdim: bool = False) -> Any:
+    """The greatest, or the least, and where the first of them is."""
+    if not x.is_floating_point():
+        return NotImplemented
+    if x.ndim == 0:
+        return x.clone(), torch().zeros_like(x, dtype=torch().int64)
+    found = getattr(x, extremum)(dim, keepdim=True)
+    return found if keepdim else found.squeeze(dim), _first(x, found, dim, keepdim)
+
+
+def _first(x: Any, found: Any, dim: int, keepdim: bool) -> Any:
+    """Where the first is that equals what was found along an axis, or is no number."""
+    count = x.shape[dim]
+    shape = [1] * x.ndim
+    shape[dim] = count
+    places = torch().arange(count, device=x.device).reshape(shape)
+    return torch().where((x == found) | (x != x), places, count).amin(dim, keepdim=keepdim)
+
+
+def median(x: Any, dim: int = -1, keepdim: bool = False) -> Any:
+    """The lower of the two in the middle."""
+    if x.ndim == 0:
+        return x, torch().zeros_like(x, dtype=torch().int64)
+    values, places = torch().sort(x, dim)
+    middle = (x.shape[dim] - 1) // 2
+    found = [each.select(dim, middle) for each in (values, places)]
+    if x.is_floating_point():
+        # The first that is no number, if there is one.
+        none = x != x
+        instead = math.nan, none.int().argmax(dim)
+        pairs = zip(instead, found, strict=True)
+        found = [torch().where(none.any(dim), new, old) for new, old in pairs]
+    return tuple(each.unsqueeze(dim) if keepdim else each for each in found)
+
+
+def variance_and_mean(
+    x: Any, dim: Any = None, *, correction: float | None = None, keepdim: bool = False
+) -> Any:
+    """In two passes over the elements, in their own type: torch-mlir would compute in f64."""
+    if x.dtype.is_complex:
+        return NotImplemented
+    dims = sorted({axis % x.ndim for axis in dim}) if dim and x.ndim else list(range(x.ndim))
+    count = math.prod(x.shape[axis] for axis in dims)
+    mean = x.mean(dims, keepdim=True)
+    variance = _squares(x - mean, dims, keepdim)
+    degrees = count - (1 if correction is None else correction)
+    # Of so few the variance is no number, or infinite.
+    variance = variance / torch().sym_max(degrees, 0)
+    return variance, mean if keepdim else mean.squeeze(dims)
+
+
+def variance(
+    x: Any, dim: Any = None, *, correction: float | None = None, keepdim: bool = False
+) -> Any:
+    """The first of the two."""
+    found = variance_and_mean(x, dim, correction=correction, keepdim=keepdim)
+    return found if found is NotImplemented else found[0]
+
+
+def group_norm(
+    x: Any,
+    weight: Any,
+    bias: Any,
+    batch: int,
+    channels: int,
+    elements: int,
+    groups: int,
+    eps: float,
+) -> Any:
+    """`aten.native_group_norm`: what it gives, and the mean and scale of each group.
+
+    The norm of a group and the factors of its channels are one factor and one term a channel.
+    """
+    given, wide = x.dtype, torch().promote_types(x.dtype, torch().float32)
+    x, weight, bias = (None if each is None else each.to(wide) for each in (x, weight, bias))
+    grouped = x.reshape(batch, groups, channels // groups, elements)
+    mean = grouped.mean((2, 3), keepdim=True)
+    square = _squares(grouped - mean, (2, 3), True) / (channels // groups * elements)
+    scale = torch().rsqrt(square + eps)
+    factor = scale if weight is None else scale * weight.reshape(1, groups, -1, 1)
+    term = -mean * factor
+    term = term if bias is None else term + bias.reshape(1, groups, -1, 1)
+    found = (grouped * factor + term).reshape(x.shape)
+    means = mean.reshape(batch, groups), scale.reshape(batch, groups)
+    return found.to(given), *(each.to(given) for each in means)
+
+
+def _squares(away: Any, dims: Sequence[int], keepdim: bool) -> Any:
+    return (away * away).sum(dims, keepdim=keepdim)

@@ -1,0 +1,74 @@
+"""Reductions and scans where numbers are none, infinite or few: PyTorch's own results."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from resources import package
+
+torch = package("torch", "pip install 'linalg-ext[torch]'")
+
+import linalg_ext as lx  # noqa: E402
+
+# One worker imports PyTorch, and no other.
+pytestmark = pytest.mark.xdist_group("torch")
+
+NAN, INFINITY = float("nan"), float("inf")
+X = torch.tensor(
+    [
+        [1.0, NAN, 3.0, INFINITY],
+        [2.0, 2.0, -1.0, -1.0],
+        [NAN, NAN, 1.0, 5.0],
+        [-INFINITY] * 4,
+        [INFINITY, NAN, INFINITY, 1000.0],
+    ]
+)
+
+
+def check(function: Callable[..., Any], *arguments: Any, rtol: float = 1e-6) -> None:
+    """What PyTorch gives is what the compiled function gives."""
+    leaves = torch.utils._pytree.tree_leaves
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of variances of too few
+        wanted = leaves(function(*arguments))
+        found = leaves(lx.from_torch(function, arguments)(*arguments))
+    torch.testing.assert_close(found, wanted, rtol=rtol, atol=1e-6, equal_nan=True)
+
+
+def test_places_of_extrema() -> None:
+    def function(x: Any) -> Any:
+        whole = x.argmax(), x.argmin(), x.argmax(keepdim=True)
+        rows = x.argmax(1), x.argmin(-1), x.max(1), x.min(1, keepdim=True)
+        return *whole, *rows, x.argmax(0, keepdim=True), x.min(0)
+
+    check(function, X)
+    check(function, X.double()[:, :1])
+    check(lambda x: (x.argmax(), x.argmax(0), x.argmin(-1), x.max(0)), torch.tensor(3.0))
+    check(lambda x: (x.argmax(1), x.argmin(), x.max(0)), torch.tensor([[3, 3, 1], [1, 3, 2]]))
+
+
+def test_variances_of_few() -> None:
+    check(lambda x: (x.var(0), torch.var_mean(x, 0, correction=5)), torch.tensor([1.0, 2.0]))
+    check(lambda x: (x.var(0), x.var(dim=0, correction=0), x.std()), torch.tensor(1.0))
+    check(lambda x: x.var((0, -1)), torch.empty(0, 3, 2))
+
+
+def test_logarithms_of_sums() -> None:
+    check(lambda x: (x.logcumsumexp(0), x.logcumsumexp(1)), X)
+    check(lambda x: x.logcumsumexp(0), 100 * torch.randn(37, dtype=torch.float64))
+    check(lambda x: x.logcumsumexp(0), torch.tensor(2.0))
+    check(lambda x: x.logcumsumexp(1), torch.empty(2, 0))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_norms_of_groups(dtype: Any) -> None:
+    x = torch.randn(2, 6, 5, dtype=dtype)
+    weight, bias = torch.randn(2, 6, dtype=dtype)
+    norm = torch.nn.functional.group_norm
+    check(lambda x: norm(x, 3), x, rtol=1e-5)
+    check(lambda x, w: norm(x, 2, w), x, weight, rtol=1e-5)
+    check(lambda x, w, b: norm(x[..., 0], 6, w, b, eps=0.1), x, weight, bias, rtol=1e-5)
