@@ -108,6 +108,7 @@ _LINALG = (
     "linalg-ext-separate-factors",
     "linalg-ext-gather-attention",
     "linalg-ext-inline-outlined-groups",
+    "linalg-ext-compute-parameters-first",
 )
 _BUFFERS = (
     "linalg-ext-reshape-destinations",

@@ -8,7 +8,7 @@ block.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from linalg_ext.transforms.lowering._generic import maps_of
 from linalg_ext.transforms.lowering._walk import producer
 
 from ._argument import Argument, argument_of
-from ._fills import comes_of, leaves_alone, root
+from ._fills import VIEWS, comes_of, leaves_alone, root
 from ._memory import Strided
 from ._problem import Dimension, Group, Problem
 from ._scalar_steps import Elementwise, read_steps, scalars_of, write_steps
@@ -114,7 +114,7 @@ def _next(op: Any, output: Any) -> Any:
     for other in siblings[siblings.index(op) + 1 :]:
         if not leaves_alone(other, output):
             return other
-        if other.name not in _MOVABLE:
+        if other.name not in _MOVABLE and other.name not in VIEWS:
             return None  # what the epilogue writes early, others might read
     return None
 
@@ -124,14 +124,21 @@ def _comes_before(value: Any, op: Any) -> bool:
     owner = producer(value)
     if owner is None or owner.block != op.block or owner.is_before_in_block(op):
         return True
+    if owner.name in VIEWS:
+        return all(_comes_before(each, op) for each in owner.operands)
     return owner.name in _MOVABLE and not len(owner.operands)
 
 
 def move_before(found: FoundEpilogue, op: Any) -> None:
     """Have the operands of an epilogue there when an op runs."""
-    for value in (found.destination, *found.values):
+    _move_all_before((found.destination, *found.values), op)
+
+
+def _move_all_before(values: Iterable[Any], op: Any) -> None:
+    for value in values:
         owner = producer(value)
         if owner is not None and owner.block == op.block and op.is_before_in_block(owner):
+            _move_all_before(owner.operands, op)
             owner.move_before(op)
 
 
@@ -171,9 +178,15 @@ def _names(map_: Any, dims: Sequence[str]) -> dict[int, str] | None:
 def _extra(value: Any, map_: Any, names: Mapping[int, str]) -> Argument | None:
     if not isinstance(value.type, ir.MemRefType):
         return None
-    if not all(isinstance(result, ir.AffineDimExpr) for result in map_.results):
-        return None
-    found = argument_of(value, tuple(names[result.position] for result in map_.results))
+    dimensions = []
+    for axis, result in enumerate(map_.results):
+        if isinstance(result, ir.AffineDimExpr):
+            dimensions.append(names[result.position])
+        elif result == ir.AffineExpr.get_constant(0):
+            dimensions.append(f"one {axis}")  # which none of the result's is
+        else:
+            return None
+    found = argument_of(value, tuple(dimensions))
     return None if isinstance(found, str) else found
 
 

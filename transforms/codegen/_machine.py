@@ -21,6 +21,8 @@ class Machine:
         l3_bytes: the last level, which the cores may share.
         has_fma: whether it multiplies and adds in one instruction; else that would be a call.
         dots: its instructions for products of narrow elements, those that do most first.
+        fma_units: how many multiply-adds it begins in a cycle.
+        fma_latency: cycles until the result of one can be used.
     """
 
     vector_bytes: int
@@ -30,13 +32,25 @@ class Machine:
     l3_bytes: int = 16 << 20
     has_fma: bool = True
     dots: tuple[Dot, ...] = ()
+    fma_units: int = 2
+    fma_latency: int = 4
 
     @classmethod
     def of(cls, target: Target) -> Machine:
         """One core of a target."""
         l1, l2, l3 = (target.cache(level).size for level in (1, 2, 3))
         vector_bytes, registers = target.vector_bits // 8, target.vector_registers
-        return cls(vector_bytes, registers, l1, l2, l3, target.has_fma, dots_of(target))
+        return cls(
+            vector_bytes=vector_bytes,
+            vector_registers=registers,
+            l1_bytes=l1,
+            l2_bytes=l2,
+            l3_bytes=l3,
+            has_fma=target.has_fma,
+            dots=dots_of(target),
+            fma_units=target.fma_units,
+            fma_latency=target.fma_latency,
+        )
 
     def beside(self, cores: int) -> Machine:
         """One of so many cores that work at once, with its part of the last cache."""

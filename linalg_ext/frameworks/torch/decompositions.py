@@ -23,6 +23,7 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
         aten.minimum.default: functools.partial(_extremum, "lt"),
         aten.hypot.default: _hypot,
         aten.isfinite.default: _isfinite,
+        aten.reciprocal.default: _reciprocal,
         aten.argmax.default: functools.partial(reductions.place, "amax"),
         aten.argmin.default: functools.partial(reductions.place, "amin"),
         aten.max.dim: functools.partial(reductions.extremum, "amax"),
@@ -31,6 +32,7 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
         aten.var.correction: reductions.variance,
         aten.var_mean.correction: reductions.variance_and_mean,
         aten.native_group_norm.default: reductions.group_norm,
+        aten._native_batch_norm_legit_no_training.default: reductions.batch_norm,
         aten.cummax.default: functools.partial(scans.running, "ge"),
         aten.cummin.default: functools.partial(scans.running, "le"),
         aten.logcumsumexp.default: scans.log_sum_exp,
@@ -86,6 +88,11 @@ def _hypot(x: Any, y: Any) -> Any:
 def _isfinite(x: Any) -> Any:
     # Of what is not finite, the difference from itself is no number.
     return x - x == 0
+
+
+def _reciprocal(x: Any) -> Any:
+    """Of zero it is infinite, which torch-mlir's own way takes for a mistake."""
+    return NotImplemented if x.dtype.is_complex else 1.0 / x
 
 
 def _searchsorted(

@@ -115,5 +115,20 @@ def group_norm(
     return found.to(given), *(each.to(given) for each in means)
 
 
+def batch_norm(
+    x: Any, weight: Any, bias: Any, mean: Any, variance: Any, momentum: float, eps: float
+) -> Any:
+    """`aten._native_batch_norm_legit_no_training`: one factor and one term a channel."""
+    given, wide = x.dtype, torch().promote_types(x.dtype, torch().float32)
+    shape = [-1] + [1] * (x.ndim - 2)
+    mean, variance = mean.to(wide), variance.to(wide)
+    factor = torch().rsqrt(variance + eps)
+    factor = factor if weight is None else factor * weight.to(wide)
+    term = -mean * factor
+    term = term if bias is None else term + bias.to(wide)
+    found = x.to(wide) * factor.reshape(shape) + term.reshape(shape)
+    return found.to(given), x.new_empty(0), x.new_empty(0)
+
+
 def _squares(away: Any, dims: Sequence[int], keepdim: bool) -> Any:
     return (away * away).sum(dims, keepdim=keepdim)

@@ -42,7 +42,7 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
     registers = machine.vector_registers
     if problem.dot is not None:
         registers = min(registers, problem.dot.registers)
-    tile = choose_tile(problem, lanes, registers)
+    tile = choose_tile(problem, lanes, registers, machine)
     depth_block = _depth_block(rows, depth, size, lanes, machine)
     if problem.is_undivided:
         depth_block = _up(max(depth or 0, 1), lanes)
@@ -238,8 +238,9 @@ def _even_block(size: int | None, most: int, multiple: int) -> int:
 
 
 def _block(size: int | None, most: int, multiple: int) -> int:
-    block = max(multiple, most // multiple * multiple)
-    return block if size is None else min(block, max(multiple, _up(size, multiple)))
+    if size is not None and size <= most:
+        return max(multiple, _up(size, multiple))  # no second block for less than a tile
+    return max(multiple, most // multiple * multiple)
 
 
 _up: Callable[[int, int], int] = lambda size, multiple: -(-size // multiple) * multiple  # noqa: E731

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from linalg_ext.transforms.codegen._machine import Machine
 from linalg_ext.transforms.codegen._problem import Problem
 
 from ._access import few, is_one, is_readable_a, packing_of_b
 from ._plan import Tile
 
 
-def choose_tile(problem: Problem, lanes: int, registers: int) -> Tile:
+def choose_tile(problem: Problem, lanes: int, registers: int, machine: Machine) -> Tile:
     """The tile with the least work, what is computed beyond the edges of C included."""
     rows, columns, depth = problem.rows.size, problem.columns.size, problem.words
     best: tuple[float, Tile] | None = None
@@ -19,7 +20,7 @@ def choose_tile(problem: Problem, lanes: int, registers: int) -> Tile:
                 break
             if height > _STREAMS and is_one(columns, tile.columns) and _is_along_depth(problem):
                 break
-            cycles = _cost(tile)
+            cycles = _cost(tile, machine)
             if depth:
                 cycles += _storing(problem, tile) / (tile.rows * tile.vectors * depth)
             if rows:
@@ -87,12 +88,12 @@ def _padding(size: int | None, tile: int) -> float:
     return -(-size // tile) * tile / size
 
 
-def _cost(tile: Tile) -> float:
-    """Cycles for a product of each element of the tile, two FMA a cycle being the least.
+def _cost(tile: Tile, machine: Machine) -> float:
+    """Cycles for a product of each element of the tile.
 
-    An FMA takes four cycles: fewer than eight of them under way leave the units idle. Loads run
-    beside them and cost little, those of B, from L2, more than those of A, from L1.
+    With fewer multiply-adds under way than one takes cycles, the units idle. Loads run beside them
+    and cost little, those of B, from L2, more than those of A, from L1.
     """
     products = tile.rows * tile.vectors
-    cycles = max(products / 2, 4.0) + 0.1 * tile.rows + 0.15 * tile.vectors
-    return cycles / products
+    busy = max(products / machine.fma_units, float(machine.fma_latency))
+    return (busy + 0.1 * tile.rows + 0.15 * tile.vectors) / products

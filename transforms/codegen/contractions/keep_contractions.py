@@ -36,7 +36,7 @@ after:
 
 Upstream fuses element-wise producers into whatever is a `linalg.generic`. In a contraction they
 would be computed anew for every row or column of the result, and it would be a contraction no
-more. A producer that only moves its operand, a transpose, is still fused: it goes into the maps. So
+more. A producer that only moves its operand, a transpose, still goes into the maps. So
 is one that makes wider elements of narrow ones by a few steps, a cast or a dequantization, where
 contractions are packed: it is done while packing, and the wide operand is never in memory.
 """
@@ -127,10 +127,38 @@ def _is_contraction(op: Any) -> bool:
 
 def _name(op: Any) -> None:
     *inputs, output = op.operands
-    maps = maps_of(op)
+    *read, written = maps_of(op)
+    pairs = [_as_it_lies(value, map_) for value, map_ in zip(inputs, read, strict=True)]
     with op.location, ir.InsertionPoint(op):
         # Upstream's annotation says attributes; it takes maps.
         named: Any = linalg.contract
-        result = named(*inputs, outs=[output], indexing_maps=maps)
+        result = named(
+            *(value for value, _ in pairs),
+            outs=[output],
+            indexing_maps=[*(map_ for _, map_ in pairs), written],
+        )
     op.results[0].replace_all_uses_with(result)
     op.erase()
+
+
+def _as_it_lies(value: Any, map_: Any) -> tuple[Any, Any]:
+    """An operand and its map before any transpose: no fusion reaches the maps of what is named."""
+    op = producer(value)
+    if op is None or op.name != "linalg.generic" or not _only_moves(op):
+        return value, map_
+    source, moved = maps_of(op)
+    axes = [ir.AffineDimExpr(result).position for result in moved.results]
+    results = [
+        map_.results[axes.index(ir.AffineDimExpr(result).position)] for result in source.results
+    ]
+    return _as_it_lies(op.operands[0], ir.AffineMap.get(map_.n_dims, 0, results))
+
+
+def _only_moves(op: Any) -> bool:
+    """Whether an op gives the elements of its one input in another order of its axes."""
+    maps = maps_of(op)
+    if len(maps) != 2 or not all(map_.is_permutation for map_ in maps):
+        return False
+    body = op.regions[0].blocks[0]
+    given = body.operations[0].operation.operands
+    return len(body.operations) == 1 and given[0] == body.arguments[0]

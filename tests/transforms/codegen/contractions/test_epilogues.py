@@ -151,6 +151,27 @@ def test_two_layers() -> None:
     np.testing.assert_array_equal(compiled(x, v, w), np.maximum(np.maximum(x @ v, 0) @ w, 0))
 
 
+def test_a_bias_in_another_shape() -> None:
+    """As norms have them: of a shape made after the product, its axes of one element read by 0."""
+    reshaped = text(40, 48, 64).replace("affine_map<(i, j) -> (j)>", "affine_map<(i, j) -> (j, 0)>")
+    reshaped = reshaped.replace(
+        "%r = linalg.generic",
+        """%s = tensor.expand_shape %bias [[0, 1]] output_shape [48, 1]
+        : tensor<48xf32> into tensor<48x1xf32>
+      %r = linalg.generic""",
+    ).replace("%c, %bias, %residual", "%c, %s, %residual")
+    compiled = kernel(
+        reshaped.replace(
+            ", tensor<48xf32>, tensor<40x48xf32>, tensor<40xf32>)\n",
+            ", tensor<48x1xf32>, tensor<40x48xf32>, tensor<40xf32>)\n",
+        )
+    )
+    assert loops(compiled) == 0
+    a, b, bias, residual, rows = operands(40, 48, 64)
+    expected = np.maximum(a @ b + bias, 0) + residual - rows[:, None]
+    np.testing.assert_array_equal(compiled(a, b, bias, residual, rows), expected)
+
+
 @pytest.mark.parametrize("sizes", [(4, 9, 64), (8, 8, 17), (13, 37, 64), (33, 40, 8)])
 def test_a_mask_of_booleans(sizes: tuple[int, int, int]) -> None:
     """A byte each in memory: a vector of them must not be read as bits."""

@@ -40,6 +40,51 @@ def test_a_transpose_is_still_fused() -> None:
     np.testing.assert_array_equal(compiled(a, b, c), a.T @ b + c)
 
 
+def test_a_transpose_beside_what_is_computed_is_read_where_it_lies() -> None:
+    text = """
+    func.func @f(%a: tensor<30x40xf32>, %b: tensor<50x40xf32>, %c: tensor<30x50xf32>)
+        -> tensor<30x50xf32> {
+      %e = tensor.empty() : tensor<40x50xf32>
+      %t = linalg.transpose ins(%b : tensor<50x40xf32>) outs(%e : tensor<40x50xf32>)
+             permutation = [1, 0]
+      %f = tensor.empty() : tensor<30x40xf32>
+      %n = linalg.negf ins(%a : tensor<30x40xf32>) outs(%f : tensor<30x40xf32>)
+             -> tensor<30x40xf32>
+      %r = linalg.matmul ins(%n, %t : tensor<30x40xf32>, tensor<40x50xf32>)
+                         outs(%c : tensor<30x50xf32>) -> tensor<30x50xf32>
+      return %r : tensor<30x50xf32>
+    }"""
+    compiled = kernel(text)
+    assert "40x50" not in compiled.as_text("buffers")
+    a, b, c = integers(30, 40), integers(50, 40), integers(30, 50)
+    np.testing.assert_array_equal(compiled(a, b, c), -a @ b.T + c)
+
+
+def test_a_batch_that_is_moved_twice_is_read_where_it_lies() -> None:
+    text = """
+    func.func @f(%a: tensor<3x4x5xf32>, %b: tensor<6x3x5xf32>) -> tensor<3x4x6xf32> {
+      %zero = arith.constant 0.0 : f32
+      %e = tensor.empty() : tensor<3x6x5xf32>
+      %t = linalg.transpose ins(%b : tensor<6x3x5xf32>) outs(%e : tensor<3x6x5xf32>)
+             permutation = [1, 0, 2]
+      %g = tensor.empty() : tensor<3x5x6xf32>
+      %u = linalg.transpose ins(%t : tensor<3x6x5xf32>) outs(%g : tensor<3x5x6xf32>)
+             permutation = [0, 2, 1]
+      %f = tensor.empty() : tensor<3x4x5xf32>
+      %n = linalg.negf ins(%a : tensor<3x4x5xf32>) outs(%f : tensor<3x4x5xf32>)
+             -> tensor<3x4x5xf32>
+      %h = tensor.empty() : tensor<3x4x6xf32>
+      %c = linalg.fill ins(%zero : f32) outs(%h : tensor<3x4x6xf32>) -> tensor<3x4x6xf32>
+      %r = linalg.batch_matmul ins(%n, %u : tensor<3x4x5xf32>, tensor<3x5x6xf32>)
+                               outs(%c : tensor<3x4x6xf32>) -> tensor<3x4x6xf32>
+      return %r : tensor<3x4x6xf32>
+    }"""
+    compiled = kernel(text)
+    assert "3x6x5" not in compiled.as_text("buffers")
+    a, b = integers(3, 4, 5), integers(6, 3, 5)
+    np.testing.assert_array_equal(compiled(a, b), np.einsum("bmk,nbk->bmn", -a, b))
+
+
 def test_a_product_with_a_scalar_is_none() -> None:
     text = """
     func.func @f(%a: tensor<4x5xf32>, %x: f32, %c: tensor<4xf32>) -> tensor<4xf32> {
