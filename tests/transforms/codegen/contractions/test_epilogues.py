@@ -156,10 +156,10 @@ def test_a_bias_in_another_shape() -> None:
     reshaped = text(40, 48, 64).replace("affine_map<(i, j) -> (j)>", "affine_map<(i, j) -> (j, 0)>")
     reshaped = reshaped.replace(
         "%r = linalg.generic",
-        """%s = tensor.expand_shape %bias [[0, 1]] output_shape [48, 1]
+        """%wide = tensor.expand_shape %bias [[0, 1]] output_shape [48, 1]
         : tensor<48xf32> into tensor<48x1xf32>
       %r = linalg.generic""",
-    ).replace("%c, %bias, %residual", "%c, %s, %residual")
+    ).replace("%c, %bias, %residual", "%c, %wide, %residual")
     compiled = kernel(
         reshaped.replace(
             ", tensor<48xf32>, tensor<40x48xf32>, tensor<40xf32>)\n",
