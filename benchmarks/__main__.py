@@ -12,6 +12,7 @@
     starting        how long a process takes to its first result, nothing or all being kept on disk
     contractions    products and tensor contractions beside NumPy, on one thread
     scaling         what all cores gain over one thread
+    models          models of PyTorch beside PyTorch, its compiler and JAX
     fusion          a chain fused through a gather, beside the same unfused and beside PyTorch
     grouping        groups that a search finds beside upstream's fusion, none, and PyTorch
     grouping-cost   the cost model of groups beside measured times
@@ -44,9 +45,9 @@ ALL = (
     "grouping-cost",
     "instructions",
 )
-"""What runs where no part is named; the contractions are among the bars."""
+"""What runs where no part is named; the contractions are among the bars, and models take long."""
 
-PARTS = (*ALL, "contractions")
+PARTS = (*ALL, "contractions", "models")
 
 OUTPUT = Path("bench-out")
 
@@ -114,6 +115,11 @@ def _run(part: str, words: list[str], quick: bool, output: Path) -> int:
     # In processes of their own: how many threads a peer uses is settled when it is loaded.
     if part == "contractions":
         return subprocess.run([sys.executable, "-m", "benchmarks.contractions", *words]).returncode
+    if part == "models":
+        flags = ["--quick"] if quick else []
+        return subprocess.run(
+            [sys.executable, "-m", "benchmarks.models", *words, *flags]
+        ).returncode
     output.mkdir(parents=True, exist_ok=True)
     named = [f"--{kind}={output / 'bars'}.{ending}" for kind, ending in _FILES.items()]
     command = [sys.executable, "-m", "benchmarks.bars", *words, *named]

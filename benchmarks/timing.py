@@ -19,15 +19,27 @@ class Comparison:
     ratio: float
 
 
-def compare(ours: Work, theirs: Work, *, seconds: float = 1.0) -> Comparison:
-    """Time two callables in alternate rounds of some milliseconds each."""
+def compare(
+    ours: Work,
+    theirs: Work,
+    *,
+    seconds: float = 1.0,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Comparison:
+    """Time two callables in alternate rounds of some milliseconds each.
+
+    Args:
+        ours, theirs: what is called.
+        seconds: for how long, about.
+        clock: what tells the time of a round.
+    """
     ours()
     theirs()
     calls = [_calls_for(work) for work in (ours, theirs)]
     rounds: list[tuple[float, float]] = []
     end = time.perf_counter() + seconds
     while len(rounds) < 5 or time.perf_counter() < end:
-        rounds.append((_one_round(ours, calls[0]), _one_round(theirs, calls[1])))
+        rounds.append((_one_round(ours, calls[0], clock), _one_round(theirs, calls[1], clock)))
     return Comparison(
         statistics.median(mine for mine, _ in rounds),
         statistics.median(other for _, other in rounds),
@@ -46,8 +58,8 @@ def _calls_for(work: Work) -> int:
     return max(1, int(0.005 / max(time.perf_counter() - started, 1e-7)))
 
 
-def _one_round(work: Work, calls: int) -> float:
-    started = time.perf_counter()
+def _one_round(work: Work, calls: int, clock: Callable[[], float] = time.perf_counter) -> float:
+    started = clock()
     for _ in range(calls):
         work()
-    return (time.perf_counter() - started) / calls
+    return (clock() - started) / calls

@@ -1,0 +1,205 @@
+"""One family in a process of its own: compiled, compared, timed.
+
+python -m benchmarks.models.measuring FAMILY --threads 1     # prints JSON
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import resource
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import torch
+
+import linalg_ext as lx
+from benchmarks import peers
+from benchmarks.models.families import FAMILIES, Family
+from benchmarks.timing import Work, compare
+from linalg_ext.frameworks.torch.backend import report
+
+SECONDS = 3.0
+"""For which each peer is compared."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a family.
+
+    Attributes:
+        family: its name.
+        threads: on which it ran.
+        error: why it did not come through; empty where it did.
+        difference: the largest from PyTorch's results, in units of their largest element.
+        captured: the share of its `call_function` nodes that `torch.compile` hands over.
+        ops: of linalg, as it is imported.
+        fused: what they became.
+        first, again: seconds until it is compiled at first, and from the cache.
+        megabytes: that the process grew by meanwhile, at the most.
+        milliseconds: of a call.
+        ratios: for each peer, its time by ours.
+    """
+
+    family: str
+    threads: int
+    error: str = ""
+    difference: float = 0.0
+    captured: float = 0.0
+    ops: int = 0
+    fused: str = ""
+    first: float = 0.0
+    again: float = 0.0
+    megabytes: int = 0
+    milliseconds: float = 0.0
+    ratios: Mapping[str, float] = field(default_factory=dict)
+
+
+def measured(family: Family, threads: int, *, quick: bool = False) -> Outcome:
+    """Compile a family anew, and time it beside its peers."""
+    model, arguments = family.example()
+    before = _peak()
+    started = time.perf_counter()
+    try:
+        net = lx.from_torch(model, arguments)
+    except lx.errors.LinalgExtError as error:
+        return Outcome(family.name, threads, error=str(error).partition("\n")[0])
+    first = time.perf_counter() - started
+    megabytes = _peak() - before
+    ops, fused = _fused(net)
+    started = time.perf_counter()
+    net = lx.from_torch(model, arguments)
+    again = time.perf_counter() - started
+    with torch.inference_mode():
+        difference = _difference(net(*arguments), model(*arguments))
+    times = _times(family, model, arguments, lambda: net(*arguments), threads, quick)
+    return Outcome(
+        family=family.name,
+        threads=threads,
+        difference=difference,
+        captured=_captured(model, arguments),
+        ops=ops,
+        fused=fused,
+        first=first,
+        again=again,
+        megabytes=megabytes,
+        milliseconds=times.pop("ours"),
+        ratios=times,
+    )
+
+
+def _peak() -> int:
+    """The most memory that this process had, in megabytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+def _difference(found: Any, wanted: Any) -> float:
+    leaves = torch.utils._pytree.tree_leaves
+    return max(
+        float((ours - theirs).abs().max() / theirs.abs().max())
+        for ours, theirs in zip(leaves(found), leaves(wanted), strict=True)
+    )
+
+
+def _captured(model: Any, arguments: tuple[Any, ...]) -> float:
+    torch._dynamo.reset()
+    report(clear=True)
+    with torch.no_grad():
+        torch.compile(model, backend="linalg_ext")(*arguments)
+    return report(clear=True).share
+
+
+def _fused(net: Any) -> tuple[int, str]:
+    """How many ops of linalg a model has, and what they became."""
+    (kernel,) = net.kernels
+    ops = len(re.findall(r"= linalg\.(?!index|yield)", str(net.modules[0])))
+    loops = kernel.as_text("loops")
+    calls = re.findall(r"call @linalg_ext_(contraction|windows|attention)", loops)
+    nests = [
+        f"{calls.count(kind)} {name}"
+        for kind, name in (
+            ("contraction", "products"),
+            ("windows", "windows"),
+            ("attention", "attention"),
+        )
+        if kind in calls
+    ]
+    titles = [decision.title for decision in kernel.explain().decisions]
+    vector = [found for title in titles if (found := re.search(r"(\d+) ops? in one pass", title))]
+    nests.append(f"{sum(int(each[1]) for each in vector)} ops in {len(vector)} loops")
+    return ops, ", ".join(nests)
+
+
+def _times(
+    family: Family,
+    model: Any,
+    arguments: tuple[Any, ...],
+    ours: Work,
+    threads: int,
+    quick: bool,
+) -> dict[str, float]:
+    """Milliseconds of a call of ours, and how many times as long the peers take."""
+    found: dict[str, float] = {}
+    # What others do on a machine does not count to the time of one thread.
+    clock = time.process_time if threads == 1 else time.perf_counter
+    for name, peer in _peers(family, model, arguments, quick).items():
+        comparison = compare(ours, peer, seconds=SECONDS / 3 if quick else SECONDS, clock=clock)
+        found.setdefault("ours", 1e3 * comparison.ours)
+        found[name] = comparison.ratio
+    return found
+
+
+def _peers(
+    family: Family, model: Any, arguments: tuple[Any, ...], quick: bool
+) -> dict[str, Callable[[], object]]:
+    def inferred(function: Callable[..., Any]) -> Callable[[], object]:
+        def run() -> object:
+            with torch.inference_mode():
+                return function(*arguments)
+
+        return run
+
+    works = {"eager": inferred(model)}
+    if not quick:
+        works["inductor"] = inferred(torch.compile(model))
+    if "jax" in peers.installed():
+        works |= _jax(family, model, arguments)
+    return works
+
+
+def _jax(family: Family, model: Any, arguments: tuple[Any, ...]) -> dict[str, Work]:
+    """The twin in JAX, if there is one."""
+    import jax
+
+    from benchmarks.models.twins import TWINS
+
+    if family.name not in TWINS:
+        return {}
+    twin = jax.jit(TWINS[family.name])
+    weights = {name: jax.numpy.asarray(each.numpy()) for name, each in model.state_dict().items()}
+    (x,) = (jax.numpy.asarray(each.numpy()) for each in arguments)
+    return {"jax": lambda: twin(weights, x).block_until_ready()}
+
+
+def main() -> None:
+    """Measure one family, and print its outcome as JSON."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.models.measuring")
+    parser.add_argument("family")
+    parser.add_argument("--threads", type=int, required=True)
+    parser.add_argument("--quick", action="store_true")
+    given = parser.parse_args()
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: given.threads])
+    torch.set_num_threads(given.threads)
+    family = next(each for each in FAMILIES if each.name == given.family)
+    with lx.threads.using(given.threads):
+        outcome = measured(family, given.threads, quick=given.quick)
+    json.dump(asdict(outcome), sys.stdout)
+
+
+if __name__ == "__main__":
+    main()
