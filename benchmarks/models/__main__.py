@@ -19,9 +19,10 @@ from benchmarks.models.reporting import coverage, header, speed
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measure each family in a process for each number of threads, and print two tables."""
+    """Measure each family in a process for each number of threads, and print the tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.models")
     parser.add_argument("words", nargs="*", help="words of the names of the families")
+    parser.add_argument("--threads", type=int, help="one number of threads, not one and all cores")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, fewer peers")
     parser.add_argument("--markdown", type=Path, help="a file that the tables go to, too")
     given = parser.parse_args(arguments)
@@ -35,8 +36,9 @@ def main(arguments: Sequence[str]) -> int:
         print(f"no family contains {' or '.join(given.words)}: {names}", file=sys.stderr)
         return 2
     outcomes = []
+    counts = [given.threads] if given.threads else [1, lx.threads.available()]
     for family in chosen:
-        for threads in dict.fromkeys((1, lx.threads.available())):
+        for threads in dict.fromkeys(counts):
             outcomes.append(_in_a_process(family, threads, given.quick))
             text = f"{header()}\n\n{coverage(outcomes)}\n\n{speed(outcomes)}\n"
             if given.markdown:

@@ -37,7 +37,8 @@ class Outcome:
         threads: on which it ran.
         error: why it did not come through; empty where it did.
         difference: the largest from PyTorch's results, in units of their largest element.
-        captured: the share of its `call_function` nodes that `torch.compile` hands over.
+        captured: the share of its `call_function` nodes that `torch.compile` hands over, which is
+            asked on one thread alone.
         ops: of linalg, as it is imported.
         fused: what they became.
         first, again: seconds until it is compiled at first, and from the cache.
@@ -73,7 +74,7 @@ def measured(family: Family, threads: int, *, quick: bool = False) -> Outcome:
     megabytes = _peak() - before
     ops, fused = _fused(net)
     started = time.perf_counter()
-    net = lx.from_torch(model, arguments)
+    lx.from_torch(model, arguments)
     again = time.perf_counter() - started
     with torch.inference_mode():
         difference = _difference(net(*arguments), model(*arguments))
@@ -82,7 +83,7 @@ def measured(family: Family, threads: int, *, quick: bool = False) -> Outcome:
         family=family.name,
         threads=threads,
         difference=difference,
-        captured=_captured(model, arguments),
+        captured=_captured(model, arguments) if threads == 1 else 0.0,
         ops=ops,
         fused=fused,
         first=first,

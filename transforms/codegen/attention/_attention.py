@@ -83,6 +83,10 @@ class Attention:
     sizes: Mapping[int, int]
 
 
+_NEAR = 2
+"""Levels from weights to the exponential: they are chosen, or zeros, and divided by their sum."""
+
+
 class _Left(Exception):
     """Why something that resembles attention is left; caught where it was asked."""
 
@@ -152,6 +156,10 @@ class _Finder:
         others: list[Expression] = []
         for factor in factors:
             before = len(self._reader.seen)
+            if not self._is_near_exponential(factor, _NEAR):
+                del self._reader.seen[before:]
+                others.append(factor)
+                continue
             full = self._reader.full(factor)
             if any(isinstance(e, Applied) and e.name == "math.exp" for e in walk(full)):
                 weights.append(full)
@@ -161,6 +169,21 @@ class _Finder:
         if len(weights) != 1 or len(others) != 1 or not isinstance(others[0], Element):
             return None
         return weights[0], others[0]
+
+    def _is_near_exponential(self, expression: Expression, levels: int) -> bool:
+        """Whether an exponential is so near: of all that is computed before, much may be read."""
+        while isinstance(expression, Element):
+            inner = self._reader.behind(expression)
+            if inner is None:
+                return False
+            expression = inner
+        if not isinstance(expression, Applied):
+            return False
+        if expression.name == "math.exp":
+            return True
+        return levels > 0 and any(
+            self._is_near_exponential(each, levels - 1) for each in expression.operands
+        )
 
     def _softmax(self, weights: Expression, keys: int) -> tuple[bool, Expression]:
         """Whether masked rows give zeros, and what the softmax is of."""
