@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import linalg_ext as lx
@@ -24,6 +25,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("words", nargs="*", help="words of the names of the families")
     parser.add_argument("--threads", type=int, help="one number of threads, not one and all cores")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, fewer peers")
+    parser.add_argument("--json", type=Path, help="a file that the outcomes go to")
     parser.add_argument("--markdown", type=Path, help="a file that the tables go to, too")
     given = parser.parse_args(arguments)
     chosen = [
@@ -41,6 +43,10 @@ def main(arguments: Sequence[str]) -> int:
         for threads in dict.fromkeys(counts):
             outcomes.append(_in_a_process(family, threads, given.quick))
             text = f"{header()}\n\n{coverage(outcomes)}\n\n{speed(outcomes)}\n"
+            if given.json:
+                given.json.write_text(
+                    json.dumps([asdict(one) for one in outcomes], indent=1) + "\n"
+                )
             if given.markdown:
                 given.markdown.write_text(text)  # as far as it is
             shown = {peer: round(ratio, 2) for peer, ratio in outcomes[-1].ratios.items()}

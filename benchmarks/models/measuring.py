@@ -41,7 +41,8 @@ class Outcome:
             asked on one thread alone.
         ops: of linalg, as it is imported.
         fused: what they became.
-        first, again: seconds until it is compiled at first, and from the cache.
+        first, again: seconds until it is compiled at first, and from the cache, of the processor
+            where there is one thread.
         megabytes: that the process grew by meanwhile, at the most.
         milliseconds: of a call.
         ratios: for each peer, its time by ours.
@@ -65,20 +66,27 @@ def measured(family: Family, threads: int, *, quick: bool = False) -> Outcome:
     """Compile a family anew, and time it beside its peers."""
     model, arguments = family.example()
     before = _peak()
-    started = time.perf_counter()
+    # What others do on a machine does not count to the time of one thread.
+    clock = time.process_time if threads == 1 else time.perf_counter
+    started = clock()
     try:
         net = lx.from_torch(model, arguments)
     except lx.errors.LinalgExtError as error:
         return Outcome(family.name, threads, error=str(error).partition("\n")[0])
-    first = time.perf_counter() - started
+    first = clock() - started
     megabytes = _peak() - before
     ops, fused = _fused(net)
-    started = time.perf_counter()
+    started = clock()
     lx.from_torch(model, arguments)
-    again = time.perf_counter() - started
+    again = clock() - started
     with torch.inference_mode():
         difference = _difference(net(*arguments), model(*arguments))
-    times = _times(family, model, arguments, lambda: net(*arguments), threads, quick)
+    seconds = SECONDS / 3 if quick else SECONDS
+    times: dict[str, float] = {}
+    for name, peer in _peers(family, model, arguments, quick).items():
+        comparison = compare(lambda: net(*arguments), peer, seconds=seconds, clock=clock)
+        times.setdefault("ours", 1e3 * comparison.ours)
+        times[name] = comparison.ratio
     return Outcome(
         family=family.name,
         threads=threads,
@@ -134,25 +142,6 @@ def _fused(net: Any) -> tuple[int, str]:
     vector = [found for title in titles if (found := re.search(r"(\d+) ops? in one pass", title))]
     nests.append(f"{sum(int(each[1]) for each in vector)} ops in {len(vector)} loops")
     return ops, ", ".join(nests)
-
-
-def _times(
-    family: Family,
-    model: Any,
-    arguments: tuple[Any, ...],
-    ours: Work,
-    threads: int,
-    quick: bool,
-) -> dict[str, float]:
-    """Milliseconds of a call of ours, and how many times as long the peers take."""
-    found: dict[str, float] = {}
-    # What others do on a machine does not count to the time of one thread.
-    clock = time.process_time if threads == 1 else time.perf_counter
-    for name, peer in _peers(family, model, arguments, quick).items():
-        comparison = compare(ours, peer, seconds=SECONDS / 3 if quick else SECONDS, clock=clock)
-        found.setdefault("ours", 1e3 * comparison.ours)
-        found[name] = comparison.ratio
-    return found
 
 
 def _peers(

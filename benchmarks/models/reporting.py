@@ -93,7 +93,10 @@ def _cells(
 
 def _firsts(outcomes: Sequence[Outcome]) -> Iterable[Outcome]:
     """One outcome for each family: what does not hang on the number of threads."""
-    return {one.family: one for one in reversed(outcomes)}.values().__reversed__()
+    found: dict[str, Outcome] = {}
+    for one in outcomes:
+        found.setdefault(one.family, one)
+    return found.values()
 
 
 def _mean(ratios: Sequence[float]) -> float:
