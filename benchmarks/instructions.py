@@ -14,10 +14,9 @@ that it runs are made for AVX2.
 from __future__ import annotations
 
 import json
-import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -26,120 +25,22 @@ from rich.console import Console
 from rich.table import Table
 
 import linalg_ext as lx
+from linalg_ext.explain.hot_loops import Loop, hot_loop
 
 RECORD = Path(__file__).with_name("instructions.json")
 TARGETS = ("avx2", "avx512")
 
-_LINE = re.compile(r"^\s*([0-9a-f]+)  (\S+)\s*(.*?)(?:\s+;.*)?$")
-_FUSED = re.compile(r"vfn?m(add|sub)|vdpbf16|vpdpbus|vpdpwss")
-_VECTOR = re.compile(r"\b[xyz]mm\d+")
-_MEMORY = re.compile(r"\[(.*?)\]")
-
-
-@dataclass(frozen=True)
-class Loop:
-    """One round of a loop.
-
-    Attributes:
-        instructions: in all.
-        vectors: those on vector registers.
-        fused: multiply-adds, dot products among them.
-        loads: vector instructions that read memory, stack aside.
-        stores: those that write it.
-        spills: vector instructions that read or write the stack.
-        gathers: loads of scattered elements.
-        calls: of functions.
-    """
-
-    instructions: int
-    vectors: int
-    fused: int
-    loads: int
-    stores: int
-    spills: int
-    gathers: int
-    calls: int
-
-    @property
-    def overhead(self) -> float:
-        """Instructions for each that computes: multiply-adds where there are, else vector ones."""
-        return self.instructions / max(1, self.fused or self.vectors)
-
-
-@dataclass(frozen=True)
-class Instruction:
-    """One line of a disassembly."""
-
-    address: int
-    name: str
-    operands: str
-
-    @property
-    def is_on_vectors(self) -> bool:
-        """Whether it names a vector register."""
-        return _VECTOR.search(self.operands) is not None
-
-    @property
-    def memory(self) -> str | None:
-        """Its memory operand, if it has one."""
-        found = _MEMORY.search(self.operands)
-        return found[1] if found else None
-
-    @property
-    def is_store(self) -> bool:
-        """Whether that is its destination."""
-        first = self.operands.partition(",")[0]
-        return "[" in first and self.name.startswith(("vmov", "mov", "vextract", "vcvt"))
-
-
-def instructions_of(assembly: str) -> list[Instruction]:
-    """The instructions of a function, as `kernel.asm()` shows it."""
-    matches = (_LINE.match(line) for line in assembly.splitlines())
-    return [Instruction(int(m[1], 16), m[2], m[3]) for m in matches if m]
-
-
-def innermost_loops(code: Sequence[Instruction]) -> Iterator[Sequence[Instruction]]:
-    """The stretches from the target of a backward branch to the branch, without others inside."""
-    at = {one.address: number for number, one in enumerate(code)}
-    stretches = []
-    for number, one in enumerate(code):
-        if one.name.startswith("j") and one.operands.startswith("0x"):
-            start = at.get(int(one.operands, 16), number + 1)
-            if start <= number:
-                stretches.append((start, number))
-    for start, end in stretches:
-        if not any((start, end) != (s, e) and start <= s and e <= end for s, e in stretches):
-            yield code[start : end + 1]
-
-
-def count(loop: Sequence[Instruction]) -> Loop:
-    """What a stretch of code is made of."""
-    vectors = [one for one in loop if one.is_on_vectors]
-    touching = [one for one in vectors if one.memory is not None]
-    on_stack = [one for one in touching if re.match(r"r[sb]p\b", one.memory or "")]
-    outside = [one for one in touching if one not in on_stack]
-    return Loop(
-        instructions=len(loop),
-        vectors=len(vectors),
-        fused=sum(_FUSED.match(one.name) is not None for one in loop),
-        loads=sum(not one.is_store for one in outside),
-        stores=sum(one.is_store for one in outside),
-        spills=len(on_stack),
-        gathers=sum("gather" in one.name for one in loop),
-        calls=sum(one.name == "call" for one in loop),
-    )
-
 
 def hottest(assembly: str) -> Loop:
-    """The innermost loop with the most multiply-adds, or vector instructions where none has any.
+    """The hot loop of a function.
 
     Raises:
         ValueError: there is no loop.
     """
-    loops = [count(loop) for loop in innermost_loops(instructions_of(assembly))]
-    if not loops:
+    found = hot_loop(assembly)
+    if found is None:
         raise ValueError("the code has no loop")
-    return max(loops, key=lambda one: (one.fused, one.vectors, -one.instructions))
+    return found[1]
 
 
 Kernel = tuple[Callable[..., Any], tuple[tuple[int, ...], ...], str]

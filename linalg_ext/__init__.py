@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from linalg_ext import cache as cache
     from linalg_ext import dialects as dialects
     from linalg_ext import errors as errors
+    from linalg_ext import explain as explain
     from linalg_ext import libraries as libraries
     from linalg_ext import opdsl_defs as ops
     from linalg_ext import samples as samples
@@ -59,6 +60,7 @@ __all__ = [
     "dialects",
     "einsum",
     "errors",
+    "explain",
     "from_jax",
     "from_onnx",
     "from_torch",
@@ -99,6 +101,7 @@ _LAZY = {
     "dialects": "linalg_ext.dialects",
     "einsum": "linalg_ext.compiler.einsum:einsum",
     "errors": "linalg_ext.errors",
+    "explain": "linalg_ext.explain",
     "from_jax": "linalg_ext.frameworks.jax.function:from_jax",
     "from_onnx": "linalg_ext.frameworks.onnx.model:from_onnx",
     "from_torch": "linalg_ext.frameworks.torch.model:from_torch",
@@ -145,6 +148,14 @@ register("measure modules", "linalg_ext.compiler.grouped:seconds_of")
 register("calibrate", "linalg_ext.calibration.calibrating:calibrate")
 register("cut into slices", "linalg_ext.compiler.slicing:cut")
 register("tuned einsum", "linalg_ext.tracing.tuned_einsum:on_arrays")
+register("HTML of a module", "linalg_ext.explain.notebook:module_html")
+register("rich of a module", "linalg_ext.explain.notebook:module_rich")
+register("HTML of a kernel", "linalg_ext.explain.notebook:kernel_html")
+register("rich of a kernel", "linalg_ext.explain.notebook:kernel_rich")
+register("HTML of a schedule", "linalg_ext.explain.notebook:schedule_html")
+register("rich of a schedule", "linalg_ext.explain.notebook:schedule_rich")
+register("HTML of a contraction", "linalg_ext.explain.contraction_tree:contraction_html")
+register("rich of a contraction", "linalg_ext.explain.contraction_tree:contraction_rich")
 
 
 def _public(name: str) -> Any:

@@ -28,6 +28,7 @@ from linalg_ext.errors import (
 )
 from linalg_ext.notations.spelled import Translation
 from linalg_ext.runtime import guard
+from linalg_ext.shown import Shown
 from linalg_ext.spelling import SPELLED, resolve, to_text, translated
 
 ModuleLike: TypeAlias = "Module | mlir.Module | mlir.Operation | mlir.OpView | str"
@@ -38,7 +39,7 @@ _UNREGISTERED = "-allow-unregistered-dialect"
 _VERIFIER_MESSAGE = re.compile(r"'[\w.$-]+' op ")
 
 
-class Module:
+class Module(Shown, shown_as="module"):
     """A module, its context, and our verification.
 
     Attributes:

@@ -41,6 +41,7 @@ from linalg_ext.runtime.descriptors import Descriptor, word_count
 from linalg_ext.runtime.disassembly import disassemble
 from linalg_ext.runtime.threads import alone, checked
 from linalg_ext.runtime.threads import current as current_threads
+from linalg_ext.shown import Shown
 from linalg_ext.target import Target, host
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 
 
 @quickly_called
-class Kernel:
+class Kernel(Shown, shown_as="kernel"):
     """An entry of a module, compiled for one machine: this one, as a rule.
 
     Calling it checks every argument and then runs native code without the GIL; any number of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from linalg_ext.tracing.containers import LEAF, Structure, flatten, matched, unf
 from linalg_ext.tracing.sizes import AnySize, Size, value_of
 from linalg_ext.tracing.trace import Demand
 from linalg_ext.tuning import Tuning
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 
 class Lowered:
@@ -71,6 +74,13 @@ class Lowered:
 
     def __repr__(self) -> str:
         return f"<Lowered {self.name}>\n{self.as_text()}"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the module."""
+        return self.module._repr_html_()
+
+    def __rich__(self) -> RenderableType:
+        return self.module
 
 
 class Compiled:
@@ -203,3 +213,10 @@ class Compiled:
 
     def __repr__(self) -> str:
         return repr(self.kernel)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the kernel."""
+        return self.kernel._repr_html_()
+
+    def __rich__(self) -> RenderableType:
+        return self.kernel

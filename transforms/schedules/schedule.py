@@ -23,6 +23,7 @@ from linalg_ext.errors import (
     VerificationError,
 )
 from linalg_ext.module import Module, ModuleLike, as_module
+from linalg_ext.shown import Shown
 from linalg_ext.transforms.lowering._walk import select
 
 from ._catalogue import all_steps, similar
@@ -35,7 +36,7 @@ _FORMAT = 1
 _NO_FILE = re.compile(r'(?:^|(?<= at ))(?:"-"|-):(?=\d)')
 
 
-class Schedule:
+class Schedule(Shown, shown_as="schedule"):
     """Steps on a module, each of them all or nothing.
 
     `match` chooses ops; every other method is a step on them, and what it makes of them is what the

@@ -25,6 +25,7 @@ from linalg_ext.notations.einsum.plan import FLOPS_PER_BYTE, ContractionPlan, St
 from linalg_ext.notations.einsum.semiring import Semiring
 from linalg_ext.notations.einsum.subscripts import LETTERS
 from linalg_ext.runtime.dtypes import by_mlir
+from linalg_ext.shown import Shown
 from linalg_ext.structured.contraction.form import find_contraction
 from linalg_ext.structured.contraction.steps import (
     ContractionBuilder,
@@ -37,7 +38,7 @@ Labels = tuple[str, ...]
 
 
 @dataclass(frozen=True, repr=False)
-class ContractionExplanation:
+class ContractionExplanation(Shown, shown_as="contraction"):
     """The steps of a contraction; its `repr` is a table of them.
 
     Attributes:

@@ -1,0 +1,97 @@
+"""Two texts side by side: which lines stand beside which.
+
+MLIR numbers values anew when it prints, so a line is compared without the numbers: an op that did
+not change stands beside itself, whatever its operands are called now. What did change stands beside
+what comes of the same place of the source, as a loop nest beside the op that it was.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from itertools import groupby
+from typing import Literal, NamedTuple
+
+from linalg_ext.explain.located_text import LocatedText
+
+_NUMBERED = re.compile(r"%[\w$.-]+(?:#\d+)?|(?<![\w.])#map\d*\b|\^bb\d+")
+
+
+class Run(NamedTuple):
+    """Neighbouring lines of two texts.
+
+    Attributes:
+        kind: `same` lines, but for the numbers of values; or lines that took others' place.
+        left, left_end: the lines of the first text, from 0, the end not included.
+        right, right_end: those of the second.
+    """
+
+    kind: Literal["same", "changed"]
+    left: int
+    left_end: int
+    right: int
+    right_end: int
+
+
+def compared(left: LocatedText, right: LocatedText) -> list[Run]:
+    """The runs of two texts, in order; each line is in one of them."""
+    # Lines that many others equal, such as `}`, are left out of the search for a large match: with
+    # them it takes a time that grows as the square.
+    matcher = SequenceMatcher(None, _without_numbers(left), _without_numbers(right))
+    runs: list[Run] = []
+    for tag, *where in matcher.get_opcodes():
+        if tag == "equal":
+            runs.append(Run("same", *where))
+        else:
+            runs += _by_place(left, right, Run("changed", *where))
+    return runs
+
+
+def _without_numbers(text: LocatedText) -> list[str]:
+    return [_NUMBERED.sub("%", line.strip()) for line in text.lines]
+
+
+def _by_place(left: LocatedText, right: LocatedText, run: Run) -> list[Run]:
+    """A run in parts, so that lines stand beside others that come of the same place."""
+    lefts = _parts(left, run.left, run.left_end)
+    rights = _parts(right, run.right, run.right_end)
+    matcher = SequenceMatcher(None, [p for p, *_ in lefts], [p for p, *_ in rights], False)
+    parts = []
+    for tag, i, i_end, j, j_end in matcher.get_opcodes():
+        pairs = (
+            [(n, n + 1, m, m + 1) for n, m in zip(range(i, i_end), range(j, j_end), strict=True)]
+            if tag == "equal"
+            else [(i, i_end, j, j_end)]
+        )
+        parts += [
+            Run("changed", *_span(lefts, a, b, run.left_end), *_span(rights, c, d, run.right_end))
+            for a, b, c, d in pairs
+        ]
+    return parts
+
+
+def _parts(text: LocatedText, start: int, end: int) -> list[tuple[object, int, int]]:
+    """Neighbouring lines of one place each: the place, the first line and the one after the last.
+
+    Lines of which no place is known belong to what stands before them.
+    """
+    known: list[object] = []
+    for line in range(start, end):
+        places = text.places[line] if text.places else ()
+        known.append(places or (known[-1] if known else ()))
+    found = []
+    for place, group in groupby(range(start, end), key=lambda line: known[line - start]):
+        lines = list(group)
+        found.append((place, lines[0], lines[-1] + 1))
+    return found
+
+
+def _span(
+    parts: Sequence[tuple[object, int, int]], first: int, last: int, end: int
+) -> tuple[int, int]:
+    """The lines of some parts; where there are none, the place where they would stand."""
+    if first == last:
+        at = parts[first][1] if first < len(parts) else end
+        return at, at
+    return parts[first][1], parts[last - 1][2]

@@ -1,0 +1,156 @@
+"""The loops of machine code, and the hot one: the innermost with the most arithmetic on vectors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+_LINE = re.compile(r"^\s*([0-9a-f]+)  (\S+)\s*(.*?)(?:\s+;.*)?$")
+_BRANCH = re.compile(r"j\w+|b(?:\.\w+)?|cbn?z|tbn?z")
+_TARGET = re.compile(r"#?0x([0-9a-f]+)$")
+_FUSED = re.compile(
+    r"vfn?m(?:add|sub)|vdpbf16|vpdpbus|vpdpwss|fml[as]|fn?m(?:add|sub)$|[us]dot|bfdot"
+)
+_VECTOR = re.compile(r"\b(?:[xyz]mm\d+|v\d+\.\d*[bhsd]|q\d+)\b")
+_MEMORY = re.compile(r"\[(.*?)\]")
+_STORE = ("vmov", "mov", "vextract", "vcvt", "st", "vscatter")
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One line of a disassembly.
+
+    Attributes:
+        line: its number in the text, from 0.
+        address: where it is in the code.
+        name, operands: what it says.
+    """
+
+    line: int
+    address: int
+    name: str
+    operands: str
+
+    @property
+    def is_on_vectors(self) -> bool:
+        """Whether it names a vector register."""
+        return _VECTOR.search(self.operands) is not None
+
+    @property
+    def memory(self) -> str | None:
+        """Its memory operand, if it has one."""
+        found = _MEMORY.search(self.operands)
+        return found[1] if found else None
+
+    @property
+    def is_store(self) -> bool:
+        """Whether it writes to memory."""
+        first = self.operands.partition(",")[0]
+        return self.name.startswith(_STORE) and ("[" in first or self.name.startswith("st"))
+
+    @property
+    def target(self) -> int | None:
+        """The address that it may branch to."""
+        found = _TARGET.search(self.operands) if _BRANCH.fullmatch(self.name) else None
+        return int(found[1], 16) if found else None
+
+
+@dataclass(frozen=True)
+class Loop:
+    """One round of a loop.
+
+    Attributes:
+        instructions: in all.
+        vectors: those on vector registers.
+        fused: multiply-adds, dot products among them.
+        loads: vector instructions that read memory, stack aside.
+        stores: those that write it.
+        spills: vector instructions that read or write the stack.
+        gathers: loads of scattered elements.
+        calls: of functions.
+    """
+
+    instructions: int
+    vectors: int
+    fused: int
+    loads: int
+    stores: int
+    spills: int
+    gathers: int
+    calls: int
+
+    @property
+    def overhead(self) -> float:
+        """Instructions for each that computes: multiply-adds where there are, else vector ones."""
+        return self.instructions / max(1, self.fused or self.vectors)
+
+    def __str__(self) -> str:
+        said = {
+            "instructions": self.instructions,
+            "on vectors": self.vectors,
+            "multiply-adds": self.fused,
+            "loads": self.loads,
+            "stores": self.stores,
+            "spills": self.spills,
+            "gathers": self.gathers,
+            "calls": self.calls,
+        }
+        return ", ".join(f"{count} {what}" for what, count in said.items() if count)
+
+
+def instructions_of(assembly: str) -> list[Instruction]:
+    """The instructions of a function, as `Kernel.asm` shows it."""
+    matches = ((n, _LINE.match(line)) for n, line in enumerate(assembly.splitlines()))
+    return [Instruction(n, int(m[1], 16), m[2], m[3]) for n, m in matches if m]
+
+
+def innermost_loops(code: Sequence[Instruction]) -> Iterator[Sequence[Instruction]]:
+    """The stretches from the target of a backward branch to the branch, without others inside."""
+    at = {one.address: number for number, one in enumerate(code)}
+    stretches = []
+    for number, one in enumerate(code):
+        start = number + 1 if one.target is None else at.get(one.target, number + 1)
+        if start <= number:
+            stretches.append((start, number))
+    for start, end in stretches:
+        if not any((start, end) != (s, e) and start <= s and e <= end for s, e in stretches):
+            yield code[start : end + 1]
+
+
+def count(loop: Sequence[Instruction]) -> Loop:
+    """What a stretch of code is made of."""
+    vectors = [one for one in loop if one.is_on_vectors]
+    touching = [one for one in vectors if one.memory is not None]
+    on_stack = [one for one in touching if re.match(r"r[sb]p\b|sp\b", one.memory or "")]
+    outside = [one for one in touching if one not in on_stack]
+    return Loop(
+        instructions=len(loop),
+        vectors=len(vectors),
+        fused=sum(_FUSED.match(one.name) is not None for one in loop),
+        loads=sum(not one.is_store for one in outside),
+        stores=sum(one.is_store for one in outside),
+        spills=len(on_stack),
+        gathers=sum("gather" in one.name for one in loop),
+        calls=sum(one.name in ("call", "bl", "blr") for one in loop),
+    )
+
+
+def hot_loop(assembly: str) -> tuple[range, Loop] | None:
+    """The lines of the hot loop of what `Kernel.asm` shows, and what one round of it is made of.
+
+    It is the innermost loop with the most multiply-adds, or with the most vector instructions where
+    none has any. None where the code has no loop.
+
+    Args:
+        assembly: functions, with an empty line after each.
+    """
+    found = []
+    first = 0
+    for function in assembly.split("\n\n"):
+        for loop in innermost_loops(instructions_of(function)):
+            found.append((range(first + loop[0].line, first + loop[-1].line + 1), count(loop)))
+        first += function.count("\n") + 2
+    if not found:
+        return None
+    return max(found, key=lambda one: (one[1].fused, one[1].vectors, -one[1].instructions))

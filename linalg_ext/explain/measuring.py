@@ -1,0 +1,102 @@
+"""How long a call of a kernel takes: of arrays that are given, or that are made for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.calling.explanation import Row
+from linalg_ext.calling.kernel import Kernel
+from linalg_ext.calling.signature import ArrayType, Parameter
+from linalg_ext.errors import ShapeError
+from linalg_ext.explain.kernels import kernel_of
+from linalg_ext.transforms.codegen._explaining import seconds_text
+
+_SECONDS = 0.5
+_LEAST_CALLS = 3
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What calls of a kernel took.
+
+    Attributes:
+        best, median: seconds of one call.
+        calls: how many were made.
+        threads: that worked on each.
+    """
+
+    best: float
+    median: float
+    calls: int
+    threads: int
+
+    def rows(self) -> list[Row]:
+        """For a table."""
+        threads = f"{self.threads} thread{'s' * (self.threads > 1)}"
+        return [
+            ("measured", f"{seconds_text(self.best)} at best, on {threads}"),
+            ("median", f"{seconds_text(self.median)} of {self.calls} calls"),
+        ]
+
+
+def measure(
+    kernel: Any,
+    arguments: Sequence[Any] | None = None,
+    *,
+    threads: int = 1,
+    seconds: float = _SECONDS,
+) -> Measured:
+    """Call a kernel again and again, and say what a call takes.
+
+    Args:
+        kernel: a `Kernel`, or what holds one; it may write to its arguments.
+        arguments: of the calls; by default numbers between 0 and 1, and integers that are 0.
+        threads: that work on each call.
+        seconds: for which it is called; three times at least.
+
+    Raises:
+        ArgumentTypeError: it is no kernel of this process.
+        ShapeError: no arguments are given, and the kernel leaves sizes open.
+        ArgumentError, ExecutionError: as of the call.
+    """
+    own = kernel_of(kernel)
+    given = arguments_for(own) if arguments is None else list(arguments)
+    own(*given, threads=threads)  # code for several threads is made at the first call
+    taken: list[float] = []
+    end = time.perf_counter() + seconds
+    while len(taken) < _LEAST_CALLS or time.perf_counter() < end:
+        start = time.perf_counter()
+        own(*given, threads=threads)
+        taken.append(time.perf_counter() - start)
+    return Measured(min(taken), median(taken), len(taken), threads)
+
+
+def arguments_for(kernel: Kernel) -> list[Any]:
+    """Arrays that a kernel takes.
+
+    Raises:
+        ShapeError: it leaves sizes open.
+    """
+    random = np.random.default_rng(0)
+    return [_made(parameter, random) for parameter in kernel.signature.parameters]
+
+
+def _made(parameter: Parameter, random: np.random.Generator) -> Any:
+    shape: tuple[int, ...] = ()
+    if isinstance(parameter.type, ArrayType):
+        if not parameter.type.is_static:
+            raise ShapeError(
+                f"{parameter} leaves sizes open",
+                cure="give the arrays to measure with",
+            )
+        shape = tuple(size for size in parameter.type.shape if size is not None)
+    dtype = parameter.type.element.dtype
+    if np.issubdtype(dtype, np.integer) or dtype.kind == "b":
+        return np.zeros(shape, dtype)
+    return np.asarray(random.random(shape)).astype(dtype)

@@ -1,0 +1,203 @@
+"""The loops of a kernel as they are before they become branches: a tree, or boxes in boxes.
+
+>>> lx.explain.loop_nests(kernel)
+@softmax
+  for 0 to 64: vector.broadcast 2
+    for 0 to 128 by 32: vector.load, arith.maximumf
+    for 0 to 128 by 16: vector.load, arith.subf, math.exp, arith.addf, vector.store
+    for 0 to 128 by 32: vector.load, arith.divf, vector.store
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from linalg_ext.bindings import ir
+from linalg_ext.calling.stage import Stage
+from linalg_ext.explain.kernels import kernel_of
+from linalg_ext.explain.located_text import module_of
+from linalg_ext.explain.pieces import styled
+from linalg_ext.module import Module, ModuleLike
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+STAGE = "loops"
+"""The stage that has them."""
+
+_LOOPS = ("scf.", "affine.")
+_MOST_NAMES = 6
+
+
+@dataclass(frozen=True)
+class Nest:
+    """A loop, or a branch, and what is in it.
+
+    Attributes:
+        head: its kind and its ranges, `for 0 to 64 by 8`.
+        work: the ops in it by name, but for those that compute indices and those of inner nests.
+        inner: the nests in it, in order.
+        ops: all ops of the nest.
+    """
+
+    head: str
+    work: Mapping[str, int]
+    inner: tuple[Nest, ...]
+    ops: int
+
+    @property
+    def told(self) -> str:
+        """The work in a line."""
+        names = [f"{name} {n}" if n > 1 else name for name, n in self.work.items()]
+        more = [f"{len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else []
+        return ", ".join(names[:_MOST_NAMES] + more)
+
+
+@dataclass(frozen=True, repr=False)
+class LoopNests:
+    """The nests of each function of a module; as text they are a tree.
+
+    Attributes:
+        functions: a nest for each, its name as the head.
+    """
+
+    functions: tuple[Nest, ...] = field(default=())
+
+    def __repr__(self) -> str:
+        return "\n".join(line for nest in self.functions for line in _lines(nest, 0))
+
+    def __rich__(self) -> RenderableType:
+        from rich.console import Group
+        from rich.tree import Tree
+
+        def grown(nest: Nest, parent: Tree | None) -> Tree:
+            label = f"[bold]{_rich(nest.head)}[/]  [dim]{_rich(nest.told)}[/]"
+            tree = Tree(label) if parent is None else parent.add(label)
+            for inner in nest.inner:
+                grown(inner, tree)
+            return tree
+
+        return Group(*(grown(nest, None) for nest in self.functions))
+
+    def to_html(self) -> str:
+        """Boxes in boxes, without their style."""
+        return f'<div class="nests">{"".join(map(_box, self.functions))}</div>'
+
+    def _repr_html_(self) -> str:
+        return styled(self.to_html())
+
+
+def loop_nests(source: Any) -> LoopNests:
+    """The loop nests of a kernel, or of a module.
+
+    Args:
+        source: a `Kernel`, or what holds a kernel (`lx.jit(f).lower(...).compile()`), of which the
+            stage `loops` is read; or a module, as it is.
+
+    Raises:
+        ArgumentTypeError: it is neither.
+    """
+    if isinstance(source, Module | ir.Module | str):
+        return _of_module(source)
+    return nests_of_stages(kernel_of(source).steps)
+
+
+def nests_of_stages(stages: Sequence[Stage]) -> LoopNests:
+    """The nests at the stage that has loops; none where it was not kept."""
+    stage = next((stage for stage in stages if stage.name == STAGE and stage.bytecode), None)
+    if stage is None:
+        return LoopNests()
+    return _of_module(module_of(stage))
+
+
+def _of_module(module: ModuleLike) -> LoopNests:
+    found = []
+    for op in Module.of(module).ir.body.operations:
+        function = op.operation
+        if "sym_name" in function.attributes and len(function.regions):
+            name = ir.StringAttr(function.attributes["sym_name"]).value
+            nest = _nest(function, f"@{name}")
+            if nest.inner or nest.work:
+                found.append(nest)
+    return LoopNests(tuple(found))
+
+
+def _nest(op: Any, head: str) -> Nest:
+    work: Counter[str] = Counter()
+    inner: list[Nest] = []
+    ops = 0
+    for each in _ops_in(op):
+        ops += 1
+        if each.name.startswith(_LOOPS) and len(each.regions):
+            nest = _nest(each, _head(each))
+            ops += nest.ops
+            if nest.inner or nest.work:
+                inner.append(nest)
+        elif not _is_about_indices(each):
+            work[each.name.removeprefix("func.")] += 1
+    return Nest(head, dict(work), tuple(inner), ops)
+
+
+def _ops_in(op: Any) -> Iterator[Any]:
+    for region in op.regions:
+        for block in region.blocks:
+            for each in block.operations:
+                yield each.operation
+
+
+_SILENT = (".yield", ".return", ".constant", ".condition", ".reinterpret_cast", ".cast", ".dim")
+
+
+def _is_about_indices(op: Any) -> bool:
+    if op.name.endswith(_SILENT):
+        return True
+    results = [str(result.type) for result in op.results]
+    return op.name.startswith(("arith.", "affine.", "index.")) and set(results) <= {"index", "i1"}
+
+
+def _head(op: Any) -> str:
+    """`for 0 to 64 by 8` of a loop, `if` of a branch."""
+    kind = op.name.partition(".")[2]
+    if op.name == "scf.for":
+        return f"for {_range(*op.operands[:3])}"
+    if op.name == "scf.parallel":
+        third = (len(op.operands) - (len(op.results))) // 3
+        bounds = op.operands[: 3 * third]
+        triples = zip(bounds[:third], bounds[third : 2 * third], bounds[2 * third :], strict=True)
+        return "parallel " + ", ".join(_range(*each) for each in triples)
+    return str(kind)
+
+
+def _range(low: Any, high: Any, step: Any) -> str:
+    by = _number(step)
+    return f"{_number(low)} to {_number(high)}" + (f" by {by}" if by != "1" else "")
+
+
+def _number(value: Any) -> str:
+    """A constant as a number, another value by its name."""
+    owner = value.owner
+    if not isinstance(owner, ir.Block) and owner.name == "arith.constant":
+        return str(owner.attributes["value"]).partition(" ")[0]
+    return str(value.get_name())
+
+
+def _lines(nest: Nest, depth: int) -> Iterator[str]:
+    yield "  " * depth + (f"{nest.head}: {nest.told}" if nest.told else nest.head)
+    for inner in nest.inner:
+        yield from _lines(inner, depth + 1)
+
+
+def _box(nest: Nest) -> str:
+    told = f'<span class="work">{escape(nest.told)}</span>' if nest.told else ""
+    inner = "".join(map(_box, nest.inner))
+    return f'<div class="nest"><b>{escape(nest.head)}</b> {told}{inner}</div>'
+
+
+def _rich(text: str) -> str:
+    from rich.markup import escape as escaped
+
+    return escaped(text)

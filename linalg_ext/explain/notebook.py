@@ -1,0 +1,96 @@
+"""What notebooks and terminals show of a module, a kernel, a schedule.
+
+The classes themselves live in rooms below and ask for these by name, so that nothing of this is
+loaded before somebody looks.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from linalg_ext.bindings import ir
+from linalg_ext.calling.kernel import Kernel
+from linalg_ext.explain import page_parts
+from linalg_ext.explain.located_text import LocatedText, of_module, of_operation
+from linalg_ext.explain.nests import nests_of_stages
+from linalg_ext.explain.pieces import folded, styled, table, tables
+from linalg_ext.module import Module
+from linalg_ext.transforms.schedules.schedule import Schedule
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+def module_html(module: Module) -> str:
+    """Highlighted IR in which regions fold."""
+    return styled(folded(of_module(module)))
+
+
+def module_rich(module: Module) -> RenderableType:
+    """Highlighted IR."""
+    return _highlighted(of_module(module))
+
+
+def operation_html(op: Any) -> str:
+    """The same for one of upstream's operations."""
+    return styled(folded(of_operation(op.operation)))
+
+
+def kernel_html(kernel: Kernel) -> str:
+    """A kernel as its explain table, with a picture of its loop nests."""
+    nests = nests_of_stages(kernel.steps).to_html()
+    return styled(
+        f"{_explained_html(kernel)}<details open><summary>loop nests</summary>{nests}</details>"
+        f"{table('stages', _stage_rows(kernel))}"
+    )
+
+
+def kernel_rich(kernel: Kernel) -> RenderableType:
+    """The same for a terminal."""
+    from rich.console import Group
+    from rich.text import Text
+
+    told: RenderableType = Text(repr(kernel)) if kernel.explanation is None else kernel.explain()
+    return Group(told, nests_of_stages(kernel.steps))
+
+
+def schedule_html(schedule: Schedule) -> str:
+    """A schedule as its script, and after it what each step left to be scheduled."""
+    return styled(page_parts.schedule_html(schedule))
+
+
+def schedule_rich(schedule: Schedule) -> RenderableType:
+    """The script."""
+    from rich.syntax import Syntax
+
+    return Syntax(str(schedule), "python", background_color="default")
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """`%load_ext linalg_ext.explain`: upstream's modules and operations show highlighted IR."""
+    formatter = ipython.display_formatter.formatters["text/html"]
+    for kind in (ir.Operation, ir.OpView):
+        formatter.for_type(kind, operation_html)
+    formatter.for_type(ir.Module, lambda module: operation_html(module.operation))
+
+
+def _highlighted(text: LocatedText) -> RenderableType:
+    from rich.syntax import Syntax
+
+    from linalg_ext.explain.terminal_lexer import MlirLexer
+
+    return Syntax("\n".join(text.lines), MlirLexer(), background_color="default")
+
+
+def _explained_html(kernel: Kernel) -> str:
+    if kernel.explanation is None:
+        return f"<pre>{escape(repr(kernel))}</pre>"
+    return tables(kernel.explain())
+
+
+def _stage_rows(kernel: Kernel) -> list[tuple[str, str]]:
+    return [
+        (stage.name, f"{stage.operations} ops, {1e3 * stage.seconds:.1f} ms")
+        for stage in kernel.steps
+    ]
