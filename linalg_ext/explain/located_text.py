@@ -6,8 +6,8 @@ MLIR prints locations beside its ops when it is asked to; here they are taken ou
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from linalg_ext.calling.stage import Stage
@@ -157,6 +157,12 @@ def _places(text: str, aliases: dict[str, str], seen: frozenset[str]) -> Iterato
             yield from _places(aliases.get(alias, ""), aliases, seen | {alias})
 
 
-def all_places(texts: Sequence[LocatedText]) -> list[Place]:
+def within(text: LocatedText, known: Collection[Place]) -> LocatedText:
+    """A text without the places that are not known: those of texts that a pass made up."""
+    places = tuple(tuple(place for place in line if place in known) for line in text.places)
+    return replace(text, places=places)
+
+
+def places_of(text: LocatedText) -> list[Place]:
     """Every place that some line comes of, in order."""
-    return sorted({place for text in texts for line in text.places for place in line})
+    return sorted({place for line in text.places for place in line})

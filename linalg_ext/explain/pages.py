@@ -15,9 +15,9 @@ from typing import Any
 
 from linalg_ext.errors import ExportError
 from linalg_ext.explain.kernels import kernel_of
-from linalg_ext.explain.located_text import LocatedText, all_places, of_stage
-from linalg_ext.explain.nests import nests_of_stages
+from linalg_ext.explain.located_text import LocatedText, of_stage, places_of, within
 from linalg_ext.explain.measuring import Measured
+from linalg_ext.explain.nests import nests_of_stages
 from linalg_ext.explain.page_data import as_script, assembly_data, text_data
 from linalg_ext.explain.page_parts import graph_html, overview_html, pipeline_html, schedule_html
 from linalg_ext.explain.pieces import asset, colours
@@ -92,7 +92,8 @@ def page(
     """
     own = kernel_of(kernel)
     stages = {stage.name: of_stage(stage) for stage in own.steps}
-    places = all_places(list(stages.values()))
+    places = places_of(next(iter(stages.values()), LocatedText(())))
+    stages = {name: within(text, set(places)) for name, text in stages.items()}
     sources = sources_of(places, source, filename)
     data: dict[str, Any] = {
         "languages": {"mlir": MLIR, "assembly": ASSEMBLY, "python": PYTHON},

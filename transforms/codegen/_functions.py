@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from linalg_ext.bindings import ir
+from linalg_ext.bindings import func, ir
 
 PLAN = "linalg_ext.plan"
 """The attribute of a function that holds its plan as a table."""
@@ -22,6 +22,8 @@ class Functions:
         self._block = module.regions[0].blocks[0]
         self._stem = stem
         self._made: list[tuple[object, str]] = []
+        self._functions: dict[str, ir.Operation] = {}
+        self._locations: dict[str, list[ir.Location]] = {}
         self._taken = {
             ir.StringAttr(op.operation.attributes["sym_name"]).value
             for op in self._block.operations
@@ -46,7 +48,7 @@ class Functions:
         parsed = ir.Module.parse(write(name))  # lives for as long as what is cloned
         function, *declarations = parsed.body.operations
         function.attributes[PLAN] = ir.StringAttr.get(repr(plan))
-        function.operation.clone(ir.InsertionPoint(self._block))
+        self._functions[name] = function.operation.clone(ir.InsertionPoint(self._block))
         self._taken.add(name)
         for declaration in declarations:
             symbol = ir.StringAttr(declaration.operation.attributes["sym_name"]).value
@@ -55,3 +57,34 @@ class Functions:
                 self._taken.add(symbol)
         self._made.append((key, name))
         return name
+
+    def call(self, name: str, operands: Sequence[ir.Value], ops: Sequence[ir.Operation]) -> None:
+        """Call a function before an op, and say of what is in it which ops it stands for.
+
+        Args:
+            name: that `add` gave.
+            operands: of the call.
+            ops: what the function computes; the call goes before the first of them.
+        """
+        location = _fused([op.location for op in ops])
+        with location, ir.InsertionPoint(ops[0]):
+            func.CallOp([], ir.FlatSymbolRefAttr.get(name), operands)
+        known = self._locations.setdefault(name, [])
+        if location not in known:
+            known.append(location)
+            _locate(self._functions[name], _fused(known))
+
+
+def _fused(locations: Sequence[ir.Location]) -> ir.Location:
+    first, *others = dict.fromkeys(locations)
+    return ir.Location.fused([first, *others]) if others else first
+
+
+def _locate(function: ir.Operation, location: ir.Location) -> None:
+    """Give a function and all in it a location; its text had none that means anything."""
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        op.location = location
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit)

@@ -1,6 +1,6 @@
 // What a line came of, and what it became: the lines of all texts that share a place with it.
 
-const MOST = 12;
+const MOST = 4;
 
 function kinOf(text, line) {
   const places = placesOf(text, line);

@@ -28,6 +28,8 @@ class View {
     [this.left, this.right] = [left, right];
     this.rows = left ? rowsBeside(right) : rowsAlone(right);
     this.holder.classList.toggle("alone", !left);
+    // Of two languages every line differs: that says nothing.
+    this.isDiff = left !== null && left.language === right.language;
     [left, right].forEach((text, side) => {
       if (text) this.panes[side].firstChild.style.width = `${text.widest + 9}ch`;
     });
@@ -67,7 +69,7 @@ class View {
     const line = row[side];
     if (line === ABSENT) return `<div class="row gap${isHere}" data-at="${at}"> </div>`;
     const classes = ["row"];
-    if (!row.isSame) classes.push(side === "left" ? "old" : "new");
+    if (this.isDiff && !row.isSame) classes.push(side === "left" ? "old" : "new");
     if (this.kin.has(`${text.at}:${line}`)) classes.push("kin");
     if (text === ASSEMBLY && line >= this.hot[0] && line < this.hot[1]) classes.push("hot");
     const fold = text.ends.has(line)

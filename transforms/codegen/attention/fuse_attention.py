@@ -70,7 +70,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from linalg_ext.bindings import func, ir
+from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.group import may_be_fused
 from linalg_ext.transforms.codegen._argument import Argument, argument_of
@@ -165,8 +165,8 @@ def _rewrite(attention: Attention, functions: Functions) -> str | None:
     name = functions.known(call) or functions.add(
         call, plan, lambda name: attention_function(name, plan, call)
     )
-    with last.location, ir.InsertionPoint(last):
-        func.CallOp([], ir.FlatSymbolRefAttr.get(name), [each.value for each in operands])
+    rest = [op for op in attention.ops if op != last]
+    functions.call(name, [each.value for each in operands], [last, *rest])
     _erase(attention, zeros)
     return None
 

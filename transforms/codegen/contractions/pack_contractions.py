@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from linalg_ext.bindings import func, ir
+from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.target import current
 from linalg_ext.transforms.codegen._argument import Argument, argument_of
@@ -146,8 +146,7 @@ def _rewrite(op: Any, functions: _Functions, pending: list[Any]) -> str | None:
         operands += [found.destination, *others, *found.values]
     else:
         operands += [product.output, *others]
-    with op.location, ir.InsertionPoint(op):
-        func.CallOp([], ir.FlatSymbolRefAttr.get(name), operands)
+    functions.call(name, operands, [op] if found is None else [op, found.op])
     if zeros is not None:
         zeros.erase()
     op.erase()
@@ -228,6 +227,10 @@ class _Functions:
         self.machine = this_machine().beside(threads_of(module))
         self.decisions: list[PlannedContraction] = []
         self._functions = Functions(module, "linalg_ext_contraction")
+
+    def call(self, name: str, operands: Sequence[ir.Value], ops: Sequence[ir.Operation]) -> None:
+        """Call a function in the place of the first of some ops."""
+        self._functions.call(name, operands, ops)
 
     def named(
         self,

@@ -36,7 +36,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from linalg_ext.bindings import func, ir
+from linalg_ext.bindings import ir
 from linalg_ext.errors import RecognitionError
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.contraction.pairs import contraction_of
@@ -120,8 +120,7 @@ def _rewrite(op: Any, functions: Functions, machine: Machine, pending: list[Any]
     name = _function(functions, plan, [str(value.type) for value in given])
     if found is not None:
         move_before(found, op)
-    with op.location, ir.InsertionPoint(op):
-        func.CallOp([], ir.FlatSymbolRefAttr.get(name), given)
+    functions.call(name, given, [op] if found is None else [op, found.op])
     output = op.operands[len(op.operands) - 1]
     if fill is not None:
         fill[0].erase()
