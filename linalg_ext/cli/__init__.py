@@ -17,7 +17,7 @@ from typing import Any
 import typer
 from typer.main import get_command
 
-COMMANDS = ("demo", "opt", "run", "export", "yaml", "ods", "tc", "target", "cache")
+COMMANDS = ("demo", "opt", "run", "explain", "export", "yaml", "ods", "tc", "target", "cache")
 """The commands, in the order of the help."""
 
 FAILURE = 1

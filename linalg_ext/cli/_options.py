@@ -7,6 +7,13 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+
+def _targets() -> list[str]:
+    from linalg_ext.target import names
+
+    return list(names())
+
+
 Output: TypeAlias = Annotated[
     Path | None, typer.Option("-o", help="Where to write; standard output if not given.")
 ]
@@ -32,4 +39,12 @@ Unchecked: TypeAlias = Annotated[
 ]
 Trusted: TypeAlias = Annotated[
     bool, typer.Option("--trusted", help="You vouch for its author: it may call any function.")
+]
+Target: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        help="A machine by name, as avx2; this one if none.",
+        autocompletion=_targets,
+    ),
 ]

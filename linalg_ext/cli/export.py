@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from linalg_ext.cli._json import AsJson, write_json
-from linalg_ext.cli._options import Entry, File, Libraries, OptLevel, Trusted, Unchecked
+from linalg_ext.cli._options import Entry, File, Libraries, OptLevel, Target, Trusted, Unchecked
 from linalg_ext.cli._progress import waiting
 from linalg_ext.cli.files import read_module
 
@@ -20,24 +20,11 @@ EXAMPLES = (
 """What its help ends with."""
 
 
-def _targets() -> list[str]:
-    from linalg_ext.target import names
-
-    return list(names())
-
-
 def export(
     file: File,
     output: Annotated[Path, typer.Option("-o", help="The folder: a new one, or an older export.")],
     entry: Entry = None,
-    target: Annotated[
-        str | None,
-        typer.Option(
-            "--target",
-            help="A machine by name, as avx2; this one if none.",
-            autocompletion=_targets,
-        ),
-    ] = None,
+    target: Target = None,
     libraries: Libraries = None,
     opt_level: OptLevel = None,
     unchecked: Unchecked = False,

@@ -49,6 +49,16 @@ def write_text(text: str, output: Path | None) -> None:
     sys.stdout.flush()
 
 
+def write_drawn(thing: object) -> None:
+    """Print what `rich` draws in a terminal, plain text elsewhere."""
+    if sys.stdout is not None and sys.stdout.isatty():
+        from rich.console import Console
+
+        Console().print(thing)
+    else:
+        write_text(str(thing), None)
+
+
 def _standard_input() -> bytes:
     if sys.stdin is None:
         raise ArgumentError("standard input is closed", cure="name a file")

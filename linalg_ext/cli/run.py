@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import re
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from linalg_ext.cli._inputs import load_arrays, typed
 from linalg_ext.cli._json import AsJson, array_data, explanation_data, write_json
 from linalg_ext.cli._options import Entry, File, Libraries, OptLevel, Trusted, Unchecked
 from linalg_ext.cli._progress import waiting
-from linalg_ext.cli.files import display_name, read_module
+from linalg_ext.cli.files import display_name, read_module, write_drawn
 from linalg_ext.errors import ArgumentError, ExecutionError
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from linalg_ext.calling.explanation import Explanation
     from linalg_ext.compiler import Kernel
     from linalg_ext.isolated import IsolatedKernel, Limits
 
@@ -32,9 +30,6 @@ EXAMPLES = (
     "linalg-ext run FILE.mlir --inputs x.npz --seconds 10 --memory 512",
 )
 """What its help ends with."""
-
-_NUMBERED = re.compile(r"(?:in|arr_|arg|input)_?(\d+)")
-"""Names that tell the position of an argument; `arr_0` is what numpy.savez calls the first."""
 
 
 def run(
@@ -86,7 +81,7 @@ def run(
     kernel: Kernel | IsolatedKernel
     if in_process:
         _refuse_limits(seconds=seconds, memory=memory, stack=stack)
-        arguments = _load(inputs)
+        arguments = load_arrays(inputs)
         with waiting(f"compiling {display_name(file)}"):
             kernel = _compiled_here(file, entry, options)
     else:
@@ -95,16 +90,19 @@ def run(
         # It takes a second, in which this process loads what it needs itself.
         processes.prepare()
         limits = _limits(seconds, memory, stack)
-        arguments = _load(inputs)
+        arguments = load_arrays(inputs)
         with waiting(f"compiling {display_name(file)}"):
             kernel = _compiled_apart(file, entry, options, limits)
     typer.echo(repr(kernel), err=True)
     if assembly:
         typer.echo(kernel.asm())
     if explain:
-        _show(kernel.explain(), as_json=as_json)
+        if as_json:
+            write_json(explanation_data(kernel.explain()))
+        else:
+            write_drawn(kernel.explain())
         return
-    arguments = _typed(arguments, kernel)
+    arguments = typed(arguments, kernel)
     start = time.perf_counter()
     try:
         with waiting(f"running {kernel.signature.name}"):
@@ -167,63 +165,6 @@ def _refuse_limits(**limits: float | None) -> None:
                 f"--{name} and --in-process at once",
                 cure="leave one of them out: limits are those of a process apart",
             )
-
-
-def _show(explanation: Explanation, *, as_json: bool) -> None:
-    """A table in a terminal, plain text elsewhere."""
-    if as_json:
-        write_json(explanation_data(explanation))
-    elif sys.stdout.isatty():
-        from rich.console import Console
-
-        Console().print(explanation)
-    else:
-        typer.echo(str(explanation))
-
-
-def _load(path: Path | None) -> list[Array]:
-    """The arrays of an .npz or .npy file, in the order of the arguments."""
-    if path is None:
-        return []
-    import zipfile
-
-    import numpy as np
-
-    try:
-        # An open file: NumPy leaves one that it opened itself open where it cannot read it.
-        with path.open("rb") as file:
-            loaded = np.load(file, allow_pickle=False)
-            if isinstance(loaded, np.ndarray):
-                return [loaded]
-            arrays = {name: loaded[name] for name in loaded.files}
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise ArgumentError(
-            f"{path} cannot be read: {error}",
-            expected="a file that numpy.savez or numpy.save wrote, without Python objects",
-        ) from error
-    numbered = {name: int(match[1]) for name in arrays if (match := _NUMBERED.fullmatch(name))}
-    if not numbered:
-        return list(arrays.values())
-    # Other names may stand beside them: a file can hold what is expected too.
-    if len(set(numbered.values())) < len(numbered):
-        raise ArgumentError(
-            f"{path} has {', '.join(numbered)}: two of these names give the same position",
-            expected="in0, in1, ... or arr_0, arr_1, ..., one for each argument",
-        )
-    return [arrays[name] for name in sorted(numbered, key=numbered.__getitem__)]
-
-
-def _typed(arguments: list[Array], kernel: Kernel | IsolatedKernel) -> list[Array]:
-    """Give arrays back the dtypes that NumPy's file format forgets: bf16, the f8 and i4 types."""
-    typed = []
-    for position, array in enumerate(arguments):
-        if array.dtype.kind == "V" and array.dtype.names is None:
-            parameters = kernel.signature.parameters
-            wanted = parameters[position].type.element if position < len(parameters) else None
-            if wanted is not None and wanted.storage == array.dtype.itemsize:
-                array = array.view(wanted.dtype)
-        typed.append(array)
-    return typed
 
 
 def _named(results: tuple[Any, ...]) -> dict[str, Array]:

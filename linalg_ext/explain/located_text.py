@@ -6,7 +6,7 @@ MLIR prints locations beside its ops when it is asked to; here they are taken ou
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 

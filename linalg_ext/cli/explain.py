@@ -1,0 +1,226 @@
+"""`linalg-ext explain`: what became of a module on its way to machine code: a text, or a page."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from linalg_ext.cli._inputs import load_arrays, typed
+from linalg_ext.cli._json import AsJson, explanation_data, write_json
+from linalg_ext.cli._options import Entry, Libraries, OptLevel, Target, Trusted, Unchecked
+from linalg_ext.cli._progress import waiting
+from linalg_ext.cli.files import display_name, read_module, write_drawn
+from linalg_ext.errors import ArgumentError, LinalgExtError
+
+if TYPE_CHECKING:
+    from linalg_ext.compiler import Kernel
+    from linalg_ext.explain import Measured
+    from linalg_ext.transforms.schedules.schedule import Schedule
+
+EXAMPLES = (
+    "linalg-ext explain FILE.mlir",
+    "linalg-ext explain FILE.mlir --html page.html",
+    "linalg-ext explain FILE.mlir --html page.html --measure --threads 2",
+    "linalg-ext explain FILE.mlir --schedule steps.json --html page.html",
+    "linalg-ext explain layer --html page.html",
+)
+"""What its help ends with."""
+
+
+class _Explained(NamedTuple):
+    """A kernel and where it came from.
+
+    Attributes:
+        kernel: as it was compiled, or loaded.
+        source: the text of the module; empty where there is none.
+        schedule: that it went through.
+    """
+
+    kernel: Kernel
+    source: str | bytes
+    schedule: Schedule | None
+
+
+def explain(
+    file: Annotated[
+        str,
+        typer.Argument(
+            help="An .mlir file, - for standard input, or the folder of an exported kernel."
+        ),
+    ],
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write all of it to a page for a browser.")
+    ] = None,
+    entry: Entry = None,
+    schedule: Annotated[
+        Path | None,
+        typer.Option("--schedule", help="Take the steps that Schedule.to_json wrote, first."),
+    ] = None,
+    measure: Annotated[
+        bool, typer.Option("--measure", help="Call it, and say what a call takes.")
+    ] = False,
+    inputs: Annotated[
+        Path | None,
+        typer.Option("--inputs", "-i", help="Measure with the arrays of an .npz (or .npy) file."),
+    ] = None,
+    threads: Annotated[
+        int, typer.Option("--threads", min=1, help="Of the calls that are meant.")
+    ] = 1,
+    target: Target = None,
+    libraries: Libraries = None,
+    opt_level: OptLevel = None,
+    unchecked: Unchecked = False,
+    trusted: Trusted = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say what became of a module: which plans its ops got and why, and its loops.
+
+    With --html all of it is a page, in one file: every stage beside the one before, the line that
+    an op came of and the ops that it became, the dataflow graph, the schedule, the machine code
+    with its hot loop.
+    """
+    if html is not None and as_json:
+        raise typer.BadParameter("--html and --json at once: give one of them")
+    options: dict[str, Any] = {
+        "trusted": trusted,
+        "checked": not unchecked,
+        "opt_level": opt_level,
+        "libraries": libraries or (),
+    }
+    if Path(file).is_dir():
+        _refuse_of_folder(entry=entry, schedule=schedule, target=target, opt_level=opt_level)
+        found = _loaded(file)
+    else:
+        with waiting(f"compiling {display_name(file)}"):
+            found = _compiled(file, entry, schedule, target, options)
+    measured = None
+    if measure or inputs is not None:
+        measured = _measured(found, entry, inputs, threads, options)
+    if html is not None:
+        _write_page(found, display_name(file), measured, threads, html)
+    elif as_json:
+        write_json(_data(found.kernel, measured, threads))
+    else:
+        _show(found.kernel, measured, threads)
+
+
+def _loaded(folder: str) -> _Explained:
+    from linalg_ext.calling.shipping.reading import load
+
+    return _Explained(load(folder), "", None)
+
+
+def _compiled(
+    file: str, entry: str | None, steps: Path | None, target: str | None, options: dict[str, Any]
+) -> _Explained:
+    from linalg_ext.compiler import compile
+    from linalg_ext.module import Module
+    from linalg_ext.target import using
+    from linalg_ext.transforms.schedules.schedule import Schedule
+
+    text, name = read_module(file)
+    module = Module.parse(text, trusted=options["trusted"], filename=name)
+    taken = None
+    if steps is not None:
+        taken = Schedule.from_json(steps.read_text(encoding="utf-8"), module)
+    with using(target) if target else nullcontext():
+        return _Explained(compile(module, entry, **options), text, taken)
+
+
+def _refuse_of_folder(**given: object) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise ArgumentError(
+                f"--{name.replace('_', '-')} and the folder of a kernel that is compiled already",
+                cure="leave it out, or name the module that the kernel was made of",
+            )
+
+
+def _measured(
+    found: _Explained,
+    entry: str | None,
+    inputs: Path | None,
+    threads: int,
+    options: dict[str, Any],
+) -> Measured:
+    from linalg_ext.explain.measuring import arguments_for, measure
+
+    kernel = found.kernel
+    try:
+        given = arguments_for(kernel) if inputs is None else typed(load_arrays(inputs), kernel)
+        if found.source and not options["trusted"]:
+            _try_apart(found, entry, given, options)
+        with waiting(f"running {kernel.signature.name}"):
+            return measure(kernel, given, threads=threads)
+    except LinalgExtError as error:
+        # The caller's line is one of ours.
+        error.where = str(inputs) if inputs else "no --inputs were given"
+        raise
+
+
+def _try_apart(
+    found: _Explained, entry: str | None, given: list[Any], options: dict[str, Any]
+) -> None:
+    """Run it once in a process apart: nobody vouches for it, and its crash would be ours."""
+    from linalg_ext.isolated import Limits, isolate
+
+    isolate(found.source, entry, limits=Limits(), **options)(*given)
+
+
+def _write_page(
+    found: _Explained, name: str, measured: Measured | None, threads: int, html: Path
+) -> None:
+    from linalg_ext.explain.pages import page
+    from linalg_ext.spelling import translated
+
+    source = found.source if isinstance(found.source, str) else ""
+    translation = translated(source, name) if source else None
+    if translation is not None:
+        # Places are those of the text that MLIR read.
+        source, name = translation.text, f"{name}, as MLIR reads it"
+    written = page(
+        found.kernel,
+        source=source,
+        filename=name,
+        schedule=found.schedule,
+        measured=measured,
+        threads=threads,
+    ).write(html)
+    typer.echo(str(written))
+
+
+def _show(kernel: Kernel, measured: Measured | None, threads: int) -> None:
+    from linalg_ext.explain.nests import loop_nests
+
+    typer.echo(repr(kernel))
+    if kernel.explanation is not None:
+        write_drawn(kernel.explain(threads))
+    write_drawn(loop_nests(kernel))
+    for name, text in measured.rows() if measured is not None else ():
+        typer.echo(f"{name:9} {text}")
+
+
+def _data(kernel: Kernel, measured: Measured | None, threads: int) -> dict[str, Any]:
+    from linalg_ext.explain.nests import loop_nests
+
+    return {
+        "signature": str(kernel.signature),
+        "target": kernel.target.name,
+        "stages": [
+            {"name": stage.name, "ops": stage.operations, "seconds": stage.seconds}
+            for stage in kernel.steps
+        ],
+        "sections": [] if kernel.explanation is None else explanation_data(kernel.explain(threads)),
+        "loops": str(loop_nests(kernel)).splitlines(),
+        "measured": None
+        if measured is None
+        else {
+            "best": measured.best,
+            "median": measured.median,
+            "calls": measured.calls,
+            "threads": measured.threads,
+        },
+    }
