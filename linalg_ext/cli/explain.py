@@ -25,7 +25,6 @@ EXAMPLES = (
     "linalg-ext explain FILE.mlir --html page.html",
     "linalg-ext explain FILE.mlir --html page.html --measure --threads 2",
     "linalg-ext explain FILE.mlir --schedule steps.json --html page.html",
-    "linalg-ext explain layer --html page.html",
 )
 """What its help ends with."""
 

@@ -38,7 +38,7 @@ def compared(left: LocatedText, right: LocatedText) -> list[Run]:
     """The runs of two texts, in order; each line is in one of them."""
     # Lines that many others equal, such as `}`, are left out of the search for a large match: with
     # them it takes a time that grows as the square.
-    matcher = SequenceMatcher(None, _without_numbers(left), _without_numbers(right))
+    matcher = SequenceMatcher(_closes, _without_numbers(left), _without_numbers(right))
     runs: list[Run] = []
     for tag, *where in matcher.get_opcodes():
         if tag == "equal":
@@ -46,6 +46,11 @@ def compared(left: LocatedText, right: LocatedText) -> list[Run]:
         else:
             runs += _by_place(left, right, Run("changed", *where))
     return runs
+
+
+def _closes(line: str) -> bool:
+    """Whether a line says nothing: it is the same as another only beside one that is."""
+    return line in ("}", "")
 
 
 def _without_numbers(text: LocatedText) -> list[str]:

@@ -89,13 +89,21 @@ def drawing(boxes: Sequence[Box], edges: Sequence[Edge]) -> str:
 
 
 def _layers(boxes: Sequence[Box], edges: Sequence[Edge]) -> list[list[int]]:
-    """The keys of the boxes, each one layer below the lowest that it reads."""
+    """The keys of the boxes, each one layer below the lowest that it reads.
+
+    A box that reads nothing goes right above what reads it.
+    """
     reads: dict[int, list[int]] = {}
+    users: dict[int, list[int]] = {}
     for edge in edges:
         reads.setdefault(edge.end, []).append(edge.source)
+        users.setdefault(edge.source, []).append(edge.end)
     depth: dict[int, int] = {}
     for box in boxes:
         depth[box.key] = max((depth.get(k, 0) + 1 for k in reads.get(box.key, ())), default=0)
+    for key in depth:
+        if key not in reads and key in users:
+            depth[key] = min(depth[user] for user in users[key]) - 1
     layers: list[list[int]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
     for key, layer in depth.items():
         layers[layer].append(key)

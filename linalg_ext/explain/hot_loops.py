@@ -13,7 +13,7 @@ _FUSED = re.compile(
     r"vfn?m(?:add|sub)|vdpbf16|vpdpbus|vpdpwss|fml[as]|fn?m(?:add|sub)$|[us]dot|bfdot"
 )
 _VECTOR = re.compile(r"\b(?:[xyz]mm\d+|v\d+\.\d*[bhsd]|q\d+)\b")
-_MEMORY = re.compile(r"\[(.*?)\]")
+_MEMORY = re.compile(r"(?<!\w)\[(.*?)\]")
 _STORE = ("vmov", "mov", "vextract", "vcvt", "st", "vscatter")
 
 

@@ -151,9 +151,9 @@ def _closing(line: str, at: int) -> int:
 def _places(text: str, aliases: dict[str, str], seen: frozenset[str]) -> Iterator[Place]:
     for match in _FILE_AND_LINE.finditer(text):
         file, line, alias = match.groups()
-        if alias is None:
+        if alias is None and line != "0":
             yield Place(file, int(line))
-        elif alias not in seen:
+        elif alias is not None and alias not in seen:
             yield from _places(aliases.get(alias, ""), aliases, seen | {alias})
 
 

@@ -149,7 +149,10 @@ def _ops_in(op: Any) -> Iterator[Any]:
                 yield each.operation
 
 
-_SILENT = (".yield", ".return", ".constant", ".condition", ".reinterpret_cast", ".cast", ".dim")
+_SILENT = (
+    *(".yield", ".return", ".constant", ".condition", ".reinterpret_cast", ".cast", ".dim"),
+    "scf.reduce",
+)
 
 
 def _is_about_indices(op: Any) -> bool:

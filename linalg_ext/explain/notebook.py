@@ -64,7 +64,7 @@ def schedule_rich(schedule: Schedule) -> RenderableType:
     """The script."""
     from rich.syntax import Syntax
 
-    return Syntax(str(schedule), "python", background_color="default")
+    return Syntax(str(schedule), "python", background_color="default", word_wrap=True)
 
 
 def load_ipython_extension(ipython: Any) -> None:
@@ -80,7 +80,7 @@ def _highlighted(text: LocatedText) -> RenderableType:
 
     from linalg_ext.explain.terminal_lexer import MlirLexer
 
-    return Syntax("\n".join(text.lines), MlirLexer(), background_color="default")
+    return Syntax("\n".join(text.lines), MlirLexer(), background_color="default", word_wrap=True)
 
 
 def _explained_html(kernel: Kernel) -> str:

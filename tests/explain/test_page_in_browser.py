@@ -138,7 +138,8 @@ def test_a_line_leads_to_its_source_and_to_what_it_became(reader: Chrome) -> Non
 
 
 def test_all_of_it_works_from_the_keyboard(reader: Chrome) -> None:
-    for key, part in zip("sgcao", "stages graph schedule assembly overview".split(), strict=True):
+    parts = {"s": "stages", "g": "graph", "c": "schedule", "a": "assembly", "o": "overview"}
+    for key, part in parts.items():
         keys(reader, key)
         assert one(reader, f"#{part}").is_displayed()
     keys(reader, "s")
@@ -179,9 +180,7 @@ def test_it_can_be_read_in_the_dark_and_in_the_light(page: Path, tmp_path: Path)
             driver.save_screenshot(str(tmp_path / f"dark_{dark}.png"))
             style = "getComputedStyle(document.documentElement)"
             for what in ("color", "backgroundColor"):
-                brightness[dark, what] = _light_of(
-                    driver.execute_script(f"return {style}.{what}")
-                )
+                brightness[dark, what] = _light_of(driver.execute_script(f"return {style}.{what}"))
             assert complaints(driver) == []
     for dark in (False, True):
         paper, ink = brightness[dark, "backgroundColor"], brightness[dark, "color"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,10 @@ def copy_(A=TensorDef(T, S.M), O=TensorDef(T, S.M, output=True)):
 
 
 def write_files(folder: Path) -> None:
-    """FILE.mlir, FILE.py and FILE.tc, and x.npz with an argument for the first."""
+    """FILE.mlir, FILE.py and FILE.tc; for the first x.npz, an argument, and steps.json."""
     (folder / "FILE.mlir").write_text(_MODULE)
     (folder / "FILE.py").write_text(_OPDSL)
     (folder / "FILE.tc").write_text("def copy_(A: f32(M)) -> (O: f32(M)) { O(m) = A(m); }\n")
+    steps = [{"step": "run", "pipeline": "canonicalize"}]
+    (folder / "steps.json").write_text(json.dumps({"linalg_ext.schedule": 1, "steps": steps}))
     np.savez(folder / "x.npz", in0=np.arange(4, dtype=np.float32))

@@ -68,7 +68,7 @@ class Functions:
         """
         location = _fused([op.location for op in ops])
         with location, ir.InsertionPoint(ops[0]):
-            func.CallOp([], ir.FlatSymbolRefAttr.get(name), operands)
+            func.CallOp([], ir.FlatSymbolRefAttr.get(name), list(operands))
         known = self._locations.setdefault(name, [])
         if location not in known:
             known.append(location)

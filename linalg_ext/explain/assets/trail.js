@@ -1,6 +1,7 @@
 // What a line came of, and what it became: the lines of all texts that share a place with it.
 
 const MOST = 4;
+const PLAIN = /= (arith\.constant|llvm\.mlir\.\w+|tensor\.empty)\b|^\s*\w+\.yield\b/;
 
 function kinOf(text, line) {
   const places = placesOf(text, line);
@@ -19,8 +20,10 @@ function showTrail(text, line) {
   panel.replaceChildren(made("p", {}, made("b", { textContent: `${text.name} ${numberOf(text, line)}` }), ` ${said}`));
   kin.forEach((lines, at) => {
     const other = TEXTS[at];
-    // The line that closes a region is no op of its own.
-    const ops = lines.filter((each) => !/^\s*[}^]/.test(other.lines[each]));
+    // The line that closes a region is no op of its own; constants come last.
+    const all = lines.filter((each) => !/^\s*[}^]/.test(other.lines[each]));
+    const isPlain = (each) => PLAIN.test(other.lines[each]);
+    const ops = [...all.filter((each) => !isPlain(each)), ...all.filter(isPlain)];
     if (!ops.length || (other === text && ops.length === 1)) return;
     const links = ops.slice(0, MOST).map((each) => {
       const button = made("button", { textContent: `${numberOf(other, each)}: ${other.lines[each].trim()}` });
