@@ -19,5 +19,6 @@ def kernel_of(given: Any) -> Kernel:
         return own
     raise ArgumentTypeError(
         f"{type(given).__name__} is no kernel of this process",
-        expected="what lx.compile(module) or lx.jit(f).lower(...).compile() gives",
+        expected="what lx.compile(module) or lx.jit(f).lower(...).compile() gives; of a model of "
+        "PyTorch one of its .kernels",
     )

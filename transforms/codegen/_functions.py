@@ -9,6 +9,9 @@ from linalg_ext.bindings import func, ir
 PLAN = "linalg_ext.plan"
 """The attribute of a function that holds its plan as a table."""
 
+_CAN_LOCATE = getattr(ir.Operation.location, "fset", None) is not None
+"""Whether this build of MLIR lets an op be given another location."""
+
 
 class Functions:
     """The functions that a pass makes in a module."""
@@ -70,7 +73,7 @@ class Functions:
         with location, ir.InsertionPoint(ops[0]):
             func.CallOp([], ir.FlatSymbolRefAttr.get(name), list(operands))
         known = self._locations.setdefault(name, [])
-        if location not in known:
+        if _CAN_LOCATE and location not in known:
             known.append(location)
             _locate(self._functions[name], _fused(known))
 
