@@ -70,6 +70,7 @@ class TestWrongText:
             "      func.func @f( {",
             "                   ^",
             "  model.mlir:2:16: error: expected non-function type",
+            "  see docs: errors/ParseError",
         ]
         assert caught.value.diagnostics
 

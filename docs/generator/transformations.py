@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 import textwrap
@@ -11,6 +12,14 @@ from docs.generator.page import Page, fenced, table
 from linalg_ext.rewriting.registry import Registered, all_passes
 from linalg_ext.rewriting.resolve import NamedPipeline
 from linalg_ext.rewriting.transformation import Transformation
+from linalg_ext.transforms.schedules._step import Step
+
+_SELECTING = {
+    "op": "only ops of this name; every one of linalg if empty",
+    "function": "only in this function",
+    "position": "which of those found, in the order of the text; -1 is the last",
+}
+"""What every step takes as a pass, to choose ops."""
 
 FOLDERS = {
     "rewrites": "Rewrites",
@@ -23,7 +32,9 @@ FOLDERS = {
 }
 """The folders of `transforms/`, and what they are called. One that is not here goes by its name."""
 
-_LABEL = re.compile(r"^(before|after)\b[^\n]*:$")
+_LABEL = re.compile(r"^(before|after|refused)\b[^\n]*:$", re.MULTILINE)
+_SECTION = re.compile(r"^(Args|Raises|Returns):$")
+_ARGUMENT = re.compile(r"^    (\w+(?:, \w+)*): (.*(?:\n     .*)*)", re.MULTILINE)
 
 
 def passes() -> dict[str, Registered]:
@@ -64,19 +75,46 @@ def _page(each: Registered) -> str:
         steps = each.text.replace(",", ",\n") if "\n" not in each.text else each.text
         return "\n\n".join([*parts, f"{each.summary}. It stands for", fenced(steps)]) + "\n"
     assert isinstance(each, Transformation)
+    documented = inspect.getdoc(each.function) or ""
+    if _LABEL.search(documented):  # one of several in a file
+        parts.append(marked_up(documented))
     parts.append(marked_up(sys.modules[each.function.__module__].__doc__ or each.summary))
     if each.options:
-        options = "\n".join(f"- `{option}`" for option in each.options.values())
-        parts.append(f"## Options\n\n{options}")
-    function = each.function.__name__
-    keywords = next(iter(each.options), None)
-    call = f"lx.transforms.{function}(module{f', {keywords}=...' if keywords else ''})"
+        parts.append(f"## Options\n\n{_options(each, documented)}")
     parts.append("## Use")
-    parts.append(fenced(f'{call}\nmodule.run("{each.pass_name}")', "python"))
+    parts.append(fenced(_use(each), "python"))
     parts.append(
         f"Defined in `{each.function.__module__.removeprefix('linalg_ext.').replace('.', '/')}.py`."
     )
     return "\n\n".join(parts) + "\n"
+
+
+def _options(each: Transformation, documented: str) -> str:
+    """A line for each option: its kind and default, and what the function says of it."""
+    told = {
+        name: " ".join(text.split())
+        for names, text in _ARGUMENT.findall(documented)
+        for name in names.split(", ")
+    } | _SELECTING
+    lines = []
+    for name, option in each.options.items():
+        what = told.get(name, "").rstrip(".")
+        lines.append(f"- `{option}`" + (f": {what}" if what else ""))
+    return "\n".join(lines)
+
+
+def _use(each: Transformation) -> str:
+    function, needed = each.function.__name__, next(iter(each.options), None)
+    lines = [
+        f"lx.transforms.{function}(module{f', {needed}=...' if needed else ''})",
+        f'module.run("{each.pass_name}")',
+    ]
+    if isinstance(each, Step):
+        needed = next(iter(each.arguments), None)
+        chosen = "" if each.whole else '.match("matmul")'
+        step = f"{function}({f'{needed}=...' if needed else ''})"
+        lines.append(f"lx.Schedule(module){chosen}.{step}")
+    return "\n".join(lines)
 
 
 def marked_up(docstring: str) -> str:
@@ -84,6 +122,8 @@ def marked_up(docstring: str) -> str:
     parts: list[str] = []
     for block in re.split(r"\n(?=\S)", textwrap.dedent(docstring).strip()):
         head, _, rest = block.partition("\n")
+        if _SECTION.match(head):
+            continue  # for those who read the code; what concerns users is under "Options"
         if _LABEL.match(head) and rest.startswith(" "):
             parts.append(f"**{head.capitalize()}**\n\n{fenced(textwrap.dedent(rest), 'mlir')}\n")
         elif rest.startswith("    "):

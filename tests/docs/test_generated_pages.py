@@ -8,6 +8,7 @@ import linalg_ext as lx
 from docs.generator import ops, reference, tables, transformations, tutorials
 from docs.generator.page import REPOSITORY, Page, table
 from linalg_ext.cli import COMMANDS
+from linalg_ext.rewriting.resolve import NamedPipeline
 from notebooks.execution import NOTEBOOKS
 
 
@@ -37,10 +38,27 @@ def test_every_pass_has_a_page_with_what_it_does() -> None:
     assert 'module.run("linalg-ext-fold-transposes")' in page
 
 
+def test_every_page_of_a_pass_shows_what_it_does() -> None:
+    """Before and after, or what is refused. That these are true, the tests of the passes say."""
+    made = texts(list(transformations.pages()))
+    for each in transformations.passes().values():
+        page = made[f"transformations/{transformations._stem(each)}.md"]
+        shown = re.findall(r"^\*\*(Before|After|Refused)\b.*:\*\*$", page, re.M)
+        if not isinstance(each, NamedPipeline):
+            assert {"Before", "After"} <= set(shown) or "Refused" in shown, each.pass_name
+
+
+def test_the_page_of_a_step_says_how_a_schedule_takes_it() -> None:
+    page = texts(list(transformations.pages()))["transformations/tile.md"]
+    assert '**After `match("matmul").tile([4]).simplify()`:**' in page
+    assert 'lx.Schedule(module).match("matmul").tile(sizes=...)' in page
+    assert "- `sizes: integers with commas between`: of a tile along each loop" in page
+
+
 def test_before_and_after_of_every_docstring_become_ir() -> None:
     """Whatever stands behind the labels: none is left as running text."""
     for name, text in texts(list(transformations.pages())).items():
-        assert not re.search(r"^(before|after)\b[^\n]*:$", text, re.M), name
+        assert not re.search(r"^(before|after|refused)\b[^\n]*:$", text, re.M), name
         assert text.count("```") % 2 == 0, name
 
 

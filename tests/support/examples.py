@@ -11,6 +11,7 @@ from kernels import normalized
 from linalg_ext.module import Module
 from linalg_ext.rewriting import Transformation
 
+_REFUSED = re.compile(r"^refused\b.*:\n((?:    .*\n|\n)+)", re.MULTILINE)
 _EXAMPLE = re.compile(r"^before:\n(.*?)^after:\n(.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
 
 
@@ -19,6 +20,13 @@ def examples(module: ModuleType) -> list[tuple[str, str]]:
     found = _EXAMPLE.findall(module.__doc__ or "")
     assert found, f"{module.__name__} shows no example"
     return [(textwrap.dedent(before), textwrap.dedent(after)) for before, after in found]
+
+
+def refused(module: ModuleType) -> str:
+    """What the docstring of a file shows as refused."""
+    found = _REFUSED.search((module.__doc__ or "") + "\n")
+    assert found, f"{module.__name__} shows nothing that it refuses"
+    return textwrap.dedent(found[1])
 
 
 def check_example(

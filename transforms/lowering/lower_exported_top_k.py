@@ -1,11 +1,39 @@
 """Lower `tm_tensor.topk` to loops: each element sinks into a short sorted row of those to keep.
 
-    %r:2 = tm_tensor.topk dimension(1) ins(%x : tensor<3x9xf32>)
-        outs(%v, %i : tensor<3x2xf32>, tensor<3x2xi32>) {
+before:
+    %r:2 = tm_tensor.topk dimension(1) ins(%x : tensor<4x9xf32>)
+        outs(%v, %i : tensor<4x2xf32>, tensor<4x2xi32>) {
     ^bb0(%a: f32, %b: f32):
       %s = arith.cmpf ogt, %a, %b : f32
       tm_tensor.yield %s : i1
-    } -> tensor<3x2xf32>, tensor<3x2xi32>
+    } -> tensor<4x2xf32>, tensor<4x2xi32>
+after:
+    %r:2 = scf.for %row = %c0 to %c4 step %c1 iter_args(%v0 = %v, %i0 = %i)
+        -> (tensor<4x2xf32>, tensor<4x2xi32>) {
+      %kept:2 = scf.for %at = %c0 to %c9 step %c1 iter_args(%v1 = %v0, %i1 = %i0)
+          -> (tensor<4x2xf32>, tensor<4x2xi32>) {
+        %element = tensor.extract %x[%row, %at] : tensor<4x9xf32>
+        %number = arith.index_cast %at : index to i32
+        %sunk:5 = scf.for %place = %c0 to %c2 step %c1
+            iter_args(%found = %false, %e = %element, %n = %number, %v2 = %v1, %i2 = %i1)
+            -> (i1, f32, i32, tensor<4x2xf32>, tensor<4x2xi32>) {
+          %there = tensor.extract %v2[%row, %place] : tensor<4x2xf32>
+          %its = tensor.extract %i2[%row, %place] : tensor<4x2xi32>
+          %before = arith.cmpf ogt, %e, %there : f32
+          %now = arith.ori %found, %before : i1
+          %kept_e = arith.select %now, %e, %there : f32
+          %kept_n = arith.select %now, %n, %its : i32
+          %next_e = arith.select %now, %there, %e : f32
+          %next_n = arith.select %now, %its, %n : i32
+          %v3 = tensor.insert %kept_e into %v2[%row, %place] : tensor<4x2xf32>
+          %i3 = tensor.insert %kept_n into %i2[%row, %place] : tensor<4x2xi32>
+          scf.yield %now, %next_e, %next_n, %v3, %i3
+            : i1, f32, i32, tensor<4x2xf32>, tensor<4x2xi32>
+        }
+        scf.yield %sunk#3, %sunk#4 : tensor<4x2xf32>, tensor<4x2xi32>
+      }
+      scf.yield %kept#0, %kept#1 : tensor<4x2xf32>, tensor<4x2xi32>
+    }
 
 The body says whether an element comes before one that is kept. What the outputs hold at first is
 what an element must beat. A second input has the indices that the second result gives; without it

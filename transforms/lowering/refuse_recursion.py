@@ -1,6 +1,16 @@
 """Refuse recursive calls: calls are inlined, so that a failure in any function can end the entry.
 
 An error names the cycle; a module without one passes unchanged.
+
+refused:
+    func.func @f(%a: f32) -> f32 {
+      %0 = call @g(%a) : (f32) -> f32
+      return %0 : f32
+    }
+    func.func private @g(%a: f32) -> f32 {
+      %0 = call @g(%a) : (f32) -> f32
+      return %0 : f32
+    }
 """
 
 from __future__ import annotations

@@ -4,6 +4,12 @@ Upstream would find most of it half-way down, where the place and the name are n
 the user wrote; scalable vectors end the process in LLVM's code generator.
 
 An error names the operation, its place and the cure; a module without such passes unchanged.
+
+refused:
+    func.func @f() -> index {
+      %id = gpu.thread_id x
+      return %id : index
+    }
 """
 
 from __future__ import annotations

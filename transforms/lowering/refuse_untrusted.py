@@ -4,6 +4,13 @@ That is: functions that it only declares, of which a few are known to be harmles
 pointers made of integers; variables and aliases of the process; code that runs when the module is
 loaded. A module without such passes unchanged; that it computes within its own memory, this does
 not say.
+
+refused:
+    func.func private @system(!llvm.ptr) -> i32
+    func.func @f(%command: !llvm.ptr) -> i32 {
+      %0 = call @system(%command) : (!llvm.ptr) -> i32
+      return %0 : i32
+    }
 """
 
 from __future__ import annotations

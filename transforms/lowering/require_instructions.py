@@ -2,6 +2,13 @@
 
 LLVM would end the process over one: `Cannot select`. An error names the first, its place and what
 the target lacks; a module without such passes unchanged.
+
+refused, for a target without AVX-512:
+    llvm.func @f(%x: vector<16xf32>, %y: vector<32xbf16>) -> vector<16xf32> {
+      %z = llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"(%x, %y, %y)
+        : (vector<16xf32>, vector<32xbf16>, vector<32xbf16>) -> vector<16xf32>
+      llvm.return %z : vector<16xf32>
+    }
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
-"""What cannot be taken down to LLVM is refused here, by name and place."""
+"""What cannot be taken down to LLVM is refused here, by name and place.
+
+refused:
+    llvm.func @f(%a: f32) -> f32 {
+      %0 = arith.addf %a, %a : f32
+      llvm.return %0 : f32
+    }
+"""
 
 from __future__ import annotations
 

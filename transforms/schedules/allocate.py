@@ -1,5 +1,16 @@
 """Give single ops buffers, while those around them stay on tensors.
 
+before:
+    %r = linalg.matmul ins(%a, %b : tensor<8x16xf32>, tensor<16x12xf32>)
+        outs(%c : tensor<8x12xf32>) -> tensor<8x12xf32>
+after `match("matmul").allocate("stack").simplify()`:
+    %alloca = memref.alloca() : memref<8x12xf32>
+    bufferization.materialize_in_destination %c in writable %alloca
+        : (tensor<8x12xf32>, memref<8x12xf32>) -> ()
+    %0 = bufferization.to_tensor %alloca restrict writable : memref<8x12xf32> to tensor<8x12xf32>
+    %r = linalg.matmul ins(%a, %b : tensor<8x16xf32>, tensor<16x12xf32>)
+        outs(%0 : tensor<8x12xf32>) -> tensor<8x12xf32>
+
 Source: "Progressive Buffer Allocation" of MLIR's linalg document;
 `transform.structured.bufferize_to_allocation`. The rest, at once: `bufferize`.
 """

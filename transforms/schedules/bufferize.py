@@ -1,5 +1,17 @@
 """Take a module from tensors to buffers.
 
+before:
+    func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+      %r = linalg.abs ins(%a : tensor<8xf32>) outs(%a : tensor<8xf32>) -> tensor<8xf32>
+      return %r : tensor<8xf32>
+    }
+after `bufferize()`:
+    func.func @main(%a: memref<8xf32>) -> memref<8xf32> {
+      %alloc = memref.alloc() {alignment = 64 : i64} : memref<8xf32>
+      linalg.abs ins(%a : memref<8xf32>) outs(%alloc : memref<8xf32>)
+      return %alloc : memref<8xf32>
+    }
+
 Source: "Progressive Buffer Allocation" of MLIR's linalg document, its last step;
 `one-shot-bufferize`, with functions and their calls.
 """

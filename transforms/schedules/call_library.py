@@ -1,5 +1,12 @@
 """Let an op call a function of a registered library; see `linalg_ext.library`.
 
+before:
+    %r = linalg.matmul ins(%a, %b : tensor<8x16xf32>, tensor<16x12xf32>)
+        outs(%c : tensor<8x12xf32>) -> tensor<8x12xf32>
+after `match("matmul").call_library()`, where OpenBLAS is in force:
+    %r = call @lx.library.call0.stub(%a, %b, %c)
+        : (tensor<8x16xf32>, tensor<16x12xf32>, tensor<8x12xf32>) -> tensor<8x12xf32>
+
 Source: "Lower to Library Calls or Special Instructions, Intrinsics or ISA" of MLIR's linalg
 document. On all ops of a module: `call_libraries`.
 """

@@ -1,5 +1,30 @@
 """Lower an op partially: to loops over a finer-grained op of linalg.
 
+before:
+    %r = linalg.matmul ins(%a, %b : tensor<8x16xf32>, tensor<16x12xf32>)
+        outs(%c : tensor<8x12xf32>) -> tensor<8x12xf32>
+after `match("matmul").finer([4, 0, 8]).simplify()`:
+    %c0 = arith.constant 0 : index
+    %c8 = arith.constant 8 : index
+    %c16 = arith.constant 16 : index
+    %c4 = arith.constant 4 : index
+    %r = scf.for %i = %c0 to %c8 step %c4 iter_args(%o = %c) -> (tensor<8x12xf32>) {
+      %1 = scf.for %j = %c0 to %c16 step %c8 iter_args(%p = %o) -> (tensor<8x12xf32>) {
+        %slice = tensor.extract_slice %a[%i, %j] [4, 8] [1, 1]
+            : tensor<8x16xf32> to tensor<4x8xf32>
+        %slice_0 = tensor.extract_slice %b[%j, 0] [8, 12] [1, 1]
+            : tensor<16x12xf32> to tensor<8x12xf32>
+        %slice_1 = tensor.extract_slice %p[%i, 0] [4, 12] [1, 1]
+            : tensor<8x12xf32> to tensor<4x12xf32>
+        %2 = linalg.matmul ins(%slice, %slice_0 : tensor<4x8xf32>, tensor<8x12xf32>)
+            outs(%slice_1 : tensor<4x12xf32>) -> tensor<4x12xf32>
+        %inserted = tensor.insert_slice %2 into %p[%i, 0] [4, 12] [1, 1]
+            : tensor<4x12xf32> into tensor<8x12xf32>
+        scf.yield %inserted : tensor<8x12xf32>
+      }
+      scf.yield %1 : tensor<8x12xf32>
+    }
+
 Source: "Partially Lower to Iterations Over a Finer-Grained Linalg Op" of MLIR's linalg document;
 `linalg-block-pack-matmul` for `linalg.mmt4d`.
 """

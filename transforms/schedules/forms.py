@@ -51,6 +51,23 @@ def specialize(op: ir.Operation) -> list[ir.Operation]:
 def decompose(op: ir.Operation) -> Script:
     """Replace an op by simpler ones: softmax, a window of one row, a pack or an unpack.
 
+    before:
+        %r = linalg.conv_2d_nhwc_hwcf
+            ins(%a, %b : tensor<1x1x8x4xf32>, tensor<1x3x4x2xf32>)
+            outs(%c : tensor<1x1x6x2xf32>) -> tensor<1x1x6x2xf32>
+    after `match("conv_2d_nhwc_hwcf").decompose().simplify()`:
+        %slice = tensor.extract_slice %a[0, 0, 0, 0] [1, 1, 8, 4] [1, 1, 1, 1]
+            : tensor<1x1x8x4xf32> to tensor<1x8x4xf32>
+        %slice_0 = tensor.extract_slice %b[0, 0, 0, 0] [1, 3, 4, 2] [1, 1, 1, 1]
+            : tensor<1x3x4x2xf32> to tensor<3x4x2xf32>
+        %slice_1 = tensor.extract_slice %c[0, 0, 0, 0] [1, 1, 6, 2] [1, 1, 1, 1]
+            : tensor<1x1x6x2xf32> to tensor<1x6x2xf32>
+        %0 = linalg.conv_1d_nwc_wcf {dilations = dense<1> : tensor<1xi64>, strides = dense<1>
+            : tensor<1xi64>} ins(%slice, %slice_0 : tensor<1x8x4xf32>, tensor<3x4x2xf32>)
+            outs(%slice_1 : tensor<1x6x2xf32>) -> tensor<1x6x2xf32>
+        %r = tensor.insert_slice %0 into %c[0, 0, 0, 0] [1, 1, 6, 2] [1, 1, 1, 1]
+            : tensor<1x6x2xf32> into tensor<1x1x6x2xf32>
+
     Raises:
         ScheduleError: upstream knows no simpler ones.
     """

@@ -1,5 +1,22 @@
 """Tile an op and fuse the ops that make its operands into the loops over its tiles.
 
+before:
+    %e = linalg.exp ins(%a : tensor<8xf32>) outs(%c : tensor<8xf32>) -> tensor<8xf32>
+    %r = linalg.abs ins(%e : tensor<8xf32>) outs(%c : tensor<8xf32>) -> tensor<8xf32>
+after `match("abs").fuse([4]).simplify()`:
+    %c0 = arith.constant 0 : index
+    %c8 = arith.constant 8 : index
+    %c4 = arith.constant 4 : index
+    %r = scf.for %i = %c0 to %c8 step %c4 iter_args(%o = %c) -> (tensor<8xf32>) {
+      %slice = tensor.extract_slice %a[%i] [4] [1] : tensor<8xf32> to tensor<4xf32>
+      %slice_0 = tensor.extract_slice %c[%i] [4] [1] : tensor<8xf32> to tensor<4xf32>
+      %1 = linalg.exp ins(%slice : tensor<4xf32>) outs(%slice_0 : tensor<4xf32>) -> tensor<4xf32>
+      %slice_1 = tensor.extract_slice %o[%i] [4] [1] : tensor<8xf32> to tensor<4xf32>
+      %2 = linalg.abs ins(%1 : tensor<4xf32>) outs(%slice_1 : tensor<4xf32>) -> tensor<4xf32>
+      %inserted = tensor.insert_slice %2 into %o[%i] [4] [1] : tensor<4xf32> into tensor<8xf32>
+      scf.yield %inserted : tensor<8xf32>
+    }
+
 Source: "Tiled Producer-Consumer Fusion with Parametric Tile-And-Fuse" of MLIR's linalg document;
 `transform.structured.fuse`. On subsets instead: the pass `linalg-ext-tile-and-fuse`, by `run`.
 """

@@ -1,5 +1,19 @@
 """Lower a structured op to loops over scalars.
 
+before:
+    linalg.abs ins(%a : memref<8xf32>) outs(%c : memref<8xf32>)
+after `match("abs").lower_to_loops()`:
+    %c0 = arith.constant 0 : index
+    %c8 = arith.constant 8 : index
+    %c1 = arith.constant 1 : index
+    scf.for %i = %c0 to %c8 step %c1 {
+      %0 = affine.apply affine_map<(d0) -> (d0)>(%i)
+      %1 = memref.load %a[%0] : memref<8xf32>
+      %2 = math.absf %1 : f32
+      %3 = affine.apply affine_map<(d0) -> (d0)>(%i)
+      memref.store %2, %c[%3] : memref<8xf32>
+    }
+
 Source: "Lower to Loops (Affine, Generic, and Parallel)" of MLIR's linalg document;
 `transform.structured.convert_to_loops`, `convert-linalg-to-affine-loops` and
 `convert-linalg-to-parallel-loops`.

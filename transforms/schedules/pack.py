@@ -1,5 +1,29 @@
 """Pack the operands of an op into blocks, with `linalg.pack` before it and `linalg.unpack` behind.
 
+before:
+    %r = linalg.matmul ins(%a, %b : tensor<8x16xf32>, tensor<16x12xf32>)
+        outs(%c : tensor<8x12xf32>) -> tensor<8x12xf32>
+after `match("matmul").pack([4]).simplify()`:
+    %0 = tensor.empty() : tensor<2x16x4xf32>
+    %pack = linalg.pack %a inner_dims_pos = [0] inner_tiles = [4] into %0
+        : tensor<8x16xf32> -> tensor<2x16x4xf32>
+    %1 = tensor.empty() : tensor<2x12x4xf32>
+    %pack_0 = linalg.pack %c inner_dims_pos = [0] inner_tiles = [4] into %1
+        : tensor<8x12xf32> -> tensor<2x12x4xf32>
+    %2 = linalg.generic {
+        indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>,
+                         affine_map<(d0, d1, d2, d3) -> (d2, d1)>,
+                         affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>],
+        iterator_types = ["parallel", "parallel", "reduction", "parallel"]
+    } ins(%pack, %b : tensor<2x16x4xf32>, tensor<16x12xf32>) outs(%pack_0 : tensor<2x12x4xf32>) {
+    ^bb0(%in: f32, %in_1: f32, %out: f32):
+      %3 = arith.mulf %in, %in_1 : f32
+      %4 = arith.addf %out, %3 : f32
+      linalg.yield %4 : f32
+    } -> tensor<2x12x4xf32>
+    %r = linalg.unpack %2 inner_dims_pos = [0] inner_tiles = [4] into %c
+        : tensor<2x12x4xf32> -> tensor<8x12xf32>
+
 Source: `transform.structured.pack`.
 """
 

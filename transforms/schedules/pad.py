@@ -1,5 +1,22 @@
 """Pad the operands of an op to multiples of sizes.
 
+before:
+    %r = linalg.matmul ins(%a, %b : tensor<7x16xf32>, tensor<16x12xf32>)
+        outs(%c : tensor<7x12xf32>) -> tensor<7x12xf32>
+after `match("matmul").pad([8]).simplify()`:
+    %cst = arith.constant 0.000000e+00 : f32
+    %padded = tensor.pad %a low[0, 0] high[1, 0] {
+    ^bb0(%i: index, %j: index):
+      tensor.yield %cst : f32
+    } : tensor<7x16xf32> to tensor<8x16xf32>
+    %padded_0 = tensor.pad %c low[0, 0] high[1, 0] {
+    ^bb0(%i: index, %j: index):
+      tensor.yield %cst : f32
+    } : tensor<7x12xf32> to tensor<8x12xf32>
+    %0 = linalg.matmul ins(%padded, %b : tensor<8x16xf32>, tensor<16x12xf32>)
+        outs(%padded_0 : tensor<8x12xf32>) -> tensor<8x12xf32>
+    %r = tensor.extract_slice %0[0, 0] [7, 12] [1, 1] : tensor<8x12xf32> to tensor<7x12xf32>
+
 Source: `transform.structured.pad`.
 """
 

@@ -1,5 +1,18 @@
 """Map an op to parallel workers: `scf.forall` over tiles, with hardware names if wanted.
 
+before:
+    %r = linalg.abs ins(%a : tensor<8xf32>) outs(%c : tensor<8xf32>) -> tensor<8xf32>
+after `match("abs").parallelize([4]).simplify()`:
+    %r = scf.forall (%i) in (2) shared_outs(%o = %c) -> (tensor<8xf32>) {
+      %1 = affine.apply affine_map<(d0) -> (d0 * 4)>(%i)
+      %slice = tensor.extract_slice %a[%1] [4] [1] : tensor<8xf32> to tensor<4xf32>
+      %slice_0 = tensor.extract_slice %o[%1] [4] [1] : tensor<8xf32> to tensor<4xf32>
+      %2 = linalg.abs ins(%slice : tensor<4xf32>) outs(%slice_0 : tensor<4xf32>) -> tensor<4xf32>
+      scf.forall.in_parallel {
+        tensor.parallel_insert_slice %2 into %o[%1] [4] [1] : tensor<4xf32> into tensor<8xf32>
+      }
+    }
+
 Source: "Map to Parallel and Reduction Loops and Hardware" of MLIR's linalg document;
 `transform.structured.tile_using_forall`. Reductions: `tile_reduction` and `split_reduction`.
 """

@@ -1,5 +1,34 @@
 """Peel a loop around an op: whole tiles in one loop, the last, smaller one behind it.
 
+before:
+    %c0 = arith.constant 0 : index
+    %c8 = arith.constant 8 : index
+    %c3 = arith.constant 3 : index
+    %r = scf.for %i = %c0 to %c8 step %c3 iter_args(%o = %c) -> (tensor<8xf32>) {
+      %1 = affine.min affine_map<(d0) -> (-d0 + 8, 3)>(%i)
+      %slice = tensor.extract_slice %a[%i] [%1] [1] : tensor<8xf32> to tensor<?xf32>
+      %slice_0 = tensor.extract_slice %o[%i] [%1] [1] : tensor<8xf32> to tensor<?xf32>
+      %2 = linalg.abs ins(%slice : tensor<?xf32>) outs(%slice_0 : tensor<?xf32>) -> tensor<?xf32>
+      %inserted = tensor.insert_slice %2 into %o[%i] [%1] [1] : tensor<?xf32> into tensor<8xf32>
+      scf.yield %inserted : tensor<8xf32>
+    }
+after `match("abs").peel().simplify()`:
+    %c0 = arith.constant 0 : index
+    %c3 = arith.constant 3 : index
+    %c6 = arith.constant 6 : index
+    %0 = scf.for %i = %c0 to %c6 step %c3 iter_args(%o = %c) -> (tensor<8xf32>) {
+      %slice_1 = tensor.extract_slice %a[%i] [3] [1] : tensor<8xf32> to tensor<3xf32>
+      %slice_2 = tensor.extract_slice %o[%i] [3] [1] : tensor<8xf32> to tensor<3xf32>
+      %2 = linalg.abs ins(%slice_1 : tensor<3xf32>)
+          outs(%slice_2 : tensor<3xf32>) -> tensor<3xf32>
+      %inserted_3 = tensor.insert_slice %2 into %o[%i] [3] [1] : tensor<3xf32> into tensor<8xf32>
+      scf.yield %inserted_3 : tensor<8xf32>
+    }
+    %slice = tensor.extract_slice %a[6] [2] [1] : tensor<8xf32> to tensor<2xf32>
+    %slice_0 = tensor.extract_slice %0[6] [2] [1] : tensor<8xf32> to tensor<2xf32>
+    %1 = linalg.abs ins(%slice : tensor<2xf32>) outs(%slice_0 : tensor<2xf32>) -> tensor<2xf32>
+    %r = tensor.insert_slice %1 into %0[6] [2] [1] : tensor<2xf32> into tensor<8xf32>
+
 Source: `transform.loop.peel`.
 """
 

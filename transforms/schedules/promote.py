@@ -1,5 +1,13 @@
 """Promote operands to temporary buffers, such as ones in fast memory.
 
+before:
+    %r = linalg.abs ins(%a : tensor<8xf32>) outs(%c : tensor<8xf32>) -> tensor<8xf32>
+after `match("abs").promote([0]).simplify()`:
+    %0 = bufferization.alloc_tensor() : tensor<8xf32>
+    %1 = bufferization.materialize_in_destination %a in %0
+        : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    %r = linalg.abs ins(%1 : tensor<8xf32>) outs(%c : tensor<8xf32>) -> tensor<8xf32>
+
 Source: "Promotion to Temporary Buffer in Fast Memory" of MLIR's linalg document;
 `transform.structured.promote_tensor`, and `transform.structured.promote` on buffers.
 """

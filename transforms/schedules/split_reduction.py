@@ -1,5 +1,32 @@
 """Split a reduction in two: a parallel loop over partial results, and one that combines them.
 
+before:
+    %r = linalg.reduce { arith.addf } ins(%a : tensor<8x16xf32>) outs(%c : tensor<8xf32>)
+        dimensions = [1]
+after `match("reduce").split_reduction(4).simplify()`:
+    %cst = arith.constant 0.000000e+00 : f32
+    %expanded = tensor.expand_shape %a [[0], [1, 2]] output_shape [8, 4, 4]
+        : tensor<8x16xf32> into tensor<8x4x4xf32>
+    %0 = tensor.empty() : tensor<4x8xf32>
+    %1 = linalg.fill ins(%cst : f32) outs(%0 : tensor<4x8xf32>) -> tensor<4x8xf32>
+    %2 = linalg.generic {
+        indexing_maps = [affine_map<(d0, d1, d2) -> (d1, d0, d2)>,
+                         affine_map<(d0, d1, d2) -> (d0, d1)>],
+        iterator_types = ["parallel", "parallel", "reduction"]
+    } ins(%expanded : tensor<8x4x4xf32>) outs(%1 : tensor<4x8xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %4 = arith.addf %out, %in : f32
+      linalg.yield %4 : f32
+    } -> tensor<4x8xf32>
+    %r = linalg.generic {
+        indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>],
+        iterator_types = ["reduction", "parallel"]
+    } ins(%2 : tensor<4x8xf32>) outs(%c : tensor<8xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %4 = arith.addf %in, %out : f32
+      linalg.yield %4 : f32
+    } -> tensor<8xf32>
+
 Source: `transform.structured.split_reduction`.
 """
 

@@ -1,5 +1,24 @@
 """Tile the loops of a structured op: it stays, on slices, inside loops over tiles.
 
+before:
+    %r = linalg.matmul ins(%a, %b : tensor<8x16xf32>, tensor<16x12xf32>)
+        outs(%c : tensor<8x12xf32>) -> tensor<8x12xf32>
+after `match("matmul").tile([4]).simplify()`:
+    %c0 = arith.constant 0 : index
+    %c8 = arith.constant 8 : index
+    %c4 = arith.constant 4 : index
+    %r = scf.for %i = %c0 to %c8 step %c4 iter_args(%o = %c) -> (tensor<8x12xf32>) {
+      %slice = tensor.extract_slice %a[%i, 0] [4, 16] [1, 1]
+          : tensor<8x16xf32> to tensor<4x16xf32>
+      %slice_0 = tensor.extract_slice %o[%i, 0] [4, 12] [1, 1]
+          : tensor<8x12xf32> to tensor<4x12xf32>
+      %1 = linalg.matmul ins(%slice, %b : tensor<4x16xf32>, tensor<16x12xf32>)
+          outs(%slice_0 : tensor<4x12xf32>) -> tensor<4x12xf32>
+      %inserted = tensor.insert_slice %1 into %o[%i, 0] [4, 12] [1, 1]
+          : tensor<4x12xf32> into tensor<8x12xf32>
+      scf.yield %inserted : tensor<8x12xf32>
+    }
+
 Source: "Parametric Tiling" of MLIR's linalg document; `transform.structured.tile_using_for`.
 """
 

@@ -1,5 +1,27 @@
 """Tile one loop by two sizes that differ by little and together fit it whole.
 
+before:
+    %r = linalg.abs ins(%a : tensor<8xf32>) outs(%c : tensor<8xf32>) -> tensor<8xf32>
+after `match("abs").tile_evenly(0, 3).simplify()`:
+    %c3 = arith.constant 3 : index
+    %c6 = arith.constant 6 : index
+    %c0 = arith.constant 0 : index
+    %slice = tensor.extract_slice %a[0] [2] [1] : tensor<8xf32> to tensor<2xf32>
+    %slice_0 = tensor.extract_slice %c[0] [2] [1] : tensor<8xf32> to tensor<2xf32>
+    %0 = linalg.abs ins(%slice : tensor<2xf32>) outs(%slice_0 : tensor<2xf32>) -> tensor<2xf32>
+    %inserted = tensor.insert_slice %0 into %c[0] [2] [1] : tensor<2xf32> into tensor<8xf32>
+    %slice_1 = tensor.extract_slice %a[2] [6] [1] : tensor<8xf32> to tensor<6xf32>
+    %slice_2 = tensor.extract_slice %inserted[2] [6] [1] : tensor<8xf32> to tensor<6xf32>
+    %1 = scf.for %i = %c0 to %c6 step %c3 iter_args(%o = %slice_2) -> (tensor<6xf32>) {
+      %slice_4 = tensor.extract_slice %slice_1[%i] [3] [1] : tensor<6xf32> to tensor<3xf32>
+      %slice_5 = tensor.extract_slice %o[%i] [3] [1] : tensor<6xf32> to tensor<3xf32>
+      %2 = linalg.abs ins(%slice_4 : tensor<3xf32>)
+          outs(%slice_5 : tensor<3xf32>) -> tensor<3xf32>
+      %inserted_6 = tensor.insert_slice %2 into %o[%i] [3] [1] : tensor<3xf32> into tensor<6xf32>
+      scf.yield %inserted_6 : tensor<6xf32>
+    }
+    %r = tensor.insert_slice %1 into %inserted[2] [6] [1] : tensor<6xf32> into tensor<8xf32>
+
 Source: `transform.structured.multitile_sizes`.
 """
 

@@ -1,5 +1,14 @@
 """Rewrite a structured op in vector form.
 
+before:
+    %r = linalg.abs ins(%a : tensor<8xf32>) outs(%c : tensor<8xf32>) -> tensor<8xf32>
+after `match("abs").vectorize().simplify()`:
+    %c0 = arith.constant 0 : index
+    %0 = ub.poison : f32
+    %1 = vector.transfer_read %a[%c0], %0 {in_bounds = [true]} : tensor<8xf32>, vector<8xf32>
+    %2 = math.absf %1 : vector<8xf32>
+    %r = vector.transfer_write %2, %c[%c0] {in_bounds = [true]} : vector<8xf32>, tensor<8xf32>
+
 Source: "Vectorization: Rewrite in Vector Form" of MLIR's linalg document;
 `transform.structured.vectorize`.
 """

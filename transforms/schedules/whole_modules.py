@@ -16,7 +16,23 @@ from ._step import Passes, schedule_step
 
 @schedule_step("linalg-ext-fuse-elementwise", whole=True)
 def fuse_elementwise(module: ir.Operation) -> list[ir.Operation]:
-    """Fuse element-wise ops on tensors with those that read them."""
+    """Fuse element-wise ops on tensors with those that read them.
+
+    before:
+        %e = linalg.exp ins(%a : tensor<8xf32>) outs(%c : tensor<8xf32>) -> tensor<8xf32>
+        %r = linalg.abs ins(%e : tensor<8xf32>) outs(%c : tensor<8xf32>) -> tensor<8xf32>
+    after `fuse_elementwise()`:
+        %0 = tensor.empty() : tensor<8xf32>
+        %r = linalg.generic {
+            indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+            iterator_types = ["parallel"]
+        } ins(%a : tensor<8xf32>) outs(%0 : tensor<8xf32>) {
+        ^bb0(%in: f32, %out: f32):
+          %2 = math.exp %in : f32
+          %3 = math.absf %2 : f32
+          linalg.yield %3 : f32
+        } -> tensor<8xf32>
+    """
     manager = passmanager.PassManager("builtin.module")
     manager.add("func.func(linalg-generalize-named-ops,linalg-fuse-elementwise-ops),cse")
     keep_effects.apply(module)
@@ -27,19 +43,64 @@ def fuse_elementwise(module: ir.Operation) -> list[ir.Operation]:
 
 @schedule_step("linalg-ext-fold-unit-extents", whole=True)
 def fold_unit_extents(module: ir.Operation) -> Passes:
-    """Drop loops that run once, and the dimensions that go with them."""
+    """Drop loops that run once, and the dimensions that go with them.
+
+    before:
+        %r = linalg.generic {
+            indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+            iterator_types = ["parallel", "parallel"]
+        } ins(%a : tensor<1x8xf32>) outs(%c : tensor<1x8xf32>) {
+        ^bb0(%in: f32, %out: f32):
+          %0 = math.absf %in : f32
+          linalg.yield %0 : f32
+        } -> tensor<1x8xf32>
+    after `fold_unit_extents()`:
+        %collapsed = tensor.collapse_shape %a [[0, 1]] : tensor<1x8xf32> into tensor<8xf32>
+        %collapsed_0 = tensor.collapse_shape %c [[0, 1]] : tensor<1x8xf32> into tensor<8xf32>
+        %0 = linalg.generic {
+            indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+            iterator_types = ["parallel"]
+        } ins(%collapsed : tensor<8xf32>) outs(%collapsed_0 : tensor<8xf32>) {
+        ^bb0(%in: f32, %out: f32):
+          %1 = math.absf %in : f32
+          linalg.yield %1 : f32
+        } -> tensor<8xf32>
+        %r = tensor.expand_shape %0 [[0, 1]] output_shape [1, 8]
+            : tensor<8xf32> into tensor<1x8xf32>
+    """
     return Passes("func.func(linalg-fold-unit-extent-dims),canonicalize")
 
 
 @schedule_step("linalg-ext-simplify", whole=True)
 def simplify(module: ir.Operation) -> Passes:
-    """Fold constants, drop what nobody uses and what is said twice."""
+    """Fold constants, drop what nobody uses and what is said twice.
+
+    before:
+        %x = arith.addf %a, %a : f32
+        %y = arith.addf %a, %a : f32
+        %one = arith.constant 1.0 : f32
+        %z = arith.mulf %y, %one : f32
+        %r = arith.subf %x, %z : f32
+    after `simplify()`:
+        %0 = arith.addf %a, %a : f32
+        %r = arith.subf %0, %0 : f32
+    """
     return Passes("canonicalize,cse")
 
 
 @schedule_step("linalg-ext-propagate-packs", whole=True)
 def propagate_packs(module: ir.Operation) -> Script:
-    """Move `linalg.pack` and `linalg.unpack` across element-wise ops, so that they meet and go."""
+    """Move `linalg.pack` and `linalg.unpack` across element-wise ops, so that they meet and go.
+
+    before:
+        %q = linalg.pack %a inner_dims_pos = [0] inner_tiles = [4] into %p
+            : tensor<8xf32> -> tensor<2x4xf32>
+        %u = linalg.unpack %q inner_dims_pos = [0] inner_tiles = [4] into %c
+            : tensor<2x4xf32> -> tensor<8xf32>
+        %r = linalg.abs ins(%u : tensor<8xf32>) outs(%c : tensor<8xf32>) -> tensor<8xf32>
+    after `propagate_packs()`:
+        %r = linalg.abs ins(%a : tensor<8xf32>) outs(%c : tensor<8xf32>) -> tensor<8xf32>
+    """
     return Script(
         (
             FUNCTIONS,

@@ -1,11 +1,10 @@
 """Have the ops of attention side by side, with results of their own, before they become buffers.
 
+before, in short:
     %t = linalg.generic {...} ins(%s) outs(%e) ...          // %e is what many ops begin from
     ...                                                     // ops that have nothing to do with it
     %p = linalg.generic {...} ins(%t, %max) outs(%e) ...
-
-becomes
-
+after:
     ...
     %e0 = tensor.empty() : tensor<8x512x512xf32>
     %t = linalg.generic {...} ins(%s) outs(%e0) ...
