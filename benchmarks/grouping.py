@@ -201,7 +201,9 @@ def _dropout(x: Any, mask: Any, w: Any) -> Any:
     return (torch.softmax(x, -1) * mask * 1.25) @ w
 
 
-TORCH = dict(zip(NAMED, (_attention, _norm_linear, _mlp, _dropout), strict=True))
+TORCH: dict[str, Callable[..., Any]] = dict(
+    zip(NAMED, (_attention, _norm_linear, _mlp, _dropout), strict=True)
+)
 
 
 def _compare(out: Any, expected: Any) -> None:

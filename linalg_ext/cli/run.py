@@ -180,7 +180,8 @@ def _hand_out(named: dict[str, Array], path: Path | None, about: dict[str, objec
     if path is not None:
         # An open file: given a name, savez would append .npz where it is missing.
         with path.open("wb") as file:
-            np.savez(file, **named)
+            arrays: dict[str, Any] = dict(named)
+            np.savez(file, **arrays)
     if about is not None:
         shown = {} if path else {name: array_data(array) for name, array in named.items()}
         write_json({**about, "outputs": path and str(path), "results": shown})

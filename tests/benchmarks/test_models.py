@@ -12,6 +12,7 @@ torch = package("torch", "pip install 'linalg-ext[torch]'")
 
 from benchmarks.models import measuring, reporting  # noqa: E402
 from benchmarks.models.families import FAMILIES, Family  # noqa: E402
+from torch_models import Function  # noqa: E402
 
 # One worker imports PyTorch, and no other.
 pytestmark = pytest.mark.xdist_group("torch")
@@ -33,11 +34,8 @@ def test_a_family_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_does_not_come_through_is_said() -> None:
-    class Singular(torch.nn.Module):
-        def forward(self, x: Any) -> Any:
-            return torch.linalg.svdvals(x)
-
-    found = measuring.measured(Family("none", lambda: (Singular(), (torch.eye(3),))), 1)
+    singular = Function(torch.linalg.svdvals)
+    found = measuring.measured(Family("none", lambda: (singular, (torch.eye(3),))), 1)
     assert found.error.startswith("aten._linalg_svd of the model cannot be compiled")
     assert "aten._linalg_svd" in reporting.coverage([found])
 

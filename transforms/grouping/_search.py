@@ -137,7 +137,7 @@ class _Run:
     def _starts(self) -> list[Reached]:
         """All groupings to begin with, the cheapest first."""
         x = self._exploration
-        found = []
+        found: list[Reached] = []
         for start in STARTS.values():
             if found and x.is_over:
                 break

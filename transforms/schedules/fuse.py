@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from linalg_ext.bindings import ir
+from linalg_ext.structured.interfaces.structured_interface import is_structured
 from linalg_ext.transforms.lowering._walk import producer
 
 from ._checks import (
@@ -37,7 +38,6 @@ from ._checks import (
     refusal,
     structured_loops,
 )
-from ._facts import is_structured
 from ._index_checks import check_ascending
 from ._script import ANY, Script, integers, line
 from ._step import schedule_step

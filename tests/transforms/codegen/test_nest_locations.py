@@ -21,8 +21,7 @@ def product(a: Any, b: Any) -> Any:
 
 def products(a: Any, b: Any) -> Any:
     c = a @ b
-    d = b @ c
-    return d
+    return b @ c
 
 
 def attention(q: Any, k: Any) -> Any:
