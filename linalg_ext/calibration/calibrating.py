@@ -16,7 +16,7 @@ from linalg_ext.compiler import compile
 from linalg_ext.runtime import threads
 from linalg_ext.target import Target, using
 from linalg_ext.target.analytic import analytic
-from linalg_ext.target.figures import MEASURED, TYPES, Figures
+from linalg_ext.target.performance import MEASURED, TYPES, Figures
 
 SECONDS, LOAD = "calibration.seconds", "calibration.load"
 """Notes that are left: how long it took, and how many processes wanted a core meanwhile."""

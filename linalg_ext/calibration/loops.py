@@ -14,7 +14,7 @@ import numpy as np
 
 from linalg_ext.calibration.timing import seconds_of
 from linalg_ext.compiler import compile
-from linalg_ext.target.figures import BESIDE_FUNCTIONS, FUNCTIONS
+from linalg_ext.target.performance import BESIDE_FUNCTIONS, FUNCTIONS
 
 _ELEMENTS = 16384
 """Elements that functions are taken of: in the second cache with their results."""

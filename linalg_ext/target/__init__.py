@@ -9,10 +9,10 @@ print(lx.target.figures())            # what it does in a second: measured by lx
 from linalg_ext.target.data import from_data, to_data
 from linalg_ext.target.dlti import data_layout, to_dlti
 from linalg_ext.target.features import DotProduct
-from linalg_ext.target.figures import Figures, Level
 from linalg_ext.target.intrinsics import missing_for
 from linalg_ext.target.model import Cache, Target
 from linalg_ext.target.notes import NoteValue
+from linalg_ext.target.performance import Figures, Level
 from linalg_ext.target.selection import (
     current,
     host,

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from linalg_ext.target.clock import USUAL, cycles_per_second
-from linalg_ext.target.figures import ANALYTIC, Figures, Level
 from linalg_ext.target.model import Target
+from linalg_ext.target.performance import ANALYTIC, Figures, Level
 
 _BYTES_PER_CYCLE = {2: 32.0, 3: 14.0}
 _MEMORY_BYTES_PER_CYCLE = 4.0

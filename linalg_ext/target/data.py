@@ -7,8 +7,8 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from linalg_ext.errors import TargetError
-from linalg_ext.target.figures import PER_TYPE, Figures, Level
 from linalg_ext.target.model import Cache, Target
+from linalg_ext.target.performance import PER_TYPE, Figures, Level
 
 PlainTarget = dict[str, Any]
 """Texts, numbers, and lists and mappings of these."""

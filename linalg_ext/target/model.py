@@ -19,8 +19,8 @@ from linalg_ext.target.features import (
     check_features,
     without,
 )
-from linalg_ext.target.figures import Figures
 from linalg_ext.target.notes import Notes, NoteValue, check_note, note, with_note
+from linalg_ext.target.performance import Figures
 from linalg_ext.target.text import bytes_text, table
 
 _ELEMENT = r"(?:[su]?i|s|u|b?f)(\d+)|f8E\w+"

@@ -23,8 +23,8 @@ from linalg_ext.dispatch import handler
 from linalg_ext.errors import CacheError, TargetError
 from linalg_ext.target.analytic import analytic
 from linalg_ext.target.data import from_data, to_data
-from linalg_ext.target.figures import Figures
 from linalg_ext.target.model import Target
+from linalg_ext.target.performance import Figures
 from linalg_ext.target.selection import current, host, named
 
 _PROCESSORS = Path("/proc/cpuinfo")

@@ -47,7 +47,7 @@ def test_every_plan_is_costed_and_timed() -> None:
     assert pairs[-1].cost < pairs[0].cost
     expected = 0.5 * array * (1 + np.tanh(0.7978845608 * (array + 0.044715 * array**3)))
     for plan in plans:
-        np.testing.assert_allclose(plan.call(), expected, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(np.asarray(plan.call()), expected, rtol=1e-5, atol=1e-6)
 
 
 def test_a_table_has_every_pair() -> None:

@@ -14,7 +14,7 @@ from linalg_ext.calibration.peaks import aligned
 from linalg_ext.calibration.timing import seconds_of, seconds_together
 from linalg_ext.compiler import compile
 from linalg_ext.target import stored
-from linalg_ext.target.figures import MEASURED
+from linalg_ext.target.performance import MEASURED
 
 MOST_SECONDS = 10.0
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from linalg_ext.target import Figures, Level, Target
-from linalg_ext.target.figures import BESIDE_FUNCTIONS
-from linalg_ext.target.figures import FUNCTIONS as ALL_FUNCTIONS
+from linalg_ext.target.performance import BESIDE_FUNCTIONS
+from linalg_ext.target.performance import FUNCTIONS as ALL_FUNCTIONS
 
 from ._cost import Cost
 from ._graph import ARGUMENTS, Value

@@ -12,7 +12,7 @@ import pytest
 from linalg_ext import target
 from linalg_ext.errors import TargetError
 from linalg_ext.target import Figures, Target
-from linalg_ext.target.figures import ANALYTIC, FUNCTIONS
+from linalg_ext.target.performance import ANALYTIC, FUNCTIONS
 
 DESCRIBED = [target.named(name) for name in target.names()]
 AVX2 = replace(target.named("avx2"), figures=target.figures("avx2"), notes=(("a.b", (8, 64)),))
