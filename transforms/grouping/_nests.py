@@ -55,6 +55,7 @@ class Members:
         self.state = state
         self.all = tuple(state.nodes_of(group))
         self.inside = set(self.all)
+        self._reads: dict[int, list[tuple[Access, Value]]] = {}
         self.work: dict[int, Work] = {
             node: state.node(node).work.tiled(tiles.get(node, {})) for node in self.all
         }
@@ -70,8 +71,12 @@ class Members:
 
     def reads(self, node: int) -> list[tuple[Access, Value]]:
         """The tensors that a node reads, and how."""
-        given = self.state.reads(node)
-        return [(each, self.source(given[each.position])) for each in self.work[node].reads]
+        if node not in self._reads:
+            given = self.state.reads(node)
+            self._reads[node] = [
+                (each, self.source(given[each.position])) for each in self.work[node].reads
+            ]
+        return self._reads[node]
 
     def is_for_free(self, value: Value) -> bool:
         """Whether a value is nowhere in memory: one number in every place, made in the group."""
