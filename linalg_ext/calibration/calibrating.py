@@ -24,6 +24,9 @@ SECONDS, LOAD = "calibration.seconds", "calibration.load"
 _STEPS = 200_000
 """Multiply-adds of each accumulator in a call."""
 
+_FORKED = 96
+"""Size of the matrices whose product threads share: small, and worth waking them."""
+
 
 def calibrate(machine: Target) -> Target:
     """A description of this machine with figures, measured on one thread, where not said otherwise.
@@ -69,18 +72,8 @@ def _fork_seconds(machine: Target) -> float:
     count = machine.logical_cores
     if count == 1:
         return analytic(machine, is_here=True).fork
-    size = 96
-    kind = f"tensor<{size}x{size}xf32>"
-    text = f"""
-    func.func @f(%a: {kind}, %b: {kind}) -> {kind} {{
-      %zero = arith.constant 0.0 : f32
-      %e = tensor.empty() : {kind}
-      %z = linalg.fill ins(%zero : f32) outs(%e : {kind}) -> {kind}
-      %r = linalg.matmul ins(%a, %b : {kind}, {kind}) outs(%z : {kind}) -> {kind}
-      return %r : {kind}
-    }}"""
-    array = np.ones((size, size), np.float32)
-    kernel = compile(text, trusted=True, checked=False)
+    array = np.ones((_FORKED, _FORKED), np.float32)
+    kernel = compile(products.product(_FORKED, "f32"), trusted=True, checked=False)
     out = kernel(array, array)
     one = seconds_of(partial(kernel, array, array, out=out))
     with threads.using(count):

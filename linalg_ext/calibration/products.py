@@ -18,8 +18,14 @@ _CHANNELS, _IMAGE, _KERNEL = 32, 28, 3
 
 def contraction_rate(dtype: str) -> float:
     """Additions and multiplications a second of a product of square matrices."""
-    kind = f"tensor<{_SIZE}x{_SIZE}x{dtype}>"
-    text = f"""
+    shape = (_SIZE, _SIZE)
+    return 2 * _SIZE**3 / _seconds(product(_SIZE, dtype), [shape, shape], dtype)
+
+
+def product(size: int, dtype: str) -> str:
+    """A product of square matrices."""
+    kind = f"tensor<{size}x{size}x{dtype}>"
+    return f"""
     func.func @f(%a: {kind}, %b: {kind}) -> {kind} {{
       %zero = arith.constant 0.0 : {dtype}
       %e = tensor.empty() : {kind}
@@ -27,8 +33,6 @@ def contraction_rate(dtype: str) -> float:
       %r = linalg.matmul ins(%a, %b : {kind}, {kind}) outs(%z : {kind}) -> {kind}
       return %r : {kind}
     }}"""
-    shape = (_SIZE, _SIZE)
-    return 2 * _SIZE**3 / _seconds(text, [shape, shape], dtype)
 
 
 def window_rate(dtype: str) -> float:

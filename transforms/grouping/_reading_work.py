@@ -110,13 +110,12 @@ def _kind(maps: list[AffineMap], reduced: frozenset[int], body: _Body) -> str:
 
 
 def _loops(count: int, maps: list[AffineMap], values: list[Any]) -> tuple[int, ...]:
-    sizes = [0] * count
+    sizes = [UNKNOWN_SIZE] * count
     for map, value in zip(maps, values, strict=True):
         for axis, index in enumerate(map.results):
             if isinstance(index, AffineDim):
-                at = map.dims.index(index.name)
-                sizes[at] = sizes[at] or _shape(value)[axis]
-    return tuple(size or UNKNOWN_SIZE for size in sizes)
+                sizes[map.dims.index(index.name)] = _shape(value)[axis]
+    return tuple(sizes)
 
 
 def _axes(map: AffineMap, dims: dict[str, int]) -> tuple[tuple[int, ...], ...]:

@@ -123,3 +123,13 @@ def test_what_is_no_tensor_is_no_work() -> None:
     }""")
     costs = model()
     assert costs.of_state(state).seconds == costs.figures.call
+
+
+def test_sizes_of_loops() -> None:
+    type_ = "tensor<0x?x3xf32>"
+    state = read(f"""
+    func.func @f(%x: {type_}, %e: {type_}) -> {type_} {{
+      %r = linalg.exp ins(%x : {type_}) outs(%e : {type_}) -> {type_}
+      return %r : {type_}
+    }}""")
+    assert state.node(0).work.loops == (0, 128, 3)
