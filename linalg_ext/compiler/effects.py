@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from linalg_ext.bindings import ir
+from linalg_ext.structured.views.ops import VIEW_OPS
 
 _VIEWS = frozenset(
     {
@@ -24,6 +25,7 @@ _VIEWS = frozenset(
         "memref.transpose",
         "memref.view",
         "arith.select",
+        *VIEW_OPS,
     }
 )
 """Ops whose results are other names for their first memref operand."""

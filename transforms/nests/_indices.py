@@ -22,6 +22,14 @@ def induction_variable(loop: ir.Operation) -> ir.Value:
     return loop.regions[0].blocks[0].arguments[0]
 
 
+def counts_in_indices(loop: ir.Operation) -> bool:
+    """Whether a loop counts in values of type index, compared with signs."""
+    return (
+        isinstance(induction_variable(loop).type, ir.IndexType)
+        and "unsignedCmp" not in loop.attributes
+    )
+
+
 def along(number: Number, loop: ir.Operation, read: IndexReader) -> Along | None:
     """A number as a loop sees it; None where it is not linear in it, or the rest changes too."""
     if isinstance(number, int):

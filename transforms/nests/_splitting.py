@@ -12,7 +12,7 @@ from linalg_ext.structured.subsets.emission import Emitter
 from linalg_ext.structured.subsets.index_values import IndexReader
 from linalg_ext.transforms.lowering._walk import operations, select
 
-from ._indices import along
+from ._indices import along, counts_in_indices
 
 COMPARISON = "arith.cmpi"
 
@@ -48,7 +48,7 @@ def find_split(loop: ir.Operation) -> Split | None:
     """The first comparison in a loop by which it can be split; None where there is none."""
     read = IndexReader()
     lower, upper, step = (read(value) for value in list(loop.operands)[:3])
-    if not isinstance(step, int) or step < 1:
+    if not counts_in_indices(loop) or not isinstance(step, int) or step < 1:
         return None
     for op in operations(loop, [COMPARISON]):
         found = _changes(op, loop, read)

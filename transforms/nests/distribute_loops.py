@@ -25,7 +25,8 @@ after:
 
 Of a nest that is not perfect this makes perfect ones, wherever no iteration needs what a later part
 did in an iteration before; those parts stay together, and `linalg-ext-embed-conditionals` makes
-them perfect. Arguments of a function are taken not to overlap, as calls of kernels have it.
+them perfect. Arguments of a function that no other calls are taken not to overlap: calls of kernels
+see to that.
 
 Source: "Perfectly Nested Writes To The Whole Output Operands" of MLIR's linalg document; Allen and
 Kennedy, "Optimizing Compilers for Modern Architectures", loop distribution.
@@ -38,11 +39,10 @@ from collections.abc import Iterable, Sequence
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.subsets.index_values import IndexReader
 from linalg_ext.structured.values import producer
 from linalg_ext.transforms.lowering._walk import operations, select
 
-from ._accesses import Access, accesses, is_load, is_pure, may_meet
+from ._accesses import Access, Memory, is_load, is_pure
 
 NAME = "linalg-ext-distribute-loops"
 
@@ -82,7 +82,7 @@ class _Body:
         self._loop = loop
         self._ops = [each.operation for each in loop.regions[0].blocks[0].operations][:-1]
         self._places = {op: place for place, op in enumerate(self._ops)}
-        self._read = IndexReader()
+        self._memory = Memory()
 
     @property
     def is_mixed(self) -> bool:
@@ -120,7 +120,7 @@ class _Body:
         for at, behind in itertools.product(one, other):
             # What stands behind in the text may reach into later iterations only.
             for late, early in itertools.product(self._touched(behind), self._touched(at)):
-                if may_meet(late, early, self._loop, self._read, same=behind < at):
+                if self._memory.may_meet(late, early, self._loop, same=behind < at):
                     return True
         return False
 
@@ -129,19 +129,10 @@ class _Body:
         op = self._ops[at]
         if is_pure(op):
             return False
-        if not is_load(op):
-            return True
-        (load,) = self._touched(at)
-        written = (a for place in range(len(self._ops)) for a in self._touched(place))
-        return any(
-            may_meet(a, load, self._loop, self._read, same=True)
-            or may_meet(load, a, self._loop, self._read, same=True)
-            for a in written
-            if a.is_written
-        )
+        return not (is_load(op) and self._memory.is_read_only(op, self._loop))
 
     def _touched(self, at: int) -> list[Access]:
-        return accesses(self._ops[at], self._read)
+        return self._memory.accesses(self._ops[at])
 
     def _with_needs(self, part: Iterable[int]) -> Part:
         """A part with the ops that it computes from."""

@@ -56,8 +56,8 @@ from linalg_ext.structured.subsets.index_values import IndexReader
 from linalg_ext.structured.values import producer
 from linalg_ext.transforms.lowering._walk import operations, select
 
-from ._accesses import accesses, is_load, is_pure, may_meet
-from ._indices import induction_variable
+from ._accesses import Memory, is_load, is_pure
+from ._indices import counts_in_indices, induction_variable
 from .distribute_loops import FOR
 
 NAME = "linalg-ext-embed-conditionals"
@@ -96,9 +96,12 @@ def _embed(loop: ir.Operation) -> bool | Left:
         return False
     if len(loop.results) or len(inner.results):
         return Left("a loop carries values: store them, so that predicates can guard them")
+    if not counts_in_indices(inner):
+        return Left("the inner loop counts in integers, or without signs")
     shared = _shared(before, [inner, *after])
+    memory = Memory()
     for op in [*stays, *shared]:
-        if not is_pure(op) and not _reads_the_same(op, loop):
+        if not is_pure(op) and not (is_load(op) and memory.is_read_only(op, loop)):
             return Left(f"{op.name} in front of the inner loop cannot be done again inside of it")
     if not _runs(inner) and not _can_be_guarded(inner):
         return Left("what is in the inner loop gives values past a loop further inside")
@@ -220,17 +223,3 @@ def _shared(before: Sequence[ir.Operation], users: Sequence[ir.Operation]) -> li
     """The ops in front of a loop that the loop, or what is behind it, computes from."""
     used = [value for user in users for op in select(user, lambda _: True) for value in op.operands]
     return _computed_from(used, before)
-
-
-def _reads_the_same(op: ir.Operation, loop: ir.Operation) -> bool:
-    """Whether an op is a load of what no statement of the loop writes."""
-    if not is_load(op):
-        return False
-    read = IndexReader()
-    (load,) = accesses(op, read)
-    body = loop.regions[0].blocks[0].operations
-    written = [a for each in body for a in accesses(each.operation, read) if a.is_written]
-    return not any(
-        may_meet(a, load, loop, read, same=True) or may_meet(load, a, loop, read, same=True)
-        for a in written
-    )

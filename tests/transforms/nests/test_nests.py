@@ -114,6 +114,30 @@ def test_a_dependence_backwards_keeps_parts_together() -> None:
     assert str(same).count("scf.for") == 3
 
 
+def test_arguments_of_a_function_that_is_called_may_overlap() -> None:
+    text = """
+    func.func @f(%a: memref<9xf32>, %c: memref<9xf32>, %x: f32) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c8 = arith.constant 8 : index
+      scf.for %i = %c0 to %c8 step %c1 {
+        memref.store %x, %a[%i] : memref<9xf32>
+        scf.for %k = %c0 to %c8 step %c1 {
+          %u = memref.load %c[%k] : memref<9xf32>
+          memref.store %u, %c[%i] : memref<9xf32>
+        }
+      }
+      return
+    }"""
+    assert lx.transforms.distribute_loops(lx.parse(text))
+    caller = """
+    func.func @g(%a: memref<9xf32>, %x: f32) {
+      call @f(%a, %a, %x) : (memref<9xf32>, memref<9xf32>, f32) -> ()
+      return
+    }"""
+    assert not lx.transforms.distribute_loops(lx.parse(text + caller))
+
+
 def test_loops_that_carry_values_are_left() -> None:
     text = """
     func.func @f(%a: memref<9xf32>, %c: memref<9xf32>, %x: f32) {
@@ -134,6 +158,25 @@ def test_loops_that_carry_values_are_left() -> None:
     before = str(module)
     assert "a loop carries values" in str(lx.transforms.embed_conditionals(module))
     assert str(module) == before
+
+
+def test_loops_that_count_in_integers_are_left() -> None:
+    text = """
+    func.func @f(%a: memref<9xf32>, %c: memref<9xf32>, %x: f32, %n: i32) {
+      %c0 = arith.constant 0 : i32
+      %c1 = arith.constant 1 : i32
+      scf.for %i = %c0 to %n step %c1 : i32 {
+        %k = arith.index_cast %i : i32 to index
+        memref.store %x, %a[%k] : memref<9xf32>
+        scf.for %j = %c0 to %n step %c1 : i32 {
+          memref.store %x, %c[%k] : memref<9xf32>
+        }
+      }
+      return
+    }"""
+    report = lx.transforms.embed_conditionals(lx.parse(text))
+    assert "the inner loop counts in integers" in str(report)
+    assert lx.transforms.distribute_loops(lx.parse(text))
 
 
 @pytest.mark.parametrize(
