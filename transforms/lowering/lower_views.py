@@ -31,10 +31,9 @@ from linalg_ext.bindings import ir, memref
 from linalg_ext.errors import ArgumentError, LoweringError
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.subsets.emission import Emitter
-from linalg_ext.structured.subsets.index_values import IndexReader
 from linalg_ext.structured.subsets.rules.sizes import mixed_attribute, with_dims
 from linalg_ext.structured.views import ops
-from linalg_ext.structured.views.placement import Placement, step_of
+from linalg_ext.structured.views.placement import Placement, ViewReader, step_of
 from linalg_ext.structured.views.types import view_type
 
 from ._walk import operations, place
@@ -56,7 +55,7 @@ def lower_views(module: ir.Operation) -> Report:
         report.changed[op.name] += 1
         with _at(op):
             for result in op.results:
-                found = step_of(result, IndexReader())
+                found = step_of(result, ViewReader())
                 if found is not None:
                     result.replace_all_uses_with(_subview(found, result.type))
         op.erase()

@@ -22,16 +22,15 @@ from __future__ import annotations
 from linalg_ext.bindings import ir, memref
 from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import Left, Rewriter, rewrite
-from linalg_ext.structured.subsets.index_values import IndexReader
 from linalg_ext.structured.views import ops
-from linalg_ext.structured.views.placement import placement, step_of
+from linalg_ext.structured.views.placement import ViewReader, placement, step_of
 
 
 @rewrite("linalg-ext-fold-views", on=sorted(ops.VIEW_OPS - {ops.DIFFERENCE}))
 def fold_views(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
     """Replace a view that is all of an operand by the operand."""
     made = op.operation
-    read = IndexReader()
+    read = ViewReader()
     try:
         found = step_of(made.results[0], read)
         if found is None:

@@ -14,7 +14,7 @@ from linalg_ext.structured.calls import as_values
 from linalg_ext.structured.subsets.index_values import IndexReader
 from linalg_ext.structured.subsets.ops import OPERAND_SEGMENTS
 from linalg_ext.structured.views import ops
-from linalg_ext.structured.views.placement import placement, shared_base
+from linalg_ext.structured.views.placement import ViewReader, placement, shared_base
 from linalg_ext.structured.views.types import open_view_type, view_type
 
 Given = ir.Value | ir.OpView
@@ -171,7 +171,7 @@ def _combined(name: str, first: Given, second: Given, count: int) -> list[ir.Val
     short = name.partition(".")[2]
     values = [_view(short, each) for each in (first, second)]
     types = [ir.MemRefType(value.type) for value in values]
-    if types[0].rank == types[1].rank and shared_base(values[0], values[1], IndexReader()) is None:
+    if types[0].rank == types[1].rank and shared_base(values[0], values[1], ViewReader()) is None:
         raise ArgumentError(
             f"{short}: the views are of two buffers, as far as their ops tell",
             expected="two views that lead back to one by memref.subview and ops like it",
@@ -190,7 +190,7 @@ def _placed(
     type_ = ir.MemRefType.get(shape, source.element_type, open_, source.memory_space)
     (draft,) = _built(name, operands, [type_], attributes)
     # An op is placed by what is known of its operands: its type is the last to be known.
-    found = placement(draft, IndexReader(), operands[0])
+    found = placement(draft, ViewReader(), operands[0])
     sizes = [size if isinstance(size, int) else None for size in found.tile.sizes]
     known = view_type(source, found.tile, sizes, found.dims)
     if known == type_:

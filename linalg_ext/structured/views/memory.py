@@ -17,11 +17,10 @@ from linalg_ext.analysis.subsets import Tile
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ArgumentTypeError
 from linalg_ext.structured.interfaces.asked import as_value
-from linalg_ext.structured.subsets.index_values import IndexReader
 from linalg_ext.structured.subsets.rules.sizes import sizes_of
 from linalg_ext.structured.values import producer
 from linalg_ext.structured.views.ops import is_view
-from linalg_ext.structured.views.placement import placement, step_of
+from linalg_ext.structured.views.placement import ViewReader, placement, step_of
 
 _SOMEWHERE = 1 << 40
 """An address for arrays that are never read."""
@@ -140,7 +139,7 @@ def covered_memory(view: ir.Value | ir.OpView) -> CoveredMemory:
             if isinstance(value.type, ir.RankedTensorType)
             else None,
         )
-    read = IndexReader()
+    read = ViewReader()
     with value.context:
         placed, layout = placement(value, read), _layout(value, read)
     return CoveredMemory(
@@ -172,7 +171,7 @@ class _StrideOf:
     axis: int
 
 
-def _layout(view: ir.Value, read: IndexReader) -> _Layout:
+def _layout(view: ir.Value, read: ViewReader) -> _Layout:
     step = step_of(view, read)
     if step is not None:
         of_base = _layout(step.base, read)
@@ -186,9 +185,7 @@ def _layout(view: ir.Value, read: IndexReader) -> _Layout:
         )
     op = producer(view)
     if op is not None and op.name in _RESHAPES:
-        found = _RESHAPES[op.name](op, view, read)
-        if found is not None:
-            return found
+        return _RESHAPES[op.name](op, view, read)
     return _Layout(view, sizes_of(view), 0, _own_strides(view))
 
 
@@ -217,7 +214,7 @@ def _row_major(sizes: Sequence[Number], bytes_: int) -> tuple[Number, ...]:
     return tuple(strides)
 
 
-def _expanded(op: ir.Operation, view: ir.Value, read: IndexReader) -> _Layout:
+def _expanded(op: ir.Operation, view: ir.Value, read: ViewReader) -> _Layout:
     source = _layout(op.operands[0], read)
     known = sizes_of(view)
     given = iter(list(op.operands)[1:])
@@ -235,7 +232,7 @@ def _expanded(op: ir.Operation, view: ir.Value, read: IndexReader) -> _Layout:
     return replace(source, shape=shape, strides=tuple(strides))
 
 
-def _collapsed(op: ir.Operation, view: ir.Value, read: IndexReader) -> _Layout:
+def _collapsed(op: ir.Operation, view: ir.Value, read: ViewReader) -> _Layout:
     source = _layout(op.operands[0], read)
     shape, strides = [], []
     for group in _groups(op):
@@ -246,13 +243,13 @@ def _collapsed(op: ir.Operation, view: ir.Value, read: IndexReader) -> _Layout:
     return replace(source, shape=tuple(shape), strides=tuple(strides))
 
 
-def _reshaped(op: ir.Operation, view: ir.Value, read: IndexReader) -> _Layout:
+def _reshaped(op: ir.Operation, view: ir.Value, read: ViewReader) -> _Layout:
     source = _layout(op.operands[0], read)
     sizes = sizes_of(view)
     return replace(source, shape=sizes, strides=_row_major(sizes, _bytes_of(view)))
 
 
-def _viewed(op: ir.Operation, view: ir.Value, read: IndexReader) -> _Layout:
+def _viewed(op: ir.Operation, view: ir.Value, read: ViewReader) -> _Layout:
     buffer, shift, *given = op.operands
     source, sizes = _layout(buffer, read), iter(given)
     shape = tuple(size if isinstance(size, int) else read(next(sizes)) for size in sizes_of(view))
@@ -285,13 +282,11 @@ def _element_bytes(type_: ir.Type) -> int:
     raise ArgumentTypeError(f"elements of type {type_} have no size that is known")
 
 
-_RESHAPES: Mapping[str, Callable[[ir.Operation, ir.Value, IndexReader], _Layout | None]] = (
-    MappingProxyType(
-        {
-            "memref.expand_shape": _expanded,
-            "memref.collapse_shape": _collapsed,
-            "memref.reshape": _reshaped,
-            "memref.view": _viewed,
-        }
-    )
+_RESHAPES: Mapping[str, Callable[[ir.Operation, ir.Value, ViewReader], _Layout]] = MappingProxyType(
+    {
+        "memref.expand_shape": _expanded,
+        "memref.collapse_shape": _collapsed,
+        "memref.reshape": _reshaped,
+        "memref.view": _viewed,
+    }
 )

@@ -19,7 +19,7 @@ from linalg_ext.analysis.subsets import (
 )
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ShapeError
-from linalg_ext.structured.operands import static_sizes
+from linalg_ext.structured.extension.ops import integers
 from linalg_ext.structured.place import place_of
 from linalg_ext.structured.subsets.index_values import IndexReader
 from linalg_ext.structured.subsets.ops import (
@@ -49,7 +49,15 @@ class Placement:
     dims: tuple[int, ...]
 
 
-def placement(view: ir.Value, read: IndexReader, base: ir.Value | None = None) -> Placement:
+class ViewReader(IndexReader):
+    """Reads index values, and where views lie; each once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps: dict[ir.Value, Placement | None] = {}
+
+
+def placement(view: ir.Value, read: ViewReader, base: ir.Value | None = None) -> Placement:
     """Where a view lies in a base; where none is given, in the first that it is a rectangle of.
 
     Raises:
@@ -66,13 +74,13 @@ def placement(view: ir.Value, read: IndexReader, base: ir.Value | None = None) -
     return found
 
 
-def shared_base(one: ir.Value, other: ir.Value, read: IndexReader) -> ir.Value | None:
+def shared_base(one: ir.Value, other: ir.Value, read: ViewReader) -> ir.Value | None:
     """The nearest view that both are rectangles of; None where they are of different buffers."""
     bases = list(_bases(one, read))
     return next((each for each in _bases(other, read) if each in bases), None)
 
 
-def _bases(view: ir.Value, read: IndexReader) -> Iterator[ir.Value]:
+def _bases(view: ir.Value, read: ViewReader) -> Iterator[ir.Value]:
     yield view
     step = step_of(view, read)
     while step is not None:
@@ -92,18 +100,19 @@ def _within(inner: Placement, outer: Placement) -> Placement:
     return Placement(outer.base, compose(Tile(*columns), outer.tile), dims)
 
 
-def step_of(view: ir.Value, read: IndexReader) -> Placement | None:
+def step_of(view: ir.Value, read: ViewReader) -> Placement | None:
     """Where a view lies in what its op takes, or in what both of two views are of.
 
     None where it is no rectangle of that.
     """
-    op = producer(view)
-    if op is None or op.name not in _STEPS:
-        return None
-    return _STEPS[op.name](op, view, read)
+    if view not in read.steps:
+        op = producer(view)
+        is_step = op is not None and op.name in _STEPS
+        read.steps[view] = _STEPS[op.name](op, view, read) if op is not None and is_step else None
+    return read.steps[view]
 
 
-def sizes_in(view: ir.Value, read: IndexReader) -> tuple[Number, ...]:
+def sizes_in(view: ir.Value, read: ViewReader) -> tuple[Number, ...]:
     """The sizes of a view: by its type, else by what it was taken with, else symbols of its own."""
     sizes = sizes_of(view)
     if all(isinstance(size, int) for size in sizes):
@@ -115,7 +124,7 @@ def sizes_in(view: ir.Value, read: IndexReader) -> tuple[Number, ...]:
     return tuple(a if isinstance(a, int) else b for a, b in zip(sizes, taken, strict=True))
 
 
-def _cast(op: ir.Operation, view: ir.Value, read: IndexReader) -> Placement | None:
+def _cast(op: ir.Operation, view: ir.Value, read: ViewReader) -> Placement | None:
     source = op.operands[0]
     if not isinstance(source.type, ir.MemRefType):
         return None
@@ -124,7 +133,7 @@ def _cast(op: ir.Operation, view: ir.Value, read: IndexReader) -> Placement | No
     return Placement(source, full(sizes), tuple(range(len(sizes))))
 
 
-def _subview(op: ir.Operation, view: ir.Value, read: IndexReader) -> Placement:
+def _subview(op: ir.Operation, view: ir.Value, read: ViewReader) -> Placement:
     groups = segments(op, 4)
     names = (STATIC_OFFSETS, STATIC_SIZES, STATIC_STRIDES)
     columns = [
@@ -132,40 +141,36 @@ def _subview(op: ir.Operation, view: ir.Value, read: IndexReader) -> Placement:
         for name, group in zip(names, groups[1:], strict=True)
     ]
     tile = Tile(*columns)
-    return Placement(op.operands[0], tile, _kept(op.operands[0], tile, view))
+    return Placement(op.operands[0], tile, _kept(op, view))
 
 
-def _kept(source: ir.Value, tile: Tile, view: ir.Value) -> tuple[int, ...]:
-    """The dimensions that a view keeps of a tile: which units are dropped its strides tell."""
-    sizes = static_sizes(view)
+def _kept(op: ir.Operation, view: ir.Value) -> tuple[int, ...]:
+    """The dimensions that a subview keeps: which of several units are dropped its strides tell."""
     gap = ir.ShapedType.get_dynamic_stride_or_offset()
+    taken, by = (integers(op.attributes[each], each) for each in (STATIC_SIZES, STATIC_STRIDES))
+    source, _ = ir.MemRefType(op.operands[0].type).get_strides_and_offset()
     own, _ = ir.MemRefType(view.type).get_strides_and_offset()
-    strides, _ = ir.MemRefType(source.type).get_strides_and_offset()
-    fitting = []
-    for dims in itertools.combinations(range(tile.rank), len(sizes)):
-        pairs = [(tile.size(dim), size) for dim, size in zip(dims, sizes, strict=True)]
-        dropped = set(range(tile.rank)) - set(dims)
-        if all(_as_static(a) == b for a, b in pairs) and all(tile.size(d) == 1 for d in dropped):
-            fitting.append(dims)
+    shape = list(ir.MemRefType(view.type).shape)
+    fitting = [
+        dims
+        for dims in itertools.combinations(range(len(taken)), len(shape))
+        if [taken[dim] for dim in dims] == shape
+        and all(size == 1 for dim, size in enumerate(taken) if dim not in dims)
+    ]
     for dims in fitting:
-        steps = [(strides[dim], tile.stride(dim)) for dim in dims]
-        known = [gap if a == gap or not isinstance(b, int) else a * b for a, b in steps]
-        if known == own:
+        steps = [(source[dim], by[dim]) for dim in dims]
+        if [gap if gap in step else step[0] * step[1] for step in steps] == own:
             return dims
     return fitting[0]
 
 
-def _as_static(size: object) -> int | None:
-    return size if isinstance(size, int) else None
-
-
-def _transpose(op: ir.Operation, view: ir.Value, read: IndexReader) -> Placement:
+def _transpose(op: ir.Operation, view: ir.Value, read: ViewReader) -> Placement:
     order = ir.AffineMapAttr(op.attributes["permutation"]).value
     dims = tuple(ir.AffineDimExpr(result).position for result in order.results)
     return Placement(op.operands[0], full(sizes_in(op.operands[0], read)), dims)
 
 
-def _tile(op: ir.Operation, view: ir.Value, read: IndexReader) -> Placement:
+def _tile(op: ir.Operation, view: ir.Value, read: ViewReader) -> Placement:
     source, *positions = op.operands
     offsets, sizes = [], []
     wholes = sizes_in(source, read)
@@ -176,7 +181,7 @@ def _tile(op: ir.Operation, view: ir.Value, read: IndexReader) -> Placement:
     return Placement(source, Tile(offsets, sizes), tuple(range(len(sizes))))
 
 
-def _slice(op: ir.Operation, view: ir.Value, read: IndexReader) -> Placement:
+def _slice(op: ir.Operation, view: ir.Value, read: ViewReader) -> Placement:
     columns: list[list[Number]] = [[], [], []]
     dims = []
     for dim, index in enumerate(ops.slice_indices(op)):
@@ -205,7 +210,7 @@ def _range(value: ir.Value, op: ir.Operation) -> Sequence[ir.Value]:
     return list(made.operands)
 
 
-def _combination(op: ir.Operation, view: ir.Value, read: IndexReader) -> Placement:
+def _combination(op: ir.Operation, view: ir.Value, read: ViewReader) -> Placement:
     one, other = op.operands
     base = shared_base(one, other, read)
     if base is None:
@@ -268,7 +273,7 @@ def _check_aligned(op: ir.Operation, first: Placement, second: Placement) -> Non
             )
 
 
-_STEPS: Mapping[str, Callable[[ir.Operation, ir.Value, IndexReader], Placement | None]] = (
+_STEPS: Mapping[str, Callable[[ir.Operation, ir.Value, ViewReader], Placement | None]] = (
     MappingProxyType(
         {
             "memref.cast": _cast,

@@ -47,6 +47,13 @@ CHAINS = {
       %c = memref.collapse_shape %a [[0, 1]] : STATIC into memref<54xf32>
       %v = memref.subview %c[7] [20] [2] : memref<54xf32> to memref<20xf32, strided<[2],
         offset: 7>>""",
+    "subview of a size that is a constant": """
+      %four = arith.constant 4 : index
+      %v = memref.subview %a[1, 0] [1, %four] [1, 2] : STATIC to memref<?xf32, strided<[2],
+        offset: 9>>""",
+    "subview of which one of two units is dropped": """
+      %v = memref.subview %a[1, 5] [1, 1] [1, 1] : STATIC to memref<1xf32, strided<[9], offset: 14>>
+    """,
     "cast": """
       %c = memref.cast %a : STATIC to memref<?x9xf32>
       %v = memref.subview %c[1, 1] [2, 2] [1, 1] : memref<?x9xf32> to memref<2x2xf32,
@@ -147,6 +154,20 @@ def test_the_size_of_elements(element: str, size: int) -> None:
         f"memref<4x8x{element}, strided<[1, 4]>>\nreturn }}"
     )
     assert covered_memory(last_but(module)).strides == (size, 4 * size)
+
+
+def test_sets_of_sets() -> None:
+    def build(a: ir.Value, p: ir.Value, q: ir.Value) -> ir.Value:
+        views = [ext.tile(a, [p, q], [4, 4]), ext.tile(a, [q, p], [5, 5])]
+        for _ in range(3):
+            views.append(ext.intersection(views[-1], views[-2]))
+        return views[-1]
+
+    module = writing(build)
+    (view,) = filled(module)
+    arguments = module.ir.body.operations[0].regions[0].blocks[0].arguments
+    known = covered_memory(view).replaced({arguments[1]: 0, arguments[2]: 0})
+    assert known.shape == (4, 4)
 
 
 def test_what_it_says() -> None:
