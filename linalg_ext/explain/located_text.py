@@ -108,12 +108,13 @@ def of_printed(printed: str) -> LocatedText:
         elif start != number:
             places[start] = places[number]
     while lines and not lines[-1]:
-        lines.pop(), places.pop()
+        lines.pop()
+        places.pop()
     return LocatedText(tuple(lines), ends, tuple(places))
 
 
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _LOCATION = re.compile(r'"(?:[^"\\]|\\.)*"|\s*\bloc\(')
+_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[()]')
 _FILE_AND_LINE = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):\d+|(#loc\d*)')
 
 
@@ -141,7 +142,7 @@ def _without_locations(line: str) -> tuple[str, str]:
 def _closing(line: str, at: int) -> int:
     """The offset after the bracket that closes the one before `at`."""
     depth = 1
-    for match in re.compile(r'"(?:[^"\\]|\\.)*"|[()]').finditer(line, at):
+    for match in _STRING_OR_BRACKET.finditer(line, at):
         depth += {"(": 1, ")": -1}.get(match[0], 0)
         if not depth:
             return match.end()

@@ -120,20 +120,21 @@ def _of_module(module: ModuleLike) -> LoopNests:
         function = op.operation
         if "sym_name" in function.attributes and len(function.regions):
             name = ir.StringAttr(function.attributes["sym_name"]).value
-            nest = _nest(function, f"@{name}")
+            nest = _nest(function, f"@{name}", ir.AsmState(function))
             if nest.inner or nest.work:
                 found.append(nest)
     return LoopNests(tuple(found))
 
 
-def _nest(op: Any, head: str) -> Nest:
+def _nest(op: Any, head: str, names: ir.AsmState) -> Nest:
+    """A nest, with what MLIR calls its values: naming each anew would walk over all of them."""
     work: Counter[str] = Counter()
     inner: list[Nest] = []
     ops = 0
     for each in _ops_in(op):
         ops += 1
         if each.name.startswith(_LOOPS) and len(each.regions):
-            nest = _nest(each, _head(each))
+            nest = _nest(each, _head(each, names), names)
             ops += nest.ops
             if nest.inner or nest.work:
                 inner.append(nest)
@@ -162,30 +163,30 @@ def _is_about_indices(op: Any) -> bool:
     return op.name.startswith(("arith.", "affine.", "index.")) and set(results) <= {"index", "i1"}
 
 
-def _head(op: Any) -> str:
+def _head(op: Any, names: ir.AsmState) -> str:
     """`for 0 to 64 by 8` of a loop, `if` of a branch."""
     kind = op.name.partition(".")[2]
     if op.name == "scf.for":
-        return f"for {_range(*op.operands[:3])}"
+        return f"for {_range(*op.operands[:3], names)}"
     if op.name == "scf.parallel":
         third = (len(op.operands) - (len(op.results))) // 3
         bounds = op.operands[: 3 * third]
         triples = zip(bounds[:third], bounds[third : 2 * third], bounds[2 * third :], strict=True)
-        return "parallel " + ", ".join(_range(*each) for each in triples)
+        return "parallel " + ", ".join(_range(*each, names) for each in triples)
     return str(kind)
 
 
-def _range(low: Any, high: Any, step: Any) -> str:
-    by = _number(step)
-    return f"{_number(low)} to {_number(high)}" + (f" by {by}" if by != "1" else "")
+def _range(low: Any, high: Any, step: Any, names: ir.AsmState) -> str:
+    by = _number(step, names)
+    return f"{_number(low, names)} to {_number(high, names)}" + (f" by {by}" if by != "1" else "")
 
 
-def _number(value: Any) -> str:
+def _number(value: Any, names: ir.AsmState) -> str:
     """A constant as a number, another value by its name."""
     owner = value.owner
     if not isinstance(owner, ir.Block) and owner.name == "arith.constant":
         return str(owner.attributes["value"]).partition(" ")[0]
-    return str(value.get_name())
+    return str(value.get_name(names))
 
 
 def _lines(nest: Nest, depth: int) -> Iterator[str]:
