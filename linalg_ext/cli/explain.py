@@ -180,14 +180,15 @@ def _write_page(
     if translation is not None:
         # Places are those of the text that MLIR read.
         source, name = translation.text, f"{name}, as MLIR reads it"
-    written = page(
-        found.kernel,
-        source=source,
-        filename=name,
-        schedule=found.schedule,
-        measured=measured,
-        threads=threads,
-    ).write(html)
+    with waiting(f"writing {html}"):
+        written = page(
+            found.kernel,
+            source=source,
+            filename=name,
+            schedule=found.schedule,
+            measured=measured,
+            threads=threads,
+        ).write(html)
     typer.echo(str(written))
 
 

@@ -122,6 +122,7 @@ def page(
             graph=graph_html(own, next(iter(stages.values()), None)),
             schedule=schedule_html(schedule),
             pipeline=pipeline_html(list(stages)),
+            missing="" if stages else "<p>The kernel came without its stages.</p>",
             data=as_script(data),
             script="\n".join(map(asset, _SCRIPTS)),
         ),

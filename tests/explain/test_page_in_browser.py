@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -191,6 +192,19 @@ def test_it_can_be_read_in_the_dark_and_in_the_light(page: Path, tmp_path: Path)
 def _light_of(color: str) -> float:
     """How light `rgb(31, 35, 40)` is, from 0 to 255."""
     return sum(map(float, color[color.index("(") + 1 : -1].split(",")[:3])) / 3
+
+
+def test_a_kernel_that_came_without_its_stages_has_the_rest(
+    chromium: Chrome, tmp_path: Path
+) -> None:
+    folder = lx.compile(chain(2)).export(tmp_path / "kernel", library=False)
+    shutil.rmtree(folder / "stages")
+    opened(chromium, lx.explain.page(lx.load(folder)).write(tmp_path / "page.html"))
+    keys(chromium, "s]/x\n")
+    assert "came without its stages" in one(chromium, "#stages").text
+    one(chromium, '[data-tab="assembly"]').click()
+    assert "lx_entry_chain" in one(chromium, "#assembly-view").text
+    assert complaints(chromium) == []
 
 
 def test_five_thousand_lines_are_quick(chromium: Chrome, tmp_path: Path) -> None:

@@ -6,7 +6,11 @@ const assemblyView = new View(byId("assembly-view"), () => {});
 let tab = "overview";
 let stage = 0;
 
-const viewInSight = () => ({ stages: stageView, assembly: assemblyView })[tab] ?? null;
+// A kernel that was shipped may have come without its stages.
+function viewInSight() {
+  const view = { stages: stageView, assembly: assemblyView }[tab];
+  return view?.right ? view : null;
+}
 
 function chooseTab(name) {
   tab = name;
@@ -20,6 +24,7 @@ function chooseTab(name) {
 }
 
 function chooseStage(at) {
+  if (!TEXTS.length) return;
   stage = Math.max(0, Math.min(at, TEXTS.length - 1));
   const left = byId("beside").checked && stage > 0 ? TEXTS[stage - 1] : null;
   stageView.changesAlone = byId("changes").checked && left !== null;
@@ -40,7 +45,7 @@ function goTo(at, line) {
 
 // The address says what is looked at, and so it can be kept and sent.
 function remember() {
-  history.replaceState(null, "", tab === "stages" ? `#stages/${TEXTS[stage].name}` : `#${tab}`);
+  history.replaceState(null, "", tab === "stages" && TEXTS.length ? `#stages/${TEXTS[stage].name}` : `#${tab}`);
 }
 
 function recall() {
