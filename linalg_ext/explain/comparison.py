@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Literal, NamedTuple
 
+from linalg_ext.explain.alignment import stretches
 from linalg_ext.explain.located_text import LocatedText
 
 _NUMBERED = re.compile(r"%[\w$.-]+(?:#\d+)?|(?<![\w.])#map\d*\b|\^bb\d+")
@@ -36,19 +36,15 @@ class Run(NamedTuple):
 
 def compared(left: LocatedText, right: LocatedText) -> list[Run]:
     """The runs of two texts, in order; each line is in one of them."""
-    # Lines that many others equal, such as `}`, are left out of the search for a large match: with
-    # them it takes a time that grows as the square.
-    matcher = SequenceMatcher(_closes, _without_numbers(left), _without_numbers(right))
     runs: list[Run] = []
-    for tag, *where in matcher.get_opcodes():
-        if tag == "equal":
-            runs.append(Run("same", *where))
-        else:
-            runs += _by_place(left, right, Run("changed", *where))
+    texts = _without_numbers(left), _without_numbers(right)
+    for is_same, *where in stretches(*texts, is_nothing=_closes):
+        run = Run("same" if is_same else "changed", *where)
+        runs += [run] if is_same else _by_place(left, right, run)
     return runs
 
 
-def _closes(line: str) -> bool:
+def _closes(line: object) -> bool:
     """Whether a line says nothing: it is the same as another only beside one that is."""
     return line in ("}", "")
 
@@ -61,19 +57,19 @@ def _by_place(left: LocatedText, right: LocatedText, run: Run) -> list[Run]:
     """A run in parts, so that lines stand beside others that come of the same place."""
     lefts = _parts(left, run.left, run.left_end)
     rights = _parts(right, run.right, run.right_end)
-    matcher = SequenceMatcher(None, [p for p, *_ in lefts], [p for p, *_ in rights], False)
-    parts = []
-    for tag, i, i_end, j, j_end in matcher.get_opcodes():
-        pairs = (
-            [(n, n + 1, m, m + 1) for n, m in zip(range(i, i_end), range(j, j_end), strict=True)]
-            if tag == "equal"
-            else [(i, i_end, j, j_end)]
-        )
-        parts += [
-            Run("changed", *_span(lefts, a, b, run.left_end), *_span(rights, c, d, run.right_end))
-            for a, b, c, d in pairs
-        ]
-    return parts
+    runs: list[Run] = []
+    places = [place for place, *_ in lefts], [place for place, *_ in rights]
+    for is_same, i, i_end, j, j_end in stretches(*places):
+        if is_same:
+            pairs = zip(lefts[i:i_end], rights[j:j_end], strict=True)
+            runs += [Run("changed", *one[1:], *other[1:]) for one, other in pairs]
+        else:
+            (start, end), (first, last) = (
+                _span(lefts, i, i_end, run.left_end),
+                _span(rights, j, j_end, run.right_end),
+            )
+            runs.append(Run("changed", start, end, first, last))
+    return runs
 
 
 def _parts(text: LocatedText, start: int, end: int) -> list[tuple[object, int, int]]:

@@ -39,6 +39,18 @@ def test_closing_lines_alone_are_no_match() -> None:
     assert {run.kind for run in compared(left, right)} == {"changed"}
 
 
+def test_closing_lines_beside_a_match_are() -> None:
+    left, right = text("a {", "}", "x"), text("y", "a {", "}")
+    assert Run("same", 0, 2, 1, 3) in compared(left, right)
+
+
+def test_every_other_line_changed_is_no_square() -> None:
+    """Of 20,000 lines every other one differs: without anchors that takes minutes."""
+    left = text(*(f"op {n}" if n % 2 else f"old {n}" for n in range(20_000)))
+    right = text(*(f"op {n}" if n % 2 else f"new {n}" for n in range(20_000)))
+    assert len(compared(left, right)) == 20_000
+
+
 LINES = st.lists(st.tuples(st.sampled_from(["a", "b %1", "b %2", "}", ""]), st.integers(0, 3)))
 
 
