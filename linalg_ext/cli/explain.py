@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -90,7 +91,16 @@ def explain(
         "libraries": libraries or (),
     }
     if Path(file).is_dir():
-        _refuse_of_folder(entry=entry, schedule=schedule, target=target, opt_level=opt_level)
+        _refuse_of_folder(
+            {
+                "--entry": entry,
+                "--schedule": schedule,
+                "--target": target,
+                "--library": libraries,
+                "-O": opt_level,
+                "--unchecked": unchecked or None,
+            }
+        )
         found = _loaded(file)
     else:
         with waiting(f"compiling {display_name(file)}"):
@@ -129,11 +139,11 @@ def _compiled(
         return _Explained(compile(module, entry, **options), text, taken)
 
 
-def _refuse_of_folder(**given: object) -> None:
+def _refuse_of_folder(given: Mapping[str, object]) -> None:
     for name, value in given.items():
         if value is not None:
             raise ArgumentError(
-                f"--{name.replace('_', '-')} and the folder of a kernel that is compiled already",
+                f"{name} and the folder of a kernel that is compiled already",
                 cure="leave it out, or name the module that the kernel was made of",
             )
 

@@ -1,9 +1,9 @@
 """Which op of a function reads what: a graph, with groups as boxes.
 
 >>> lx.explain.dataflow(module)
-@layer: 3 ops, 1 group
-   0  tensor.empty
-   1  linalg.matmul   arg0 arg1 0
+Graph of @layer: 2 ops, 0 groups
+     0  tensor.empty
+     1  linalg.matmul  arg0, arg1, 0
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from linalg_ext.explain.graph_drawing import Box, Edge, drawing
 from linalg_ext.explain.pieces import styled
 from linalg_ext.module import ModuleLike
 from linalg_ext.transforms.grouping import Graph, Value, read_graph
+from linalg_ext.transforms.grouping._graph import ARGUMENTS
 
 _SILENT = frozenset({"tensor.empty", "arith.constant", "tensor.dim"})
 """Ops that are not drawn: everything reads them, and they compute nothing."""
 
 _ARGUMENTS, _RESULTS = -1, -2
+"""The keys of two boxes that are no ops."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,29 +44,35 @@ class Dataflow:
 
         Constants, sizes and empty tensors are left out. What stands in a group is in its box.
         """
-        graph = self.graph
-        tops = {member: top for top in graph.order for member in self._members(top)}
-        inner = {top: list(self._members(top)) for top in graph.order}
-        boxes = [
-            self._box(top, [node for node in inner[top] if self._is_drawn(node)])
-            for top in graph.order
-            if any(map(self._is_drawn, inner[top]))
-        ]
-        edges: dict[tuple[int, int], str] = {}
-        for node in graph.nodes:
-            for value in node.reads if self._is_drawn(node.number) else ():
-                source = tops.get(value.node, _ARGUMENTS)
-                end = tops[node.number]
-                if source != end and (value.node < 0 or self._is_drawn(value.node)):
-                    edges.setdefault((source, end), self._type(value))
-        returned = {tops[v.node]: self._type(v) for v in graph.returned if v.node >= 0}
-        for source, type in returned.items():
-            edges.setdefault((source, _RESULTS), type)
-        if any(source == _ARGUMENTS for source, _ in edges):
+        boxes = []
+        for top in self.graph.order:
+            drawn = [node for node in self._members(top) if self._is_drawn(node)]
+            if drawn:
+                boxes.append(self._box(top, drawn))
+        edges = self._edges()
+        if any(edge.source == _ARGUMENTS for edge in edges):
             boxes.insert(0, Box(_ARGUMENTS, ("arguments",), kind="end"))
         boxes.append(Box(_RESULTS, ("results",), kind="end"))
-        drawn = {box.key for box in boxes}
-        return drawing(boxes, [Edge(a, b, t) for (a, b), t in edges.items() if {a, b} <= drawn])
+        return drawing(boxes, edges)
+
+    def _edges(self) -> list[Edge]:
+        """What the boxes read of each other, each pair once."""
+        graph = self.graph
+        tops = {member: top for top in graph.order for member in self._members(top)}
+        tops[ARGUMENTS] = _ARGUMENTS
+        read = [
+            (value, tops[node.number])
+            for node in graph.nodes
+            if self._is_drawn(node.number)
+            for value in node.reads
+        ]
+        read += [(value, _RESULTS) for value in graph.returned if value.node != ARGUMENTS]
+        found = {
+            (tops[value.node], end): self._type(value)
+            for value, end in reversed(read)
+            if tops[value.node] != end and (value.node == ARGUMENTS or self._is_drawn(value.node))
+        }
+        return [Edge(source, end, type) for (source, end), type in reversed(found.items())]
 
     def _repr_html_(self) -> str:
         return styled(f'<div class="flow">{self.to_svg()}</div>')
@@ -95,7 +103,7 @@ class Dataflow:
         return f"{self.graph.nodes[node].op}  {_short(results[0].type) if results else ''}".strip()
 
     def _type(self, value: Value) -> str:
-        if value.node < 0:
+        if value.node == ARGUMENTS:
             return ""
         return _short(self.graph.nodes[value.node].results[value.number].type)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +65,7 @@ class LoopNests:
         functions: a nest for each, its name as the head.
     """
 
-    functions: tuple[Nest, ...] = field(default=())
+    functions: tuple[Nest, ...] = ()
 
     def __repr__(self) -> str:
         return "\n".join(line for nest in self.functions for line in _lines(nest, 0))
@@ -167,7 +167,8 @@ def _head(op: Any, names: ir.AsmState) -> str:
     """`for 0 to 64 by 8` of a loop, `if` of a branch."""
     kind = op.name.partition(".")[2]
     if op.name == "scf.for":
-        return f"for {_range(*op.operands[:3], names)}"
+        low, high, step, *_ = op.operands
+        return f"for {_range(low, high, step, names)}"
     if op.name == "scf.parallel":
         third = (len(op.operands) - (len(op.results))) // 3
         bounds = op.operands[: 3 * third]

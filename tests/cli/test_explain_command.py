@@ -116,6 +116,8 @@ def test_what_kills_its_process_is_told(file: str, capsys: pytest.CaptureFixture
         (["x.npz"], 1, "x.npz is no text"),
         (["."], 1, "there is no kernel.json"),
         ([".", "--entry", "f"], 1, "--entry and the folder of a kernel"),
+        ([".", "-O", "2"], 1, "-O and the folder of a kernel"),
+        ([".", "--unchecked"], 1, "--unchecked and the folder of a kernel"),
     ],
 )
 def test_mistakes_are_told(
