@@ -21,7 +21,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from linalg_ext.errors import GroupingError
+from linalg_ext.errors import ArgumentTypeError, GroupingError
 
 from ._candidates import moves_near, outermost, random_move
 from ._cost import CostModel
@@ -80,7 +80,8 @@ class Exploration:
     """One state after the other, until the budget is spent.
 
     Attributes:
-        state: the state now; `make` and `back` alone change it.
+        state: the state now, to be looked at; `make` and `back` change it, or put another object
+            in its place.
         cost: seconds that it costs.
         best: the cheapest state since `begin`.
         random: numbers that are the same for the same seed.
@@ -160,7 +161,10 @@ class Exploration:
 
         Raises:
             GroupingError: some of that is not there.
+            ArgumentError: it is no move.
         """
+        if type(move) not in _NAMED:
+            raise ArgumentTypeError(f"{move!r} is no move", expected="such as Merge(3, 4)")
         found = set()
         for name in _NAMED[type(move)]:
             value = getattr(move, name)
@@ -197,8 +201,16 @@ class Exploration:
         return True
 
     def back(self, moves: int = 1) -> None:
-        """Take back the last moves that were made."""
+        """Take back the last moves that were made.
+
+        Raises:
+            GroupingError: so many were not made.
+        """
         kept = len(self._made) - moves
+        if moves < 0 or kept < 0:
+            raise GroupingError(
+                f"{moves} moves cannot be taken back", expected=f"0 to {len(self._made)}"
+            )
         costs = [
             self._made[at - 1].cost if at else self._first
             for at in range(len(self._made) - 1, kept - 1, -1)

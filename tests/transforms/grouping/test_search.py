@@ -13,7 +13,7 @@ import pytest
 
 import linalg_ext as lx
 from groupings import check_state, random_graph, random_module
-from linalg_ext.errors import ArgumentError
+from linalg_ext.errors import ArgumentError, GroupingError
 from linalg_ext.transforms.grouping import (
     STARTS,
     STRATEGIES,
@@ -153,6 +153,16 @@ def test_the_best_few_are_measured_where_that_is_asked() -> None:
 def test_a_wrong_budget_is_named(said: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=f"(?s){message}"):
         Search(**said)
+
+
+def test_what_a_strategy_cannot_do() -> None:
+    x = Exploration(read_graph(CHAIN), Traffic(), seed=0, is_over=lambda tried: False)
+    with pytest.raises(ArgumentError, match="'up' is no move"):
+        x.gain("up")  # type: ignore[arg-type]
+    with pytest.raises(GroupingError, match="1 moves cannot be taken back"):
+        x.back()
+    assert x.gain(Insert((99,))) is None
+    assert (x.path, x.tried) == ((), 2)
 
 
 def test_wrong_ways_to_ask() -> None:
