@@ -11,13 +11,13 @@ from ._cost import CostModel, seconds_text
 from ._graph import ARGUMENTS
 from ._state import State
 
-_LINE, _PAD, _GAP, _CHARACTER = 15, 8, 26, 6.3
+_LINE, _PAD, _GAP, _CHARACTER = 15, 8, 26, 6.9
 _MOST_LINES = 14
 """Of a box; what is more is counted."""
 
 _STYLE = (
     "text{font:11px ui-monospace,monospace;fill:currentColor}.head{font-weight:bold}"
-    ".group{fill:#1f6feb;fill-opacity:.10;stroke:#1f6feb}"
+    ".back{fill:canvas}.group{fill:#1f6feb;fill-opacity:.10;stroke:#1f6feb}"
     ".op{fill:none;stroke:currentColor;stroke-opacity:.4}"
     "path{fill:none;stroke:currentColor;stroke-opacity:.45}"
 )
@@ -108,12 +108,19 @@ def _short(type_: str) -> str:
 
 def _placed(state: State, model: CostModel | None) -> list[_Box]:
     boxes = {item: _box(state, item, model) for item in shown_items(state)}
-    layers: list[list[_Box]] = []
+    above = {
+        item: [boxes[each] for each in _producers(state, item) if each in boxes] for item in boxes
+    }
     for item, box in boxes.items():
-        above = [boxes[each] for each in _producers(state, item) if each in boxes]
-        box.layer = 1 + max((each.layer for each in above), default=-1)
-        layers += [[] for _ in range(box.layer + 1 - len(layers))]
-        layers[box.layer].append(box)
+        box.layer = 1 + max((each.layer for each in above[item]), default=-1)
+    for item, box in boxes.items():
+        below = [boxes[each].layer for each in boxes if box in above[each]]
+        if not above[item] and below:
+            box.layer = min(below) - 1
+    layers: list[list[_Box]] = [
+        [box for box in boxes.values() if box.layer == at]
+        for at in range(1 + max((box.layer for box in boxes.values()), default=-1))
+    ]
     y = 0.0
     for layer in layers:
         x = float(_GAP)
@@ -167,7 +174,8 @@ def _drawn(box: _Box) -> str:
         for at, (line, head) in enumerate(zip(box.lines, heads, strict=False))
     ]
     kind = "group" if box.is_group else "op"
-    return (
-        f'<rect class="{kind}" rx="4" x="{box.x:.0f}" y="{box.y:.0f}" width="{box.width:.0f}" '
-        f'height="{box.height:.0f}"/>{"".join(rows)}'
+    place = (
+        f'rx="4" x="{box.x:.0f}" y="{box.y:.0f}" width="{box.width:.0f}" height="{box.height:.0f}"'
     )
+    # What lies behind a box is hidden, whatever the colour of the page is.
+    return f'<rect class="back" {place}/><rect class="{kind}" {place}/>{"".join(rows)}'

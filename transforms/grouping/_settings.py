@@ -108,5 +108,5 @@ def _count(name: str, value: object, least: int | None) -> None:
         raise ArgumentError(f"{name} = {value}{what}", expected=f"{least} or more")
 
 
-SMALL = Search(moves=200, seconds=0.05, restarts=0)
-"""What is asked for where nothing is said: of 20 ops it takes less than 50 ms."""
+SMALL = Search(moves=100, seconds=0.25, restarts=0)
+"""What is asked for where nothing is said: of 20 ops, on a machine at rest, less than 50 ms."""
