@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from linalg_ext.dispatch import handler
+from linalg_ext.errors import ArgumentTypeError
 from linalg_ext.module import Module, ModuleLike, as_module
 from linalg_ext.progress import Progress
 
@@ -74,6 +75,8 @@ def search(
     given = {name: value for name, value in named.items() if value is not None}
     base = strategy if isinstance(strategy, Search) else Search(strategy)
     settings = replace(base, **given)  # type: ignore[arg-type]
+    if model is not None and not hasattr(model, "of_group"):
+        raise ArgumentTypeError(f"model = {model!r}", expected="a CostModel, or None")
     graph = read_graph(module, function)
     run = _Run(graph, settings, model or TargetModel())
     return run.found(as_module(module), timer or handler("measure modules"))

@@ -170,6 +170,8 @@ def test_wrong_ways_to_ask() -> None:
         lx.compile(CHAIN, search=3)  # type: ignore[call-overload]
     with pytest.raises(ArgumentError, match="search= and isolated="):
         lx.compile(CHAIN, search=True, isolated=True)  # type: ignore[call-overload]
+    with pytest.raises(ArgumentError, match=r"(?s)model = 7.*a CostModel"):
+        search(CHAIN, model=7)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="no function @g"):
         search(CHAIN, function="g")
 
