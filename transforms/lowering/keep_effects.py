@@ -1,4 +1,4 @@
-"""Keep ops whose bodies reach memory outside from being fused into what reads them.
+"""Keep ops whose bodies do more than compute from being fused into what reads them.
 
 before:
     %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
@@ -25,6 +25,9 @@ after:
 Upstream fuses an element-wise producer into an op that repeats its iterations, a broadcast for
 example, and looks at neither what its body captures nor what happens between the two. What is not
 in the same block it leaves alone. `linalg-ext-release-effects` is the way back.
+
+A body that asserts is kept as one that reaches memory outside is: in an op that repeats it, it
+would be asked again for every element, and what asserts is not computed on vectors.
 """
 
 from __future__ import annotations
@@ -42,7 +45,7 @@ KEPT = "scf.execute_region"
 
 @module_pass(NAME, on="linalg.generic")
 def keep_effects(module: ir.Operation) -> Report:
-    """Put generics on tensors that reach memory outside into regions of their own."""
+    """Put generics on tensors that reach memory outside, or assert, into regions of their own."""
     report = Report(NAME)
     for op in select(module, _may_be_fused):
         report.matched[op.name] += 1
@@ -60,4 +63,10 @@ def keep_effects(module: ir.Operation) -> Report:
 
 
 def _may_be_fused(op: ir.Operation) -> bool:
-    return op.name == "linalg.generic" and len(op.results) > 0 and reaches_outside_memory(op)
+    if op.name != "linalg.generic" or not len(op.results):
+        return False
+    return _asserts(op) or reaches_outside_memory(op)
+
+
+def _asserts(op: ir.Operation) -> bool:
+    return any(select(op, lambda inner: inner.name == "cf.assert"))

@@ -45,3 +45,14 @@ def test_regions_of_several_blocks_stay() -> None:
     report = released.release_effects(module)
     assert not report
     assert "it has several blocks" in str(report)
+
+
+def test_what_asserts_is_kept_apart() -> None:
+    before, _ = examples(kept)[0]
+    asserting = before.replace(
+        "%n = memref.atomic_rmw addi %one, %h[%i] : (i32, memref<4xi32>) -> i32",
+        '%p = arith.cmpi ne, %a, %one : i32\n      cf.assert %p, "one"',
+    )
+    module = Module.parse(AROUND.replace("{}", asserting, 1))
+    assert kept.keep_effects(module).changed["linalg.generic"] == 1
+    assert str(module).count("scf.execute_region") == 1
