@@ -12,6 +12,7 @@ They are read by the package filecheck, as LLVM's tool reads them.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,15 @@ def runs(file: Path) -> list[tuple[str, str]]:
     ]
     assert found, f"{file.name} says nothing to run"
     return found
+
+
+def cases(files: Iterable[Path]) -> list[Any]:
+    """A parameter of tests, of a file, a prefix and a pipeline, for each run of each file."""
+    return [
+        pytest.param(file, prefix, pipeline, id=f"{file.stem}-{prefix}")
+        for file in files
+        for prefix, pipeline in runs(file)
+    ]
 
 
 def transformed(file: Path, pipeline: str) -> Module:

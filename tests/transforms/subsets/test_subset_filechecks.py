@@ -6,17 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from filechecks import check_numbers, check_text, runs, transformed
+from filechecks import cases, check_numbers, check_text, transformed
 
 FILES = sorted((Path(__file__).parent / "filechecks").glob("*.mlir"))
-RUNS = [
-    pytest.param(file, prefix, pipeline, id=f"{file.stem}-{prefix}")
-    for file in FILES
-    for prefix, pipeline in runs(file)
-]
 
 
-@pytest.mark.parametrize(("file", "prefix", "pipeline"), RUNS)
+@pytest.mark.parametrize(("file", "prefix", "pipeline"), cases(FILES))
 def test_the_text(
     file: Path,
     prefix: str,

@@ -1,0 +1,62 @@
+// RUN: linalg-ext-lower-sort
+
+// CHECK-LABEL: func.func @rows(
+// CHECK-NOT:   cf.assert
+// CHECK:       %[[COPY:.*]] = linalg.copy
+// CHECK:       %[[SPARE:.*]] = tensor.empty() : tensor<9xf32>
+// CHECK:       scf.for {{.*}} iter_args(%{{.*}} = %[[COPY]], %{{.*}} = %[[SPARE]])
+// CHECK:       tensor.extract_slice %{{.*}} : tensor<4x9xf32> to tensor<9xf32>
+// CHECK:       arith.cmpf olt
+// CHECK:       tensor.insert_slice %{{.*}} : tensor<9xf32> into tensor<4x9xf32>
+func.func @rows(%x: tensor<4x9xf32>, %o: tensor<4x9xf32>) -> tensor<4x9xf32> {
+  %0 = "linalg_ext.sort"(%x, %o) ({
+  ^bb0(%a: f32, %b: f32):
+    %first = arith.cmpf olt, %a, %b : f32
+    "linalg_ext.yield"(%first) : (i1) -> ()
+  }) {dimension = 1 : i64, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>}
+    : (tensor<4x9xf32>, tensor<4x9xf32>) -> tensor<4x9xf32>
+  return %0 : tensor<4x9xf32>
+}
+
+// CHECK-LABEL: func.func @columns(
+// CHECK:       linalg.generic {{.*}} ins(%{{.*}} : tensor<9x4xf32>) outs(%{{.*}} : tensor<4x9xf32>)
+// CHECK:       %[[SORTED:.*]]:2 = scf.for
+// CHECK:       linalg.generic {{.*}} ins(%[[SORTED]]#0 : tensor<4x9xf32>) outs(%{{.*}} : tensor<9x4xf32>)
+func.func @columns(%x: tensor<9x4xf32>, %o: tensor<9x4xf32>) -> tensor<9x4xf32> {
+  %0 = "linalg_ext.sort"(%x, %o) ({
+  ^bb0(%a: f32, %b: f32):
+    %first = arith.cmpf olt, %a, %b : f32
+    "linalg_ext.yield"(%first) : (i1) -> ()
+  }) {dimension = 0 : i64, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>}
+    : (tensor<9x4xf32>, tensor<9x4xf32>) -> tensor<9x4xf32>
+  return %0 : tensor<9x4xf32>
+}
+
+// CHECK-LABEL: func.func @nothing(
+// CHECK-NOT:   scf.for
+// CHECK:       return %{{.*}} : tensor<0x9xf32>
+func.func @nothing(%x: tensor<0x9xf32>, %o: tensor<0x9xf32>) -> tensor<0x9xf32> {
+  %0 = "linalg_ext.sort"(%x, %o) ({
+  ^bb0(%a: f32, %b: f32):
+    %first = arith.cmpf olt, %a, %b : f32
+    "linalg_ext.yield"(%first) : (i1) -> ()
+  }) {dimension = 1 : i64, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>}
+    : (tensor<0x9xf32>, tensor<0x9xf32>) -> tensor<0x9xf32>
+  return %0 : tensor<0x9xf32>
+}
+
+// CHECK-LABEL: func.func @dynamic(
+// CHECK:       cf.assert {{.*}}the inputs and the destinations are of other shapes
+// CHECK:       linalg.copy
+// CHECK:       scf.for
+// CHECK:       arith.cmpf ogt
+// CHECK:       return %{{.*}} : tensor<?xf32>
+func.func @dynamic(%x: tensor<?xf32>, %o: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = "linalg_ext.sort"(%x, %o) ({
+  ^bb0(%a: f32, %b: f32):
+    %first = arith.cmpf ogt, %a, %b : f32
+    "linalg_ext.yield"(%first) : (i1) -> ()
+  }) {dimension = 0 : i64, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>}
+    : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
