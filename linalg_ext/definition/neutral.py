@@ -44,7 +44,7 @@ def _neutral_of_bits(function: str, dtype: np.dtype[Any]) -> Any:
     if dtype == np.bool_:
         return dtype.type(function == "and")
     try:
-        limits: Any = ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
+        limits: Any = ml_dtypes.iinfo(dtype)
     except ValueError:
         raise DTypeError(f"{function} has no meaning for {dtype}") from None
     if function != "and":
@@ -54,7 +54,7 @@ def _neutral_of_bits(function: str, dtype: np.dtype[Any]) -> Any:
 
 def _extreme(dtype: np.dtype[Any], *, largest: bool, unsigned: bool) -> Any:
     try:
-        limits: Any = ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
+        limits: Any = ml_dtypes.iinfo(dtype)
     except ValueError:
         return _extreme_float(dtype, largest=largest)
     if unsigned and limits.min < 0:
@@ -67,5 +67,5 @@ def _extreme_float(dtype: np.dtype[Any], *, largest: bool) -> Any:
     infinity = np.array(np.inf if largest else -np.inf).astype(dtype)
     if np.isinf(infinity.astype(np.float64)):
         return infinity[()]
-    limits: Any = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
+    limits: Any = ml_dtypes.finfo(dtype)
     return limits.max if largest else limits.min

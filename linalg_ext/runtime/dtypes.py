@@ -69,7 +69,7 @@ def integer_range(dtype: DType) -> tuple[int, int]:
 def _narrow_range(dtype: DType) -> Any:
     import ml_dtypes
 
-    return ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
+    return ml_dtypes.iinfo(dtype)
 
 
 def _float(mlir: str, scalar: type[Any]) -> ElementType:

@@ -166,7 +166,7 @@ def assert_close(got: Sequence[Array], expected: Sequence[Array], compute: str, 
 def _epsilon(dtype: np.dtype[Any]) -> float:
     if dtype.kind in "iub" or "int" in dtype.name:
         return 0.0
-    return float(ml_dtypes.finfo(dtype).eps)  # type: ignore[no-untyped-call]
+    return float(ml_dtypes.finfo(dtype).eps)
 
 
 def _wide(dtype: np.dtype[Any]) -> type[Any]:

@@ -21,10 +21,10 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from linalg_ext.bindings import arith, ir, scf
 from linalg_ext.target import current
@@ -44,12 +44,14 @@ _SCALAR = 0.5
 _OPEN = ir.ShapedType.get_dynamic_size()
 _FORALL_BOUNDS = ("staticLowerBound", "staticUpperBound", "staticStep")
 
+_Index: TypeAlias = ir.Value | int
+
 _USUAL = 64
 """How often a loop goes round of which only the run tells."""
 
 
 @contextmanager
-def loop_over_slices(count: Any, most: int) -> Iterator[Any]:
+def loop_over_slices(count: ir.Value | int, most: int) -> Iterator[ir.Value]:
     """Write a loop over slices at the insertion point; the `with` block writes one of them.
 
     Args:
@@ -75,7 +77,7 @@ class ParallelLoop:
         trips: how many iterations there are; None where only the run tells.
     """
 
-    op: Any
+    op: ir.Operation
     nanoseconds: float
     trips: int | None
 
@@ -87,7 +89,7 @@ class ParallelLoop:
         return self.trips > 1 and self.nanoseconds * self.trips >= _slices.WORTH_SHARING
 
 
-def parallel_loop(op: Any) -> ParallelLoop | None:
+def parallel_loop(op: ir.Operation) -> ParallelLoop | None:
     """An `scf.forall` or `scf.parallel` that threads may share; None where they may not."""
     each = None if len(op.results) else _nanoseconds(op.regions[0].blocks[0])
     if each is None:
@@ -103,9 +105,7 @@ def share_parallel_loop(loop: ParallelLoop, threads: int) -> None:
     body = op.regions[0].blocks[0]
     most = threads * _slices.SLICES_EACH
     with op.location, ir.InsertionPoint(op):
-        lower, upper, steps = [
-            [index(one) if isinstance(one, int) else one for one in some] for some in _bounds(op)
-        ]
+        lower, upper, steps = (list(map(index, bounds)) for bounds in _bounds(op))
         sizes = [_trips(*bounds) for bounds in zip(lower, upper, steps, strict=True)]
         total = functools.reduce(arith.muli, sizes)
         if loop.trips is None:
@@ -136,7 +136,7 @@ def share_parallel_loop(loop: ParallelLoop, threads: int) -> None:
     op.erase()
 
 
-def _bounds(op: Any) -> list[list[Any]]:
+def _bounds(op: ir.Operation) -> list[Sequence[_Index]]:
     """The lower bounds, the upper bounds and the steps of a parallel loop, numbers or indices."""
     operands = list(op.operands)
     if op.name == "scf.parallel":
@@ -149,7 +149,7 @@ def _bounds(op: Any) -> list[list[Any]]:
     ]
 
 
-def _trips(lower: Any, upper: Any, step: Any) -> Any:
+def _trips(lower: ir.Value, upper: ir.Value, step: ir.Value) -> Any:
     """How often a loop goes round, as an index: never where it ends before it begins."""
     known = _known_trips(lower, upper, step)
     if known is not None:
@@ -158,14 +158,14 @@ def _trips(lower: Any, upper: Any, step: Any) -> Any:
     return arith.ceildivui(length, step)
 
 
-def _known_trips(lower: Any, upper: Any, step: Any) -> int | None:
+def _known_trips(lower: _Index, upper: _Index, step: _Index) -> int | None:
     low, high, stride = map(_known, (lower, upper, step))
     if low is None or high is None or stride is None:
         return None
     return max(0, -(-(high - low) // max(1, stride)))
 
 
-def _known(value: Any) -> int | None:
+def _known(value: _Index) -> int | None:
     if isinstance(value, int):
         return value
     if isinstance(value.owner, ir.Block) or value.owner.name != "arith.constant":
@@ -173,7 +173,7 @@ def _known(value: Any) -> int | None:
     return ir.IntegerAttr(value.owner.attributes["value"]).value
 
 
-def _nanoseconds(block: Any) -> float | None:
+def _nanoseconds(block: ir.Block) -> float | None:
     """About what the operations of a block take one core; None where they may be anything."""
     took = 0.0
     for each in block.operations:

@@ -8,6 +8,7 @@ from typing import Any
 from linalg_ext.bindings import arith, cf, ir, linalg, scf, tensor
 
 from ._elementwise import index
+from ._walk import replace_operands
 
 
 def as_index(value: Any) -> Any:
@@ -103,16 +104,10 @@ def inlined(block: Any, values: Sequence[Any]) -> list[Any]:
     """The ops of a block copied to the insertion point, its arguments replaced; what it yields."""
     known: dict[Any, Any] = dict(zip(block.arguments, values, strict=True))
 
-    def renew(op: Any) -> Any:
-        for place, operand in enumerate(op.operands):
-            if operand in known:
-                op.operands[place] = known[operand]
-        return ir.WalkResult.ADVANCE
-
     *ops, last = list(block.operations)
     for op in ops:
         copy = op.operation.clone().operation
-        copy.walk(renew)
+        replace_operands(copy, known)
         known.update(zip(op.operation.results, copy.results, strict=True))
     return [known.get(value, value) for value in last.operation.operands]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from linalg_ext.bindings import ir
@@ -45,6 +45,18 @@ def replace_op(op: Any, *values: Any) -> None:
     for result, value in zip(op.results, values, strict=True):
         result.replace_all_uses_with(value)
     op.erase()
+
+
+def replace_operands(op: Any, new: Mapping[Any, Any]) -> None:
+    """Put new values in the place of operands, of `op` and of all that is in it."""
+
+    def visit(inner: Any) -> Any:
+        for place, value in enumerate(inner.operands):
+            if value in new:
+                inner.operands[place] = new[value]
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
 
 
 def element_type(type_: Any) -> Any:

@@ -56,7 +56,6 @@ in a buffer of its own there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from linalg_ext.bindings import arith, builtin, cf, func, ir, llvm, memref
 from linalg_ext.rewriting import Report, module_pass
@@ -64,7 +63,7 @@ from linalg_ext.rewriting import Report, module_pass
 from ._elementwise import index
 from ._loops_in_slices import SLICES
 from ._status import SLICE, STATUS_OF_SLICES, THREADS, entry_with_status
-from ._walk import operations
+from ._walk import operations, producer, replace_operands
 
 NAME = "linalg-ext-outline-shared-loops"
 
@@ -94,7 +93,7 @@ def outline_shared_loops(module: ir.Operation) -> Report:
     return report
 
 
-def _take_given(status: Any) -> tuple[Any, ir.InsertionPoint]:
+def _take_given(status: ir.Value) -> tuple[ir.Value, ir.InsertionPoint]:
     """What the entry is given in place of the status, which is good from then on.
 
     Beside it the place after that, before all else of the entry.
@@ -105,7 +104,9 @@ def _take_given(status: Any) -> tuple[Any, ir.InsertionPoint]:
     return given, ir.InsertionPoint.after(taken)
 
 
-def _outline(loop: Any, name: str, module: Any, given: Any, once: ir.InsertionPoint) -> None:
+def _outline(
+    loop: ir.Operation, name: str, module: ir.Operation, given: ir.Value, once: ir.InsertionPoint
+) -> None:
     outside = _taken_from_outside(loop)
     buffers = [value for value in outside if not _is_repeated(value)]
     with once:  # a loop may stand in another
@@ -135,23 +136,23 @@ def _outline(loop: Any, name: str, module: Any, given: Any, once: ir.InsertionPo
         inside = dict(zip(buffers, _taken_over(block.arguments[0], buffers), strict=True))
         for value in outside:
             if value not in inside:
-                inside[value] = value.owner.operation.clone().results[0]
+                inside[value] = producer(value).clone().results[0]
         slice_ = arith.index_cast(ir.IndexType.get(), block.arguments[1])
         end = func.ReturnOp([_integer(0)])
     body = loop.regions[0].blocks[0]
     body.arguments[0].replace_all_uses_with(slice_)
     for inner in list(body.operations)[:-1]:
-        _replace_operands(inner.operation, inside)
+        replace_operands(inner.operation, inside)
         inner.operation.move_before(end.operation)
     loop.erase()
 
 
-def _taken_from_outside(loop: Any) -> list[Any]:
+def _taken_from_outside(loop: ir.Operation) -> list[ir.Value]:
     """The values that the body of a loop uses and that are defined around it."""
-    own: set[Any] = set(loop.regions[0].blocks[0].arguments)
-    used: dict[Any, None] = {}
+    own: set[ir.Value] = set(loop.regions[0].blocks[0].arguments)
+    used: dict[ir.Value, None] = {}
 
-    def visit(op: Any) -> Any:
+    def visit(op: ir.Operation) -> ir.WalkResult:
         if op != loop:
             own.update(op.results)
             used.update(dict.fromkeys(op.operands))
@@ -164,94 +165,91 @@ def _taken_from_outside(loop: Any) -> list[Any]:
     return [value for value in used if value not in own]
 
 
-def _replace_operands(op: Any, new: dict[Any, Any]) -> None:
-    def visit(inner: Any) -> Any:
-        for at, value in enumerate(inner.operands):
-            if value in new:
-                inner.operands[at] = new[value]
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit)
-
-
-def _upper_bound(loop: Any) -> Any:
+def _upper_bound(loop: ir.Operation) -> ir.Value:
     (bound,) = ir.DenseI64ArrayAttr(loop.attributes["staticUpperBound"])
     return index(bound) if not len(loop.operands) else loop.operands[0]
 
 
-def _hand_over(values: Any, buffers: Sequence[Any], rooms: Sequence[Any]) -> None:
+def _hand_over(
+    values: ir.Value, buffers: Sequence[ir.Value], rooms: Sequence[ir.Value | None]
+) -> None:
     """Write what slices take from around them to memory: of a buffer what describes it."""
     offset = 0
     for value, room in zip(buffers, rooms, strict=True):
         if room is not None:
             memref.store(value, room, [])
         buffer = value if room is None else room
-        descriptor = _cast(_descriptor(buffer.type), buffer)
+        descriptor = _cast(_descriptor(_rank(value)), buffer)
         llvm.StoreOp(descriptor, _place(values, offset))
         offset += _words(value)
 
 
-def _taken_over(values: Any, buffers: Sequence[Any]) -> list[Any]:
+def _taken_over(values: ir.Value, buffers: Sequence[ir.Value]) -> list[ir.Value]:
     """What `_hand_over` wrote, read again."""
     found = []
     offset = 0
     for value in buffers:
         type_ = value.type if _is_buffer(value) else ir.MemRefType.get([], value.type)
-        descriptor = llvm.LoadOp(_descriptor(type_), _place(values, offset)).result
+        descriptor = llvm.LoadOp(_descriptor(_rank(value)), _place(values, offset)).result
         buffer = _cast(type_, descriptor)
         found.append(buffer if _is_buffer(value) else memref.load(buffer, []))
         offset += _words(value)
     return found
 
 
-def _call(name: str, given: Any, values: Any, count: Any) -> Any:
+def _call(name: str, given: ir.Value, values: ir.Value, count: ir.Value) -> ir.Value:
     """A call of what shares a loop; gives the status."""
     type_ = ir.FunctionType.get([_pointer(), _i64()], [_i64()])
     function = func.ConstantOp(type_, ir.FlatSymbolRefAttr.get(name)).result
     address = _cast(_pointer(), function)
     context = llvm.IntToPtrOp(_pointer(), given).result
     share = llvm.LoadOp(_pointer(), context).result
-    return llvm.CallOp(_i64(), [share, context, address, values, count], [], []).result
+    return llvm.CallOp(_i64(), [share, context, address, values, count], [], []).results[0]
 
 
-def _cast(type_: Any, value: Any) -> Any:
-    return builtin.unrealized_conversion_cast([type_], [value])
+def _cast(type_: ir.Type, value: ir.Value) -> ir.Value:
+    return builtin.UnrealizedConversionCastOp([type_], [value]).results[0]
 
 
-def _place(values: Any, words: int) -> Any:
+def _place(values: ir.Value, words: int) -> ir.Value:
     if not words:
         return values
     offset = ir.DenseI32ArrayAttr.get([words])
     return llvm.GEPOp(_pointer(), values, [], offset, ir.TypeAttr.get(_i64()), None).result
 
 
-def _descriptor(type_: Any) -> Any:
+def _descriptor(rank: int) -> ir.Type:
     """What a buffer is to LLVM."""
     fields = "ptr, ptr, i64"
-    if type_.rank:
-        fields += f", array<{type_.rank} x i64>, array<{type_.rank} x i64>"
+    if rank:
+        fields += f", array<{rank} x i64>, array<{rank} x i64>"
     return ir.Type.parse(f"!llvm.struct<({fields})>")
 
 
-def _words(value: Any) -> int:
-    return 3 + 2 * value.type.rank if _is_buffer(value) else 3
+def _words(value: ir.Value) -> int:
+    return 3 + 2 * _rank(value)
 
 
-def _is_buffer(value: Any) -> bool:
+def _rank(value: ir.Value) -> int:
+    """That of a buffer; 0 for another value, which is handed over in a buffer of its own."""
+    return value.type.rank if isinstance(value.type, ir.MemRefType) else 0
+
+
+def _is_buffer(value: ir.Value) -> bool:
     return isinstance(value.type, ir.MemRefType)
 
 
-def _is_repeated(value: Any) -> bool:
+def _is_repeated(value: ir.Value) -> bool:
     return not isinstance(value.owner, ir.Block) and value.owner.name in _REPEATED
 
 
-def _pointer() -> Any:
+def _pointer() -> ir.Type:
     return ir.Type.parse("!llvm.ptr")
 
 
-def _i64() -> Any:
+def _i64() -> ir.IntegerType:
     return ir.IntegerType.get_signless(64)
 
 
-def _integer(value: int) -> Any:
+def _integer(value: int) -> ir.Value:
     return arith.constant(_i64(), value)

@@ -293,7 +293,7 @@ class Fusion:
         """Outputs that the loop writes all over begin as empty tensors, not as what they held."""
         view = self._view
         terminator = view.terminator
-        sets = terminator.subsets if isinstance(view, LoopView) else terminator.sets  # type: ignore[union-attr]
+        sets = terminator.sets
         if len(sets) != len(terminator.accumulated):
             return
         for number, (set_, accumulated) in enumerate(

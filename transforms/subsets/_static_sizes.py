@@ -6,7 +6,6 @@ from linalg_ext.bindings import ir, tensor
 from linalg_ext.dialects import gml_st
 from linalg_ext.structured.constants import integer_constant
 from linalg_ext.structured.subsets.index_values import IndexReader
-from linalg_ext.structured.subsets.loops import LoopView
 from linalg_ext.structured.subsets.ops import LOOPS, YIELDS, MaterializeView, TileView
 from linalg_ext.structured.subsets.types import subset_shape
 from linalg_ext.transforms.lowering._walk import operations, replace_op, select
@@ -70,13 +69,10 @@ def _yield_static(op: ir.Operation, old: ir.Value, new: ir.Value) -> None:
     loop = op.parent
     if loop is None or loop.operation.name not in LOOPS:
         return  # it ends the region of an accumulator, and yields no subset
-    view = view_of(loop.operation)
-    terminator, is_loop = view.terminator, isinstance(view, LoopView)
-    values = terminator.values if is_loop else terminator.sources  # type: ignore[union-attr]
-    sets = terminator.subsets if is_loop else terminator.sets  # type: ignore[union-attr]
+    terminator = view_of(loop.operation).terminator
     operands = list(op.operands)
     for number, (value, set_, accumulated) in enumerate(
-        zip(values, sets, terminator.accumulated, strict=True)
+        zip(terminator.sources, terminator.sets, terminator.accumulated, strict=True)
     ):
         if set_ != old or accumulated:
             continue
@@ -89,4 +85,4 @@ def _yield_static(op: ir.Operation, old: ir.Value, new: ir.Value) -> None:
         with op.location, ir.InsertionPoint(op):
             known = tensor.CastOp(type_, value).result
         op.operands[number] = known
-        op.operands[len(operands) - len(sets) + number] = new
+        op.operands[len(operands) - len(terminator.sets) + number] = new

@@ -68,6 +68,16 @@ class YieldView:
         return cls(op, values, subsets, flags, combiner)
 
     @property
+    def sources(self) -> tuple[ir.Value, ...]:
+        """The values, called as those of `SetYieldView`."""
+        return self.values
+
+    @property
+    def sets(self) -> tuple[ir.Value, ...]:
+        """The subsets, called as those of `SetYieldView`."""
+        return self.subsets
+
+    @property
     def accumulators(self) -> tuple[Accumulator | None, ...]:
         """For each value how it is accumulated; None where it replaces what is there."""
         return _accumulators(self.op, self.accumulated, self.combiner)
