@@ -107,8 +107,10 @@ def test_nothing_beyond_what_is_repeated_is_read(layout: tuple[str, str, str]) -
 @pytest.mark.parametrize("channels", [2, 4, 8])
 def test_few_channels_of_neighbours_share_a_vector(channels: int) -> None:
     sizes = {"n": 2, "c": channels, "h": 3, "w": 21}
+    # As many as fill a vector need no neighbours.
+    plan = "each" if 4 * channels < this_machine().vector_bytes else None
     for body in ("max", "sum"):
-        check(pooling(LAYOUTS[0], body), sizes, {"h": 3, "w": 2}, plan="each")
+        check(pooling(LAYOUTS[0], body), sizes, {"h": 3, "w": 2}, plan=plan)
 
 
 # Every remainder: of the vectors, and of the tile.
