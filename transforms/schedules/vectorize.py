@@ -18,8 +18,9 @@ from __future__ import annotations
 import math
 
 from linalg_ext.bindings import ir
+from linalg_ext.transforms.lowering._walk import element_type
 
-from ._checks import check_sizes, refusal, structured_loops
+from ._checks import check_not_empty, check_sizes, refusal, structured_loops
 from ._facts import DYNAMIC
 from ._script import ANY, Script, integers, line
 from ._step import schedule_step
@@ -39,9 +40,11 @@ def vectorize(op: ir.Operation, *, sizes: tuple[int, ...] = ()) -> Script:
 
     Raises:
         ScheduleError: a loop's range is not known and no size is given, or it is larger than its
-            size, or the vectors would be enormous.
+            size, or the vectors would be enormous, or elements are not whole bytes.
     """
     loops = structured_loops(op, "vectorize")
+    check_not_empty(op, loops)
+    _check_elements(op)
     if sizes:
         check_sizes(op, "sizes", sizes, loops, whole=True, zeros=False)
         for loop, (size, extent) in enumerate(zip(sizes, loops.ranges, strict=True)):
@@ -75,3 +78,15 @@ def vectorize(op: ir.Operation, *, sizes: tuple[int, ...] = ()) -> Script:
         ),
         "%around",
     )
+
+
+def _check_elements(op: ir.Operation) -> None:
+    """Refuse elements smaller than a byte: vectors of them are packed, tensors of them are not."""
+    for operand in op.operands:
+        element = element_type(operand.type)
+        if isinstance(element, ir.IntegerType) and element.width % 8:
+            raise refusal(
+                op,
+                f"vectorize would load {element} as packed bits, which memory does not hold",
+                expected="elements of whole bytes, such as i8",
+            )

@@ -94,6 +94,8 @@ ON_BUFFERS = frozenset({"lower_to_loops"})
 def transform_all(module: lx.Module, name: str) -> int:
     """Apply one of the nine to every op that takes it; the module is verified after each.
 
+    Ops in regions of others, such as those that were fused, are left.
+
     Returns:
         How many ops took it.
     """
@@ -137,6 +139,8 @@ def _loops(module: lx.Module) -> list[Loops | None]:
 
 
 def _loops_of(op: ir.Operation) -> Loops | None:
+    if op.parent.name != "func.func":
+        return None  # it was fused, and is done
     try:
         asked = interface(op)
     except ArgumentError:
