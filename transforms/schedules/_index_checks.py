@@ -94,7 +94,7 @@ def check_ascending(op: ir.Operation, step: str) -> None:
                 raise refusal(
                     op,
                     f"{step} cannot cut operand {number}, which is read backwards, at {index}",
-                    cure="tile_subsets(...) can",
+                    cure="tile_subsets(...) can, by a size that divides the loop",
                 )
 
 

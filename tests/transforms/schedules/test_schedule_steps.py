@@ -26,6 +26,14 @@ CASES: list[tuple[str, str, Steps, dict[str, int]]] = [
     ("tile", "reduce", lambda s: s.tile([3, 5]), {"linalg.reduce": 1}),
     ("fuse", "matmul", lambda s: s.fuse([4, 8]), {"linalg.matmul": 1}),
     ("fuse parallel", "generic", lambda s: s.fuse([4, 8], parallel=True), {"linalg.generic": 1}),
+    ("tile_subsets", "conv", lambda s: s.tile_subsets([0, 3, 5]), {OPS["conv"]: 1}),
+    ("tile_subsets", "generic", lambda s: s.tile_subsets([4, 8], "loop"), {"linalg.generic": 1}),
+    (
+        "lower_subsets",
+        "matmul",
+        lambda s: s.tile_subsets([5, 8, 4]).lower_subsets().tile([0, 4]),
+        {"linalg.matmul": 1},
+    ),
     (
         "parallelize",
         "conv",

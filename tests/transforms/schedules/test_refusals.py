@@ -1,0 +1,99 @@
+"""Ops that upstream crashes on or gets wrong are refused, by their line, and stay as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import linalg_ext as lx
+from linalg_ext.errors import ScheduleError
+from rewrite_texts import assert_same_results, function, parsed
+from schedule_modules import TEXTS
+
+SOFTMAX = function(
+    "%a: tensor<4x8xf32>, %c: tensor<4x8xf32>",
+    """  %r = linalg.softmax dimension(1) ins(%a : tensor<4x8xf32>) outs(%c : tensor<4x8xf32>)
+    -> tensor<4x8xf32>""",
+    "tensor<4x8xf32>",
+)
+
+
+def _read_at(index: str, size: int, *, type_: str = "f32", out: str = "i, j") -> str:
+    """A generic that copies what it reads at an index of its loops, of 6 and 8 rounds."""
+    shape = "6x8" if out == "i, j" else "6"
+    kind = "parallel" if out == "i, j" else "reduction"
+    return function(
+        f"%a: tensor<{size}x{type_}>, %b: tensor<6x8x{type_}>, %c: tensor<{shape}x{type_}>",
+        f"""  %r = linalg.generic {{
+    indexing_maps = [affine_map<(i, j) -> ({index})>, affine_map<(i, j) -> (i, j)>,
+                     affine_map<(i, j) -> ({out})>],
+    iterator_types = ["parallel", "{kind}"]
+  }} ins(%a, %b : tensor<{size}x{type_}>, tensor<6x8x{type_}>) outs(%c : tensor<{shape}x{type_}>) {{
+  ^bb0(%x: {type_}, %y: {type_}, %o: {type_}):
+    linalg.yield %x : {type_}
+  }} -> tensor<{shape}x{type_}>""",
+        f"tensor<{shape}x{type_}>",
+    )
+
+
+BACKWARDS = _read_at("7 - j", 8)
+HALVES = _read_at("j floordiv 2", 4)
+HALVED_SUM = _read_at("j floordiv 2", 4, out="i")
+EMPTY = TEXTS["generic"].replace("20x", "0x")
+BITS = _read_at("j", 8, type_="i1")
+
+REFUSED: list[tuple[str, str, Callable[[lx.Schedule], Any], str]] = [
+    ("softmax", SOFTMAX, lambda s: s.tile([0, 2]), "each sum of this softmax is over all of it"),
+    ("softmax", SOFTMAX, lambda s: s.fuse([2, 2]), "each sum of this softmax is over all of it"),
+    ("softmax", SOFTMAX, lambda s: s.parallelize(threads=[0, 2]), "over all of it"),
+    ("softmax", SOFTMAX, lambda s: s.tile_subsets([0, 2]), "dimension 1 .* cannot be cut"),
+    ("backwards", BACKWARDS, lambda s: s.tile([2, 2]), r"operand 0, which is read backwards"),
+    ("backwards", BACKWARDS, lambda s: s.tile_evenly(0, 4), "read backwards"),
+    ("backwards", BACKWARDS, lambda s: s.pack([0, 2]), "operand 0 is indexed by"),
+    ("halves", HALVES, lambda s: s.tile_evenly(1, 3), "operand 0 is indexed by d1 floordiv 2"),
+    ("halved sum", HALVED_SUM, lambda s: s.split_reduction(2), "indexed by d1 floordiv 2"),
+    ("empty", EMPTY, lambda s: s.tile([0, 4]), "loop 0 of this op runs 0 times"),
+    ("empty", EMPTY, lambda s: s.tile_evenly(1, 4), "runs 0 times"),
+    ("empty", EMPTY, lambda s: s.vectorize(), "runs 0 times"),
+    ("bits", BITS, lambda s: s.vectorize(), "load i1 as packed bits"),
+    ("unrolled", TEXTS["generic"], lambda s: s.tile([4]).unroll(6), "factor is 6.*at most 5"),
+    ("not a number", TEXTS["matmul"], lambda s: s.pad([0, 0, 5], float("nan")), "with nan"),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "step", "message"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED]
+)
+def test_what_upstream_gets_wrong_is_refused(
+    text: str, step: Callable[[lx.Schedule], Any], message: str
+) -> None:
+    module = parsed(text)
+    schedule = lx.Schedule(module).match(position=-1)
+    with pytest.raises(ScheduleError, match=f"(?s){message}") as caught:
+        step(schedule)
+    assert "linalg." in str(caught.value.where)
+    if len(schedule.taken) == 1:
+        assert str(module) == str(parsed(text))
+
+
+def test_what_is_read_backwards_is_cut_by_subsets() -> None:
+    module = parsed(BACKWARDS)
+    lx.Schedule(module).match("generic").tile_subsets([4, 4]).lower_subsets()
+    assert "scf.forall" in str(module)
+    assert_same_results(parsed(BACKWARDS), module)
+
+
+def test_padding_may_be_infinite() -> None:
+    module = parsed(TEXTS["maximum"])
+    lx.Schedule(module).match("generic").pad([8], float("-inf"))
+    assert "0xFF800000" in str(module)
+    assert_same_results(parsed(TEXTS["maximum"]), module)
+
+
+@pytest.mark.parametrize("step", [lambda s: s.pack([2, 2]), lambda s: s.tile_continuously(0, 2)])
+def test_steps_that_take_one_op_upstream_take_many(step: Callable[[lx.Schedule], Any]) -> None:
+    module = parsed(TEXTS["generic"])
+    step(lx.Schedule(module).match())
+    assert_same_results(parsed(TEXTS["generic"]), module)
