@@ -211,7 +211,7 @@ BUDGETS = (
     Budget("read the YAML of all ops", 1.0, lambda: lx.from_yaml(_library_yaml())),
     *(Budget(name, compiling.SECONDS, _compiling(name)) for name in compiling.WORKS),
     *(Budget(f"{name}, {OPS} ops", SECONDS, rewriting(name)) for name in REWRITES),
-    Budget(f"schedule of ten steps, {OPS} ops", schedules.SECONDS, schedules.scheduling),
+    Budget(f"schedules: ten steps, {OPS} ops", schedules.SECONDS, schedules.scheduling),
 )
 
 CASES = (

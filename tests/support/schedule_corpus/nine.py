@@ -139,7 +139,7 @@ def _loops(module: lx.Module) -> list[Loops | None]:
 
 
 def _loops_of(op: ir.Operation) -> Loops | None:
-    if op.parent.name != "func.func":
+    if op.parent is None or op.parent.name != "func.func":
         return None  # it was fused, and is done
     try:
         asked = interface(op)

@@ -61,7 +61,7 @@ def names(word: str = "") -> list[str]:
     """The modules, then the ops of the library, whose names contain a word."""
     root = shared_root()
     modules = sorted(path.stem for path in (root / "modules").glob("*.mlir")) if root else []
-    ops = sorted({str(name) for name, *_ in [*formula_cases(), *window_cases()]})
+    ops = sorted({*(name for name, _ in formula_cases()), *(name for name, *_ in _WINDOWS)})
     return [name for name in (*modules, *ops) if word in name]
 
 
