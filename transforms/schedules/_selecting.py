@@ -36,7 +36,7 @@ def chosen(
             f"where is {where!r}", expected="a function of an op that answers True or False"
         )
     wanted = {} if attributes is None else dict(attributes)
-    named = select(root, lambda each: _is_called(each.name, op))
+    named = select(root, lambda each: _is_called(each.name, op) and not _is_in_a_body(each))
     found = [
         each
         for each in named
@@ -59,6 +59,11 @@ def _is_called(name: str, wanted: str) -> bool:
     if wanted:
         return name == wanted or name.endswith("." + wanted)
     return name.startswith("linalg.") and name not in _OF_BODIES
+
+
+def _is_in_a_body(op: ir.Operation) -> bool:
+    """Whether it computes single elements in another op, as `arith.negf` in `linalg.negf`."""
+    return op.parent is not None and op.parent.name.startswith("linalg.")
 
 
 def _function_of(op: ir.Operation) -> str:

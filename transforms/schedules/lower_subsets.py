@@ -1,5 +1,17 @@
 """Lower loops over subsets to slices and scf loops, as steps after `tile_subsets` may need.
 
+before:
+    %r = linalg.negf ins(%a : tensor<8xf32>) outs(%c : tensor<8xf32>) -> tensor<8xf32>
+after `match("negf").tile_subsets([4]).lower_subsets().simplify()`:
+    %r = scf.forall (%i) = (0) to (8) step (4) shared_outs(%o = %c) -> (tensor<8xf32>) {
+      %as = tensor.extract_slice %a[%i] [4] [1] : tensor<8xf32> to tensor<4xf32>
+      %os = tensor.extract_slice %o[%i] [4] [1] : tensor<8xf32> to tensor<4xf32>
+      %n = linalg.negf ins(%as : tensor<4xf32>) outs(%os : tensor<4xf32>) -> tensor<4xf32>
+      scf.forall.in_parallel {
+        tensor.parallel_insert_slice %n into %o[%i] [4] [1] : tensor<4xf32> into tensor<8xf32>
+      }
+    }
+
 On whole modules: `lower_subset_loops`, with what it does in IR.
 """
 

@@ -1,5 +1,19 @@
 """Tile an op into a loop over subsets, and fuse what it is computed from into the loop.
 
+before:
+    %e = linalg.exp ins(%a : tensor<8xf32>) outs(%c : tensor<8xf32>) -> tensor<8xf32>
+    %r = linalg.negf ins(%e : tensor<8xf32>) outs(%c : tensor<8xf32>) -> tensor<8xf32>
+after `match("negf").tile_subsets([4]).lower_subsets().simplify()`:
+    %r = scf.forall (%i) = (0) to (8) step (4) shared_outs(%o = %c) -> (tensor<8xf32>) {
+      %as = tensor.extract_slice %a[%i] [4] [1] : tensor<8xf32> to tensor<4xf32>
+      %os = tensor.extract_slice %o[%i] [4] [1] : tensor<8xf32> to tensor<4xf32>
+      %e = linalg.exp ins(%as : tensor<4xf32>) outs(%os : tensor<4xf32>) -> tensor<4xf32>
+      %n = linalg.negf ins(%e : tensor<4xf32>) outs(%os : tensor<4xf32>) -> tensor<4xf32>
+      scf.forall.in_parallel {
+        tensor.parallel_insert_slice %n into %o[%i] [4] [1] : tensor<4xf32> into tensor<8xf32>
+      }
+    }
+
 Source: the document "Google ML Structured Dialect"; docs/gml_st.md. On whole modules:
 `tile_and_fuse`. What an op needs is known exactly, so that windows, reversals, gathers and ops of
 `linalg_ext` are tiled and fused, too. `lower_subsets` makes slices and scf loops of it.

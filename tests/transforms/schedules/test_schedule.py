@@ -33,6 +33,7 @@ def _chosen(**given: Any) -> dict[str, int]:
         ({"attributes": {"tag": 1}, "op": "matmul", "where": None}, {}),
         ({"attributes": {"tag": "1 : i64"}}, {"linalg.matmul": 1}),
         ({"attributes": {"tag": None}}, {"linalg.matmul": 1}),
+        ({"op": "negf"}, {"linalg.negf": 1}),  # and not arith.negf in its body
         ({"function": "other"}, {"linalg.negf": 1, "linalg.generic": 1}),
         ({"where": lambda op: len(op.operands) == 3}, {"linalg.generic": 1, "linalg.matmul": 2}),
         ({}, {"linalg.fill": 1, "linalg.generic": 1, "linalg.matmul": 2, "linalg.negf": 1}),

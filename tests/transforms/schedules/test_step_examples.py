@@ -35,6 +35,7 @@ AROUND: dict[str, tuple[str, str | None]] = {
     "fuse_elementwise": _VECTOR,
     "hoist": (_VECTOR[0] + ", %x: f32", _VECTOR[1]),
     "hoist_pads": (_PRODUCT[0].replace("8x16", "7x16"), _PRODUCT[1]),
+    "lower_subsets": _VECTOR,
     "lower_to_loops": ("%a: memref<8xf32>, %c: memref<8xf32>", None),
     "lower_vectors": (
         "%a: vector<2x3xf32>, %b: vector<3x4xf32>, %c: vector<2x4xf32>",
@@ -50,6 +51,7 @@ AROUND: dict[str, tuple[str, str | None]] = {
     "tile_continuously": ("%a: tensor<7xf32>, %c: tensor<7xf32>", "tensor<7xf32>"),
     "tile_evenly": _VECTOR,
     "tile_reduction": _ROWS,
+    "tile_subsets": _VECTOR,
     "unroll": _VECTOR,
     "unroll_and_jam": ("%a: memref<4x6xf32>, %c: memref<4x6xf32>", None),
     "vectorize": _VECTOR,
