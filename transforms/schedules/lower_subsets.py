@@ -12,7 +12,7 @@ after `match("negf").tile_subsets([4]).lower_subsets().simplify()`:
       }
     }
 
-On whole modules: `lower_subset_loops`, with what it does in IR.
+Source: docs/gml_st.md. On whole modules, with more of what it does in IR: `lower_subset_loops`.
 """
 
 from __future__ import annotations
