@@ -9,11 +9,11 @@ from typing import Any
 from linalg_ext.frameworks.torch.requirements import torch
 
 
-def place(extremum: str, x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+def place(name: str, x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """Where the first of the greatest is, or of the least; what is no number is both.
 
     Args:
-        extremum: `amax` or `amin`.
+        name: `amax` or `amin`.
         x: the elements.
         dim: along which axis; None for all, in row-major order.
         keepdim: whether what is reduced stays, of size 1.
@@ -23,18 +23,18 @@ def place(extremum: str, x: Any, dim: int | None = None, keepdim: bool = False) 
     if x.ndim == 0:
         return torch().zeros_like(x, dtype=torch().int64)
     if dim is None:
-        found = _first(x.reshape(-1), getattr(x, extremum)().reshape(1), 0, False)
+        found = _first(x.reshape(-1), getattr(x, name)().reshape(1), 0, False)
         return found.reshape([1] * x.ndim) if keepdim else found
-    return _first(x, getattr(x, extremum)(dim, keepdim=True), dim, keepdim)
+    return _first(x, getattr(x, name)(dim, keepdim=True), dim, keepdim)
 
 
-def extremum(extremum: str, x: Any, dim: int, keepdim: bool = False) -> Any:
-    """The greatest, or the least, and where the first of them is."""
+def extremum(name: str, x: Any, dim: int, keepdim: bool = False) -> Any:
+    """The greatest (`amax`), or the least (`amin`), and where the first of them is."""
     if not x.is_floating_point():
         return NotImplemented
     if x.ndim == 0:
         return x.clone(), torch().zeros_like(x, dtype=torch().int64)
-    found = getattr(x, extremum)(dim, keepdim=True)
+    found = getattr(x, name)(dim, keepdim=True)
     return found if keepdim else found.squeeze(dim), _first(x, found, dim, keepdim)
 
 
