@@ -27,8 +27,7 @@ def attention(
     if dropout_p > 0.0:
         return NotImplemented
     if enable_gqa:
-        shared = query.shape[-3] // key.shape[-3]
-        key, value = (each.repeat_interleave(shared, -3) for each in (key, value))
+        key, value = _for_each_query(query, key), _for_each_query(query, value)
     scores = _scores(query, key, attn_mask, is_causal, scale)
     weights = torch().softmax(scores, -1)
     if attn_mask is not None:
@@ -51,6 +50,7 @@ def flash_attention(
     """`aten._scaled_dot_product_flash_attention_for_cpu`: beside it what the way back needs."""
     if dropout_p > 0.0:
         return NotImplemented
+    key, value = _for_each_query(query, key), _for_each_query(query, value)
     result = attention(query, key, value, attn_mask, 0.0, is_causal, scale=scale)
     scores = _scores(query, key, attn_mask, is_causal, scale)
     return result, torch().logsumexp(scores.float(), -1)
@@ -72,6 +72,8 @@ def flash_attention_backward(
     """The gradients of queries, keys and values."""
     if dropout_p > 0.0:
         return NotImplemented
+    heads = key.shape[-3]
+    key, value = _for_each_query(query, key), _for_each_query(query, value)
     scores = _scores(query, key, attn_mask, is_causal, scale)
     weights = torch().exp(scores - logsumexp.unsqueeze(-1)).to(scores.dtype)
     of_weights = grad_out @ value.transpose(-2, -1)
@@ -79,8 +81,8 @@ def flash_attention_backward(
     of_scores = weights * (of_weights - of_rows) * _scale(query, scale)
     return (
         of_scores @ key,
-        of_scores.transpose(-2, -1) @ query,
-        weights.transpose(-2, -1) @ grad_out,
+        _for_each_key(of_scores.transpose(-2, -1) @ query, heads),
+        _for_each_key(weights.transpose(-2, -1) @ grad_out, heads),
     )
 
 
@@ -161,6 +163,20 @@ def _self_attention(
     query, key, value = (each.transpose(1, 2) for each in packed.unbind(2))
     joined = attention(query, key, value).transpose(1, 2).reshape(batch, length, width)
     return functional.linear(joined, weight, bias)
+
+
+def _for_each_query(query: Any, each: Any) -> Any:
+    """Keys, or values, that several heads of queries may share, once for each of those."""
+    shared = query.shape[-3] // each.shape[-3]
+    return each if shared == 1 else each.repeat_interleave(shared, -3)
+
+
+def _for_each_key(gradient: Any, heads: int) -> Any:
+    """The sum of the gradients of those that share a head of keys."""
+    if gradient.shape[-3] == heads:
+        return gradient
+    batch, _, length, width = gradient.shape
+    return gradient.reshape(batch, heads, -1, length, width).sum(2)
 
 
 def _scores(query: Any, key: Any, mask: Any, is_causal: bool, scale: float | None) -> Any:

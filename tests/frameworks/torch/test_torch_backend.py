@@ -82,6 +82,19 @@ def test_attention_is_trained() -> None:
     assert report().share == 1
 
 
+def test_heads_of_keys_that_are_shared_are_trained() -> None:
+    def attended(q: Any, k: Any, v: Any) -> Any:
+        attention = torch.nn.functional.scaled_dot_product_attention
+        return attention(q, k, v, is_causal=True, enable_gqa=True)
+
+    given = [torch.randn(2, heads, 5, 4) for heads in (6, 2, 2)]
+    ours, theirs = ([each.clone().requires_grad_() for each in given] for _ in range(2))
+    compiled(attended)(*ours).square().sum().backward()
+    attended(*theirs).square().sum().backward()
+    found, wanted = ([each.grad for each in every] for every in (ours, theirs))
+    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
+
+
 def test_sizes_that_change_become_open() -> None:
     function = compiled(lambda x: (x * 2).sum(1) + x.shape[0])
     for rows in (3, 4, 5, 6):
