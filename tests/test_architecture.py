@@ -18,7 +18,7 @@ from resources import REPOSITORY, project_files
 TIERS: tuple[frozenset[str], ...] = tuple(
     frozenset(tier.split())
     for tier in (
-        "errors dispatch shown locks arrivals progress quick_call samples",
+        "errors dispatch shown locks arrivals progress quick_call samples logs",
         "definition analysis cache",
         "opdsl notations",
         "opdsl_defs",

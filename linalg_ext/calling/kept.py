@@ -21,6 +21,7 @@ from linalg_ext.calling.plain_kernel import data_of, kernel_of
 from linalg_ext.calling.recipe import Recipe
 from linalg_ext.calling.shared_work import SharedWork
 from linalg_ext.errors import LinalgExtError
+from linalg_ext.logs import logger
 from linalg_ext.runtime import keeping
 from linalg_ext.target import current, override
 
@@ -69,13 +70,19 @@ def find(key: str | None) -> Kernel | None:
     What is there and cannot be used (a library is gone, the system gives no executable memory)
     counts as absent: it is compiled anew, and the compiler says what is wrong.
     """
+    log = logger("cache")
     entry = keeping.read(key)
     if entry is None:
+        if key is not None:
+            log.debug("nothing is kept under %s", key)
         return None
     try:
-        return _kernel_of(entry)
-    except (LinalgExtError, OSError, KeyError, TypeError, ValueError):
+        kernel = _kernel_of(entry)
+    except (LinalgExtError, OSError, KeyError, TypeError, ValueError) as error:
+        log.info("what is kept under %s cannot be used: %r", key, error)
         return None
+    log.info("found %s under %s", kernel.signature, key)
+    return kernel
 
 
 def keep(key: str | None, kernel: Kernel) -> None:
@@ -97,6 +104,7 @@ def keep(key: str | None, kernel: Kernel) -> None:
         }
         files[_MODULE] = recipe.module
     keeping.write(key, str(kernel.signature), record, files)
+    logger("cache").debug("kept %s under %s", kernel.signature, key)
 
 
 def _kernel_of(entry: Entry) -> Kernel:

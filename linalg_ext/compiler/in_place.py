@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +26,7 @@ from linalg_ext.compiler.source import own_copy
 from linalg_ext.compiler.stages import Clock, stage
 from linalg_ext.context import Borrowed, borrowed_context
 from linalg_ext.libraries import in_force
+from linalg_ext.logs import logger
 from linalg_ext.module import Module, ModuleLike
 from linalg_ext.rewriting import run_in_place
 from linalg_ext.runtime.foreign import engine_for
@@ -174,8 +176,20 @@ def compile_in_place(
             override(),
         ),
     )
+    _log(kernel)
     kept.keep(key, kernel)
     return kernel
+
+
+def _log(kernel: Kernel) -> None:
+    """Tell what was compiled, and what of it takes a slower way."""
+    compiled = logger("compile")
+    if compiled.isEnabledFor(logging.INFO):
+        compiled.info("%r", kernel)
+    fallbacks = logger("fallbacks")
+    if fallbacks.isEnabledFor(logging.INFO):
+        for name, reason in kernel.explain(1).left:
+            fallbacks.info("%s: %s left %s", kernel.signature.name, name, reason)
 
 
 def _is_registered(name: str) -> bool:

@@ -11,6 +11,7 @@ from linalg_ext import cache
 from linalg_ext.calling.kernel import Kernel
 from linalg_ext.calling.signature import Signature
 from linalg_ext.compiler.made_up import arguments_of, obstacle
+from linalg_ext.logs import logger
 from linalg_ext.rewriting import Decision
 from linalg_ext.runtime import threads
 from linalg_ext.runtime.keeping import apart
@@ -49,6 +50,8 @@ def tuned(make: Make, tuning: Tuning) -> Kernel:
         )
         if not finding.why:
             remember(key, _data(finding))
+    for name, text in finding.rows():
+        logger("tuning").info("%s: %s %s", first.signature, name, text)
     kernel = _with(finding.choices, make) if finding.choices != Choices() else first
     return kernel.with_tuning(finding.rows())
 

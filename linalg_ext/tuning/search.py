@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.errors import ArgumentError, LinalgExtError, caller_location
+from linalg_ext.logs import logger
 from linalg_ext.progress import Progress
 from linalg_ext.transforms.codegen._explaining import (
     PlannedContraction,
@@ -174,6 +175,7 @@ def search(
     end = tuning.clock() + tuning.seconds
     each = tuning.seconds / (len(trials) + 1) / 2
     best, best_kernel, tried = Choices(), first, 0
+    log = logger("tuning")
     given = arguments()
     try:
         expected = _copies(results(given, first(*given)))
@@ -189,6 +191,7 @@ def search(
                     continue
                 tried += 1
                 old, new = measure([_bound(best_kernel, given), _bound(kernel, again)], each)
+                log.debug("%s: %.3g s, the best so far %.3g s", _shown(choices), new, old)
                 if old >= WORTHWHILE * new:
                     best, best_kernel = choices, kernel
     except LinalgExtError as error:

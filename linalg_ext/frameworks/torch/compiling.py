@@ -17,6 +17,7 @@ from linalg_ext.frameworks.torch.importing import ENTRY, Refused, imported, refu
 from linalg_ext.frameworks.torch.report import Left, Report
 from linalg_ext.frameworks.torch.requirements import torch
 from linalg_ext.frameworks.torch.tensors import as_array, as_tensor, dtype_of
+from linalg_ext.logs import logger
 from linalg_ext.module import Module
 
 
@@ -213,6 +214,8 @@ def _in_pieces(graph_module: Any, options: Options, first: Refused) -> CompiledG
         whole, pieces, refused = _cut(graph_module, left, options)
     compiled = [node for node in nodes if not _is_left(node, left, pieces)]
     report = Report(len(nodes), len(compiled), len(pieces), _grouped(nodes, left))
+    for each in report.left:
+        logger("fallbacks").info("left to PyTorch: %s", each)
 
     def run(*values: Any) -> list[Any]:
         tensors = [as_tensor(v) if isinstance(v, np.ndarray) else v for v in values]

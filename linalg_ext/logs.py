@@ -1,0 +1,67 @@
+"""What the library tells while it works, through Python's `logging`.
+
+    linalg_ext.compile     what was compiled, and how long each stage took (info)
+    linalg_ext.cache       what was found on disk (info), kept there, or not found (debug)
+    linalg_ext.tuning      what measuring found (info), each plan that was measured (debug)
+    linalg_ext.fallbacks   what takes a slower way, and why: an op that is left to loops over
+                           scalars, one that is left to PyTorch (info)
+
+Nothing is shown by default. A program chooses with `logging.getLogger("linalg_ext")`, as for any
+library; without a line of code the variable `LINALG_EXT_LOG` has it written to standard error:
+`info`, `debug`, or a level for each, as in `compile=info,cache=debug`.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+
+from linalg_ext.errors import ArgumentError
+
+VARIABLE = "LINALG_EXT_LOG"
+"""The environment variable that has the log written to standard error."""
+
+NAMES = ("compile", "cache", "tuning", "fallbacks")
+"""What there are loggers of, below `linalg_ext`."""
+
+_LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}
+_ROOT = "linalg_ext"
+_FORMAT = "%(asctime)s %(name)s: %(message)s"
+
+
+def logger(name: str) -> logging.Logger:
+    """The logger of one of `NAMES`.
+
+    Raises:
+        ArgumentError: the environment variable says what is no level, or of no logger.
+    """
+    _follow_environment(os.environ.get(VARIABLE, "").strip())
+    return logging.getLogger(f"{_ROOT}.{name}")
+
+
+@functools.cache
+def _follow_environment(said: str) -> None:
+    if not said:
+        return
+    chosen = {f"{_ROOT}.{name}".rstrip("."): level for name, level in _parsed(said).items()}
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter(_FORMAT))
+    logging.getLogger(_ROOT).addHandler(handler)
+    for name, level in chosen.items():
+        logging.getLogger(name).setLevel(level)
+
+
+def _parsed(said: str) -> dict[str, int]:
+    """Levels by the names of loggers; the empty name is all of them."""
+    levels = {}
+    for part in said.split(","):
+        name, _, level = part.strip().lower().rpartition("=")
+        if level not in _LEVELS or name not in ("", *NAMES):
+            raise ArgumentError(
+                f"{VARIABLE} is {said!r}",
+                expected=f"{', '.join(_LEVELS)}; or NAME=LEVEL with commas between, where NAME is "
+                f"{', '.join(NAMES)}",
+            )
+        levels[name] = _LEVELS[level]
+    return levels
