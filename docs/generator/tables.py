@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from docs.generator.page import REPOSITORY, Page, fenced, table
 from linalg_ext.cli import COMMANDS
+from linalg_ext.notations.std_functions import STD_FUNCTIONS
 from linalg_ext.runtime.dtypes import element_types
 from linalg_ext.target import named, names
 
@@ -28,6 +29,7 @@ def pages() -> Iterator[Page]:
     """Element types, commands, what is supported, and the files."""
     yield Page("reference/element_types.md", _element_types())
     yield Page("reference/commands.md", _commands())
+    yield Page("reference/tc_functions.md", _tc_functions())
     yield Page("support.md", _support())
     for name in FILES:
         text = (REPOSITORY / name).read_text(encoding="utf-8")
@@ -57,6 +59,27 @@ def _element_types() -> str:
             table(("MLIR", "dtypes", "bits", "bytes in an array"), rows),
             "Each op says in its documentation which of them it makes sense for: see "
             "[Ops](../ops/index.md). How accurate results are: [Numbers](../numbers.md).\n",
+        )
+    )
+
+
+def _tc_functions() -> str:
+    rows = [
+        (
+            f"`{each.name}`",
+            f"`{each.function}`",
+            ", ".join(f"`{element}`" for element in each.operands),
+            f"`{each.result}`" if each.result else "as its operands",
+        )
+        for each in STD_FUNCTIONS.values()
+    ]
+    return "\n\n".join(
+        (
+            "# Functions of Tensor Comprehensions",
+            "What `lx.tc` reads and `lx.to_tc` writes. Each is of one kind of elements: `f` at "
+            "the end of a name stands for floats, `i` for integers. A function of two operands "
+            "that is given one accumulates: `std_addf<k>(...)` is a sum over `k`.",
+            table(("function", "in OpDSL", "elements that it takes", "result"), rows) + "\n",
         )
     )
 

@@ -176,8 +176,10 @@ class Expressions(Scope):
         raise self.error(
             f"{term.head} is neither a tensor nor a function of TC",
             (term.start, term.start + len(term.head)),
-            expected=f"a tensor ({', '.join(self.tensors)}), or one of {', '.join(STD_FUNCTIONS)}",
-            cure=f"did you mean {' or '.join(close)}?" if close else None,
+            expected=f"a tensor ({', '.join(self.tensors)}), or a function such as std_addf",
+            cure=f"did you mean {' or '.join(close)}?"
+            if close
+            else "see docs: reference/tc_functions lists them all",
         )
 
     def _accumulates(self, function: StdFunction, term: Term) -> str | None:

@@ -13,6 +13,7 @@ from rich.console import Console
 import linalg_ext as lx
 from linalg_ext.cli import main
 from linalg_ext.errors import ArgumentError
+from linalg_ext.transforms.codegen._explaining import _compared
 
 
 def biased(a: Any, b: Any, c: Any) -> Any:
@@ -38,8 +39,20 @@ def test_a_contraction_and_what_is_fused_into_it() -> None:
     assert rows["work"].startswith("48 M flops on 1016 KiB")
     assert "products" in rows["model"]
     assert "packing" in rows["model"]
-    assert "times the model's time" in rows["not"]
+    assert "by the estimate" in rows["not"]
     assert explanation.target == lx.target.current()
+
+
+@pytest.mark.parametrize(
+    ("relative", "told"),
+    [
+        (0.74, "26% faster, by the estimate alone; `tune=True` measures it"),
+        (1.004, "about as fast, by the estimate"),
+        (1.5, "50% slower, by the estimate"),
+    ],
+)
+def test_a_plan_that_was_not_taken_is_compared_in_words(relative: float, told: str) -> None:
+    assert _compared(relative) == told
 
 
 def test_a_chain_is_one_pass() -> None:

@@ -93,8 +93,18 @@ class PlannedContraction:
         others = [one for one in self.candidates() if one.plan != plan][:_ALTERNATIVES]
         for one in others:
             relative = one.estimate.seconds / time.seconds if time.seconds else 1.0
-            rows.append(("not", f"{one.variation}: {relative:.2f} times the model's time"))
+            rows.append(("not", f"{one.variation}: {_compared(relative)}"))
         return rows
+
+
+def _compared(relative: float) -> str:
+    """What the estimate says of a plan that was not taken, by its time beside the one that was."""
+    percent = round(100 * abs(relative - 1))
+    if percent == 0:
+        return "about as fast, by the estimate"
+    if relative > 1:
+        return f"{percent}% slower, by the estimate"
+    return f"{percent}% faster, by the estimate alone; `tune=True` measures it"
 
 
 @dataclass(frozen=True)

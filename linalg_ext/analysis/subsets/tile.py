@@ -204,4 +204,5 @@ def _check_none_negative(name: str, numbers: Sequence[Number]) -> None:
             raise SubsetError(
                 f"expected {name} = {number} to be non-negative, in dimension {dim}",
                 where=caller_location(),
+                cure="sets are counted from the start of their root: give 0 or more",
             )

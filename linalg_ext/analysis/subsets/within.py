@@ -39,6 +39,7 @@ def _check_index(index: Number, available: Number, dim: int) -> None:
         raise SubsetError(
             f"expected index = {index} to be between 0 and {available - 1}, in dimension {dim}",
             where=caller_location(),
+            cure=f"take an index below {available}",
         )
 
 
@@ -49,10 +50,13 @@ def _check_range(tile: Tile, available: Number, dim: int) -> None:
         raise SubsetError(
             f"offset = {offset} is out of bounds in dimension {dim} of size {available}",
             where=caller_location(),
+            cure=f"take an offset below {available}",
         )
     if is_never_empty and is_le(tile.last(dim), available - 1) is False:
         raise SubsetError(
             f"offset = {offset} size = {size} stride = {stride} causes access out of bounds "
             f"at {tile.last(dim)} in dimension {dim} of size {available}",
             where=caller_location(),
+            cure="take a smaller offset, size or stride: the last element is at offset + "
+            f"(size - 1) * stride, and must be below {available}",
         )

@@ -17,7 +17,13 @@ from typing import TypeAlias
 from linalg_ext.bindings import ir
 from linalg_ext.dialects.gml_st import definitions
 from linalg_ext.dialects.gml_st.building import Given, Number, checked, index_values, value_of
-from linalg_ext.errors import ArgumentError, ArgumentTypeError, ArityError, LinalgExtError
+from linalg_ext.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ArityError,
+    LinalgExtError,
+    caller_location,
+)
 from linalg_ext.structured.subsets.checks import check_terminator
 from linalg_ext.structured.subsets.loops import SetYieldView
 from linalg_ext.structured.subsets.ops import (
@@ -244,9 +250,22 @@ def _open(op: ir.OpView, types: Sequence[ir.Type]) -> Iterator[tuple[ir.Value, .
                 f"{op.operation.name}: its body is empty",
                 cure="end it with gml_st.yield_(...) or gml_st.set_yield(...)",
             )
-    except BaseException:
+    except BaseException as error:
+        ended = isinstance(error, IndexError) and _BEHIND_THE_END in str(error)
+        name = op.operation.name
         op.operation.erase()
+        if ended:
+            raise ArgumentError(
+                f"{name}: an op is built behind the yield that ends its body",
+                where=caller_location(),
+                cure="build it before gml_st.yield_(...) or gml_st.set_yield(...), or after the "
+                "`with`",
+            ) from error
         raise
+
+
+_BEHIND_THE_END = "already has a terminator"
+"""What upstream says of it."""
 
 
 def _closed(op: ir.OpView, attributes: dict[str, ir.Attribute]) -> tuple[ir.Value, ...]:

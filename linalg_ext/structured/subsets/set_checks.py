@@ -276,7 +276,10 @@ def _check_count(what: str, numbers: Sequence[Index], shape: SubsetShape) -> Non
 def _check_not_negative(what: str, numbers: Sequence[Index]) -> None:
     for number in map(static, numbers):
         if number is not None and number < 0:
-            raise ArgumentError(f"expected {what} = {number} to be non-negative")
+            raise ArgumentError(
+                f"expected {what} = {number} to be non-negative",
+                cure="sets are counted from the start of their root: give 0 or more",
+            )
 
 
 def _check_bounds(
@@ -285,11 +288,15 @@ def _check_bounds(
     of = f"for dimension {dim} of size {whole}"
     if size == 0:
         if offset is not None and offset > whole:
-            raise ArgumentError(f"offset = {offset} is out of bounds {of}")
+            raise ArgumentError(
+                f"offset = {offset} is out of bounds {of}", cure=f"take an offset up to {whole}"
+            )
         return
     # A dimension without elements may be tiled by sizes that turn out to be 0.
     if offset is not None and offset >= whole and not (offset == 0 and size is None):
-        raise ArgumentError(f"offset = {offset} is out of bounds {of}")
+        raise ArgumentError(
+            f"offset = {offset} is out of bounds {of}", cure=f"take an offset below {whole}"
+        )
     if size is None or stride is None:
         return
     last = (offset or 0) + (size - 1) * stride
@@ -297,7 +304,9 @@ def _check_bounds(
         start = "" if offset is None else f"offset = {offset} "
         at = "" if offset is None else f" at {last}"
         raise ArgumentError(
-            f"{start}size = {size} stride = {stride} causes access out of bounds{at} {of}"
+            f"{start}size = {size} stride = {stride} causes access out of bounds{at} {of}",
+            cure="take a smaller offset, size or stride: the last element is at offset + "
+            f"(size - 1) * stride, and must be below {whole}",
         )
 
 
