@@ -167,13 +167,13 @@ def _refuse_limits(**limits: float | None) -> None:
             )
 
 
-def _named(results: tuple[Any, ...]) -> dict[str, Array]:
+def _named(results: tuple[Any, ...]) -> dict[str, Any]:
     import numpy as np
 
     return {f"out{index}": np.asarray(result) for index, result in enumerate(results)}
 
 
-def _hand_out(named: dict[str, Array], path: Path | None, about: dict[str, object] | None) -> None:
+def _hand_out(named: dict[str, Any], path: Path | None, about: dict[str, object] | None) -> None:
     """Write the results to a file, or show them; `about` is what JSON says besides."""
     import numpy as np
 
