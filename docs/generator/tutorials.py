@@ -20,6 +20,7 @@ def pages() -> Iterator[Page]:
     for path in sorted((REPOSITORY / "notebooks").glob("*.ipynb")):
         naming = {"unique_key": path.stem, "output_files_dir": "pictures"}
         text, resources = exporter.from_filename(str(path), resources=naming)
-        yield Page(f"tutorials/{path.stem}.md", _LINK.sub(r"](\1.md)", text))
+        text = _LINK.sub(r"](\1.md)", text).replace("](../docs/", "](../")
+        yield Page(f"tutorials/{path.stem}.md", text)
         for name, content in resources["outputs"].items():
             yield Page(f"tutorials/{name}", content)
