@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from docs.generator.page import REPOSITORY
+from resources import skip_absent
 
 DOCS = REPOSITORY / "docs"
 PAGES = [
@@ -17,6 +18,9 @@ PAGES = [
     for path in sorted(DOCS.rglob("*.md"))
     if path.parent.name != "errors" and "```python\n" in path.read_text(encoding="utf-8")
 ]
+EXTRAS = {"torch", "jax", "onnx"}
+"""Packages that a page may need and that are not everywhere."""
+
 _FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -35,7 +39,12 @@ def test_the_python_of_a_page_runs(
     monkeypatch.setitem(
         linecache.cache, path.name, (len(program), None, program.splitlines(True), path.name)
     )
-    exec(compile(program, path.name, "exec"), names)
+    try:
+        exec(compile(program, path.name, "exec"), names)
+    except ModuleNotFoundError as missing:
+        if missing.name not in EXTRAS:
+            raise
+        skip_absent(f"the package {missing.name}")
 
 
 def test_every_written_page_has_a_place_in_the_navigation() -> None:
@@ -44,3 +53,18 @@ def test_every_written_page_has_a_place_in_the_navigation() -> None:
         name = path.relative_to(DOCS).as_posix()
         if not path.name.startswith("_") and not name.startswith("errors/"):
             assert f" {name}\n" in navigation, name
+
+
+def test_every_environment_variable_is_documented() -> None:
+    page = (DOCS / "how_to" / "follow_what_happens.md").read_text(encoding="utf-8")
+    sources = [
+        *(REPOSITORY / "linalg_ext").rglob("*.py"),
+        *(REPOSITORY / "transforms").rglob("*.py"),
+    ]
+    used = {
+        name
+        for path in sources
+        for name in re.findall(r'"(LINALG_EXT_\w+)"', path.read_text(encoding="utf-8"))
+    }
+    assert used
+    assert {name for name in used if f"| `{name}` |" not in page} == set()

@@ -105,7 +105,11 @@ WRONG = {
     "unknown function": Wrong(
         _op("C(m) = std_adf(A(m, 0));"),
         "std_adf",
-        ("neither a tensor nor a function", "or a function such as std_addf", "did you mean std_addf"),
+        (
+            "neither a tensor nor a function",
+            "or a function such as std_addf",
+            "did you mean std_addf",
+        ),
     ),
     "untyped function": Wrong(
         _op("C(m) = std_add<k>(A(m, k));"), "std_add", ("did you mean std_addf or std_addi?",)
