@@ -55,7 +55,7 @@ def _section(name: str) -> str:
         for dim, kind in zip(op.definition.dims, op.definition.iterator_types, strict=True)
     )
     formula = [op.definition.formula(), *([f"over {iterators}"] if iterators else [])]
-    lead, _, rest = (inspect.getdoc(op) or "").partition("\n")
+    lead, _, rest = op.definition.doc.partition("\n")
     return "\n\n".join(
         [
             f"## {name}",

@@ -14,6 +14,7 @@ from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import DefinitionError, caller_location
 from linalg_ext.opdsl.builder import OpBuilder, building, refuse_nesting
 from linalg_ext.opdsl.calls import kind_of_call
+from linalg_ext.opdsl.help_text import ON_ARRAYS, help_text
 from linalg_ext.opdsl.operands import OperandDef
 from linalg_ext.quick_call import quickly_called
 
@@ -36,7 +37,7 @@ class StructuredOp:
         self.definition = definition
         self.known_calls: Callable[[tuple[Any, ...], dict[str, Any]], Any] | None = None
         self.__name__ = definition.name
-        self.__doc__ = definition.doc or None
+        self.__doc__ = help_text(definition, self.__signature__)
         if function is not None:
             self.__module__ = function.__module__
             self.__qualname__ = function.__qualname__
@@ -79,7 +80,7 @@ class StructuredOp:
         attributes = [(o.name, _shown(o.default)) for o in self.definition.attributes]
         keywords = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
-            for name, default in [*_ON_ARRAYS, *attributes]
+            for name, default in [*((name, None) for name, _ in ON_ARRAYS), *attributes]
         ]
         return inspect.Signature([*inputs, *keywords])
 
@@ -147,15 +148,6 @@ def op_of(definition: OpDefinition) -> StructuredOp:
 def _shown(default: object) -> object:
     """The default of an attribute, as a call would give it."""
     return default.name if isinstance(default, Function) else default
-
-
-_ON_ARRAYS: tuple[tuple[str, object], ...] = (
-    ("out", None),
-    ("init", None),
-    ("dtype", None),
-    ("threads", None),
-)
-"""What every op takes on arrays besides its own inputs and attributes, and the defaults."""
 
 
 @overload
