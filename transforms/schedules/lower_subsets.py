@@ -1,18 +1,31 @@
 """Lower loops over subsets to slices and scf loops, as steps after `tile_subsets` may need.
 
 before:
-    %r = linalg.negf ins(%a : tensor<8xf32>) outs(%c : tensor<8xf32>) -> tensor<8xf32>
-after `match("negf").tile_subsets([4]).lower_subsets().simplify()`:
+    %c0 = arith.constant 0 : index
+    %c4 = arith.constant 4 : index
+    %c8 = arith.constant 8 : index
+    %r = gml_st.parallel (%i) = (%c0) to (%c8) step (%c4) {
+      %in = gml_st.tile %a [%i] [4] [1] : tensor<8xf32> to !gml_st.subset<4xf32>
+      %x = gml_st.materialize %a[%in] : tensor<8xf32>[!gml_st.subset<4xf32>] to tensor<4xf32>
+      %part = gml_st.tile %c [%i] [4] [1] : tensor<8xf32> to !gml_st.subset<4xf32>
+      %y = gml_st.materialize %c[%part] : tensor<8xf32>[!gml_st.subset<4xf32>] to tensor<4xf32>
+      %e = linalg.exp ins(%x : tensor<4xf32>) outs(%y : tensor<4xf32>) -> tensor<4xf32>
+      %n = linalg.abs ins(%e : tensor<4xf32>) outs(%y : tensor<4xf32>) -> tensor<4xf32>
+      gml_st.set_yield %n into %c[%part]
+        : tensor<4xf32> into tensor<8xf32>[!gml_st.subset<4xf32>]
+    } : tensor<8xf32>
+after `lower_subsets().simplify()`:
     %r = scf.forall (%i) = (0) to (8) step (4) shared_outs(%o = %c) -> (tensor<8xf32>) {
-      %as = tensor.extract_slice %a[%i] [4] [1] : tensor<8xf32> to tensor<4xf32>
-      %os = tensor.extract_slice %o[%i] [4] [1] : tensor<8xf32> to tensor<4xf32>
-      %n = linalg.negf ins(%as : tensor<4xf32>) outs(%os : tensor<4xf32>) -> tensor<4xf32>
+      %slice = tensor.extract_slice %a[%i] [4] [1] : tensor<8xf32> to tensor<4xf32>
+      %slice_0 = tensor.extract_slice %o[%i] [4] [1] : tensor<8xf32> to tensor<4xf32>
+      %1 = linalg.exp ins(%slice : tensor<4xf32>) outs(%slice_0 : tensor<4xf32>) -> tensor<4xf32>
+      %2 = linalg.abs ins(%1 : tensor<4xf32>) outs(%slice_0 : tensor<4xf32>) -> tensor<4xf32>
       scf.forall.in_parallel {
-        tensor.parallel_insert_slice %n into %o[%i] [4] [1] : tensor<4xf32> into tensor<8xf32>
+        tensor.parallel_insert_slice %2 into %o[%i] [4] [1] : tensor<4xf32> into tensor<8xf32>
       }
     }
 
-Source: docs/gml_st.md. On whole modules, with more of what it does in IR: `lower_subset_loops`.
+On whole modules: `lower_subset_loops`, with what it does in IR.
 """
 
 from __future__ import annotations

@@ -2,17 +2,21 @@
 
 before:
     %e = linalg.exp ins(%a : tensor<8xf32>) outs(%c : tensor<8xf32>) -> tensor<8xf32>
-    %r = linalg.negf ins(%e : tensor<8xf32>) outs(%c : tensor<8xf32>) -> tensor<8xf32>
-after `match("negf").tile_subsets([4]).lower_subsets().simplify()`:
-    %r = scf.forall (%i) = (0) to (8) step (4) shared_outs(%o = %c) -> (tensor<8xf32>) {
-      %as = tensor.extract_slice %a[%i] [4] [1] : tensor<8xf32> to tensor<4xf32>
-      %os = tensor.extract_slice %o[%i] [4] [1] : tensor<8xf32> to tensor<4xf32>
-      %e = linalg.exp ins(%as : tensor<4xf32>) outs(%os : tensor<4xf32>) -> tensor<4xf32>
-      %n = linalg.negf ins(%e : tensor<4xf32>) outs(%os : tensor<4xf32>) -> tensor<4xf32>
-      scf.forall.in_parallel {
-        tensor.parallel_insert_slice %n into %o[%i] [4] [1] : tensor<4xf32> into tensor<8xf32>
-      }
-    }
+    %r = linalg.abs ins(%e : tensor<8xf32>) outs(%c : tensor<8xf32>) -> tensor<8xf32>
+after `match("abs").tile_subsets([4]).simplify()`:
+    %c0 = arith.constant 0 : index
+    %c4 = arith.constant 4 : index
+    %c8 = arith.constant 8 : index
+    %r = gml_st.parallel (%i) = (%c0) to (%c8) step (%c4) {
+      %in = gml_st.tile %a [%i] [4] [1] : tensor<8xf32> to !gml_st.subset<4xf32>
+      %x = gml_st.materialize %a[%in] : tensor<8xf32>[!gml_st.subset<4xf32>] to tensor<4xf32>
+      %part = gml_st.tile %c [%i] [4] [1] : tensor<8xf32> to !gml_st.subset<4xf32>
+      %y = gml_st.materialize %c[%part] : tensor<8xf32>[!gml_st.subset<4xf32>] to tensor<4xf32>
+      %e = linalg.exp ins(%x : tensor<4xf32>) outs(%y : tensor<4xf32>) -> tensor<4xf32>
+      %n = linalg.abs ins(%e : tensor<4xf32>) outs(%y : tensor<4xf32>) -> tensor<4xf32>
+      gml_st.set_yield %n into %c[%part]
+        : tensor<4xf32> into tensor<8xf32>[!gml_st.subset<4xf32>]
+    } : tensor<8xf32>
 
 Source: the document "Google ML Structured Dialect"; docs/gml_st.md. On whole modules:
 `tile_and_fuse`. What an op needs is known exactly, so that windows, reversals, gathers and ops of

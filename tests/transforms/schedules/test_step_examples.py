@@ -17,7 +17,7 @@ from linalg_ext.transforms.schedules._step import Step
 from rewrite_texts import function, parsed
 
 _EXAMPLE = re.compile(
-    r"^ *before:\n(?P<before>.*?)^ *after `(?P<call>.*?)`.*?:\n(?P<after>.*?)(?=^ *[A-Z]\w+:|\Z)",
+    r"^ *before:\n(?P<before>.*?)^ *after `(?P<call>.*?)`.*?:\n(?P<after>.*?)(?=^ *[A-Z]\w+|\Z)",
     re.MULTILINE | re.DOTALL,
 )
 
@@ -86,13 +86,18 @@ def taken(one: Module, call: str) -> lx.Schedule:
     return schedule
 
 
+def text(one: Module) -> str:
+    """A module's text, without a flag of `gml_st` that says what holds without it."""
+    return normalized(one.ir).replace("accumulator_flags = array<i1: false>, ", "")
+
+
 @pytest.mark.parametrize("name", sorted({*all_steps()} - _SHOWN_AS_REWRITES - {_IN_PART}))
 def test_a_step_does_what_it_shows(name: str) -> None:
     step = all_steps()[name]
     before, call, after = example(step)
     changed = module(step, before)
     assert name in [each.name for each in taken(changed, call).taken]
-    assert normalized(changed.ir) == normalized(module(step, after).ir)
+    assert text(changed) == text(module(step, after))
 
 
 def test_a_call_of_a_library_replaces_the_op() -> None:
