@@ -22,7 +22,7 @@ STUBS := .typings/.stamp
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help dev demo test lint types bench yaml notebooks docs dist clean
+.PHONY: help dev demo test lint types bench yaml stubs notebooks docs dist clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -49,6 +49,9 @@ yaml: $(CORE) ## write the YAML of the op library anew, beside its files
 	@for file in linalg_ext/opdsl_defs/[a-z]*.py; do \
 		$(BIN)/linalg-ext yaml --partial $$file -o $${file%.py}.yaml || exit 1; \
 	done
+
+stubs: $(DEV) ## write what editors know of ops, passes and steps anew
+	$(BIN)/python -m docs.generator.stubs
 
 notebooks: $(DEV) ## execute the tutorials, and store what comes out
 	$(BIN)/python -m notebooks $(NOTEBOOKS)

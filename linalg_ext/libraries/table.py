@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from linalg_ext import opdsl_defs
 from linalg_ext.definition.model import OpDefinition
@@ -16,7 +16,8 @@ from linalg_ext.opdsl import StructuredOp
 Op: TypeAlias = str | StructuredOp
 Given: TypeAlias = str | Prototype
 Many: TypeAlias = Given | Sequence[Given]
-Functions: TypeAlias = Mapping[str, Many] | Mapping[StructuredOp, Many] | Mapping[Op, Many]
+Functions: TypeAlias = Mapping[Any, Many]
+"""By `Op`, which types cannot say: a mapping of the names, or of the very ops, is one as well."""
 Key: TypeAlias = str | OpDefinition
 
 

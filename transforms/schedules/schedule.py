@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, Signature
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import (
@@ -30,13 +30,14 @@ from ._catalogue import all_steps, similar
 from ._focus import MARK, Spot, collect, find
 from ._selecting import Predicate, chosen
 from ._step import Step, StepReport
+from ._step_methods import StepMethods
 from ._writing import Taken, as_python, as_transform
 
 _FORMAT = 1
 _NO_FILE = re.compile(r'(?:^|(?<= at ))(?:"-"|-):(?=\d)')
 
 
-class Schedule(Shown, shown_as="schedule"):
+class Schedule(StepMethods, Shown, shown_as="schedule"):
     """Steps on a module, each of them all or nothing.
 
     `match` chooses ops; every other method is a step on them, and what it makes of them is what the
@@ -248,7 +249,7 @@ class Schedule(Shown, shown_as="schedule"):
         """A place with the name of the module's file, which locations do not have."""
         return _NO_FILE.sub(f"{self.module.filename}:", place, count=1)
 
-    def __getattr__(self, name: str) -> Callable[..., Schedule]:
+    def _method(self, name: str) -> Callable[..., Schedule]:
         step = None if name.startswith("_") else all_steps().get(name)
         if step is None:
             near = [] if name.startswith("_") else similar(name)
@@ -273,6 +274,9 @@ class Schedule(Shown, shown_as="schedule"):
             return_annotation=Schedule,
         )
         return method
+
+    if not TYPE_CHECKING:  # a type checker that saw it would take every name for a step
+        __getattr__ = _method
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *all_steps()})

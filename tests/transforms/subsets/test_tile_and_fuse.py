@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -297,7 +297,7 @@ def test_sizes_are_chosen_for_the_target() -> None:
     module = Module.parse(program.text([result]))
     with lx.target.using("avx2"):
         report = lx.transforms.tile_and_fuse(module)
-    ((title, rows),) = report.decisions
+    ((title, rows),) = cast(Any, report.decisions)
     assert title == "linalg.negf"
     assert dict(rows)["target"] == "avx2"
     assert places(module) == ([], ["abs", "negf"])
