@@ -12,6 +12,7 @@ BENCH_ARGS ?=
 NOTEBOOKS ?=
 
 VENV := .venv
+CANARY := .canary
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
 # -qq: errors only.
@@ -22,7 +23,7 @@ STUBS := .typings/.stamp
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help dev demo test lint types bench yaml stubs notebooks docs dist clean
+.PHONY: help dev demo test lint types bench yaml stubs notebooks docs dist canary clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -63,8 +64,13 @@ dist: $(DEV) ## build the wheel and the sdist into dist/
 	rm -rf dist
 	$(BIN)/python -m build
 
+canary: ## run the suite with the newest torch-mlir, whatever pyproject.toml allows
+	@$(MAKE) VENV=$(CANARY) dev
+	$(CANARY)/bin/python -m pip install -qq --disable-pip-version-check --upgrade torch-mlir
+	@$(MAKE) VENV=$(CANARY) test
+
 clean: ## remove everything that these targets made
-	rm -rf $(VENV) .typings .hypothesis .pytest_cache .mypy_cache .ruff_cache \
+	rm -rf $(VENV) $(CANARY) .typings .hypothesis .pytest_cache .mypy_cache .ruff_cache \
 		build dist site demo-out *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -93,7 +93,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(distributions: tuple[Path,
     tops = {name.partition("/")[0] for name in files}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"linalg_ext"}
     assert {"linalg_ext/py.typed", *LINKED} <= files
-    assert [name for name in files if name.endswith("LICENSE")]
+    assert {Path(name).name for name in files} >= {"LICENSE", "NOTICE", "LICENSE.KernelBench"}
 
 
 def test_the_wheel_holds_every_file_of_the_library(distributions: tuple[Path, Path]) -> None:
@@ -166,3 +166,20 @@ def test_an_editable_install_follows_the_links(checkout: Path, tmp_path: Path) -
     file, value, bare = output.split()
     assert Path(file).is_relative_to(checkout)
     assert (value, bare) == ("7", "None")
+
+
+def test_the_canary_takes_the_newest_bindings() -> None:
+    """The nightly run calls it, and it neither touches `.venv` nor heeds the bounds."""
+    shown = run("make", "-n", "canary", cwd=REPOSITORY)
+    assert "--upgrade torch-mlir" in shown
+    assert ".canary/bin/python -m pytest" in shown
+    assert " .venv" not in shown
+    workflow = (REPOSITORY / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+    assert "- run: make canary\n" in workflow
+
+
+def test_the_notice_names_every_sample() -> None:
+    from linalg_ext.samples import NAMES
+
+    notice = (REPOSITORY / "NOTICE").read_text(encoding="utf-8")
+    assert all(f"samples/{name}.mlir" in notice for name in NAMES)
