@@ -16,11 +16,13 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import chdir
-from typing import Any
+from typing import Any, TypeVar
 
 from docs.generator.page import REPOSITORY, Page, fenced
 from linalg_ext import errors
 from linalg_ext.errors import LinalgExtError
+
+Kind = TypeVar("Kind", bound=Exception)
 
 _FENCE = re.compile(r"^```(python|console)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 _MISSING = re.compile(r"^ModuleNotFoundError: No module named '(\w+)", re.MULTILINE)
@@ -76,6 +78,22 @@ def with_messages(markdown: str, name: str) -> str:
     return f"{markdown}\n`except {_builtin(getattr(errors, name))}` catches it, too.\n"
 
 
+def with_each_message(markdown: str) -> str:
+    """A page of mistakes, with what is raised by each.
+
+    Raises:
+        ValueError: nothing is raised by one of them.
+    """
+
+    def shown(mistake: re.Match[str]) -> str:
+        error = _raised_by(mistake[2], {"__name__": "example"}, LinalgExtError, AttributeError)
+        kind = type(error)
+        home = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+        return f"{mistake[0]}\n{fenced(f'{home}{kind.__qualname__}: {error}')}\n"
+
+    return _FENCE.sub(shown, markdown)
+
+
 def raised(markdown: str) -> LinalgExtError | str:
     """The error of the first example of a page; its text, where it is a command.
 
@@ -90,17 +108,19 @@ def raised(markdown: str) -> LinalgExtError | str:
             raise ValueError(f"{examples[0]} should fail, and what follows it should not")
         return failed
     names: dict[str, Any] = {"__name__": "example"}
-    error: LinalgExtError | None = None
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
-        try:
-            _execute(examples[0], names, "example.py")
-        except LinalgExtError as caught:
-            error = caught
-        if error is None:
-            raise ValueError(f"nothing is raised by\n{examples[0]}")
+        error = _raised_by(examples[0], names, LinalgExtError)
         for example in examples[1:]:
             _execute(example, names, "mended.py")
     return error
+
+
+def _raised_by(example: str, names: dict[str, Any], *kinds: type[Kind]) -> Kind:
+    try:
+        _execute(example, names, "example.py")
+    except kinds as caught:
+        return caught
+    raise ValueError(f"nothing is raised by\n{example}")
 
 
 def _execute(example: str, names: dict[str, Any], file: str) -> None:

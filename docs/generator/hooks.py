@@ -33,6 +33,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: SitePage, config: MkDocsConfig, files: Files) -> str:
     """Put under each mistake what the library says of it."""
     name = PurePosixPath(page.file.src_uri)
+    if name.name == "first_mistakes.md":
+        return errors.with_each_message(markdown)
     if page.file.src_uri in {each.path for each in errors.written()}:
         return errors.with_messages(markdown, name.stem)
     return markdown

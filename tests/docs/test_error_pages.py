@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from docs.generator import errors
-from docs.generator.page import Page
+from docs.generator.page import REPOSITORY, Page
 from linalg_ext.errors import LinalgExtError
 from resources import skip_absent
 
@@ -62,3 +64,28 @@ def test_a_cure_that_fails_is_found() -> None:
     mistake = "```python\nimport linalg_ext as lx\nlx.parse('?')\n```\n"
     with pytest.raises(ZeroDivisionError):
         errors.raised(mistake + "\n```python\n1 / 0\n```\n")
+
+
+def test_the_first_mistakes_are_mistakes() -> None:
+    """Ten of them, each with what is said of it today, and with its cure behind that."""
+    text = (REPOSITORY / "docs" / "first_mistakes.md").read_text(encoding="utf-8")
+    shown = errors.with_each_message(text)
+    said = re.findall(r"^```text\n(?:linalg_ext\.errors\.)?(\w+): ", shown, re.M)
+    assert said == [
+        "ShapeError",
+        "DTypeError",
+        "AliasingError",
+        "DefinitionError",
+        "TraceError",
+        "TraceError",
+        "PipelineError",
+        "SignatureError",
+        "UntrustedError",
+        "AttributeError",
+    ]
+    assert len(re.findall(r"^## ", text, re.M)) == len(said)
+
+
+def test_a_first_mistake_that_is_none_is_found() -> None:
+    with pytest.raises(ValueError, match="nothing is raised by"):
+        errors.with_each_message("```python\n1 + 1\n```\n")

@@ -16,7 +16,9 @@ DOCS = REPOSITORY / "docs"
 PAGES = [
     path
     for path in sorted(DOCS.rglob("*.md"))
-    if path.parent.name != "errors" and "```python\n" in path.read_text(encoding="utf-8")
+    if path.parent.name != "errors"
+    and path.stem != "first_mistakes"
+    and "```python\n" in path.read_text(encoding="utf-8")
 ]
 EXTRAS = {"torch", "jax", "onnx"}
 """Packages that a page may need and that are not everywhere."""
