@@ -20,10 +20,13 @@ from linalg_ext.transforms.lowering.check_allocations import check_allocations a
 from linalg_ext.transforms.subsets.collapse_materialize import collapse_materialize as collapse_materialize
 from linalg_ext.transforms.subsets.collapse_shapes import collapse_shapes as collapse_shapes
 from linalg_ext.transforms.subsets.compose_subsets import compose_subsets as compose_subsets
+from linalg_ext.transforms.codegen.compute_parameters_first import compute_parameters_first as compute_parameters_first
 from linalg_ext.transforms.schedules.forms import decompose as decompose
 from linalg_ext.transforms.lowering.decompose_structured_ops import decompose_structured_ops as decompose_structured_ops
+from linalg_ext.transforms.nests.distribute_loops import distribute_loops as distribute_loops
 from linalg_ext.transforms.lowering.drop_deallocations import drop_deallocations as drop_deallocations
 from linalg_ext.transforms.subsets.drop_unused_subset_loop_operands import drop_unused_subset_loop_operands as drop_unused_subset_loop_operands
+from linalg_ext.transforms.nests.embed_conditionals import embed_conditionals as embed_conditionals
 from linalg_ext.transforms.subsets.expand_materialize import expand_materialize as expand_materialize
 from linalg_ext.transforms.lowering.expand_math import expand_math as expand_math
 from linalg_ext.transforms.lowering.expand_narrow_floats import expand_narrow_floats as expand_narrow_floats
@@ -38,6 +41,7 @@ from linalg_ext.transforms.subsets.fold_subset_questions import fold_subset_ques
 from linalg_ext.transforms.rewrites.fold_transposes import fold_transposes as fold_transposes
 from linalg_ext.transforms.rewrites.fold_unit_dims import fold_unit_dims as fold_unit_dims
 from linalg_ext.transforms.schedules.whole_modules import fold_unit_extents as fold_unit_extents
+from linalg_ext.transforms.rewrites.fold_views import fold_views as fold_views
 from linalg_ext.transforms.schedules.fuse import fuse as fuse
 from linalg_ext.transforms.codegen.attention.fuse_attention import fuse_attention as fuse_attention
 from linalg_ext.transforms.schedules.whole_modules import fuse_elementwise as fuse_elementwise
@@ -46,6 +50,7 @@ from linalg_ext.transforms.codegen.attention.gather_attention import gather_atte
 from linalg_ext.transforms.rewrites.generalize import generalize as generalize
 from linalg_ext.transforms.lowering.guard_integer_division import guard_integer_division as guard_integer_division
 from linalg_ext.transforms.schedules.hoist import hoist as hoist
+from linalg_ext.transforms.lowering.hoist_allocas import hoist_allocas as hoist_allocas
 from linalg_ext.transforms.schedules.hoist_pads import hoist_pads as hoist_pads
 from linalg_ext.transforms.rewrites.infer_compute_type import infer_compute_type as infer_compute_type
 from linalg_ext.transforms.grouping.inline_groups import inline_groups as inline_groups
@@ -79,6 +84,7 @@ from linalg_ext.transforms.lowering.lower_tensor_bitcast import lower_tensor_bit
 from linalg_ext.transforms.schedules.lower_to_loops import lower_to_loops as lower_to_loops
 from linalg_ext.transforms.lowering.lower_vector_scan import lower_vector_scan as lower_vector_scan
 from linalg_ext.transforms.schedules.lower_vectors import lower_vectors as lower_vectors
+from linalg_ext.transforms.lowering.lower_views import lower_views as lower_views
 from linalg_ext.transforms.rewrites.maps_to_sugar import maps_to_sugar as maps_to_sugar
 from linalg_ext.transforms.lowering.mark_masked_operations import mark_masked_operations as mark_masked_operations
 from linalg_ext.transforms.rewrites.materialize_compute_type import materialize_compute_type as materialize_compute_type
@@ -131,6 +137,7 @@ from linalg_ext.transforms.subsets.tile_into_subset_loops import tile_into_subse
 from linalg_ext.transforms.schedules.tile_reduction import tile_reduction as tile_reduction
 from linalg_ext.transforms.schedules.tile_subsets import tile_subsets as tile_subsets
 from linalg_ext.transforms.codegen.windows.tile_windows import tile_windows as tile_windows
+from linalg_ext.transforms.nests.undo_predication import undo_predication as undo_predication
 from linalg_ext.transforms.rewrites.unfold_maps import unfold_maps as unfold_maps
 from linalg_ext.transforms.schedules.unroll import unroll as unroll
 from linalg_ext.transforms.schedules.unroll_and_jam import unroll_and_jam as unroll_and_jam
