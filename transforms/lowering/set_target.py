@@ -19,8 +19,8 @@ place of that CPU's; its own CPU alone does not, for LLVM adds the features of t
 What is called is a function that the engine puts around each of ours, without such attributes.
 LLVM may inline a function into one that has more features, and would then use them: `no_inline`.
 
-A target that has AVX-512 and prefers narrower vectors gets no registers of 512 bits. One that has AVX
-gets those of 256 in any case: LLVM knows no way to forbid them.
+A target that has AVX-512 and prefers narrower vectors gets no registers of 512 bits. One that has
+AVX gets those of 256 in any case: LLVM knows no way to forbid them.
 """
 
 from __future__ import annotations
