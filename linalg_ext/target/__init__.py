@@ -6,13 +6,11 @@ with lx.target.using("avx2"):
 print(lx.target.figures())            # what it does in a second: measured by lx.target.calibrate()
 """
 
-from linalg_ext.target.data import from_data, to_data
-from linalg_ext.target.dlti import data_layout, to_dlti
-from linalg_ext.target.features import DotProduct
-from linalg_ext.target.intrinsics import missing_for
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from linalg_ext.target.model import Cache, Target
-from linalg_ext.target.notes import NoteValue
-from linalg_ext.target.performance import Figures, Level
 from linalg_ext.target.selection import (
     current,
     host,
@@ -23,7 +21,26 @@ from linalg_ext.target.selection import (
     setting,
     using,
 )
-from linalg_ext.target.stored import calibrate, figures, figures_path, load, save
+
+if TYPE_CHECKING:
+    from linalg_ext.target.data import from_data, to_data
+    from linalg_ext.target.dlti import data_layout, to_dlti
+    from linalg_ext.target.features import DotProduct
+    from linalg_ext.target.intrinsics import missing_for
+    from linalg_ext.target.notes import NoteValue
+    from linalg_ext.target.performance import Figures, Level
+    from linalg_ext.target.stored import calibrate, figures, figures_path, load, save
+
+_HOMES = {
+    "data": "from_data to_data",
+    "dlti": "data_layout to_dlti",
+    "features": "DotProduct",
+    "intrinsics": "missing_for",
+    "notes": "NoteValue",
+    "performance": "Figures Level",
+    "stored": "calibrate figures figures_path load save",
+}
+"""The files of this room that a first call does without, and the public names in each."""
 
 __all__ = [
     "Cache",
@@ -51,3 +68,23 @@ __all__ = [
     "to_dlti",
     "using",
 ]
+
+
+def _load(name: str) -> Any:
+    # Every process asks for its machine when it starts, and few for more.
+    for home, names_there in _HOMES.items():
+        if name in names_there.split():
+            from importlib import import_module
+
+            value = getattr(import_module(f"{__name__}.{home}"), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+
+
+if not TYPE_CHECKING:  # a type checker that saw it would take every name for one that exists
+    __getattr__ = _load
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

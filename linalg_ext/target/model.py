@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -20,8 +20,10 @@ from linalg_ext.target.features import (
     without,
 )
 from linalg_ext.target.notes import Notes, NoteValue, check_note, note, with_note
-from linalg_ext.target.performance import Figures
 from linalg_ext.target.text import bytes_text, table
+
+if TYPE_CHECKING:
+    from linalg_ext.target.performance import Figures
 
 _ELEMENT = r"(?:[su]?i|s|u|b?f)(\d+)|f8E\w+"
 
@@ -36,6 +38,14 @@ HUGE_PAGES = ("always", "madvise", "never")
 def _check_positive(what: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise TargetError(f"{what} is {value!r}", expected="a whole number of at least 1")
+
+
+def _check_figures(figures: object) -> None:
+    # Most targets have none, and every process that calls a kernel makes one.
+    from linalg_ext.target.performance import Figures
+
+    if not isinstance(figures, Figures):
+        raise TargetError(f"figures are {figures!r}", expected="Figures, or None")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +155,8 @@ class Target:
             raise TargetError(
                 f"huge_pages is {self.huge_pages!r}", expected="one of " + ", ".join(HUGE_PAGES)
             )
-        if self.figures is not None and not isinstance(self.figures, Figures):
-            raise TargetError(f"figures are {self.figures!r}", expected="Figures, or None")
+        if self.figures is not None:
+            _check_figures(self.figures)
         for name, value in self.notes:
             check_note(name, value)
         levels = [cache.level for cache in self.caches]
