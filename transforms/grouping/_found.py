@@ -87,11 +87,12 @@ class Found:
     def rows(self) -> list[tuple[str, str]]:
         """What was asked for, what was found, and what that took."""
         groups = [item for item in self.state.children() if self.state.is_group(item)]
+        found = f"{len(groups)} group{'s' * (len(groups) != 1)}"
         before, after = self.before.seconds, self.cost.seconds
         how = f"{self.settings.name}, seed {self.settings.seed}: {self.tried} moves tried in "
         rows = [
             ("search", how + seconds_text(self.seconds) + ", interrupted" * self.is_interrupted),
-            ("found", f"{len(groups)} groups of {len(self.state.graph.nodes)} ops"),
+            ("found", f"{found} of {len(self.state.graph.nodes)} ops"),
             ("model", f"{seconds_text(before)} -> {seconds_text(after)}"),
         ]
         for one in self.measured:

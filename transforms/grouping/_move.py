@@ -136,9 +136,8 @@ def gathered(state: State, parent: int, members: Collection[int], place: int) ->
             if between := needed & behind:
                 through = min(between)
                 raise GroupingError(
-                    f"{state.describe(through)} is computed from the group and "
-                    f"{state.describe(sibling)} of the group needs it: no place outside is left "
-                    "for it",
+                    f"{state.describe(through)} would stand between two parts of the group: it is "
+                    f"computed from one, and {state.describe(sibling)}, of the group too, needs it",
                     cure=f"take {through} into the group too",
                 )
         elif needed & (inside | behind):

@@ -84,9 +84,10 @@ def lines_of(state: State, group: int, depth: int = 0) -> Iterator[str]:
 
 
 def name_of(state: State, group: int) -> str:
-    """A group for people: its label, else its number; its tiling."""
+    """A group for people: its number and its label; its tiling."""
     notes = state.data(group).annotations
-    name = notes["label"].strip('"') if "label" in notes else f"group {group}"
+    label = notes.get("label", "").strip('"')
+    name = f"group {group}: {label}" if label else f"group {group}"
     tiling = notes.get("tiling", "").partition(":")[2].rstrip(">").strip()
     return f"{name} in tiles of {tiling}" if tiling else name
 
@@ -99,7 +100,8 @@ def shown_items(state: State) -> list[int]:
 def _op(state: State, item: int) -> str:
     node = state.node(item)
     types = ", ".join(_short(result.type) for result in node.results)
-    return f"{node.op.removeprefix('linalg.')}  {types}{'  (copy)' * state.is_copy(item)}"
+    name = node.op.removeprefix("linalg.")
+    return f"{item}: {name}  {types}{'  (copy)' * state.is_copy(item)}"
 
 
 def _short(type_: str) -> str:

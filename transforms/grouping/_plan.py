@@ -102,7 +102,7 @@ class Plan:
         return iter(self.moves)
 
     def __repr__(self) -> str:
-        rows = [f"Plan of {len(self.moves)} moves"]
+        rows = [f"Plan of {len(self.moves)} move{'s' * (len(self.moves) != 1)}"]
         return "\n".join([*rows, *(f"  {n:>3}  {move!r}" for n, move in enumerate(self.moves))])
 
 

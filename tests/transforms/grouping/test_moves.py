@@ -165,7 +165,7 @@ ILLEGAL: dict[str, tuple[Move, str]] = {
     "not convex": (Insert((FILL, D)), "must stay|stands in"),
     "side effects": (Insert((Q,)), "func.call .7. cannot stand in a group: func.call may"),
     "a scalar": (Insert((S,)), "tensor.extract .9. gives f32 to ops outside"),
-    "around an effect": (Insert((FIRST + 1, S, T)), "func.call .7. is computed from the group"),
+    "around an effect": (Insert((FIRST + 1, S, T)), "func.call .7. would stand between two parts"),
     "sizes inside": (Insert((N, G)), "index to ops|come from|gives index"),
     "a number that is taken": (Insert((ZERO, N), group=FIRST), "number 14 is taken"),
     "dissolve a node": (Dissolve(A), "matmul .3. is no group"),
@@ -207,7 +207,7 @@ def test_a_move_that_is_not_legal_says_why(state: State, mistake: str) -> None:
 
 
 def test_a_group_that_is_not_convex_says_what_is_between(state: State) -> None:
-    with pytest.raises(GroupingError, match=r"(?s)linalg.exp \(4\) is computed .*take 4 into"):
+    with pytest.raises(GroupingError, match=r"(?s)linalg.exp \(4\) would stand .*take 4 into"):
         state.apply(Insert((A, D)))
 
 

@@ -33,7 +33,7 @@ def test_a_state_is_a_picture_of_its_groups() -> None:
     state.apply(Insert(tuple(computing[:1]), {"label": "a < b", "tiling": (4, 0)}))
     drawn = picture(state, Traffic())
     assert (boxes(drawn, "group"), boxes(drawn, "op")) == (1, len(computing) - 1)
-    head = next(text for text in texts(drawn) if text.startswith("a < b"))
+    head = next(text for text in texts(drawn) if ": a < b" in text)
     assert "in tiles of 4, 0" in head
     assert head.endswith("us")
 

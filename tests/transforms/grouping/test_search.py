@@ -81,7 +81,7 @@ def test_a_chain_is_merged_where_that_moves_less() -> None:
     found = found_in()
     assert len(found.state.groups) == 1
     assert found.cost.seconds < found.before.seconds / 2
-    assert "1 groups of" in repr(found)
+    assert "1 group of" in repr(found)
 
 
 def test_nothing_is_merged_where_that_gains_nothing() -> None:
