@@ -42,7 +42,7 @@ def passes() -> dict[str, Registered]:
     return {
         name: each
         for name, each in all_passes().items()
-        if isinstance(each, NamedPipeline) or each.__module__.startswith("linalg_ext.")
+        if each.__module__.startswith("linalg_ext.")
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -39,13 +40,14 @@ class Resolved:
 
 
 class NamedPipeline:
-    """A pipeline that goes by a name in other pipelines."""
+    """A pipeline that goes by a name in other pipelines, and the Python module that named it."""
 
-    def __init__(self, pass_name: str, text: str, summary: str) -> None:
+    def __init__(self, pass_name: str, text: str, summary: str, module: str) -> None:
         self.pass_name = pass_name
         self.text = text
         self.summary = summary
         self.__qualname__ = pass_name
+        self.__module__ = module
 
     def __repr__(self) -> str:
         return f"{self.pass_name}: {self.summary}\n  {self.text}"
@@ -63,7 +65,8 @@ def named_pipeline(pass_name: str, text: str, summary: str) -> NamedPipeline:
             f"{pass_name!r} cannot name a pipeline of this library", expected=f"{_OURS}... "
         )
     parse_pipeline(text)
-    made = NamedPipeline(pass_name, text, summary)
+    module: str = sys._getframe(1).f_globals["__name__"]
+    made = NamedPipeline(pass_name, text, summary, module)
     register(made)
     return made
 
