@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
@@ -77,8 +78,8 @@ def _expected(case: Problem) -> OpDefinition:
     return specialize(ranked, types, known)
 
 
-_ALIVE: list[ir.Module] = []
-"""An op lives as long as its module, which somebody must hold."""
+_ALIVE: deque[ir.Module] = deque(maxlen=8)
+"""An op lives as long as its module, which somebody must hold; all of them would take gigabytes."""
 
 
 def _structured(module: ir.Module, name: str = "linalg.generic") -> list[ir.Operation]:
