@@ -14,7 +14,9 @@ operations do so too.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from linalg_ext.dispatch import lazy_names
 
 if TYPE_CHECKING:
     from linalg_ext.explain.dataflow_graph import Dataflow, dataflow
@@ -49,20 +51,8 @@ __all__ = [
     "page",
 ]
 
-
-def _load(name: str) -> Any:
-    for home, names in _HOMES.items():
-        if name in names.split():
-            from importlib import import_module
-
-            value = getattr(import_module(f"{__name__}.{home}"), name)
-            globals()[name] = value
-            return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-
-
 if not TYPE_CHECKING:  # a type checker that saw it would take every name for one that exists
-    __getattr__ = _load
+    __getattr__ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -8,7 +8,9 @@ of its buffer a view covers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from linalg_ext.dispatch import lazy_names
 
 if TYPE_CHECKING:
     from linalg_ext.structured.contraction.explanation import (
@@ -34,27 +36,19 @@ if TYPE_CHECKING:
     from linalg_ext.structured.views.memory import CoveredMemory, covered_memory
 
 _HOMES = {
-    "ContractionExplanation": "contraction.explanation",
-    "CoveredMemory": "views.memory",
-    "DestinationStyle": "interfaces.destination_style",
-    "Footprint": "interfaces.footprints",
-    "Loop": "interfaces.loops",
-    "LoopRange": "interfaces.iteration_space",
-    "OperandFootprint": "interfaces.footprints",
-    "RecognizedOp": "recognition",
-    "StructuredInterface": "interfaces.structured_interface",
-    "check_destination_style": "interfaces.destination_style",
-    "covered_memory": "views.memory",
-    "declare_destination_style": "interfaces.destinations",
-    "definition_of": "recognition",
-    "destination_style": "interfaces.destination_style",
-    "explain_contraction": "contraction.explanation",
-    "interface": "interfaces.structured_interface",
-    "is_destination_style": "interfaces.destination_style",
-    "is_structured": "interfaces.structured_interface",
-    "recognize": "recognition",
+    "contraction.explanation": "ContractionExplanation explain_contraction",
+    "interfaces.destination_style": (
+        "DestinationStyle check_destination_style destination_style is_destination_style"
+    ),
+    "interfaces.destinations": "declare_destination_style",
+    "interfaces.footprints": "Footprint OperandFootprint",
+    "interfaces.iteration_space": "LoopRange",
+    "interfaces.loops": "Loop",
+    "interfaces.structured_interface": "StructuredInterface interface is_structured",
+    "recognition": "RecognizedOp definition_of recognize",
+    "views.memory": "CoveredMemory covered_memory",
 }
-"""The public names, and the modules that they live in."""
+"""The files of this room, and the public names in each."""
 
 __all__ = [
     "ContractionExplanation",
@@ -78,20 +72,9 @@ __all__ = [
     "recognize",
 ]
 
-
-def _load(name: str) -> Any:
-    # Importing a module of this room must not load all of it: the language registers handlers here.
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-    from importlib import import_module
-
-    value = getattr(import_module(f"linalg_ext.structured.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
+# Importing a module of this room must not load all of it: the language registers handlers here.
 if not TYPE_CHECKING:  # a type checker that saw it would take every name for one that exists
-    __getattr__ = _load
+    __getattr__ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

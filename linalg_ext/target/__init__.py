@@ -8,8 +8,9 @@ print(lx.target.figures())            # what it does in a second: measured by lx
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from linalg_ext.dispatch import lazy_names
 from linalg_ext.target.model import Cache, Target
 from linalg_ext.target.selection import (
     current,
@@ -69,21 +70,9 @@ __all__ = [
     "using",
 ]
 
-
-def _load(name: str) -> Any:
-    # Every process asks for its machine when it starts, and few for more.
-    for home, names_there in _HOMES.items():
-        if name in names_there.split():
-            from importlib import import_module
-
-            value = getattr(import_module(f"{__name__}.{home}"), name)
-            globals()[name] = value
-            return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-
-
+# Every process asks for its machine when it starts, and few for more.
 if not TYPE_CHECKING:  # a type checker that saw it would take every name for one that exists
-    __getattr__ = _load
+    __getattr__ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:
