@@ -10,10 +10,17 @@ from linalg_ext import structured
 from resources import REPOSITORY
 
 
+HOMES = {name: home for home, names in structured._HOMES.items() for name in names.split()}
+
+
 @pytest.mark.parametrize("name", structured.__all__)
 def test_every_public_name_loads_from_its_home(name: str) -> None:
-    home = import_module(f"linalg_ext.structured.{structured._HOMES[name]}")
+    home = import_module(f"linalg_ext.structured.{HOMES[name]}")
     assert getattr(structured, name) is getattr(home, name)
+
+
+def test_every_name_with_a_home_is_public() -> None:
+    assert sorted(HOMES) == sorted(structured.__all__)
 
 
 def test_no_module_hides_a_public_name() -> None:
