@@ -92,7 +92,8 @@ def _isfinite(x: Any) -> Any:
 
 def _reciprocal(x: Any) -> Any:
     """Of zero it is infinite, which torch-mlir's own way takes for a mistake."""
-    return NotImplemented if x.dtype.is_complex else 1.0 / x
+    # A number over a tensor is its reciprocal to PyTorch; over a tensor of one, a tensor goes.
+    return NotImplemented if x.dtype.is_complex else torch().ones_like(x) / x
 
 
 def _searchsorted(
