@@ -21,6 +21,7 @@ from linalg_ext.transforms.subsets.collapse_materialize import collapse_material
 from linalg_ext.transforms.subsets.collapse_shapes import collapse_shapes as collapse_shapes
 from linalg_ext.transforms.subsets.compose_subsets import compose_subsets as compose_subsets
 from linalg_ext.transforms.codegen.compute_parameters_first import compute_parameters_first as compute_parameters_first
+from linalg_ext.transforms.lowering.crop_negative_pads import crop_negative_pads as crop_negative_pads
 from linalg_ext.transforms.schedules.forms import decompose as decompose
 from linalg_ext.transforms.lowering.decompose_structured_ops import decompose_structured_ops as decompose_structured_ops
 from linalg_ext.transforms.nests.distribute_loops import distribute_loops as distribute_loops

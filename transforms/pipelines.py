@@ -78,6 +78,7 @@ _LINALG = (
     "linalg-ext-refuse-unsupported",
     "linalg-ext-refuse-recursion",
     *_FIRST,
+    "linalg-ext-crop-negative-pads",
     "linalg-ext-decompose-structured-ops",
     # They stay in bounds by what they assert of sizes: no check of each element is needed.
     "linalg-ext-lower-concatenate",

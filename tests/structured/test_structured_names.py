@@ -9,7 +9,6 @@ import pytest
 from linalg_ext import structured
 from resources import REPOSITORY
 
-
 HOMES = {name: home for home, names in structured._HOMES.items() for name in names.split()}
 
 

@@ -20,7 +20,7 @@ from linalg_ext.structured.values import producer
 
 from ._destinations import reads_destination, rearranged, squeezed
 from ._structured import LIBRARY_CALL
-from ._targets import is_structured, may_take_maps, why_not, with_maps
+from ._targets import has_body, may_take_maps, why_not, with_maps
 from ._views import Reading, View, ViewKind, is_unit, readings, view_of
 
 _KINDS = {"linalg.transpose": ViewKind.TRANSPOSE, "linalg.broadcast": ViewKind.BROADCAST}
@@ -43,7 +43,7 @@ def fold(
 
 def fold_operands(op: ir.Operation, kinds: Collection[ViewKind], rewriter: Rewriter) -> bool | Left:
     """Have an op read the sources of its inputs that are views of some kinds."""
-    if not is_structured(op):
+    if not has_body(op):
         return False
     inputs, outputs = split_operands(op)
     if not any(_may_fold(op, value, kinds) for value in inputs):
@@ -126,7 +126,7 @@ def units_read_by_zero(value: ir.Value, indices: Sequence[object]) -> list[int]:
 
 def fold_results(op: ir.Operation, kinds: Collection[ViewKind], rewriter: Rewriter) -> bool | Left:
     """Have an op write a result as the view that it is used through, and through no other."""
-    if not is_structured(op):
+    if not has_body(op):
         return False
     reason: str | None = None
     for position in range(len(op.results)):
@@ -169,7 +169,7 @@ def _is_only_read(value: ir.Value) -> bool:
     """Whether all that use a value are inputs of ops that may take maps."""
     for use in value.uses:
         user = use.owner.operation
-        if not may_take_maps(user.name) or not is_structured(user):
+        if not may_take_maps(user.name) or not has_body(user):
             return False
         if use.operand_number >= len(split_operands(user)[0]):
             return False

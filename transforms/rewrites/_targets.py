@@ -43,7 +43,7 @@ def may_take_maps(op_name: str) -> bool:
     return holds_maps(op_name) or (dialect == "linalg" and op_name not in _NO_TARGETS)
 
 
-def is_structured(op: ir.Operation) -> bool:
+def has_body(op: ir.Operation) -> bool:
     """Whether an op has a body that says what it does at a point, or is one of ours."""
     if op.name in extension_ops.NAMES:
         return True

@@ -18,7 +18,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.transforms.codegen._fills import preceding_zeros
 
-from ._elements import ElementReader, Reduced, is_structured, output_of, writer
+from ._elements import ElementReader, Reduced, has_maps_and_body, output_of, writer
 from ._expressions import (
     Applied,
     At,
@@ -97,7 +97,7 @@ def find_attention(op: Any) -> Attention | str | None:
     Returns:
         The attention; why it is left where it is nearly one; None where it is none.
     """
-    if not is_structured(op) or len(op.operands) < 3:
+    if not has_maps_and_body(op) or len(op.operands) < 3:
         return None
     reader = ElementReader()
     at = reader.at_output(op)
@@ -395,7 +395,7 @@ def _check_alone(ops: tuple[Any, ...], scores: Any, last: Any) -> None:
         result = op.results[0] if len(op.results) else output_of(op)
         for use in result.uses:
             user = use.owner.operation
-            fills = len(user.operands) == 1 and is_structured(user)
+            fills = len(user.operands) == 1 and has_maps_and_body(user)
             if user not in ops and user.name != "memref.dealloc" and not fills:
                 raise _Left("its scores or weights are read by others")
 

@@ -97,7 +97,7 @@ class ElementReader:
         if not isinstance(element, Element):
             return None
         op = writer(element.value)
-        if op is None or not is_structured(op):
+        if op is None or not has_maps_and_body(op):
             return None
         initial = self._initial(op, element)
         return None if initial is None else self.reduction(op, element.at, initial, loops)
@@ -174,7 +174,7 @@ class ElementReader:
             return found
         if op.name == "arith.constant":
             return _splat(op)
-        if not is_structured(op) or not all(_kinds(op)) or _number_of_outputs(op) != 1:
+        if not has_maps_and_body(op) or not all(_kinds(op)) or _number_of_outputs(op) != 1:
             return None
         return self._body(op, element.at)
 
@@ -267,7 +267,7 @@ _RESHAPES = frozenset(
 )
 
 
-def is_structured(op: Any) -> bool:
+def has_maps_and_body(op: Any) -> bool:
     """Whether an op is a `linalg.generic` or a `linalg.contract`: it has maps and a body."""
     return op.name in ("linalg.generic", "linalg.contract")
 
@@ -304,7 +304,7 @@ def _writers(buffer: Any) -> list[Any]:
         user = use.owner.operation
         if user.name in ("memref.dealloc", *_RESHAPES):
             continue
-        if not is_structured(user) or user.block != producer(buffer).block:
+        if not has_maps_and_body(user) or user.block != producer(buffer).block:
             return []
         if use.operand_number == len(user.operands) - 1:
             found.append(user)

@@ -45,7 +45,7 @@ from linalg_ext.structured.subsets.rules.scattering import ScatterRowsRule, Scat
 from linalg_ext.structured.subsets.rules.slices import ExtractSliceRule, InsertSliceRule
 from linalg_ext.structured.subsets.rules.softmax import SoftmaxRule
 from linalg_ext.structured.subsets.rules.sorting import SortRule
-from linalg_ext.structured.subsets.rules.structured import StructuredRule, is_structured
+from linalg_ext.structured.subsets.rules.structured import StructuredRule, maps_tensors
 
 __all__ = [
     "PARALLEL",
@@ -93,7 +93,7 @@ def rule_of(op: ir.Operation) -> Rule:
     Raises:
         Unserved: there is none, or this op is not one that it serves.
     """
-    made = _RULES.get(op.name) or (StructuredRule if is_structured(op) else None)
+    made = _RULES.get(op.name) or (StructuredRule if maps_tensors(op) else None)
     if made is None:
         raise Unserved(f"there is no rule for {op.name}")
     if any(not isinstance(result.type, ir.RankedTensorType) for result in op.results):

@@ -44,7 +44,7 @@ _STRICT = frozenset(("linalg.transpose", "linalg.broadcast", "linalg.reduce", "l
 """Ops that take no operand of static size beside one of open size, though the two be equal."""
 
 
-def is_structured(op: ir.Operation) -> bool:
+def maps_tensors(op: ir.Operation) -> bool:
     """Whether an op has indexing maps and works on tensors."""
     if op.name in EXTENSION_OPS:
         return True
