@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from linalg_ext.frameworks.torch import attention, reductions, scans
+from linalg_ext.frameworks.torch import attention, elementwise, reductions, scans
 from linalg_ext.frameworks.torch.requirements import importer, torch
 
 
@@ -16,27 +15,39 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
     """What torch-mlir asks for, and what it has no way down for."""
     aten = torch().ops.aten
     own: dict[Any, Callable[..., Any]] = {
-        aten.clamp.default: _clamp,
-        aten.hardsigmoid.default: _hardsigmoid,
-        aten.hardtanh.default: _hardtanh,
-        aten.maximum.default: functools.partial(_extremum, "gt"),
-        aten.minimum.default: functools.partial(_extremum, "lt"),
-        aten.hypot.default: _hypot,
-        aten.isfinite.default: _isfinite,
-        aten.reciprocal.default: _reciprocal,
+        aten.clamp.default: elementwise.clamp,
+        aten.hardsigmoid.default: elementwise.hardsigmoid,
+        aten.hardtanh.default: elementwise.hardtanh,
+        aten.maximum.default: functools.partial(elementwise.extremum, "gt"),
+        aten.minimum.default: functools.partial(elementwise.extremum, "lt"),
+        aten.hypot.default: elementwise.hypot,
+        aten.isfinite.default: elementwise.isfinite,
+        aten.reciprocal.default: elementwise.reciprocal,
+        aten.abs.default: elementwise.absolute,
+        aten.copysign.Tensor: elementwise.copysign,
+        aten.copysign.Scalar: elementwise.copysign,
+        aten.fmod.Tensor: elementwise.fmod,
+        aten.fmod.Scalar: elementwise.fmod,
+        aten.fmax.default: functools.partial(elementwise.number_of_two, "ge"),
+        aten.fmin.default: functools.partial(elementwise.number_of_two, "le"),
         aten.argmax.default: functools.partial(reductions.place, "amax"),
         aten.argmin.default: functools.partial(reductions.place, "amin"),
         aten.max.dim: functools.partial(reductions.extremum, "amax"),
         aten.min.dim: functools.partial(reductions.extremum, "amin"),
         aten.median.dim: reductions.median,
+        aten.median.default: reductions.median_of_all,
+        aten.linalg_norm.default: reductions.norm,
+        aten.linalg_norm.ord_str: reductions.norm,
         aten.var.correction: reductions.variance,
         aten.var_mean.correction: reductions.variance_and_mean,
         aten.native_group_norm.default: reductions.group_norm,
         aten._native_batch_norm_legit_no_training.default: reductions.batch_norm,
+        aten.cumsum.default: scans.cumulative_sum,
         aten.cummax.default: functools.partial(scans.running, "ge"),
         aten.cummin.default: functools.partial(scans.running, "le"),
         aten.logcumsumexp.default: scans.log_sum_exp,
         aten.searchsorted.Tensor: _searchsorted,
+        aten.masked_select.default: _masked_select,
         aten._cdist_forward.default: _distances,
         aten.scaled_dot_product_attention.default: attention.attention,
         aten._scaled_dot_product_flash_attention_for_cpu.default: attention.flash_attention,
@@ -46,54 +57,18 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
         aten._transformer_encoder_layer_fwd.default: attention.encoder_layer,
         aten._native_multi_head_attention.default: attention.multi_head_attention,
     }
-    return {**importer().decompositions(), **own}
+    return {**importer().decompositions(), **_by_pytorch(), **own}
 
 
-def _clamp(x: Any, min: float | None = None, max: float | None = None) -> Any:
-    """What is no number stays none, which torch-mlir's own way makes a bound of."""
-    if not x.is_floating_point():
-        return NotImplemented
-    x = x if min is None else torch().where(x < min, min, x)
-    return x if max is None else torch().where(x > max, max, x)
+_WRITTEN_BY_PYTORCH = ("addmv", "linalg_matrix_norm")
+"""Ops that torch-mlir has no way for, and PyTorch has."""
 
 
-def _hardtanh(x: Any, min_val: float = -1, max_val: float = 1) -> Any:
-    return _clamp(x, min_val, max_val)
-
-
-def _hardsigmoid(x: Any) -> Any:
-    return _clamp(x + 3, 0, 6) / 6
-
-
-def _extremum(comparison: str, x: Any, y: Any) -> Any:
-    """The larger of two, or the smaller; what is no number wins."""
-    if not (x.is_floating_point() and y.is_floating_point()):
-        return NotImplemented
-    is_first = getattr(torch(), comparison)(x, y) | (x != x)
-    return torch().where(is_first, x, y)
-
-
-def _hypot(x: Any, y: Any) -> Any:
-    """By the ratio of the two: squares of what is large, or tiny, are infinite, or nothing."""
-    x, y = x.abs(), y.abs()
-    # What is no number counts as the longer one: so it is in the result.
-    is_longer = (x > y) | (x != x)
-    longer, shorter = torch().where(is_longer, x, y), torch().where(is_longer, y, x)
-    # Equal ones, of which the ratio may be 0/0 or inf/inf, have the ratio 1.
-    ratio = torch().where(longer == shorter, 1.0, shorter / longer)
-    found = longer * torch().sqrt(1.0 + ratio * ratio)
-    return torch().where((x == math.inf) | (y == math.inf), math.inf, found)
-
-
-def _isfinite(x: Any) -> Any:
-    # Of what is not finite, the difference from itself is no number.
-    return x - x == 0
-
-
-def _reciprocal(x: Any) -> Any:
-    """Of zero it is infinite, which torch-mlir's own way takes for a mistake."""
-    # A number over a tensor is its reciprocal to PyTorch; over a tensor of one, a tensor goes.
-    return NotImplemented if x.dtype.is_complex else torch().ones_like(x) / x
+def _by_pytorch() -> Mapping[Any, Callable[..., Any]]:
+    packets = [getattr(torch().ops.aten, name) for name in _WRITTEN_BY_PYTORCH]
+    known = torch()._decomp.decomposition_table
+    overloads = (getattr(packet, name) for packet in packets for name in packet.overloads())
+    return {overload: known[overload] for overload in overloads if overload in known}
 
 
 def _searchsorted(
@@ -116,3 +91,9 @@ def _searchsorted(
 def _distances(x: Any, y: Any, p: float, compute_mode: Any) -> Any:
     difference = x.unsqueeze(-2) - y.unsqueeze(-3)
     return torch().linalg.vector_norm(difference, p, dim=-1)
+
+
+def _masked_select(x: Any, mask: Any) -> Any:
+    x, mask = torch().broadcast_tensors(x, mask)
+    places = mask.reshape(-1).nonzero().squeeze(1)
+    return x.reshape(-1).index_select(0, places)

@@ -63,6 +63,26 @@ def median(x: Any, dim: int = -1, keepdim: bool = False) -> Any:
     return tuple(each.unsqueeze(dim) if keepdim else each for each in found)
 
 
+def median_of_all(x: Any) -> Any:
+    """Of all elements, in any order."""
+    return median(x.reshape(-1), 0)[0]
+
+
+def norm(
+    x: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Any:
+    """`aten.linalg_norm`: of vectors, or of matrices where an order and two axes are given."""
+    linalg = torch().linalg
+    axes = [dim] if isinstance(dim, int) else dim
+    if ord is None and axes is None:
+        found = linalg.vector_norm(x.reshape(-1), 2, dtype=dtype)
+        return found.reshape([1] * x.ndim) if keepdim else found
+    if ord is None or (len(axes) == 1 if axes is not None else x.ndim == 1):
+        order = 2 if ord is None else ord
+        return linalg.vector_norm(x, order, axes, keepdim, dtype=dtype)
+    return linalg.matrix_norm(x, ord, axes or (-2, -1), keepdim, dtype=dtype)
+
+
 def variance_and_mean(
     x: Any, dim: Any = None, *, correction: float | None = None, keepdim: bool = False
 ) -> Any:

@@ -31,6 +31,14 @@ def running(comparison: str, x: Any, dim: int) -> Any:
     return values.clone(), places.clone()
 
 
+def cumulative_sum(x: Any, dim: int, *, dtype: Any = None) -> Any:
+    """Of a scalar; torch-mlir knows that of others."""
+    if x.ndim > 0:
+        return NotImplemented
+    whole = x if x.is_floating_point() or x.dtype.is_complex else x.to(torch().int64)
+    return whole.to(dtype or whole.dtype, copy=True)
+
+
 def log_sum_exp(x: Any, dim: int) -> Any:
     """`aten.logcumsumexp`, where sums of exponentials would be infinite, or nothing."""
     if not x.is_floating_point():

@@ -1,0 +1,95 @@
+"""Functions of elements, by ops that mean the same in torch-mlir as in PyTorch."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from linalg_ext.frameworks.torch.requirements import torch
+
+
+def clamp(x: Any, min: float | None = None, max: float | None = None) -> Any:
+    """What is no number stays none, which torch-mlir's own way makes a bound of."""
+    if not x.is_floating_point():
+        return NotImplemented
+    x = x if min is None else torch().where(x < min, min, x)
+    return x if max is None else torch().where(x > max, max, x)
+
+
+def hardtanh(x: Any, min_val: float = -1, max_val: float = 1) -> Any:
+    """`clamp` by its other name."""
+    return clamp(x, min_val, max_val)
+
+
+def hardsigmoid(x: Any) -> Any:
+    """A sigmoid of straight lines."""
+    return clamp(x + 3, 0, 6) / 6
+
+
+def extremum(comparison: str, x: Any, y: Any) -> Any:
+    """The larger of two, or the smaller; what is no number wins."""
+    if not (x.is_floating_point() and y.is_floating_point()):
+        return NotImplemented
+    is_first = getattr(torch(), comparison)(x, y) | (x != x)
+    return torch().where(is_first, x, y)
+
+
+def hypot(x: Any, y: Any) -> Any:
+    """By the ratio of the two: squares of what is large, or tiny, are infinite, or nothing."""
+    x, y = x.abs(), y.abs()
+    # What is no number counts as the longer one: so it is in the result.
+    is_longer = (x > y) | (x != x)
+    longer, shorter = torch().where(is_longer, x, y), torch().where(is_longer, y, x)
+    # Equal ones, of which the ratio may be 0/0 or inf/inf, have the ratio 1.
+    ratio = torch().where(longer == shorter, 1.0, shorter / longer)
+    found = longer * torch().sqrt(1.0 + ratio * ratio)
+    return torch().where((x == math.inf) | (y == math.inf), math.inf, found)
+
+
+def isfinite(x: Any) -> Any:
+    """Whether they are numbers, and not infinite."""
+    # Of what is not finite, the difference from itself is no number.
+    return x - x == 0
+
+
+def reciprocal(x: Any) -> Any:
+    """Of zero it is infinite, which torch-mlir's own way takes for a mistake."""
+    # A number over a tensor is its reciprocal to PyTorch; over a tensor of one, a tensor goes.
+    return NotImplemented if x.dtype.is_complex else torch().ones_like(x) / x
+
+
+def absolute(x: Any) -> Any:
+    """Of complex numbers; torch-mlir knows that of others."""
+    return hypot(x.real, x.imag) if x.dtype.is_complex else NotImplemented
+
+
+def copysign(x: Any, y: Any) -> Any:
+    """The size of one with the sign of the other, that of a zero too; a NaN has no sign here."""
+    x = x.to(torch().result_type(x, 1.0))
+    if not isinstance(y, torch().Tensor):
+        is_negative = math.copysign(1, y) < 0
+        return -x.abs() if is_negative else x.abs().clone()
+    # Of the zero that is negative the reciprocal tells.
+    is_negative = (y < 0) | ((y == 0) & (torch().ones_like(x) / y < 0))
+    return torch().where(is_negative, -x.abs(), x.abs())
+
+
+def fmod(x: Any, y: Any) -> Any:
+    """The rest of a division towards zero: its sign is that of the dividend."""
+    dtype = torch().result_type(x, y)
+    x = x.to(dtype)
+    y = y.to(dtype) if isinstance(y, torch().Tensor) else torch().full_like(x, y)
+    if dtype.is_floating_point:
+        rest = torch().remainder(x.abs(), y.abs())
+        # A zero is its own rest, and keeps its sign.
+        return torch().where((x == 0) & (y.abs() > 0), x, torch().where(x < 0, -rest, rest))
+    rest = torch().remainder(x, y)
+    return torch().where((rest != 0) & ((x < 0) != (y < 0)), rest - y, rest)
+
+
+def number_of_two(comparison: str, x: Any, y: Any) -> Any:
+    """The larger of two (`ge`), or the smaller (`le`); a number wins over what is none."""
+    is_first = getattr(torch(), comparison)(x, y)
+    if y.is_floating_point():
+        is_first = is_first | (y != y)
+    return torch().where(is_first, x, y)

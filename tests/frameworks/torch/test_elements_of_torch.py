@@ -1,0 +1,87 @@
+"""Functions of elements at odd values: PyTorch's own results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from resources import package
+
+torch = package("torch", "pip install 'linalg-ext[torch]'")
+
+import linalg_ext as lx  # noqa: E402
+
+# One worker imports PyTorch, and no other.
+pytestmark = pytest.mark.xdist_group("torch")
+
+NAN, INFINITY = float("nan"), float("inf")
+ODD = torch.tensor([0.0, -0.0, 1.5, -1.5, 3, -3, 7.3, INFINITY, -INFINITY, NAN, 1e-40, 5e30])
+EACH, OTHER = torch.meshgrid(ODD, ODD, indexing="ij")
+LEAST, MOST = -(2**31), 2**31 - 1
+WHOLE = torch.tensor([0, 1, -1, 7, -7, MOST, LEAST], dtype=torch.int32)
+
+
+def check(function: Callable[..., Any], *arguments: Any) -> None:
+    """What PyTorch gives is what the compiled function gives, signs of zeros included."""
+    leaves = torch.utils._pytree.tree_leaves
+    wanted = leaves(function(*arguments))
+    found = leaves(lx.from_torch(function, arguments)(*arguments))
+    torch.testing.assert_close(found, wanted, equal_nan=True)
+    for one, other in zip(found, wanted, strict=True):
+        assert torch.equal(one.signbit() & (one == one), other.signbit() & (other == other))
+
+
+def test_a_number_over_a_tensor() -> None:
+    check(lambda x: (1.0 / x, 2 / x, x.reciprocal()), ODD)
+    check(lambda x: 1 / x, WHOLE)
+
+
+def test_rests_of_divisions() -> None:
+    check(lambda x, y: (x.fmod(y), x.fmod(2.5), x.fmod(-3)), EACH, OTHER)
+    each, other = torch.meshgrid(WHOLE[1:-1], WHOLE[1:], indexing="ij")
+    check(lambda x, y: (x.fmod(y), x.fmod(3), x.fmod(2.5)), each, other)
+
+
+def test_signs() -> None:
+    signs = OTHER.nan_to_num(2.0)
+    check(lambda x, y: (x.copysign(y), x.copysign(-1.0), x.copysign(-0.0)), EACH, signs)
+    check(lambda x, y: x.copysign(y), WHOLE, WHOLE.flip(0))
+
+
+def test_extrema_that_pass_over_nan() -> None:
+    check(lambda x, y: (x.fmax(y), x.fmin(y), x.fmax(y[:1]), x[:, :1].fmin(y)), EACH, OTHER)
+    check(lambda x, y: (x.fmax(y), x.fmin(y)), WHOLE, WHOLE.flip(0))
+
+
+def test_sizes_of_complex_numbers() -> None:
+    check(lambda x, y: torch.complex(x, y).abs(), EACH, OTHER)
+    check(lambda x: torch.fft.rfft(x).abs(), torch.randn(3, 16))
+
+
+def test_elements_that_a_mask_selects() -> None:
+    x = torch.randn(4, 5)
+    check(lambda x, mask: x.masked_select(mask), x, x[0] > 0)
+    check(lambda x, mask: x.masked_select(mask), x, torch.tensor(False))
+
+
+def test_norms() -> None:
+    norm = torch.linalg.norm
+    x = torch.randn(4, 5)
+    check(lambda x: (norm(x), norm(x, keepdim=True), norm(x, 3, 1), norm(x, dim=(0, 1))), x)
+    check(lambda x: (norm(x, "fro"), norm(x, INFINITY), norm(x, -1), norm(x[0], 0)), x)
+    check(lambda x: (norm(x, 2, 0, True), norm(x, dtype=torch.float64), norm(x[0, 0])), x)
+
+
+def test_pads_that_remove() -> None:
+    pad, unfold, fold = (getattr(torch.nn.functional, name) for name in ("pad", "unfold", "fold"))
+    x = torch.randn(2, 3, 6, 6)
+    check(lambda x: (pad(x, (-1, 2), value=2.0), pad(x, (-1, -2, 3, 0))), x)
+    check(lambda x: fold(unfold(x, 3, padding=1), (6, 6), 3, padding=1), x)
+
+
+def test_medians_and_sums_of_little() -> None:
+    check(lambda x: x.median(), torch.tensor([[3.0, NAN], [1.0, 2.0]]))
+    check(lambda x: (x.median(), x.cumsum(0)), torch.tensor(3, dtype=torch.int32))
+    check(lambda x, m, v: torch.addmv(x, m, v, beta=2, alpha=0.5), *map(torch.randn, (4, (4, 5), 5)))
