@@ -19,7 +19,7 @@ makes the result. Amounts that only the run tells are taken as they are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from linalg_ext.bindings import ir
@@ -41,7 +41,7 @@ def crop_negative_pads(module: ir.Operation) -> Report:
     return replace_each(NAME, pads, _cropped)
 
 
-def _removed(op: ir.Operation) -> dict[int, tuple[int, int]]:
+def _removed(op: Any) -> dict[int, tuple[int, int]]:
     """How much goes before and after, by the axes along which something goes."""
     low, high = (list(op.attributes[name]) for name in ("static_low", "static_high"))
     open_ = ir.ShapedType.get_dynamic_size()
@@ -52,7 +52,7 @@ def _removed(op: ir.Operation) -> dict[int, tuple[int, int]]:
     return {axis: (first, last) for axis, (first, last) in enumerate(pairs) if first or last}
 
 
-def _cropped(op: ir.Operation) -> Any:
+def _cropped(op: Any) -> Any:
     source, result, removed = op.operands[0], op.results[0], _removed(op)
     axes = range(result.type.rank)
     gone = [removed.get(axis, (0, 0)) for axis in axes]
@@ -75,7 +75,7 @@ def _kept(amounts: Any) -> list[int]:
 
 
 def _with_body_of(
-    op: ir.Operation, name: str, operands: Sequence[Any], changed: dict[str, ir.Attribute]
+    op: ir.Operation, name: str, operands: Sequence[Any], changed: Mapping[str, ir.Attribute]
 ) -> Any:
     kept = {key: op.attributes[key] for key in op.attributes} if changed else {}
     made = ir.Operation.create(

@@ -84,4 +84,6 @@ def test_pads_that_remove() -> None:
 def test_medians_and_sums_of_little() -> None:
     check(lambda x: x.median(), torch.tensor([[3.0, NAN], [1.0, 2.0]]))
     check(lambda x: (x.median(), x.cumsum(0)), torch.tensor(3, dtype=torch.int32))
-    check(lambda x, m, v: torch.addmv(x, m, v, beta=2, alpha=0.5), *map(torch.randn, (4, (4, 5), 5)))
+    check(
+        lambda x, m, v: torch.addmv(x, m, v, beta=2, alpha=0.5), *map(torch.randn, (4, (4, 5), 5))
+    )
