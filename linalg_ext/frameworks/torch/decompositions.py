@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from linalg_ext.frameworks.torch import attention, elementwise, reductions, scans
+from linalg_ext.frameworks.torch import attention, elementwise, places, reductions, scans
 from linalg_ext.frameworks.torch.requirements import importer, torch
 
 
@@ -24,6 +24,7 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
         aten.isfinite.default: elementwise.isfinite,
         aten.reciprocal.default: elementwise.reciprocal,
         aten.abs.default: elementwise.absolute,
+        aten.signbit.default: elementwise.signbit,
         aten.copysign.Tensor: elementwise.copysign,
         aten.copysign.Scalar: elementwise.copysign,
         aten.fmod.Tensor: elementwise.fmod,
@@ -36,6 +37,7 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
         aten.min.dim: functools.partial(reductions.extremum, "amin"),
         aten.median.dim: reductions.median,
         aten.median.default: reductions.median_of_all,
+        aten.dist.default: reductions.distance,
         aten.linalg_norm.default: reductions.norm,
         aten.linalg_norm.ord_str: reductions.norm,
         aten.var.correction: reductions.variance,
@@ -47,7 +49,10 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
         aten.cummin.default: functools.partial(scans.running, "le"),
         aten.logcumsumexp.default: scans.log_sum_exp,
         aten.searchsorted.Tensor: _searchsorted,
-        aten.masked_select.default: _masked_select,
+        aten.masked_select.default: places.masked_select,
+        aten.index_put.default: places.index_put,
+        aten.roll.default: places.roll,
+        aten.sort.stable: places.sort,
         aten._cdist_forward.default: _distances,
         aten.scaled_dot_product_attention.default: attention.attention,
         aten._scaled_dot_product_flash_attention_for_cpu.default: attention.flash_attention,
@@ -91,9 +96,3 @@ def _searchsorted(
 def _distances(x: Any, y: Any, p: float, compute_mode: Any) -> Any:
     difference = x.unsqueeze(-2) - y.unsqueeze(-3)
     return torch().linalg.vector_norm(difference, p, dim=-1)
-
-
-def _masked_select(x: Any, mask: Any) -> Any:
-    x, mask = torch().broadcast_tensors(x, mask)
-    places = mask.reshape(-1).nonzero().squeeze(1)
-    return x.reshape(-1).index_select(0, places)

@@ -63,15 +63,21 @@ def absolute(x: Any) -> Any:
     return hypot(x.real, x.imag) if x.dtype.is_complex else NotImplemented
 
 
+def signbit(x: Any) -> Any:
+    """Whether they are negative, a zero too; a NaN is not here."""
+    if not x.is_floating_point():
+        return x < 0
+    # Of the zero that is negative the reciprocal tells.
+    return (x < 0) | ((x == 0) & (torch().ones_like(x) / x < 0))
+
+
 def copysign(x: Any, y: Any) -> Any:
     """The size of one with the sign of the other, that of a zero too; a NaN has no sign here."""
     x = x.to(torch().result_type(x, 1.0))
     if not isinstance(y, torch().Tensor):
         is_negative = math.copysign(1, y) < 0
         return -x.abs() if is_negative else x.abs().clone()
-    # Of the zero that is negative the reciprocal tells.
-    is_negative = (y < 0) | ((y == 0) & (torch().ones_like(x) / y < 0))
-    return torch().where(is_negative, -x.abs(), x.abs())
+    return torch().where(signbit(y), -x.abs(), x.abs())
 
 
 def fmod(x: Any, y: Any) -> Any:

@@ -83,6 +83,11 @@ def norm(
     return linalg.matrix_norm(x, ord, axes or (-2, -1), keepdim, dtype=dtype)
 
 
+def distance(x: Any, y: Any, p: float = 2) -> Any:
+    """`aten.dist`: the norm of the difference of all elements."""
+    return torch().linalg.vector_norm((x - y).reshape(-1), p)
+
+
 def variance_and_mean(
     x: Any, dim: Any = None, *, correction: float | None = None, keepdim: bool = False
 ) -> Any:

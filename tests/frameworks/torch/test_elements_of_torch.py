@@ -46,7 +46,9 @@ def test_rests_of_divisions() -> None:
 
 def test_signs() -> None:
     signs = OTHER.nan_to_num(2.0)
-    check(lambda x, y: (x.copysign(y), x.copysign(-1.0), x.copysign(-0.0)), EACH, signs)
+    check(
+        lambda x, y: (x.copysign(y), x.copysign(-1.0), x.copysign(-0.0), y.signbit()), EACH, signs
+    )
     check(lambda x, y: x.copysign(y), WHOLE, WHOLE.flip(0))
 
 
@@ -66,12 +68,40 @@ def test_elements_that_a_mask_selects() -> None:
     check(lambda x, mask: x.masked_select(mask), x, torch.tensor(False))
 
 
+def test_places_that_a_mask_gives_a_value() -> None:
+    def put(x: Any, mask: Any) -> Any:
+        first, second, third = x.clone(), x.clone(), x.clone()
+        first[first > 9] = 0
+        second[:, mask] = torch.arange(1.0, 5.0).reshape(4, 1)
+        third[third[:, 0] > 0] = torch.arange(5.0)
+        return first, second, third, x.index_put((x > 0,), torch.tensor(2.0), accumulate=True)
+
+    x = torch.randn(4, 5)
+    check(put, x, x[0] > 0)
+    check(put, x, x[0] > 9)
+
+
+def test_order_of_elements() -> None:
+    def order(x: Any) -> Any:
+        return *x.sort(dim=0, stable=True), *x.sort(descending=True, stable=True), x.roll(7)
+
+    check(order, torch.tensor([[3, 1, 3, 1], [1, 3, 3, 1]]))
+
+
 def test_norms() -> None:
     norm = torch.linalg.norm
     x = torch.randn(4, 5)
     check(lambda x: (norm(x), norm(x, keepdim=True), norm(x, 3, 1), norm(x, dim=(0, 1))), x)
     check(lambda x: (norm(x, "fro"), norm(x, INFINITY), norm(x, -1), norm(x[0], 0)), x)
-    check(lambda x: (norm(x, 2, 0, True), norm(x, dtype=torch.float64), norm(x[0, 0])), x)
+    check(
+        lambda x: (
+            norm(x, 2, 0, True),
+            norm(x, dtype=torch.float64),
+            norm(x[0, 0]),
+            torch.dist(x, x[:1], 3),
+        ),
+        x,
+    )
 
 
 def test_pads_that_remove() -> None:
