@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from linalg_ext.frameworks.torch import attention, elementwise, places, reductions, scans
+from linalg_ext.frameworks.torch import attention, bags, elementwise, places, reductions, scans
 from linalg_ext.frameworks.torch.requirements import importer, torch
 
 
@@ -53,6 +53,7 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
         aten.index_put.default: places.index_put,
         aten.roll.default: places.roll,
         aten.sort.stable: places.sort,
+        aten._embedding_bag_forward_only.default: bags.embedding_bag,
         aten._cdist_forward.default: _distances,
         aten.scaled_dot_product_attention.default: attention.attention,
         aten._scaled_dot_product_flash_attention_for_cpu.default: attention.flash_attention,

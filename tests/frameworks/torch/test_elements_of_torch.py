@@ -81,6 +81,26 @@ def test_places_that_a_mask_gives_a_value() -> None:
     check(put, x, x[0] > 9)
 
 
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_bags_of_rows(mode: str) -> None:
+    bag = torch.nn.functional.embedding_bag
+    table, rows = torch.randn(9, 3), torch.tensor([1, 8, 1, 0, 5, 5])
+    starts = torch.tensor([0, 2, 2])
+    check(lambda t, r, s: bag(r, t, s, mode=mode), table, rows, starts)
+    check(lambda t, r: bag(r.reshape(3, 2), t, mode=mode, padding_idx=1), table, rows)
+    check(lambda t, r, s: bag(r, t, s, mode=mode, include_last_offset=True), table, rows, starts)
+
+
+def test_bags_of_rows_by_weights() -> None:
+    bag = torch.nn.functional.embedding_bag
+    table, rows = torch.randn(9, 3), torch.tensor([[1, 8, 1], [0, 5, 5]])
+    weights = torch.randn(2, 3)
+    check(
+        lambda t, r, w: bag(r, t, mode="sum", per_sample_weights=w, padding_idx=8),
+        *(table, rows, weights),
+    )
+
+
 def test_order_of_elements() -> None:
     def order(x: Any) -> Any:
         return *x.sort(dim=0, stable=True), *x.sort(descending=True, stable=True), x.roll(7)
