@@ -85,10 +85,10 @@ def test_places_that_a_mask_gives_a_value() -> None:
 def test_bags_of_rows(mode: str) -> None:
     bag = torch.nn.functional.embedding_bag
     table, rows = torch.randn(9, 3), torch.tensor([1, 8, 1, 0, 5, 5])
-    starts = torch.tensor([0, 2, 2])
+    starts, ends = torch.tensor([0, 2, 2]), torch.tensor([0, 2, 2, 6])
     check(lambda t, r, s: bag(r, t, s, mode=mode), table, rows, starts)
     check(lambda t, r: bag(r.reshape(3, 2), t, mode=mode, padding_idx=1), table, rows)
-    check(lambda t, r, s: bag(r, t, s, mode=mode, include_last_offset=True), table, rows, starts)
+    check(lambda t, r, s: bag(r, t, s, mode=mode, include_last_offset=True), table, rows, ends)
 
 
 def test_bags_of_rows_by_weights() -> None:
