@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from linalg_ext.bindings import ir, passmanager
-from linalg_ext.context import new_context
 from linalg_ext.runtime.engine import Engine
+from linalg_ext.runtime.own_module import compiled_file
 from linalg_ext.target import host
 
 _COUNTER = """
@@ -35,15 +32,6 @@ func.func private @now() -> i64 {
 }
 """
 
-_PASSES = (
-    "inline",
-    "convert-scf-to-cf",
-    "convert-arith-to-llvm",
-    "convert-func-to-llvm",
-    "convert-cf-to-llvm",
-    "reconcile-unrealized-casts",
-)
-
 
 def compiled_caller() -> Engine:
     """The engine with the functions of `caller.mlir`.
@@ -51,10 +39,5 @@ def compiled_caller() -> Engine:
     Raises:
         UnresolvedSymbolError: this interpreter hides the functions of its C API.
     """
-    text = (Path(__file__).parent / "caller.mlir").read_text(encoding="utf-8")
     now = _COUNTER if host().architecture == "x86_64" else _CLOCK
-    with new_context() as context:
-        module = ir.Module.parse("\n".join((text, now)), context)
-        pipeline = f"builtin.module({','.join(_PASSES)})"
-        passmanager.PassManager.parse(pipeline, context).run(module.operation)
-        return Engine(module, opt_level=0)
+    return compiled_file("caller.mlir", now, inline=True)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
-from linalg_ext.bindings import ir, passmanager
-from linalg_ext.context import new_context
 from linalg_ext.runtime.engine import Engine
+from linalg_ext.runtime.own_module import compiled_file
 from linalg_ext.target import host
 
 _PAUSES = {
@@ -77,23 +75,9 @@ func.func private @leave(%processor: i32) {
 }
 """
 
-_PASSES = (
-    "convert-scf-to-cf",
-    "convert-arith-to-llvm",
-    "convert-func-to-llvm",
-    "convert-cf-to-llvm",
-    "reconcile-unrealized-casts",
-)
-
 
 def compiled() -> Engine:
     """The functions `run`, `help` and `wait`, for this machine."""
-    text = (Path(__file__).parent / "crew.mlir").read_text(encoding="utf-8")
     system = _LINUX if sys.platform == "linux" else _ELSEWHERE
     pause = f"func.func private @pause() {{\n{_PAUSES.get(host().architecture, '')}\nreturn\n}}"
-    with new_context() as context:
-        module = ir.Module.parse("\n".join((text, system, pause)), context)
-        pipeline = f"builtin.module({','.join(_PASSES)})"
-        passmanager.PassManager.parse(pipeline, context).run(module.operation)
-        # Optimizing takes 40 ms, and makes a call shorter by none that can be measured.
-        return Engine(module, opt_level=0)
+    return compiled_file("crew.mlir", system, pause)
