@@ -43,6 +43,7 @@ from linalg_ext.transforms.rewrites.fold_transposes import fold_transposes as fo
 from linalg_ext.transforms.rewrites.fold_unit_dims import fold_unit_dims as fold_unit_dims
 from linalg_ext.transforms.schedules.whole_modules import fold_unit_extents as fold_unit_extents
 from linalg_ext.transforms.rewrites.fold_views import fold_views as fold_views
+from linalg_ext.transforms.lowering.free_after_last_use import free_after_last_use as free_after_last_use
 from linalg_ext.transforms.schedules.fuse import fuse as fuse
 from linalg_ext.transforms.codegen.attention.fuse_attention import fuse_attention as fuse_attention
 from linalg_ext.transforms.schedules.whole_modules import fuse_elementwise as fuse_elementwise

@@ -145,6 +145,8 @@ _LOOPS = (
     "canonicalize",
     "cse",
     "loop-invariant-code-motion",
+    # Last, for what is freed parts the ops before it from those behind it.
+    "linalg-ext-free-after-last-use",
     "linalg-ext-outline-shared-loops",
 )
 _LLVM = (
