@@ -61,6 +61,7 @@ from linalg_ext.transforms.schedules.interchange import interchange as interchan
 from linalg_ext.transforms.codegen.contractions.keep_contractions import keep_contractions as keep_contractions
 from linalg_ext.transforms.lowering.keep_effects import keep_effects as keep_effects
 from linalg_ext.transforms.codegen.windows.keep_windows import keep_windows as keep_windows
+from linalg_ext.transforms.lowering.lend_buffers import lend_buffers as lend_buffers
 from linalg_ext.transforms.lowering.link_library_calls import link_library_calls as link_library_calls
 from linalg_ext.transforms.lowering.lower_concatenate import lower_concatenate as lower_concatenate
 from linalg_ext.transforms.rewrites.lower_contract import lower_contract as lower_contract

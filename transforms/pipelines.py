@@ -169,6 +169,7 @@ _LLVM = (
     "inline",
     "linalg-ext-check-allocations",
     "linalg-ext-report-failures",
+    "linalg-ext-lend-buffers",
     "memref-expand",
     "expand-strided-metadata",
     "lower-affine",

@@ -39,6 +39,7 @@ from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame
 from linalg_ext.runtime.caller import caller
 from linalg_ext.runtime.descriptors import Descriptor, word_count
 from linalg_ext.runtime.disassembly import disassemble
+from linalg_ext.runtime.intermediates import intermediates
 from linalg_ext.runtime.threads import alone, checked
 from linalg_ext.runtime.threads import current as current_threads
 from linalg_ext.shown import Shown
@@ -99,6 +100,7 @@ class Kernel(Shown, shown_as="kernel"):
         self.entry = entry
         self.code = code
         self._function = code.function(entry.symbol)
+        intermediates.lend_to(code)
         self.steps = tuple(stages)
         self.assertions = tuple(assertions)
         self.is_kept = is_kept

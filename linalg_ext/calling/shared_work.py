@@ -16,6 +16,7 @@ from linalg_ext.calling.failures import Failures
 from linalg_ext.errors import LinalgExtError
 from linalg_ext.locks import Lock
 from linalg_ext.runtime import keeping
+from linalg_ext.runtime.intermediates import intermediates
 from linalg_ext.runtime.threads import context
 
 LEAST_BYTES = 1 << 16
@@ -75,6 +76,7 @@ class Shared:
         self.failures = Failures(work.name, cut.assertions)
         self._code = cut.code  # which the function must not outlive
         self.function = cut.code.function(work.symbol)
+        intermediates.lend_to(cut.code)
 
     @property
     def told(self) -> str:

@@ -16,9 +16,9 @@ from linalg_ext.diagnostics import collected
 from linalg_ext.errors import IRError, UnresolvedSymbolError
 from linalg_ext.runtime.disassembly import undefined_symbols
 from linalg_ext.runtime.libraries import load_compiler_runtime, load_libraries, missing_of
-from linalg_ext.runtime.machine_code import PackedFunction, as_packed
+from linalg_ext.runtime.machine_code import PackedFunction, as_packed, variable_symbol
 from linalg_ext.runtime.registered import published_address
-from linalg_ext.runtime.symbols import check_declarations, declared_functions
+from linalg_ext.runtime.symbols import check_declarations, declared_functions, defined_variables
 
 
 class Engine:
@@ -55,6 +55,7 @@ class Engine:
                     cure="every op must be in the LLVM dialect before code is made",
                     diagnostics=[message.shown() for message in emitted] or [str(error)],
                 ) from error
+        self._variables = defined_variables(module)
         for name in declared_functions(module):
             # In the scope of this engine alone, and only what a library was registered for.
             if (address := published_address(name)) is not None:
@@ -78,6 +79,13 @@ class Engine:
                 cure="pass the library that has it as libraries=[...]",
             )
         return as_packed(address)
+
+    def variable(self, name: str) -> int | None:
+        """The address of a variable that the module defines; None where it does not."""
+        if variable_symbol(name) not in self._variables:
+            return None  # the engine would print an error
+        address: int = self._engine.raw_lookup(name)
+        return address or None
 
     def object_code(self) -> bytes:
         """The object file (ELF or Mach-O)."""

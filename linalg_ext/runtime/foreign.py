@@ -54,6 +54,10 @@ class _Unrunnable(Engine):
         super().__init__(module, opt_level=opt_level, libraries=libraries)
         self._target = target
 
+    def variable(self, name: str) -> int | None:
+        """None: the code is to be looked at."""
+        return None
+
     def function(self, name: str) -> PackedFunction:
         """Has the code made, as `Engine.function` does; what it returns raises a TargetError."""
         super().function(name)
@@ -71,6 +75,10 @@ class _CrossCompiled(Engine):
         self._object = _compile(
             target, llvm.translate_module_to_llvmir(module.operation), opt_level
         )
+
+    def variable(self, name: str) -> int | None:
+        """None: the code is to be looked at."""
+        return None
 
     def function(self, name: str) -> PackedFunction:
         """What it returns raises a TargetError."""

@@ -112,15 +112,26 @@ def own_code(name: str, make: Callable[[], Code]) -> Code:
         name: of it; what it is made of are files of this library.
         make: makes it.
     """
-    key = None if cache.store() is None else digest(makers(), _machine(host()), "own", name)
-    entry = read(key)
-    if entry is not None:
-        with contextlib.suppress(LinalgExtError, OSError, KeyError, TypeError, ValueError):
-            return load(entry)
+    if (found := kept_own_code(name)) is not None:
+        return found
     code = make()
+    key = _key_of_own(name)
     if key is not None:
         write(key, name, {"opt_level": code.opt_level}, {CODE: code.object_code()})
     return code
+
+
+def kept_own_code(name: str) -> Code | None:
+    """The code of a name that `own_code` kept, if any: MLIR is not needed for it."""
+    entry = read(_key_of_own(name))
+    if entry is not None:
+        with contextlib.suppress(LinalgExtError, OSError, KeyError, TypeError, ValueError):
+            return load(entry)
+    return None
+
+
+def _key_of_own(name: str) -> str | None:
+    return None if cache.store() is None else digest(makers(), _machine(host()), "own", name)
 
 
 @functools.lru_cache(maxsize=16)

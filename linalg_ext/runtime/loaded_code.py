@@ -18,7 +18,12 @@ from linalg_ext.runtime.libraries import (
     load_compiler_runtime,
     load_libraries,
 )
-from linalg_ext.runtime.machine_code import PackedFunction, as_packed, packed_names
+from linalg_ext.runtime.machine_code import (
+    PackedFunction,
+    as_packed,
+    packed_names,
+    variable_symbol,
+)
 from linalg_ext.runtime.object_file import RELATIVE_64, ObjectFile, Relocation, Section
 
 _WORD = struct.Struct("<Q")
@@ -70,6 +75,10 @@ class LoadedCode:
             if (address := self._addresses.get(known)) is not None:
                 return as_packed(address)
         raise UnresolvedSymbolError(f"the object code has no function `{name}`")
+
+    def variable(self, name: str) -> int | None:
+        """The address of a variable, as `Engine.variable` gives it."""
+        return self._addresses.get(variable_symbol(name))
 
     def object_code(self) -> bytes:
         """The object file."""

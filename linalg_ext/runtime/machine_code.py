@@ -24,6 +24,11 @@ def packed_names(name: str) -> tuple[str, str]:
     return f"{PORTABLE}{name}", f"_mlir__mlir_ciface_{name}"
 
 
+def variable_symbol(name: str) -> str:
+    """What a variable must be called in object code: the engine finds what has its prefix alone."""
+    return f"_mlir_{name}"
+
+
 class Code(Protocol):
     """Machine code with functions in it. It must outlive every call of one of them."""
 
@@ -43,6 +48,10 @@ class Code(Protocol):
         Raises:
             UnresolvedSymbolError: the code refers to something that nothing provides.
         """
+        ...
+
+    def variable(self, name: str) -> int | None:
+        """The address of a variable, see `variable_symbol`; None where the code has none."""
         ...
 
     def object_code(self) -> bytes:

@@ -4,7 +4,8 @@
     large ones             an idle block of nearly the size, else a new one (see `blocks`)
     a large one dies       its block is idle; the blocks idle for longest go beyond the limit
 
-What is handed out is never cleared: it holds what the last owner wrote, or zeros.
+What is handed out is never cleared: it holds what the last owner wrote, or zeros. Intermediate
+results of calls have memory of their own, under the same limit: see `intermediates`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,11 @@ import numpy as np
 
 from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.runtime.blocks import AVAILABLE, HUGE_PAGE, Block, rounded
+from linalg_ext.runtime.intermediates import (
+    Intermediates,
+    IntermediatesStatistics,
+    intermediates,
+)
 
 SMALLEST = HUGE_PAGE * 3 // 4
 """Bytes of the smallest array that gets a block; rounding up then wastes a quarter of it at most.
@@ -46,6 +52,8 @@ class PoolStatistics(NamedTuple):
         mapped: how many blocks were asked of the system.
         reused: how many arrays got a block that an earlier one had left.
         unmapped: how many blocks were given back to the system.
+        intermediates: the same of the intermediate results of calls; None where the pool has
+            results alone.
     """
 
     used: int
@@ -54,49 +62,66 @@ class PoolStatistics(NamedTuple):
     mapped: int
     reused: int
     unmapped: int
+    intermediates: IntermediatesStatistics | None = None
 
     def __str__(self) -> str:
+        kinds = [("results", self), ("intermediates", self.intermediates)]
         return "\n".join(
-            [
-                f"results   {self.used / 2**20:.0f} MiB in use, {self.idle / 2**20:.0f} MiB idle "
-                f"of at most {self.limit / 2**20:.0f}",
-                f"blocks    {self.mapped} mapped, {self.reused} used again, "
-                f"{self.unmapped} given back to the system",
-            ]
+            f"{name:<15}{of.used / 2**20:.0f} MiB in use, {of.idle / 2**20:.0f} MiB idle "
+            f"of at most {self.limit / 2**20:.0f}\n"
+            f"{'  blocks':<15}{of.mapped} mapped, {of.reused} used again, "
+            f"{of.unmapped} given back to the system"
+            for name, of in kinds
+            if of is not None
         )
 
 
 class ResultPool:
     """Memory for arrays, reused. Any number of threads may use one pool at once."""
 
-    def __init__(self, limit: int | None = None, *, smallest: int = SMALLEST) -> None:
+    def __init__(
+        self,
+        limit: int | None = None,
+        *,
+        smallest: int = SMALLEST,
+        intermediates: Intermediates | None = None,
+    ) -> None:
         """Make an empty pool.
 
         Args:
             limit: most bytes that may be idle; by default an eighth of the machine's memory, 1 GiB
                 at most.
             smallest: bytes of the smallest array that gets a block.
+            intermediates: has the same limit, and is cleared and switched off with the pool.
         """
         self._limit = _default_limit() if limit is None else limit
+        self._intermediates = intermediates
         self._smallest = smallest
         self._enabled = AVAILABLE
+        self._tell_limit()
         self._reset()
         os.register_at_fork(after_in_child=_Forget(self))
 
     @property
     def enabled(self) -> bool:
-        """Whether large arrays get blocks; set it to False for `numpy.empty` throughout."""
+        """Whether large arrays get blocks; set it to False for `numpy.empty` throughout.
+
+        Intermediate results then take fresh memory of the system's in every call.
+        """
         return self._enabled
 
     @enabled.setter
     def enabled(self, value: bool) -> None:
         self._enabled = bool(value) and AVAILABLE
+        self._tell_limit()
         if not self._enabled:
             self.clear()
 
     @property
     def limit(self) -> int:
-        """Most bytes that may be idle; set it to 0 and nothing outlives its array.
+        """Most bytes that may be idle; set it to 0 and nothing outlives its array, or its call.
+
+        As many may be idle of intermediate results.
 
         Raises:
             ArgumentError: set to what is no number of bytes.
@@ -112,6 +137,7 @@ class ResultPool:
                 expected="a number of bytes: 0 keeps nothing, 1 << 30 at most 1 GiB",
             )
         self._limit = value
+        self._tell_limit()
         self._tidy()
 
     def empty(
@@ -142,15 +168,24 @@ class ResultPool:
         self._tidy()
         used = sum(self._lent.copy().values())
         idle = sum(block.size for block in self._idle.copy())
-        return PoolStatistics(used, idle, self._limit, self._mapped, self._reused, self._unmapped)
+        beside = None if self._intermediates is None else self._intermediates.statistics()
+        return PoolStatistics(
+            used, idle, self._limit, self._mapped, self._reused, self._unmapped, beside
+        )
 
     def clear(self) -> None:
         """Give all idle memory back to the system."""
         self._tidy(limit=0)
+        if self._intermediates is not None:
+            self._intermediates.clear()
 
     def __repr__(self) -> str:
         state = "" if self._enabled else "off: every result is from numpy.empty\n"
         return state + str(self.statistics())
+
+    def _tell_limit(self) -> None:
+        if self._intermediates is not None:
+            self._intermediates.set_limit(self._limit if self._enabled else 0)
 
     def _take(self, nbytes: int) -> Block | None:
         """A block for `nbytes`, idle until now or new; None where there is no room."""
@@ -302,5 +337,5 @@ def _default_limit() -> int:
     return min(machine // 8, 1 << 30)
 
 
-memory = ResultPool()
+memory = ResultPool(intermediates=intermediates)
 """The pool that the results of all kernels come from."""

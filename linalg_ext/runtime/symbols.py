@@ -23,6 +23,16 @@ def declared_functions(module: ir.Module) -> Iterator[str]:
             yield name
 
 
+def defined_variables(module: ir.Module) -> frozenset[str]:
+    """The variables that a module in the LLVM dialect defines."""
+    operations = (op.operation for op in module.body.operations)
+    return frozenset(
+        ir.StringAttr(op.attributes["sym_name"]).value
+        for op in operations
+        if op.name == "llvm.mlir.global"
+    )
+
+
 def check_declarations(module: ir.Module, libraries: Sequence[ctypes.CDLL]) -> None:
     """Find every function that `module` declares, in the process or in `libraries`.
 

@@ -7,6 +7,9 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 
+MOST_BYTES = 1 << 62
+"""More than any machine addresses, with room above for what alignment adds."""
+
 _LARGEST_ELEMENT = 64  # a descriptor of a memref of rank 2
 
 

@@ -27,7 +27,7 @@ from linalg_ext.bindings import arith, func, ir, memref, scf
 from linalg_ext.rewriting import Report, module_pass
 
 from ._elementwise import constant
-from ._sizes import element_bytes, static_elements
+from ._sizes import MOST_BYTES, element_bytes, static_elements
 from ._walk import operations
 
 NAME = "linalg-ext-advise-huge-pages"
@@ -37,9 +37,6 @@ LARGE_BYTES = 4 << 20
 
 _PAGE = 4096
 """What the start must be a multiple of; where base pages are larger the kernel refuses."""
-
-_ADDRESS_SPACE = 1 << 62
-"""More bytes than any machine addresses: nothing of that size is ever allocated."""
 
 _FUNCTION = "madvise"
 
@@ -71,7 +68,7 @@ def advise_huge_pages(module: ir.Operation) -> Report:
 def _may_be_large(type_: Any) -> bool:
     static = static_elements(type_) * element_bytes(type_.element_type)
     smallest = LARGE_BYTES if type_.has_static_shape else 1
-    return smallest <= static < _ADDRESS_SPACE
+    return smallest <= static < MOST_BYTES
 
 
 def _advise(allocation: Any, advice: int) -> None:

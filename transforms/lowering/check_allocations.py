@@ -27,7 +27,7 @@ from linalg_ext.bindings import arith, cf, ir, memref
 from linalg_ext.rewriting import Report, module_pass
 
 from ._elementwise import constant, index
-from ._sizes import element_bytes, static_elements
+from ._sizes import MOST_BYTES, element_bytes, static_elements
 from ._status import functions_with_status
 from ._walk import operations
 
@@ -35,9 +35,6 @@ NAME = "linalg-ext-check-allocations"
 
 OUT_OF_MEMORY = "out of memory: an intermediate buffer could not be allocated"
 """The message of the assertion, by which its status is known among the others."""
-
-_LARGEST = 1 << 62
-"""More bytes than any machine addresses, with room above for what alignment adds."""
 
 
 @module_pass(NAME, on="memref.alloc")
@@ -62,10 +59,10 @@ def _assert_size(allocation: Any) -> None:
     type_ = allocation.results[0].type
     static = static_elements(type_) * element_bytes(type_.element_type)
     sizes = list(allocation.operands)[: type_.rank - _static_rank(type_)]
-    if not sizes and static <= _LARGEST:
+    if not sizes and static <= MOST_BYTES:
         return
     i64 = ir.IntegerType.get_signless(64)
-    bytes_ = constant(i64, min(static, _LARGEST + 1))
+    bytes_ = constant(i64, min(static, MOST_BYTES + 1))
     fits = None
     for size in sizes:
         # A negative size is, unsigned, a huge one.
@@ -73,7 +70,7 @@ def _assert_size(allocation: Any) -> None:
         bytes_ = product.low
         whole = arith.cmpi(arith.CmpIPredicate.eq, product.high, constant(i64, 0))
         fits = whole if fits is None else arith.andi(fits, whole)
-    small = arith.cmpi(arith.CmpIPredicate.ule, bytes_, constant(i64, _LARGEST))
+    small = arith.cmpi(arith.CmpIPredicate.ule, bytes_, constant(i64, MOST_BYTES))
     cf.AssertOp(small if fits is None else arith.andi(fits, small), OUT_OF_MEMORY)
 
 

@@ -22,7 +22,7 @@ after:
 
 A function that does a slice of the entry's work returns that number; an assertion of the entry that
 the status of slices is good hands the status on. Buffers that are live where an assertion fails are
-not freed: a failure costs their memory.
+not freed here: `linalg-ext-lend-buffers` gives the large ones back, small ones are lost.
 """
 
 from __future__ import annotations
