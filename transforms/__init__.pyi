@@ -43,7 +43,6 @@ from linalg_ext.transforms.rewrites.fold_transposes import fold_transposes as fo
 from linalg_ext.transforms.rewrites.fold_unit_dims import fold_unit_dims as fold_unit_dims
 from linalg_ext.transforms.schedules.whole_modules import fold_unit_extents as fold_unit_extents
 from linalg_ext.transforms.rewrites.fold_views import fold_views as fold_views
-from linalg_ext.transforms.lowering.free_after_last_use import free_after_last_use as free_after_last_use
 from linalg_ext.transforms.schedules.fuse import fuse as fuse
 from linalg_ext.transforms.codegen.attention.fuse_attention import fuse_attention as fuse_attention
 from linalg_ext.transforms.schedules.whole_modules import fuse_elementwise as fuse_elementwise
@@ -126,6 +125,7 @@ from linalg_ext.transforms.subsets.scalarize import scalarize as scalarize
 from linalg_ext.transforms.codegen.contractions.separate_factors import separate_factors as separate_factors
 from linalg_ext.transforms.lowering.set_target import set_target as set_target
 from linalg_ext.transforms.lowering.share_work import share_work as share_work
+from linalg_ext.transforms.lowering.shorten_lifetimes import shorten_lifetimes as shorten_lifetimes
 from linalg_ext.transforms.schedules.whole_modules import simplify as simplify
 from linalg_ext.transforms.rewrites.specialize import specialize as specialize
 from linalg_ext.transforms.rewrites.specialize_matmul import specialize_matmul as specialize_matmul

@@ -146,7 +146,7 @@ _LOOPS = (
     "cse",
     "loop-invariant-code-motion",
     # Last, for what is freed parts the ops before it from those behind it.
-    "linalg-ext-free-after-last-use",
+    "linalg-ext-shorten-lifetimes",
     "linalg-ext-outline-shared-loops",
 )
 _LLVM = (
