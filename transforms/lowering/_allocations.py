@@ -42,19 +42,21 @@ def reaching(buffer: ir.Value, *, handed_over: bool = False) -> list[Any] | None
                 continue
             if handed_over and (is_address or _is_cast_to_struct(op)):
                 continue
-            if _loses(op, is_address=is_address):
+            if _loses(op, value, is_address=is_address):
                 return None
             waiting += _other_names(op, is_address=is_address)
     return found
 
 
-def _loses(op: Any, *, is_address: bool) -> bool:
+def _loses(op: Any, value: ir.Value, *, is_address: bool) -> bool:
     """Whether it cannot be told what becomes of the buffer."""
     if op.name.endswith(_ENDS) or op.name == "memref.dealloc":
         return True
     if is_address:
         return bool(op.name.startswith(("llvm.", "func.")))
-    return not op.name.startswith(_KNOWN)
+    is_stored = op.name == "memref.store" and op.operands[0] == value
+    is_carried = len(op.regions) and not op.name.startswith(("linalg.", "memref."))
+    return is_stored or bool(is_carried) or not op.name.startswith(_KNOWN)
 
 
 def _other_names(op: Any, *, is_address: bool) -> list[Any]:

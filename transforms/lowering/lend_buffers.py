@@ -80,6 +80,10 @@ from ._walk import functions, operations
 
 NAME = "linalg-ext-lend-buffers"
 
+_MOST_NOTED = 1024
+"""Of one function: the list is on the stack, 40 bytes a buffer. A failure of one with more loses
+what it has."""
+
 
 @module_pass(NAME, on="memref.alloc")
 def lend_buffers(module: ir.Operation) -> Report:
@@ -130,7 +134,8 @@ def _row_major(type_: Any) -> ir.AffineMap:
 def _lend(function: Any, buffers: list[_Buffer]) -> None:
     """Have a function borrow its buffers."""
     ends = operations(function, {"func.return"})
-    lent = _Lent(function, len(buffers)) if len(ends) > 1 else None
+    is_noted = len(ends) > 1 and len(buffers) <= _MOST_NOTED
+    lent = _Lent(function, len(buffers)) if is_noted else None
     for number, buffer in enumerate(buffers):
         room = _take(buffer.allocation)
         if lent is not None:
@@ -142,9 +147,8 @@ def _lend(function: Any, buffers: list[_Buffer]) -> None:
                 func.CallOp([], GIVE, [room])
             free.erase()
         buffer.allocation.erase()
-    for end in ends if lent is not None else ():
-        with end.location, ir.InsertionPoint(end):
-            func.CallOp([], GIVE_ALL, [lent.as_open()])
+    if lent is not None:
+        lent.give_back_at(ends)
 
 
 def _take(allocation: Any) -> Any:
@@ -184,10 +188,12 @@ class _Lent:
         """Write down that a buffer is had no more."""
         memref.StoreOp(self._none, self._list, [self._places[number]])
 
-    def as_open(self) -> Any:
-        """The list, for a function that takes lists of any length."""
-        unknown = ir.ShapedType.get_dynamic_size()
-        return memref.cast(ir.MemRefType.get([unknown], _room_type()), self._list)
+    def give_back_at(self, ends: list[Any]) -> None:
+        """Give back all that is had where the function ends."""
+        open_type = ir.MemRefType.get([ir.ShapedType.get_dynamic_size()], _room_type())
+        for end in ends:
+            with end.location, ir.InsertionPoint(end):
+                func.CallOp([], GIVE_ALL, [memref.cast(open_type, self._list)])
 
 
 def _room_type() -> ir.MemRefType:

@@ -47,6 +47,17 @@ KEPT = {
           scf.yield %b : memref<8xf32>
         }
         memref.store %x, %r[%c0] : memref<8xf32>""",
+    "an affine loop carries it": """
+        %r = affine.for %i = 0 to 9 iter_args(%b = %a) -> memref<8xf32> {
+          memref.store %x, %b[%c0] : memref<8xf32>
+          affine.yield %b : memref<8xf32>
+        }
+        memref.store %x, %r[%c0] : memref<8xf32>""",
+    "it is an element of another": """
+        %list = memref.alloca() : memref<1xmemref<8xf32>>
+        memref.store %a, %list[%c0] : memref<1xmemref<8xf32>>
+        %b = memref.load %list[%c0] : memref<1xmemref<8xf32>>
+        memref.store %x, %b[%c0] : memref<8xf32>""",
     "its address is told": """
         %p = memref.extract_aligned_pointer_as_index %a : memref<8xf32> -> index
         %q = arith.addi %p, %c4 : index
