@@ -21,10 +21,6 @@ Parts = dict[str, float]
 _CROWDING = frozenset(set(ALL_FUNCTIONS) - {"simple", "divide"})
 """What makes a nest crowded."""
 
-_FRESH_BYTES = 1 << 18
-"""Buffers that are larger may go back to the system when they are freed, and come as fresh pages:
-where malloc draws the line depends on what the process has freed so far."""
-
 
 @dataclass(frozen=True)
 class Counting:
@@ -72,14 +68,11 @@ class Counting:
         for level, moved in self._reads(nest, near):
             _add(moving, level.name, moved / level.read)
             _add(work, f"bytes of {level.name}", moved)
-        fresh = 0.0
-        for level, moved, is_own in self._writes(nest):
+        for level, moved in self._writes(nest):
             _add(moving, level.name, moved / level.write)
             _add(work, f"bytes of {level.name}", moved)
-            fresh += moved if is_own else 0.0
-        pages = fresh / self.figures.page_bytes * self._chance_of_fresh(nest)
-        beginnings = [("fresh pages", pages * self.figures.page), *self._beginnings(nest)]
-        return Cost.of([*_overlapped(computing, moving), *beginnings], work.items())
+        parts = [*_overlapped(computing, moving), *self._beginnings(nest)]
+        return Cost.of(parts, work.items())
 
     def _crowd(self, computing: Parts) -> None:
         """Functions wait for each other where a nest has several; what is simple fills the gaps."""
@@ -89,22 +82,6 @@ class Counting:
         if len(functions) > 1:
             for kind in functions:
                 computing[kind] *= self.figures.crowding
-
-    def _chance_of_fresh(self, nest: Nest) -> float:
-        """How likely a large buffer that a nest writes is one of fresh pages.
-
-        What was freed last is taken again, if malloc has kept it: it gives back what goes beyond
-        about two buffers.
-        """
-        members = self.members
-        read = {
-            value
-            for node in nest.ops
-            for access, value in members.reads(node)
-            if not self._is_given(value) and access.bytes > _FRESH_BYTES
-        }
-        inside = {value for value in read if value.node in nest.ops}
-        return min(1.0, len(read - inside) / 2)
 
     def _reads(self, nest: Nest, near: set[int]) -> Iterator[tuple[Level, float]]:
         """From which level how many bytes come, each tensor once."""
@@ -117,19 +94,17 @@ class Counting:
                 seen.add(value)
                 yield from self._reading(value, access, loops, near)
 
-    def _writes(self, nest: Nest) -> Iterator[tuple[Level, float, bool]]:
-        """To which level how many bytes go, and whether that is a large buffer of its own."""
+    def _writes(self, nest: Nest) -> Iterator[tuple[Level, float]]:
+        """To which level how many bytes go: into memory that earlier calls have faulted in."""
         members, node = self.members, nest.ops[-1]
         last = members.work[node]
-        for number, access in enumerate(last.writes):
+        for access in last.writes:
             moved = access.touched(last.loops)
             if node not in members.outputs and (nest.gives_rows or self.tiles > 1):
                 level = self.figures.levels[0] if nest.gives_rows else self._nearest_for(moved)
-                yield level, moved, False
+                yield level, moved
                 continue
-            is_returned = Value(node, number) in members.returned
-            is_own = not is_returned and access.bytes > _FRESH_BYTES
-            yield self._nearest_for(access.bytes), moved, is_own
+            yield self._nearest_for(access.bytes), moved
 
     def _reading(
         self, value: Value, access: Access, loops: Sequence[int], near: set[int]

@@ -60,8 +60,6 @@ class Members:
             node: state.node(node).work.tiled(tiles.get(node, {})) for node in self.all
         }
         self.outputs = {self.source(value).node for value in outputs}
-        returned = state.graph.returned
-        self.returned = {self.source(value) for value in outputs if value in returned}
 
     def source(self, value: Value) -> Value:
         """What a value is a view of, as far as the group goes."""

@@ -80,16 +80,6 @@ def test_what_two_groups_share_is_in_memory() -> None:
     assert _bytes(apart) == 2 * _bytes(joined)
 
 
-def test_large_buffers_between_nests_cost_pages() -> None:
-    def product(x: Any, y: Any, z: Any) -> Any:
-        return ((x @ y) @ z) @ y
-
-    shape = (600, 600)
-    assert dict(model().of_state(traced(product, shape, shape, shape)).parts)["fresh pages"] > 0
-    small = (60, 60)
-    assert dict(model().of_state(traced(product, small, small, small)).parts)["fresh pages"] == 0
-
-
 def test_a_tiling_is_asked_without_a_change() -> None:
     state, costs = traced(softmax, (4000, 1000)), model()
     group = together(state)
