@@ -186,7 +186,7 @@ func.func private @idle(%pool: !llvm.ptr, %size: i64) -> !llvm.ptr {
   return %null : !llvm.ptr
 }
 
-// Memory for so many bytes, at a multiple of 64 KiB; null where the system has none.
+// Memory for so many bytes, at the start of a page; null where the system has none.
 func.func @take(%pool: !llvm.ptr, %bytes: i64) -> !llvm.ptr {
   %1 = arith.constant 1 : i64
   %32 = arith.constant 32 : i64

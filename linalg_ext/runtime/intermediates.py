@@ -27,8 +27,11 @@ from linalg_ext.runtime.keeping import kept_own_code, own_code
 from linalg_ext.runtime.loaded_code import LoadedCode
 from linalg_ext.runtime.machine_code import Code
 
-VARIABLE = "lx_intermediates"
-"""The variable of compiled code that points to the pool."""
+VARIABLE = "lx_intermediates_1"
+"""The variable of compiled code that points to the pool.
+
+Its number changes with what compiled code reads there: exported kernels may be older than this.
+"""
 
 LEAST_BYTES = 64 << 10
 """Of a buffer that comes from the pool: below, malloc has it at hand, and as quickly."""
@@ -36,6 +39,7 @@ LEAST_BYTES = 64 << 10
 _NAME = "intermediates"
 _LIMIT, _IDLE, _USED, _MAPPED, _REUSED, _UNMAPPED, _COUNT, _FLAGS = range(2, 10)
 _MUTEX, _BLOCKS, _MOST_BLOCKS = 128, 192, 64
+_MOST_BYTES = 1 << 62
 
 
 class IntermediatesStatistics(NamedTuple):
@@ -86,7 +90,7 @@ class Intermediates:
 
     def set_limit(self, limit: int) -> None:
         """Have at most so many bytes idle."""
-        self._memory.words[_LIMIT] = limit
+        self._memory.words[_LIMIT] = min(limit, _MOST_BYTES)
         if self._memory.words[_IDLE] > limit:
             self.clear()
 

@@ -239,8 +239,10 @@ class _Pool(Intermediates):
 
     def take(self, nbytes: int) -> np.ndarray[Any, Any]:
         place = self._take(self._memory.address, nbytes)
-        assert place % (1 << 16 if nbytes < 4 << 20 else 2 << 20) == 0 or nbytes < 4 << 20
-        return np.frombuffer((ctypes.c_uint8 * nbytes).from_address(place), np.uint8)
+        assert place % (2 << 20 if nbytes >= 4 << 20 else 4096) == 0
+        memory: Any = (ctypes.c_uint8 * nbytes).from_address(place)
+        block: np.ndarray[Any, Any] = np.frombuffer(memory, np.uint8)
+        return block
 
     def give(self, block: np.ndarray[Any, Any]) -> None:
         self._give(self._memory.address, block.ctypes.data, block.nbytes)
@@ -277,8 +279,9 @@ def test_blocks_are_disjoint_and_counted() -> None:
     assert pool.statistics().unmapped == found.mapped
 
 
-def test_the_block_of_a_size_comes_back() -> None:
-    pool = _Pool(96 << 20)
+@pytest.mark.parametrize("limit", [96 << 20, 1 << 70])
+def test_the_block_of_a_size_comes_back(limit: int) -> None:
+    pool = _Pool(limit)
     for nbytes in (65_536, 65_537, 1 << 20, (8 << 20) - 1, 8 << 20):
         first = pool.take(nbytes)
         place = first.ctypes.data
