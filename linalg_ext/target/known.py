@@ -1,4 +1,7 @@
-"""Machines by name: levels of instruction sets, with caches that every such CPU at least has."""
+"""Machines by name: levels of instruction sets, with what every such CPU at least has.
+
+They are the same wherever they are asked for: nothing in them is of this machine.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +37,8 @@ KNOWN: Mapping[str, Target] = MappingProxyType(
                 vector_bits=128,
                 vector_registers=16,
                 caches=_SMALL,
+                logical_cores=2,
+                physical_cores=2,
                 cpu="x86-64",
             ),
             Target(
@@ -43,6 +48,8 @@ KNOWN: Mapping[str, Target] = MappingProxyType(
                 vector_bits=256,
                 vector_registers=16,
                 caches=_SMALL,
+                logical_cores=2,
+                physical_cores=2,
                 cpu="x86-64-v3",
             ),
             Target(
@@ -52,6 +59,8 @@ KNOWN: Mapping[str, Target] = MappingProxyType(
                 vector_bits=512,
                 vector_registers=32,
                 caches=_SERVER,
+                logical_cores=8,
+                physical_cores=8,
                 cpu="x86-64-v4",
             ),
             Target(
@@ -61,6 +70,8 @@ KNOWN: Mapping[str, Target] = MappingProxyType(
                 vector_bits=128,
                 vector_registers=32,
                 caches=_SERVER,
+                logical_cores=8,
+                physical_cores=8,
                 cpu="generic",
             ),
         )
@@ -68,5 +79,5 @@ KNOWN: Mapping[str, Target] = MappingProxyType(
 )
 """By name. The features are those of levels 1, 3 and 4 of the x86-64 psABI, and of Armv8-A.
 
-How many cores there are, and the pages, are not theirs to say: `named` takes them of this machine.
+There are as many cores as share the last cache, and pages are small.
 """

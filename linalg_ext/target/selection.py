@@ -41,7 +41,7 @@ def names() -> tuple[str, ...]:
 
 
 def named(name: str) -> Target:
-    """A machine by name. Its cores and pages are those of this machine.
+    """A machine by name; but for `host`, it is the same on every machine.
 
     Raises:
         TargetError: there is none of that name.
@@ -57,15 +57,7 @@ def named(name: str) -> Target:
             expected="one of " + ", ".join(names()),
             cure=f"did you mean {near[0]}?" if near else None,
         )
-    here = host()
-    return replace(
-        KNOWN[name],
-        logical_cores=here.logical_cores,
-        physical_cores=here.physical_cores,
-        page_bytes=here.page_bytes,
-        huge_page_bytes=here.huge_page_bytes,
-        huge_pages=here.huge_pages,
-    )
+    return KNOWN[name]
 
 
 def current() -> Target:

@@ -14,7 +14,7 @@ from linalg_ext.compiler.einsum import kernels
 from linalg_ext.compiler.einsum.algebra import Algebra
 from linalg_ext.errors import TargetError
 from linalg_ext.notations.einsum.semiring import KINDS
-from linalg_ext.target import Target
+from linalg_ext.target import Target, selection
 from linalg_ext.target.features import known_features
 
 
@@ -55,10 +55,15 @@ def test_a_name_that_is_none_lists_those_there_are() -> None:
         target.named("avx-2")
 
 
-def test_cores_and_pages_of_a_named_target_are_of_this_machine() -> None:
-    here, named = target.host(), target.named("aarch64-neon")
-    assert named.logical_cores == here.logical_cores
-    assert named.page_bytes == here.page_bytes
+def test_a_named_target_is_the_same_on_every_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    described = {name: str(target.named(name)) for name in target.names()}
+    told = {name: str(target.figures(name)) for name in target.names() if name != "host"}
+    elsewhere = replace(target.host(), logical_cores=97, physical_cores=53, page_bytes=1 << 16)
+    monkeypatch.setattr(selection, "host", lambda: elsewhere)
+    assert str(target.named("host")) != described["host"]
+    for name, figures in told.items():
+        assert str(target.named(name)) == described[name]
+        assert str(target.figures(name)) == figures
 
 
 def test_kernels_of_ops_functions_and_einsums_are_kept_by_target() -> None:
