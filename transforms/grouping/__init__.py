@@ -5,7 +5,7 @@ from linalg_ext.transforms.grouping import Insert, Merge, Plan, State, read_grap
 graph = read_graph(module)              # print(graph): what there is, and its numbers
 state = State(graph)
 undo = state.apply(Insert((3, 4, 5), {"label": "layer", "tiling": (8, 64)}))
-state.why_not(Merge(9, 10))             # None where it is legal, else the reason
+state.why_not(Merge("layer", 10))       # None where it is legal, else the reason
 realize(module, state)                  # linalg_ext.group ops; all pipelines keep them apart
 
 found = search(module)                  # print(found): the cheapest grouping that was found
@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING
 from linalg_ext.dispatch import lazy_names
 
 if TYPE_CHECKING:
+    from ._annotations import AttributeText
     from ._cost import Cost, CostModel
     from ._exploration import Exploration, Reached
     from ._found import Found, Measured
     from ._graph import ARGUMENTS, Graph, Node, Result, Value
+    from ._group_data import GroupData
     from ._model import TargetModel
     from ._move import Move
     from ._moves_of_groups import Annotate, Dissolve, Insert, Merge, Split
@@ -34,15 +36,17 @@ if TYPE_CHECKING:
     from ._search import search
     from ._settings import Search
     from ._starts import STARTS
-    from ._state import ROOT, GroupData, State
+    from ._state import ROOT, State
     from ._strategies import STRATEGIES, Strategy
     from ._trace import Step, Trace
 
 _HOMES = {
+    "_annotations": "AttributeText",
     "_cost": "Cost CostModel",
     "_exploration": "Exploration Reached",
     "_found": "Found Measured",
     "_graph": "ARGUMENTS Graph Node Result Value",
+    "_group_data": "GroupData",
     "_model": "TargetModel",
     "_move": "Move",
     "_moves_of_groups": "Annotate Dissolve Insert Merge Split",
@@ -54,7 +58,7 @@ _HOMES = {
     "_search": "search",
     "_settings": "Search",
     "_starts": "STARTS",
-    "_state": "ROOT GroupData State",
+    "_state": "ROOT State",
     "_strategies": "STRATEGIES Strategy",
     "_trace": "Step Trace",
 }
@@ -67,6 +71,7 @@ __all__ = [
     "STARTS",
     "STRATEGIES",
     "Annotate",
+    "AttributeText",
     "Cost",
     "CostModel",
     "Deduplicate",

@@ -1,9 +1,9 @@
-"""Annotations of groups: Python values as the text of MLIR attributes."""
+"""Annotations of groups: Python values as the text of MLIR attributes, and back."""
 
 from __future__ import annotations
 
-import json
 import re
+import struct
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
@@ -19,12 +19,19 @@ Notes: TypeAlias = tuple[tuple[str, str], ...]
 
 UNIT = "unit"
 _NAME = re.compile(r"[A-Za-z_][\w.$]*")
+_INTEGERS = re.compile(r"array<i64(?:: (.*))?>")
+_NUMBER = re.compile(r"(\S+) : (i64|f64)")
+_ESCAPE = re.compile(rb"\\(?:(n)|(t)|([0-9A-Fa-f]{2})|(.))")
+_SPECIAL = re.compile(rb'[^ -~]|["\\]')
 
 
 class AttributeText(str):
     """A text that is an attribute as MLIR prints it already, such as `affine_map<(d0) -> (d0)>`."""
 
     __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"AttributeText({str(self)!r})"
 
 
 def notes_of(given: Mapping[str, Note] | Notes) -> Notes:
@@ -49,7 +56,7 @@ def note_text(name: str, value: Note) -> str:
         return str(value)
     _check(name, value)
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
+        return _quoted(value)
     if value is True:
         return UNIT
     if isinstance(value, int) and value is not False:
@@ -62,6 +69,56 @@ def note_text(name: str, value: Note) -> str:
         f"{name} = {value!r} is no annotation",
         expected="a text, a number, a list of integers, or True; None takes one away",
     )
+
+
+def note_of(text: str) -> Note:
+    """The value that an annotation has by the text of its attribute.
+
+    What has no value in Python (a map, a number of another type) stays an `AttributeText`.
+    """
+    if text == UNIT:
+        return True
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        return _unquoted(text)
+    if found := _INTEGERS.fullmatch(text):
+        return tuple(map(int, found[1].split(","))) if found[1] else ()
+    if found := _NUMBER.fullmatch(text):
+        return int(found[1]) if found[2] == "i64" else _float(found[1])
+    return AttributeText(text)
+
+
+def said(notes: Mapping[str, str]) -> str:
+    """Annotations for people: `tiling = (8, 64), preserve`; the label is not among them."""
+    values = {name: note_of(text) for name, text in notes.items() if name != LABEL}
+    return ", ".join(name if v is True else f"{name} = {_shown(v)}" for name, v in values.items())
+
+
+def _shown(value: Note) -> str:
+    return str(value) if isinstance(value, AttributeText) else repr(value)
+
+
+def _float(text: str) -> float:
+    if not text.startswith("0x"):
+        return float(text)
+    # MLIR prints the bits of what six digits do not say.
+    (value,) = struct.unpack(">d", bytes.fromhex(text[2:]))
+    return float(value)
+
+
+def _quoted(value: str) -> str:
+    """A text as MLIR prints and reads it."""
+    escaped = _SPECIAL.sub(lambda found: b"\\%02X" % ord(found[0]), value.encode())
+    return f'"{escaped.decode()}"'
+
+
+def _unquoted(text: str) -> str:
+    def meant(found: re.Match[bytes]) -> bytes:
+        newline, tab, digits, other = found.groups()
+        if digits:
+            return bytes([int(digits, 16)])
+        return b"\n" if newline else b"\t" if tab else bytes(other)
+
+    return _ESCAPE.sub(meant, text[1:-1].encode()).decode(errors="replace")
 
 
 def check_name(name: str) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ._state import State
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Cost:
     """Seconds, and what they are made of.
 
@@ -51,11 +51,12 @@ class Cost:
     def __add__(self, other: Cost) -> Cost:
         return Cost.sum((self, other))
 
-    def __str__(self) -> str:
-        rows = [("in all", seconds_text(self.seconds), "")]
+    def __repr__(self) -> str:
+        rows = [("time", seconds_text(self.seconds), "")]
         for name, seconds in self.parts:
             share = f"{seconds / self.seconds:4.0%}" if self.seconds else ""
             rows.append((f"  {name}", seconds_text(seconds), share))
+        rows += [("work", "", "")] * bool(self.work)
         rows += [(f"  {name}", f"{value:,.0f}", "") for name, value in self.work]
         width, figures = (max(len(row[at]) for row in rows) for at in (0, 1))
         return "\n".join(f"{a:{width}}  {b:>{figures}}  {c}".rstrip() for a, b, c in rows)

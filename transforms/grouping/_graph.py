@@ -23,6 +23,11 @@ class Value(NamedTuple):
     node: int
     number: int = 0
 
+    def __str__(self) -> str:
+        if self.node == ARGUMENTS:
+            return f"arg{self.number}"
+        return str(self.node) if self.number == 0 else f"{self.node}#{self.number}"
+
 
 @dataclass(frozen=True)
 class Result:
@@ -117,12 +122,6 @@ class Graph:
         rows = [f"Graph of @{self.function}: {len(self.nodes)} ops, {len(self.groups)} groups"]
         width = max((len(node.op) for node in self.nodes), default=0)
         for node in self.nodes:
-            reads = ", ".join(map(_named, node.reads))
+            reads = ", ".join(map(str, node.reads))
             rows.append(f"  {node.number:>4}  {node.op:{width}}  {reads}".rstrip())
         return "\n".join(rows)
-
-
-def _named(value: Value) -> str:
-    if value.node == ARGUMENTS:
-        return f"arg{value.number}"
-    return str(value.node) if value.number == 0 else f"{value.node}#{value.number}"

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from ._annotations import note_of
+
 if TYPE_CHECKING:
     from ._state import State
 
@@ -30,7 +32,8 @@ def hash_of_group(state: State, group: int, known: dict[int, int]) -> int:
     if group not in known:
         inner = _sum(_of_item(state, item, known) for item in state.children(group))
         data = state.data(group)
-        notes = sorted(each for each in data.annotations.items() if each[0] != _LABEL)
+        # By value: the same number is written in several ways.
+        notes = sorted((n, repr(note_of(t))) for n, t in data.texts.items() if n != _LABEL)
         known[group] = _token(f"group {inner} {notes} {data.is_isolated}")
     return known[group]
 

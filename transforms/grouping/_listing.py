@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ._annotations import said
+
 if TYPE_CHECKING:
     from ._state import State
 
@@ -16,11 +18,12 @@ def listed(state: State, group: int = _ROOT, depth: int = 1) -> Iterator[str]:
     indent = "  " * depth
     for item in state.children(group):
         if not state.is_group(item):
-            reads = " ".join(str(v.node) if v.node >= 0 else "arg" for v in state.reads(item))
+            reads = ", ".join(map(str, state.reads(item)))
             yield f"{indent}{item:>4}  {state.node(item).op}  {reads}".rstrip()
             continue
         data = state.data(item)
-        said = " ".join(f"{name} = {text}" for name, text in data.annotations.items())
         kind = "isolated group" if data.is_isolated else "group"
-        yield f"{indent}{item:>4}  {kind}  {said}".rstrip()
+        label = f'"{data.label}"' if data.label else ""
+        row = "  ".join(filter(None, (label, said(data.texts))))
+        yield f"{indent}{item:>4}  {kind} {row}".rstrip()
         yield from listed(state, item, depth + 1)

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 from linalg_ext.errors import GroupingError
 
+from ._annotations import AttributeText, note_of
 from ._state import ROOT, State
 
 Orders = tuple[tuple[int, tuple[int, ...]], ...]
@@ -29,9 +30,11 @@ ITEMS = {"items": True}
 _Moved = TypeVar("_Moved", bound="Move")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Move(ABC):
     """A change of a state that can be taken back.
+
+    Items are named by their numbers, and groups by their labels, too.
 
     Attributes:
         orders: how what groups hold is to be ordered after it, where that matters.
@@ -46,6 +49,16 @@ class Move(ABC):
         Raises:
             GroupingError: it is not legal.
         """
+
+    def __repr__(self) -> str:
+        """The call that makes it, without what would be so anyway."""
+        said = []
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.repr and value != each.default:
+                given = "" if each.default is MISSING else f"{each.name}="
+                said.append(given + repr(_meant(each.name, value)))
+        return f"{type(self).__name__}({', '.join(said)})"
 
     def renumbered(self: _Moved, number: Callable[[int], int]) -> _Moved:
         """The same move where items have other numbers."""
@@ -82,6 +95,13 @@ class Move(ABC):
             )
         state.put_children(group, order, new)
         return group, tuple(natural)
+
+
+def _meant(name: str, value: Any) -> Any:
+    """The value of a field of a move, annotations as they would be given."""
+    if name == "annotations":
+        return {each: note_of(text) for each, text in value}
+    return note_of(value) if isinstance(value, AttributeText) else value
 
 
 def named(state: State, group: int) -> str:

@@ -9,12 +9,13 @@ from linalg_ext.errors import ArgumentTypeError, GroupingError
 from linalg_ext.structured.group import PRESERVE
 
 from ._annotations import AttributeText, Note, Notes, check_name, note_text, notes_of
+from ._group_data import GroupData, Item
 from ._interfaces import check_interface
 from ._move import ITEMS, Move, check_orders, gathered, named
-from ._state import GroupData, State
+from ._state import State
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Insert(Move):
     """Put a new group around items that stand in one place; groups among them are nested in it.
 
@@ -27,7 +28,7 @@ class Insert(Move):
         group: its number; the next one by default.
     """
 
-    items: tuple[int, ...] = field(metadata=ITEMS)
+    items: tuple[Item, ...] = field(metadata=ITEMS)
     annotations: Mapping[str, Note] | Notes = ()
     isolated: bool = False
     group: int | None = field(default=None, metadata=ITEMS)
@@ -38,14 +39,15 @@ class Insert(Move):
 
     def make(self, state: State) -> Move:
         """Make the group; the inverse dissolves it."""
-        parent = _common_parent(state, self.items)
+        named = tuple(map(state.item, self.items))
+        parent = _common_parent(state, named)
         state.check_changeable(parent)
-        for item in self.items:
+        for item in named:
             check_groupable(state, item)
         group = state.fresh(self.group)
         before = state.children(parent)
-        around = gathered(state, parent, self.items, group)
-        inside = set(self.items)
+        around = gathered(state, parent, named, group)
+        inside = set(named)
         items = [each for each in before if each in inside]
         is_preserved = PRESERVE in dict(notes_of(self.annotations))
         state.put_group(group, GroupData(dict(notes_of(self.annotations)), self.isolated))
@@ -58,7 +60,7 @@ class Insert(Move):
         return Dissolve(group, even_preserved=is_preserved, orders=((parent, before),))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Dissolve(Move):
     """Put what a group holds in its place.
 
@@ -67,28 +69,29 @@ class Dissolve(Move):
         even_preserved: do so where it says `preserve`.
     """
 
-    group: int = field(metadata=ITEMS)
+    group: Item = field(metadata=ITEMS)
     even_preserved: bool = False
 
     def make(self, state: State) -> Move:
         """Dissolve the group; the inverse inserts it."""
-        data, parent = state.data(self.group), state.parent(self.group)
-        state.check_changeable(parent if self.even_preserved else self.group)
-        before, items = state.children(parent), state.children(self.group)
-        at = before.index(self.group)
+        group = state.group(self.group)
+        data, parent = state.data(group), state.parent(group)
+        state.check_changeable(parent if self.even_preserved else group)
+        before, items = state.children(parent), state.children(group)
+        at = before.index(group)
         arranged = self.arrange(state, parent, [*before[:at], *items, *before[at + 1 :]], items)
-        state.put_group(self.group, None)
+        state.put_group(group, None)
         check_orders(state, arranged)
         return Insert(
             items,
-            tuple(data.annotations.items()),
+            tuple(data.texts.items()),
             data.is_isolated,
-            self.group,
-            orders=((parent, before), (self.group, items)),
+            group,
+            orders=((parent, before), (group, items)),
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Merge(Move):
     """Make one group of two that stand in one place; it says what the first one said.
 
@@ -97,42 +100,42 @@ class Merge(Move):
         second: the group whose items it takes.
     """
 
-    first: int = field(metadata=ITEMS)
-    second: int = field(metadata=ITEMS)
+    first: Item = field(metadata=ITEMS)
+    second: Item = field(metadata=ITEMS)
 
     def make(self, state: State) -> Move:
         """Merge the groups; the inverse splits the second off again."""
-        data = state.data(self.second)
-        state.data(self.first)
-        if self.first == self.second:
-            raise GroupingError(f"{state.describe(self.first)} cannot be merged with itself")
-        parent = _common_parent(state, (self.first, self.second))
-        for group in (self.first, self.second):
+        first, second = state.group(self.first), state.group(self.second)
+        data = state.data(second)
+        if first == second:
+            raise GroupingError(f"{state.describe(first)} cannot be merged with itself")
+        parent = _common_parent(state, (first, second))
+        for group in (first, second):
             state.check_changeable(group)
         before = state.children(parent)
-        held = state.children(self.first), state.children(self.second)
+        held = state.children(first), state.children(second)
         # What stands first of the two needs nothing of the other.
-        place = min((self.first, self.second), key=before.index)
-        around = gathered(state, parent, (self.first, self.second), self.first)
-        inner = [*held[0], *held[1]] if place == self.first else [*held[1], *held[0]]
+        place = min((first, second), key=before.index)
+        around = gathered(state, parent, (first, second), first)
+        inner = [*held[0], *held[1]] if place == first else [*held[1], *held[0]]
         arranged = [
-            self.arrange(state, self.first, inner, held[1]),
+            self.arrange(state, first, inner, held[1]),
             self.arrange(state, parent, around),
         ]
-        state.put_group(self.second, None)
+        state.put_group(second, None)
         check_orders(state, *arranged)
-        check_interface(state, self.first)
+        check_interface(state, first)
         return Split(
-            self.first,
+            first,
             held[1],
-            tuple(data.annotations.items()),
+            tuple(data.texts.items()),
             data.is_isolated,
-            self.second,
-            orders=((parent, before), (self.first, held[0]), (self.second, held[1])),
+            second,
+            orders=((parent, before), (first, held[0]), (second, held[1])),
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Split(Move):
     """Make a group of some of the items of another, beside it.
 
@@ -143,8 +146,8 @@ class Split(Move):
         new: its number; the next one by default.
     """
 
-    group: int = field(metadata=ITEMS)
-    items: tuple[int, ...] = field(metadata=ITEMS)
+    group: Item = field(metadata=ITEMS)
+    items: tuple[Item, ...] = field(metadata=ITEMS)
     annotations: Mapping[str, Note] | Notes = ()
     isolated: bool = False
     new: int | None = field(default=None, metadata=ITEMS)
@@ -155,23 +158,22 @@ class Split(Move):
 
     def make(self, state: State) -> Move:
         """Split the group; the inverse merges the two."""
-        state.data(self.group)
-        parent, held = state.parent(self.group), state.children(self.group)
-        state.check_changeable(self.group)
-        taken = set(self.items)
-        for item in self.items:
-            state.check_item(item)
-            if state.parent(item) != self.group:
+        group, items = state.group(self.group), tuple(map(state.item, self.items))
+        parent, held = state.parent(group), state.children(group)
+        state.check_changeable(group)
+        taken = set(items)
+        for item in items:
+            if state.parent(item) != group:
                 raise GroupingError(
-                    f"{state.describe(item)} does not stand in {state.describe(self.group)}",
+                    f"{state.describe(item)} does not stand in {state.describe(group)}",
                     expected=f"some of {held}",
                 )
         kept = [each for each in held if each not in taken]
         if not kept:
-            raise GroupingError(f"nothing would be left in {state.describe(self.group)}")
+            raise GroupingError(f"nothing would be left in {state.describe(group)}")
         moved = [each for each in held if each in taken]
-        needing = {each for each in kept if state.needs(each, self.group) & taken}
-        needed = {each for each in moved if state.needs(each, self.group) - taken}
+        needing = {each for each in kept if state.needs(each, group) & taken}
+        needed = {each for each in moved if state.needs(each, group) - taken}
         if needing and needed:
             raise GroupingError(
                 f"{state.describe(min(needing))} needs what would be split off, and "
@@ -179,21 +181,21 @@ class Split(Move):
             )
         new = state.fresh(self.new)
         before = state.children(parent)
-        at = before.index(self.group)
-        pair = [new, self.group] if needing else [self.group, new]
+        at = before.index(group)
+        pair = [new, group] if needing else [group, new]
         state.put_group(new, GroupData(dict(notes_of(self.annotations)), self.isolated))
         arranged = [
             self.arrange(state, parent, [*before[:at], *pair, *before[at + 1 :]], [new]),
             self.arrange(state, new, moved, moved),
-            self.arrange(state, self.group, kept),
+            self.arrange(state, group, kept),
         ]
         check_orders(state, *arranged)
-        check_interface(state, self.group)
+        check_interface(state, group)
         check_interface(state, new)
-        return Merge(self.group, new, orders=((parent, before), (self.group, held)))
+        return Merge(group, new, orders=((parent, before), (group, held)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Annotate(Move):
     """Set what a group says, its tiling for one; None takes it away.
 
@@ -206,7 +208,7 @@ class Annotate(Move):
         value: a text, a number, a list of integers, True for a word that stands alone.
     """
 
-    group: int = field(metadata=ITEMS)
+    group: Item = field(metadata=ITEMS)
     name: str
     value: Note | None
 
@@ -218,15 +220,16 @@ class Annotate(Move):
 
     def make(self, state: State) -> Move:
         """Set the annotation; the inverse sets it as it was."""
-        data = state.data(self.group)
+        group = state.group(self.group)
+        data = state.data(group)
         if self.name != PRESERVE:
-            state.check_changeable(state.parent(self.group))
-        old = data.annotations.get(self.name)
-        notes = {name: text for name, text in data.annotations.items() if name != self.name}
+            state.check_changeable(state.parent(group))
+        old = data.texts.get(self.name)
+        notes = {name: text for name, text in data.texts.items() if name != self.name}
         if self.value is not None:
             notes[self.name] = str(self.value)
-        state.put_group(self.group, GroupData(dict(sorted(notes.items())), data.is_isolated))
-        return Annotate(self.group, self.name, None if old is None else AttributeText(old))
+        state.put_group(group, GroupData(dict(sorted(notes.items())), data.is_isolated))
+        return Annotate(group, self.name, None if old is None else AttributeText(old))
 
 
 def check_groupable(state: State, item: int) -> None:
@@ -239,9 +242,12 @@ def check_groupable(state: State, item: int) -> None:
             )
 
 
-def _items(items: int | Sequence[int]) -> tuple[int, ...]:
+def _items(items: Item | Sequence[Item]) -> tuple[Item, ...]:
     if isinstance(items, int | str):
-        raise ArgumentTypeError(f"{items!r} is no list of items", expected="numbers, as in (3, 4)")
+        raise ArgumentTypeError(
+            f"{items!r} is no list of items",
+            expected="numbers of items and labels of groups, as in (3, 4)",
+        )
     return tuple(items)
 
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from linalg_ext.errors import GroupingError
 
 from ._graph import ARGUMENTS, Value
+from ._group_data import Item
 from ._interfaces import check_interface
 from ._move import ITEMS, Move, check_orders, gathered, named
 from ._moves_of_groups import check_groupable
 from ._state import ROOT, State
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MoveIn(Move):
     """Move an item, a group too, into a group that stands beside it.
 
@@ -22,35 +23,34 @@ class MoveIn(Move):
         group: where it goes.
     """
 
-    item: int = field(metadata=ITEMS)
-    group: int = field(metadata=ITEMS)
+    item: Item = field(metadata=ITEMS)
+    group: Item = field(metadata=ITEMS)
 
     def make(self, state: State) -> Move:
         """Move it in; the inverse moves it out."""
-        state.check_item(self.item)
-        state.data(self.group)
-        parent = state.parent(self.item)
-        if self.item == self.group or parent != state.parent(self.group):
+        item, group = state.item(self.item), state.group(self.group)
+        parent = state.parent(item)
+        if item == group or parent != state.parent(group):
             raise GroupingError(
-                f"{state.describe(self.item)} does not stand beside {state.describe(self.group)}",
-                expected=f"an item of {named(state, state.parent(self.group))}",
+                f"{state.describe(item)} does not stand beside {state.describe(group)}",
+                expected=f"an item of {named(state, state.parent(group))}",
             )
-        check_groupable(state, self.item)
-        state.check_changeable(self.group)
-        before, held = state.children(parent), state.children(self.group)
-        around = gathered(state, parent, (self.item, self.group), self.group)
-        is_first = before.index(self.item) < before.index(self.group)
-        inner = [self.item, *held] if is_first else [*held, self.item]
+        check_groupable(state, item)
+        state.check_changeable(group)
+        before, held = state.children(parent), state.children(group)
+        around = gathered(state, parent, (item, group), group)
+        is_first = before.index(item) < before.index(group)
+        inner = [item, *held] if is_first else [*held, item]
         arranged = [
-            self.arrange(state, self.group, inner, [self.item]),
+            self.arrange(state, group, inner, [item]),
             self.arrange(state, parent, around),
         ]
         check_orders(state, *arranged)
-        check_interface(state, self.group)
-        return MoveOut(self.item, orders=((parent, before), (self.group, held)))
+        check_interface(state, group)
+        return MoveOut(item, orders=((parent, before), (group, held)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MoveOut(Move):
     """Move an item out of its group, to stand before or after it.
 
@@ -58,42 +58,43 @@ class MoveOut(Move):
         item: it.
     """
 
-    item: int = field(metadata=ITEMS)
+    item: Item = field(metadata=ITEMS)
 
     def make(self, state: State) -> Move:
         """Move it out; the inverse moves it in."""
-        group = state.parent(self.item)
+        item = state.item(self.item)
+        group = state.parent(item)
         if group == ROOT:
-            raise GroupingError(f"{state.describe(self.item)} stands in no group")
+            raise GroupingError(f"{state.describe(item)} stands in no group")
         state.check_changeable(group)
         parent, held = state.parent(group), state.children(group)
-        kept = [each for each in held if each != self.item]
+        kept = [each for each in held if each != item]
         if not kept:
             raise GroupingError(
-                f"{state.describe(self.item)} is all that {state.describe(group)} holds",
+                f"{state.describe(item)} is all that {state.describe(group)} holds",
                 cure=f"Dissolve({group})",
             )
-        needs = state.needs(self.item, group)
-        needing = [each for each in kept if self.item in state.needs(each, group)]
+        needs = state.needs(item, group)
+        needing = [each for each in kept if item in state.needs(each, group)]
         if needs and needing:
             raise GroupingError(
-                f"{state.describe(self.item)} stands between {state.describe(min(needs))} and "
+                f"{state.describe(item)} stands between {state.describe(min(needs))} and "
                 f"{state.describe(needing[0])} in {state.describe(group)}: outside it could stand "
                 "neither before the group nor after it"
             )
         before = state.children(parent)
         at = before.index(group)
-        pair = [group, self.item] if needs else [self.item, group]
+        pair = [group, item] if needs else [item, group]
         arranged = [
-            self.arrange(state, parent, [*before[:at], *pair, *before[at + 1 :]], [self.item]),
+            self.arrange(state, parent, [*before[:at], *pair, *before[at + 1 :]], [item]),
             self.arrange(state, group, kept),
         ]
         check_orders(state, *arranged)
         check_interface(state, group)
-        return MoveIn(self.item, group, orders=((parent, before), (group, held)))
+        return MoveIn(item, group, orders=((parent, before), (group, held)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Reorder(Move):
     """Move an item to another place among those that it stands with, past independent ones.
 
@@ -102,37 +103,39 @@ class Reorder(Move):
         before: the item that it is to stand before; None: after all of them.
     """
 
-    item: int = field(metadata=ITEMS)
-    before: int | None = field(default=None, metadata=ITEMS)
+    item: Item = field(metadata=ITEMS)
+    before: Item | None = field(default=None, metadata=ITEMS)
 
     def make(self, state: State) -> Move:
         """Move it there; the inverse moves it back."""
-        group = state.parent(self.item)
+        item = state.item(self.item)
+        before = None if self.before is None else state.item(self.before)
+        group = state.parent(item)
         old = state.children(group)
-        if self.before is not None and state.parent(self.before) != group:
+        if before is not None and state.parent(before) != group:
             raise GroupingError(
-                f"{state.describe(self.before)} does not stand beside {state.describe(self.item)}",
+                f"{state.describe(before)} does not stand beside {state.describe(item)}",
                 expected=f"one of {old}",
             )
-        at = old.index(self.item)
+        at = old.index(item)
         follower = old[at + 1] if at + 1 < len(old) else None
-        if self.before in (self.item, follower):
-            raise GroupingError(f"{state.describe(self.item)} stands there already")
-        rest = [each for each in old if each != self.item]
-        to = len(rest) if self.before is None else rest.index(self.before)
+        if before in (item, follower):
+            raise GroupingError(f"{state.describe(item)} stands there already")
+        rest = [each for each in old if each != item]
+        to = len(rest) if before is None else rest.index(before)
         for passed in rest[min(at, to) : max(at, to)]:
-            first, second = (self.item, passed) if to > at else (passed, self.item)
+            first, second = (item, passed) if to > at else (passed, item)
             if first in state.needs(second, group):
                 raise GroupingError(
                     f"{state.describe(second)} needs {state.describe(first)}, and cannot stand "
                     "before it"
                 )
-        rest.insert(to, self.item)
+        rest.insert(to, item)
         state.put_children(group, rest, ())
-        return Reorder(self.item, follower)
+        return Reorder(item, follower)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Duplicate(Move):
     """Copy a cheap node into a group that reads it: the group computes it once more for itself.
 
@@ -145,21 +148,21 @@ class Duplicate(Move):
     """
 
     node: int = field(metadata=ITEMS)
-    group: int = field(metadata=ITEMS)
+    group: Item = field(metadata=ITEMS)
     copy: int | None = field(default=None, metadata=ITEMS)
     readers: tuple[int, ...] | None = field(default=None, metadata=ITEMS)
 
     def make(self, state: State) -> Move:
         """Make the copy; the inverse removes it."""
         state.check_item(self.node)
-        state.check_group(self.group)
+        group = state.group(self.group)
         if state.is_group(self.node):
             raise GroupingError(f"{state.describe(self.node)} is a group: only an op is copied")
-        state.check_changeable(self.group)
-        inside = set(state.nodes_of(self.group))
+        state.check_changeable(group)
+        inside = set(state.nodes_of(group))
         if self.node in inside and self.readers is None:
             raise GroupingError(
-                f"{state.describe(self.node)} stands in {named(state, self.group)} already",
+                f"{state.describe(self.node)} stands in {named(state, group)} already",
                 cure="name the readers of the copy",
             )
         found = tuple(dict.fromkeys(state.users(self.node)))
@@ -173,7 +176,7 @@ class Duplicate(Move):
             readers = tuple(user for user in found if user in inside)
         if self.readers is None and not readers:
             raise GroupingError(
-                f"nothing in {named(state, self.group)} reads {state.describe(self.node)}"
+                f"nothing in {named(state, group)} reads {state.describe(self.node)}"
             )
         if not state.node(self.node).is_cheap:
             raise GroupingError(
@@ -183,15 +186,15 @@ class Duplicate(Move):
             )
         if self.readers is None and not _is_read_elsewhere(state, self.node, inside):
             raise GroupingError(
-                f"nothing but {state.describe(self.group)} reads {state.describe(self.node)}",
-                cure=f"move it in: MoveIn({self.node}, {self.group})",
+                f"nothing but {state.describe(group)} reads {state.describe(self.node)}",
+                cure=f"move it in: MoveIn({self.node}, {group})",
             )
         copy = state.fresh(self.copy)
         state.put_copy(copy, self.node)
-        held = state.children(self.group)
-        reading = (_child_of(state, each, self.group) for each in readers if each in inside)
+        held = state.children(group)
+        reading = (_child_of(state, each, group) for each in readers if each in inside)
         at = min(map(held.index, reading), default=len(held))
-        arranged = self.arrange(state, self.group, [*held[:at], copy, *held[at:]], [copy])
+        arranged = self.arrange(state, group, [*held[:at], copy, *held[at:]], [copy])
         for reader in readers:
             _read_instead(state, reader, self.node, copy)
         check_orders(state, arranged)
@@ -201,7 +204,7 @@ class Duplicate(Move):
         return Deduplicate(copy, self.node)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Deduplicate(Move):
     """Remove a node that computes what another does; what reads it reads the other.
 

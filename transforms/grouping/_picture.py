@@ -10,6 +10,7 @@ from ._candidates import FREE, outermost
 from ._cost import CostModel, seconds_text
 from ._graph import ARGUMENTS
 from ._state import State
+from ._tiling import tiling_of
 
 _LINE, _PAD, _GAP, _CHARACTER = 15, 8, 26, 6.9
 _MOST_LINES = 14
@@ -85,11 +86,10 @@ def lines_of(state: State, group: int, depth: int = 0) -> Iterator[str]:
 
 def name_of(state: State, group: int) -> str:
     """A group for people: its number and its label; its tiling."""
-    notes = state.data(group).annotations
-    label = notes.get("label", "").strip('"')
-    name = f"group {group}: {label}" if label else f"group {group}"
-    tiling = notes.get("tiling", "").partition(":")[2].rstrip(">").strip()
-    return f"{name} in tiles of {tiling}" if tiling else name
+    data = state.data(group)
+    name = f"group {group}: {data.label}" if data.label else f"group {group}"
+    tiling = tiling_of(state, group)
+    return f"{name} in tiles of {', '.join(map(str, tiling))}" if tiling else name
 
 
 def shown_items(state: State) -> list[int]:

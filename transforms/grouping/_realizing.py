@@ -112,7 +112,7 @@ class _Writer:
             inputs = [self._current(value) for value in state.inputs(item)]
             inputs = [value for value in inputs if value not in taken]
             data = state.data(item)
-            notes = {name: ir.Attribute.parse(text) for name, text in data.annotations.items()}
+            notes = {name: ir.Attribute.parse(text) for name, text in data.texts.items()}
             group = empty_group(inputs, inits, notes, isolated=data.is_isolated)
         block = group.regions[0].blocks[0]
         with group.location, ir.InsertionPoint(block):

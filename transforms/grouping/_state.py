@@ -11,15 +11,17 @@ this file keeps true of every state:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from linalg_ext.errors import ArgumentTypeError, GroupingError
 from linalg_ext.structured.group import PRESERVE
 
 from ._graph import ARGUMENTS, Graph, Node, Value
+from ._group_data import GroupData, Item, group_of_label
 from ._hashing import hash_of, hash_of_group
+from ._journal import ABSENT, Journal
 from ._listing import listed
 
 if TYPE_CHECKING:
@@ -27,16 +29,6 @@ if TYPE_CHECKING:
 
 ROOT = -1
 """The parent of what stands in no group."""
-
-_ABSENT = object()
-
-
-@dataclass(frozen=True)
-class GroupData:
-    """What a group says besides what it holds: its attributes, as text, by name."""
-
-    annotations: Mapping[str, str] = field(default_factory=dict)
-    is_isolated: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,7 +59,7 @@ class State:
         self._gone: dict[int, bool] = {}
         self._reads: dict[int, tuple[Value, ...]] = {}
         self._users: dict[int, tuple[int, ...]] = {}
-        self._log: list[tuple[dict[Any, Any], Any, Any]] = []
+        self._journal = Journal()
         self._marks: list[tuple[int, int]] = []
         self._hashes: dict[int, int] = {}
         self._next = len(graph.nodes) + len(graph.groups)
@@ -92,6 +84,23 @@ class State:
     def groups(self) -> tuple[int, ...]:
         """The numbers of all groups."""
         return tuple(self._groups)
+
+    def item(self, named: Item) -> int:
+        """The number of an item, which for a group its label may stand for; raises as `group`."""
+        if isinstance(named, str):
+            return group_of_label(named, self._groups.items())
+        self.check_item(named)
+        return named
+
+    def group(self, named: Item) -> int:
+        """The number of a group, by its label for one: `state.group("softmax")`.
+
+        Raises:
+            GroupingError: there is no such group, or several have the label.
+        """
+        number = ROOT if named == ROOT else self.item(named)
+        self.check_group(number)
+        return number
 
     def data(self, group: int) -> GroupData:
         """What a group says besides what it holds."""
@@ -195,11 +204,11 @@ class State:
             raise ArgumentTypeError(
                 f"{move!r} is no move", expected="a move, such as Insert((3, 4))"
             )
-        mark, following = len(self._log), self._next
+        mark, following = len(self._journal), self._next
         try:
             inverse = move.make(self)
         except BaseException:
-            self._rewind(mark)
+            self._journal.rewind(mark)
             self._next = following
             raise
         self._marks.append((mark, following))
@@ -226,7 +235,7 @@ class State:
             )
         for _ in range(moves):
             mark, self._next = self._marks.pop()
-            self._rewind(mark)
+            self._journal.rewind(mark)
 
     def copy(self) -> State:
         """The same groups, to be changed apart; it starts without moves to undo."""
@@ -235,7 +244,7 @@ class State:
         tables = "_parents _children _groups _copies _gone _reads _users _hashes"
         for table in tables.split():
             setattr(new, table, dict(getattr(self, table)))
-        new._log, new._marks = [], []
+        new._journal, new._marks = Journal(), []
         return new
 
     # What moves are made of.
@@ -256,16 +265,16 @@ class State:
     def put_group(self, group: int, data: GroupData | None) -> None:
         """Set what a group says; None removes it."""
         self._touch(group)
-        self._put(self._groups, group, _ABSENT if data is None else data)
+        self._journal.put(self._groups, group, ABSENT if data is None else data)
         if data is None:
-            self._put(self._children, group, _ABSENT)
-            self._put(self._parents, group, _ABSENT)
+            self._journal.put(self._children, group, ABSENT)
+            self._journal.put(self._parents, group, ABSENT)
 
     def put_children(self, group: int, children: Sequence[int], new: Sequence[int]) -> None:
         """Set what a group holds; `new` among them did not stand in it before."""
         for child in new:
-            self._put(self._parents, child, group)
-        self._put(self._children, group, tuple(children))
+            self._journal.put(self._parents, child, group)
+        self._journal.put(self._children, group, tuple(children))
         self._touch(group)
 
     def put_copy(self, copy: int, source: int) -> None:
@@ -280,30 +289,30 @@ class State:
                     f"the number {copy} is that of {self.graph.nodes[copy].op}, which is gone",
                     cure="leave it out",
                 )
-            self._put(self._gone, copy, _ABSENT)
+            self._journal.put(self._gone, copy, ABSENT)
         else:
-            self._put(self._copies, copy, Copy(self.graph.first_alike(self.node(source))))
-        self._put(self._reads, copy, ())
+            self._journal.put(self._copies, copy, Copy(self.graph.first_alike(self.node(source))))
+        self._journal.put(self._reads, copy, ())
         self.put_reads(copy, self.reads(source))
 
     def remove(self, node: int) -> None:
         """Take a node or a copy, which nothing reads, out of the state."""
         self.put_reads(node, ())
-        self._put(self._reads, node, _ABSENT)
-        self._put(self._parents, node, _ABSENT)
-        self._put(self._copies, node, _ABSENT)
+        self._journal.put(self._reads, node, ABSENT)
+        self._journal.put(self._parents, node, ABSENT)
+        self._journal.put(self._copies, node, ABSENT)
         if node < len(self.graph.nodes):
-            self._put(self._gone, node, True)
+            self._journal.put(self._gone, node, True)
 
     def put_reads(self, node: int, reads: tuple[Value, ...]) -> None:
         """Set what a node reads."""
         for value in self.reads(node):
             users = list(self._users[value.node])
             users.remove(node)
-            self._put(self._users, value.node, tuple(users) or _ABSENT)
+            self._journal.put(self._users, value.node, tuple(users) or ABSENT)
         for value in reads:
-            self._put(self._users, value.node, (*self._users.get(value.node, ()), node))
-        self._put(self._reads, node, reads)
+            self._journal.put(self._users, value.node, (*self._users.get(value.node, ()), node))
+        self._journal.put(self._reads, node, reads)
         if node in self._parents:
             self._touch(self._parents[node])
 
@@ -330,8 +339,8 @@ class State:
     def describe(self, item: int) -> str:
         """An item for a message: its number and what it is."""
         if item in self._groups:
-            label = self._groups[item].annotations.get("label")
-            return f"group {item} {label}" if label else f"group {item}"
+            label = self._groups[item].label
+            return f'group {item} "{label}"' if label else f"group {item}"
         return f"{self.node(item).op} ({item})"
 
     # Checks.
@@ -340,7 +349,9 @@ class State:
         """Raise GroupingError where there is no such item."""
         if not isinstance(item, int) or isinstance(item, bool):
             raise ArgumentTypeError(
-                f"{item!r} is no item", expected="the number of a node or group"
+                f"{item!r} is no item",
+                expected="the number of a node or group",
+                cure=f"state.group({item!r}) is that of a label" if isinstance(item, str) else None,
             )
         if item not in self._parents:
             raise GroupingError(
@@ -360,7 +371,7 @@ class State:
     def check_changeable(self, group: int) -> None:
         """Raise GroupingError where a group, or one that it stands in, must stay as it is."""
         while group != ROOT:
-            if PRESERVE in self._groups[group].annotations:
+            if PRESERVE in self._groups[group].texts:
                 raise GroupingError(
                     f"{self.describe(group)} says {PRESERVE}: it must stay as it is",
                     cure=f"Annotate({group}, {PRESERVE!r}, None) takes the word back",
@@ -372,23 +383,8 @@ class State:
     def _touch(self, group: int) -> None:
         """Forget the hash of a group, and of all that it stands in."""
         while group != ROOT:
-            self._put(self._hashes, group, _ABSENT)
+            self._journal.put(self._hashes, group, ABSENT)
             group = self._parents.get(group, ROOT)
-
-    def _put(self, table: dict[Any, Any], key: int, value: Any) -> None:
-        self._log.append((table, key, table.get(key, _ABSENT)))
-        if value is _ABSENT:
-            table.pop(key, None)
-        else:
-            table[key] = value
-
-    def _rewind(self, mark: int) -> None:
-        while len(self._log) > mark:
-            table, key, value = self._log.pop()
-            if value is _ABSENT:
-                table.pop(key, None)
-            else:
-                table[key] = value
 
     def __repr__(self) -> str:
         head = f"State of @{self.graph.function}: {len(self._groups)} groups, key {self.key():016x}"

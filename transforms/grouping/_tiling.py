@@ -21,7 +21,7 @@ Tiles = dict[int, dict[int, int]]
 
 def tiling_of(state: State, group: int) -> tuple[int, ...]:
     """The tiling that a group asks for; empty where it asks for none."""
-    text = state.data(group).annotations.get(TILING, "")
+    text = state.data(group).texts.get(TILING, "")
     return tuple(map(int, re.findall(r"-?\d+", text.partition(":")[2])))
 
 

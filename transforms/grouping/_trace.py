@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from textwrap import shorten
 
 from ._cost import seconds_text
 from ._graph import Graph
@@ -13,6 +14,9 @@ from ._state import State
 
 _SHOWN = 12
 """Rows at the begin and at the end of a long trace that are printed."""
+
+_WIDE = 90
+"""Characters of a move that are printed."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,7 @@ class Trace:
         rows = []
         for number, step in enumerate(self.steps):
             said = "back" if step.move is None else repr(step.move)
+            said = shorten(said, _WIDE, placeholder=" ...")
             cost = seconds_text(step.cost)
             rows.append(f"  {number:>5}  {step.tried:>7} tried  {cost:>9}  {said}")
         if len(rows) > 2 * _SHOWN:

@@ -83,7 +83,7 @@ def test_insert_and_dissolve(state: State) -> None:
     assert state.children(FIRST) == (B, D, P)
     assert state.inputs(FIRST) == (Value(A), Value(E), Value(-1, 1), Value(FILL))
     assert state.outputs(FIRST) == (Value(P),)
-    assert state.data(FIRST).annotations == {"label": '"layer"', "tiling": "array<i64: 2, 4>"}
+    assert state.data(FIRST).annotations == {"label": "layer", "tiling": (2, 4)}
     state.apply(undo)
     assert state.groups == ()
 
@@ -250,7 +250,7 @@ def test_what_is_no_move_is_refused(mistake: str) -> None:
 
 
 def test_a_plan_names_the_move_that_fails_and_undoes_the_others(state: State) -> None:
-    with pytest.raises(GroupingError, match=r"(?s)no group.*move 1 of 2: Dissolve\(group=3"):
+    with pytest.raises(GroupingError, match=r"(?s)no group.*move 1 of 2: Dissolve\(3\)"):
         Plan([Insert((A, B)), Dissolve(A)]).apply_to(state)
     assert state.groups == ()
     with pytest.raises(GroupingError, match="3 moves cannot be taken back"):
