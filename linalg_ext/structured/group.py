@@ -37,6 +37,9 @@ LABEL, TILING, PRESERVE = "label", "tiling", "preserve"
 UNIT = "linalg_ext.group"
 """The attribute of an op that says by number which group it came of, where groups are gone."""
 
+PRESERVED = "linalg_ext.preserved"
+"""The attribute of an op that came of a group that says `preserve`."""
+
 _STRUCTURE = frozenset({SEGMENTS, RESULT_SEGMENTS})
 
 
@@ -125,8 +128,14 @@ def in_preserved_group(op: ir.Operation) -> bool:
 
 
 def may_be_fused(*ops: ir.Operation) -> bool:
-    """Whether groups do not part some ops: all are of one, or it is not said of which they are."""
-    return len({op.attributes[UNIT] for op in ops if UNIT in op.attributes}) < 2
+    """Whether groups do not part some ops: all are of one, or it is not said of which they are.
+
+    With an op of a preserved group go those of that group alone.
+    """
+    units = {op.attributes.get(UNIT) for op in ops}
+    if any(PRESERVED in op.attributes for op in ops):
+        return len(units) == 1
+    return len(units - {None}) < 2
 
 
 def _body(op: ir.Operation, operands: list[ir.Value]) -> ir.Block:

@@ -16,21 +16,26 @@ Where the function is
     }
 
 The passes that fuse ops on buffers leave ops apart that have different marks. The ops outside all
-groups are marked too, as one group.
+groups are marked too, as one group. Those of a group that says `preserve` have a second mark,
+`linalg_ext.preserved`: they are not fused with ops without marks either, such as the copies that
+slices become.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.group import UNIT
+from linalg_ext.structured.group import PRESERVED, UNIT
 from linalg_ext.transforms.lowering._walk import functions, operations, select
 
 from .outline_groups import NO_INLINE
 
 NAME = "linalg-ext-inline-outlined-groups"
+
+_MARKS = (UNIT, PRESERVED)
 
 OUTSIDE = -1
 """The mark of the ops that stand in no group."""
@@ -56,23 +61,26 @@ def inline_outlined_groups(module: ir.Operation) -> Report:
             report.leave(call.name, "the group has branches: it stays a function")
             continue
         report.changed[call.name] += 1
-        _mark(function, ir.IntegerAttr(function.attributes[UNIT]).value)
+        _mark(
+            function,
+            {each: function.attributes[each] for each in _MARKS if each in function.attributes},
+        )
         _inline(call, function)
     for function in outlined.values():
         if len(function.regions[0].blocks) == 1:
             function.erase()
         else:
             del function.attributes[NO_INLINE]
-    _mark(module, OUTSIDE)
+    _mark(module, {UNIT: ir.IntegerAttr.get(ir.IntegerType.get_signless(64), OUTSIDE)})
     return report
 
 
-def _mark(root: Any, number: int) -> None:
+def _mark(root: Any, marks: Mapping[str, ir.Attribute]) -> None:
     """Mark the structured ops below `root` that have no mark yet."""
-    mark = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
     for op in select(root, lambda op: op.name.startswith("linalg.") and len(op.regions) > 0):
         if UNIT not in op.attributes:
-            op.attributes[UNIT] = mark
+            for name, mark in marks.items():
+                op.attributes[name] = mark
 
 
 def _inline(call: Any, function: Any) -> None:

@@ -29,7 +29,7 @@ from typing import Any
 from linalg_ext.bindings import func, ir
 from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.group import GROUPS, UNIT, Group, is_within
+from linalg_ext.structured.group import GROUPS, PRESERVED, UNIT, Group, is_within
 from linalg_ext.transforms.lowering._walk import operations, producer
 from linalg_ext.transforms.subsets.tile_and_fuse import tile_and_fuse
 
@@ -101,6 +101,8 @@ def _outlined(op: Any, group: Group, name: str, number: int, module: Any) -> Any
         function.attributes[NO_INLINE] = ir.UnitAttr.get()
         i64 = ir.IntegerType.get_signless(64)
         function.attributes[UNIT] = ir.IntegerAttr.get(i64, number)
+        if group.preserve:
+            function.attributes[PRESERVED] = ir.UnitAttr.get()
         block = function.regions[0].blocks.append(*type_.inputs)
     with op.location, ir.InsertionPoint(block):
         known = dict(zip(passed, block.arguments, strict=True))

@@ -113,3 +113,22 @@ def test_a_name_that_is_taken_is_left_alone() -> None:
     Plan([Insert((1,))]).realize(module, "main")
     assert lx.transforms.outline_groups(module)
     assert "call @linalg_ext_group_0_(" in str(module)
+
+
+SLICED = f"""
+func.func @main(%x: {SQUARE}) -> {SQUARE} {{
+  %e = tensor.empty() : {SQUARE}
+  %h = tensor.extract_slice %x[0, 0] [32, 64] [1, 1] : {SQUARE} to tensor<32x64xf32>
+  %y = tensor.insert_slice %h into %x[32, 0] [32, 64] [1, 1] : tensor<32x64xf32> into {SQUARE}
+  %s = linalg.softmax dimension(1) ins(%y : {SQUARE}) outs(%e : {SQUARE}) -> {SQUARE}
+  %r = linalg.tanh ins(%s : {SQUARE}) outs(%e : {SQUARE}) -> {SQUARE}
+  return %r : {SQUARE}
+}}"""
+
+
+@pytest.mark.parametrize(("notes", "expected"), [({}, 2), ({"preserve": True}, 3)])
+def test_copies_of_slices_join_no_group_that_is_preserved(
+    notes: dict[str, Any], expected: int
+) -> None:
+    """The copies, the softmax and what follows it: copies bear no mark of any group."""
+    assert passes(compiled(SLICED, Insert((3,), notes))) == expected
