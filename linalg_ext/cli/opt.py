@@ -54,8 +54,8 @@ def opt(
         bool,
         typer.Option(
             "--sugar",
-            help="Print transposes, broadcasts and compute types beside the operands, and the ops "
-            "of gml_st as their document does.",
+            help="Print transposes, broadcasts and compute types beside the operands, groups with "
+            "what they say in their heads, and the ops of gml_st as their document does.",
         ),
     ] = False,
     trusted: Annotated[

@@ -6,7 +6,7 @@ import functools
 
 from linalg_ext.bindings import ir
 from linalg_ext.context import new_context
-from linalg_ext.notations import gml_st
+from linalg_ext.notations import gml_st, groups
 from linalg_ext.notations.source_text import SourceText
 from linalg_ext.notations.spelled import Translation, translate
 
@@ -26,12 +26,13 @@ _ELEMENTWISE = (
 
 
 def translated(text: str, filename: str) -> Translation:
-    """A text as the parser at hand reads it: structured ops, and those of `gml_st`.
+    """A text as the parser at hand reads it: structured ops, and those of `gml_st`, groups.
 
     Raises:
         ParseError: a mistake in an op that is spelled otherwise; points at it.
     """
-    own = gml_st.changes(SourceText(text, filename))
+    source = SourceText(text, filename)
+    own = [*gml_st.changes(source), *groups.changes(source)]
     return translate(text, filename, _unknown(), own)
 
 

@@ -22,7 +22,7 @@ from linalg_ext.definition.model import OpDefinition
 from linalg_ext.definition.operand_maps import Indices, find_sugar
 from linalg_ext.definition.scalar import Apply
 from linalg_ext.definition.specialization import at_rank
-from linalg_ext.notations.gml_st import pretty
+from linalg_ext.notations import gml_st, groups
 from linalg_ext.notations.spelled.printing import Spelling, spell
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.structured.extension.definitions import LETTERS
@@ -54,7 +54,7 @@ def to_text(module: ir.Module) -> str:
             if spelling is not None:
                 _put_placeholder(op, len(spellings))
                 spellings.append(spelling)
-    return pretty(spell(str(root), spellings))
+    return groups.pretty(gml_st.pretty(spell(str(root), spellings)))
 
 
 def _structured_ops(root: ir.Operation) -> list[ir.Operation]:

@@ -12,7 +12,7 @@ _PURE_DIALECTS = frozenset(
 )
 """Their ops write nothing, where all they touch are tensors and scalars."""
 
-_IMPURE = frozenset({"vector.print", "linalg_ext.spelled"})
+_IMPURE = frozenset({"vector.print"})
 
 
 def side_effect(op: ir.Operation) -> str:

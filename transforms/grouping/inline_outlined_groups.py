@@ -75,6 +75,11 @@ def inline_outlined_groups(module: ir.Operation) -> Report:
     return report
 
 
+def _marks_of(function: Any) -> dict[str, ir.Attribute]:
+    """The marks of the ops of a group that was outlined."""
+    return {name: function.attributes[name] for name in _MARKS if name in function.attributes}
+
+
 def _mark(root: Any, marks: Mapping[str, ir.Attribute]) -> None:
     """Mark the structured ops below `root` that have no mark yet."""
     for op in select(root, lambda op: op.name.startswith("linalg.") and len(op.regions) > 0):

@@ -106,9 +106,9 @@ def read_head(reading: Reading, op: Op, reader: Reader) -> Head:
     iterators: list[Piece] = []
     distribution: list[Piece] = []
     if op.name == "loop" and reader.accepts("ins"):
-        inputs = _assignments(reading, reader, f"ins of {op.written}", INPUT_SLOTS)
+        inputs = read_assignments(reading, reader, f"ins of {op.written}", INPUT_SLOTS)
     if op.name != "parallel" and reader.accepts("outs"):
-        outputs = _assignments(reading, reader, f"outs of {op.written}", OUTPUT_SLOTS)
+        outputs = read_assignments(reading, reader, f"outs of {op.written}", OUTPUT_SLOTS)
     if op.name == "loop":
         iterators = ['"parallel"'] * len(ivs)
         if reader.accepts("iterators"):
@@ -118,7 +118,12 @@ def read_head(reading: Reading, op: Op, reader: Reader) -> Head:
     return Head(op, ivs, bounds, inputs, outputs, iterators, distribution)
 
 
-def _assignments(reading: Reading, reader: Reader, of_what: str, room: int) -> Assignments:
+def read_assignments(reading: Reading, reader: Reader, of_what: str, room: int) -> Assignments:
+    """Take `(%in_ = %in: T, ...)`.
+
+    Raises:
+        ParseError: it is none, or of more operands than there is room for.
+    """
     opening = reader.expect("(", of_what)
     found = Assignments()
     while not reader.accepts(")"):
