@@ -69,7 +69,8 @@ class Module(Shown, shown_as="module"):
 
         Structured ops may be spelled as the "Linalg Dialect Wish list" has them, or as some other
         version of MLIR does, ops of gml_st as their document or its history has them, and groups
-        with what they say in their heads: see `linalg_ext.spelling`. Ops of TOSA and StableHLO become linalg on tensors.
+        with what they say in their heads: see `linalg_ext.spelling`. Ops of TOSA and StableHLO
+        become linalg on tensors.
 
         Args:
             text: MLIR's textual form, or its bytecode.

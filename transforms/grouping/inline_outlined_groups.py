@@ -61,10 +61,7 @@ def inline_outlined_groups(module: ir.Operation) -> Report:
             report.leave(call.name, "the group has branches: it stays a function")
             continue
         report.changed[call.name] += 1
-        _mark(
-            function,
-            {each: function.attributes[each] for each in _MARKS if each in function.attributes},
-        )
+        _mark(function, _marks_of(function))
         _inline(call, function)
     for function in outlined.values():
         if len(function.regions[0].blocks) == 1:

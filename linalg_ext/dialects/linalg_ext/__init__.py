@@ -31,7 +31,7 @@ linalg, tensor, memref and scf before bufferization. What those that move elemen
            "linalg_ext.yield"(%sum) : (f32) -> ()
          }) : (tensor<9x1xindex>, tensor<9x5xf32>, tensor<7x5xf32>) -> tensor<7x5xf32>
 
-The structured ones `lx.parse` reads, and `Module.to_text(sugar=True)` prints:
+The structured ones and groups `lx.parse` reads, and `Module.to_text(sugar=True)` prints:
 
     %r = linalg_ext.contract
            ins(%a, %b, %c : tensor<2x3xf32>, tensor<3x4xf32>, tensor<4x5xf32>)
@@ -43,6 +43,11 @@ The structured ones `lx.parse` reads, and `Module.to_text(sugar=True)` prints:
     %s = linalg_ext.elementwise ins(%x, %y : tensor<16xf32>, tensor<16x64xf32>)
            outs(%p : tensor<16x64xf32>) kind = #linalg.elementwise_kind<add> broadcast_a = [1]
            -> tensor<16x64xf32>
+    %t = linalg_ext.group "rows" tiling [4] preserve
+           ins(%in = %x: tensor<16xf32>) outs(%out = %q: tensor<16xf32>) {
+      %h = linalg.exp ins(%in : tensor<16xf32>) outs(%out : tensor<16xf32>) -> tensor<16xf32>
+      linalg_ext.group_yield %h : tensor<16xf32>
+    }
 
 In the generic form, which MLIR itself reads and prints, `operandSegmentSizes` counts the inputs,
 each an operand of its own: array<i32: 1, 1, 1, 0, ..., 0, 1>, 25 inputs and the destination.
