@@ -18,7 +18,7 @@ from resources import REPOSITORY, project_files
 TIERS: tuple[frozenset[str], ...] = tuple(
     frozenset(tier.split())
     for tier in (
-        "errors dispatch shown locks arrivals progress quick_call samples logs",
+        "errors dispatch shown locks arrivals progress quick_call samples logs drawing",
         "definition analysis cache",
         "opdsl notations",
         "opdsl_defs",
@@ -50,6 +50,7 @@ NARROWER = {
     "cache": {"errors"},
     "dispatch": set(),
     "locks": set(),
+    "drawing": set(),
 }
 """Rooms that may import less than all that lies below them."""
 

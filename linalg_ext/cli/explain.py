@@ -25,6 +25,7 @@ EXAMPLES = (
     "linalg-ext explain FILE.mlir",
     "linalg-ext explain FILE.mlir --html page.html",
     "linalg-ext explain FILE.mlir --html page.html --measure --threads 2",
+    "linalg-ext explain FILE.mlir --search greedy --html page.html",
     "linalg-ext explain FILE.mlir --schedule steps.json --html page.html",
 )
 """What its help ends with."""
@@ -59,6 +60,10 @@ def explain(
         Path | None,
         typer.Option("--schedule", help="Take the steps that Schedule.to_json wrote, first."),
     ] = None,
+    search: Annotated[
+        str | None,
+        typer.Option("--search", help="Search for groups of ops first: greedy, beam or anneal."),
+    ] = None,
     measure: Annotated[
         bool, typer.Option("--measure", help="Call it, and say what a call takes.")
     ] = False,
@@ -79,8 +84,8 @@ def explain(
     """Say what became of a module: which plans its ops got and why, and its loops.
 
     With --html all of it is a page, in one file: every stage beside the one before, the line that
-    an op came of and the ops that it became, the dataflow graph, the schedule, the machine code
-    with its hot loop.
+    an op came of and the ops that it became, the dataflow graph with its groups and how they were
+    searched for, the schedule, the machine code with its hot loop.
     """
     if html is not None and as_json:
         raise typer.BadParameter("--html and --json at once: give one of them")
@@ -95,6 +100,7 @@ def explain(
             {
                 "--entry": entry,
                 "--schedule": schedule,
+                "--search": search,
                 "--target": target,
                 "--library": libraries,
                 "-O": opt_level,
@@ -104,7 +110,7 @@ def explain(
         found = _loaded(file)
     else:
         with waiting(f"compiling {display_name(file)}"):
-            found = _compiled(file, entry, schedule, target, options)
+            found = _compiled(file, entry, schedule, target, options, search or False)
     measured = None
     if measure or inputs is not None:
         measured = _measured(found, entry, inputs, threads, options)
@@ -123,7 +129,12 @@ def _loaded(folder: str) -> _Explained:
 
 
 def _compiled(
-    file: str, entry: str | None, steps: Path | None, target: str | None, options: dict[str, Any]
+    file: str,
+    entry: str | None,
+    steps: Path | None,
+    target: str | None,
+    options: dict[str, Any],
+    search: bool | str,
 ) -> _Explained:
     from linalg_ext.compiler import compile
     from linalg_ext.module import Module
@@ -136,7 +147,7 @@ def _compiled(
     if steps is not None:
         taken = Schedule.from_json(steps.read_text(encoding="utf-8"), module)
     with using(target) if target else nullcontext():
-        return _Explained(compile(module, entry, **options), text, taken)
+        return _Explained(compile(module, entry, search=search, **options), text, taken)
 
 
 def _refuse_of_folder(given: Mapping[str, object]) -> None:

@@ -8,20 +8,14 @@ Graph of @layer: 2 ops, 0 groups
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linalg_ext.explain.graph_drawing import Box, Edge, drawing
+from linalg_ext.drawing.graphs import drawing
 from linalg_ext.explain.pieces import styled
 from linalg_ext.module import ModuleLike
-from linalg_ext.transforms.grouping import Graph, Value, read_graph
-from linalg_ext.transforms.grouping._graph import ARGUMENTS
-
-_SILENT = frozenset({"tensor.empty", "arith.constant", "tensor.dim"})
-"""Ops that are not drawn: everything reads them, and they compute nothing."""
-
-_ARGUMENTS, _RESULTS = -1, -2
-"""The keys of two boxes that are no ops."""
+from linalg_ext.transforms.grouping import CostModel, Graph, State, read_graph
+from linalg_ext.transforms.grouping._picture import picture_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -29,83 +23,32 @@ class Dataflow:
     """The ops of a function and what they read.
 
     Attributes:
-        graph: as `lx.transforms.grouping` reads it.
+        state: the ops and their groups, as `lx.transforms.grouping` has them.
         lines: for each op the line of the module that it begins on, from 0, where that is known.
+        model: tells what each op and group costs; None: that is not said.
     """
 
-    graph: Graph
+    state: State
     lines: tuple[int, ...] = ()
+    model: CostModel | None = None
+
+    @property
+    def graph(self) -> Graph:
+        """The ops, as `lx.transforms.grouping` reads them."""
+        return self.state.graph
 
     def __repr__(self) -> str:
         return repr(self.graph)
 
     def to_svg(self) -> str:
-        """The graph as a drawing, without its style: data flows downwards.
+        """The graph as a drawing: data flows downwards.
 
         Constants, sizes and empty tensors are left out. What stands in a group is in its box.
         """
-        boxes = []
-        for top in self.graph.order:
-            drawn = [node for node in self._members(top) if self._is_drawn(node)]
-            if drawn:
-                boxes.append(self._box(top, drawn))
-        edges = self._edges()
-        if any(edge.source == _ARGUMENTS for edge in edges):
-            boxes.insert(0, Box(_ARGUMENTS, ("arguments",), kind="end"))
-        boxes.append(Box(_RESULTS, ("results",), kind="end"))
-        return drawing(boxes, edges)
-
-    def _edges(self) -> list[Edge]:
-        """What the boxes read of each other, each pair once."""
-        graph = self.graph
-        tops = {member: top for top in graph.order for member in self._members(top)}
-        tops[ARGUMENTS] = _ARGUMENTS
-        read = [
-            (value, tops[node.number])
-            for node in graph.nodes
-            if self._is_drawn(node.number)
-            for value in node.reads
-        ]
-        read += [(value, _RESULTS) for value in graph.returned if value.node != ARGUMENTS]
-        found = {
-            (tops[value.node], end): self._type(value)
-            for value, end in reversed(read)
-            if tops[value.node] != end and (value.node == ARGUMENTS or self._is_drawn(value.node))
-        }
-        return [Edge(source, end, type) for (source, end), type in reversed(found.items())]
+        return drawing(picture_of(self.state, self.model, lines=self.lines))
 
     def _repr_html_(self) -> str:
         return styled(f'<div class="flow">{self.to_svg()}</div>')
-
-    def _members(self, item: int) -> Iterator[int]:
-        """The nodes of a group, those of inner groups too; a node is its own."""
-        if item < len(self.graph.nodes):
-            yield item
-            return
-        for member in self.graph.groups[item - len(self.graph.nodes)].members:
-            yield from self._members(member)
-
-    def _is_drawn(self, node: int) -> bool:
-        return self.graph.nodes[node].op not in _SILENT
-
-    def _box(self, item: int, nodes: Sequence[int]) -> Box:
-        names = tuple(self._named(node) for node in nodes)
-        lines = tuple(self.lines[node] for node in nodes) if self.lines else ()
-        if item < len(self.graph.nodes):
-            return Box(item, names, lines=lines)
-        notes = dict(self.graph.groups[item - len(self.graph.nodes)].annotations)
-        said = notes.pop("label", "").strip('"') or "group"
-        more = ", ".join(f"{name} {text}" for name, text in notes.items())
-        return Box(item, names, kind="group", title=f"{said}  {more}".strip(), lines=lines)
-
-    def _named(self, node: int) -> str:
-        results = self.graph.nodes[node].results
-        return f"{self.graph.nodes[node].op}  {_short(results[0].type) if results else ''}".strip()
-
-    def _type(self, value: Value) -> str:
-        if value.node == ARGUMENTS:
-            return ""
-        return _short(self.graph.nodes[value.node].results[value.number].type)
 
 
 def dataflow(
@@ -121,12 +64,9 @@ def dataflow(
     Raises:
         ArgumentError: there is no such function, or it has several blocks.
     """
-    graph = read_graph(module, function)
-    return Dataflow(graph, tuple(lines) if len(lines) == len(graph.nodes) else ())
+    return of_state(State(read_graph(module, function)), lines)
 
 
-def _short(type: str) -> str:
-    """`64x128xf32` of a tensor of that type."""
-    if type.startswith("tensor<") and "," not in type:
-        return type[7:-1]
-    return type if len(type) <= 24 else type[:23] + "…"
+def of_state(state: State, lines: Sequence[int], model: CostModel | None = None) -> Dataflow:
+    """The graph of a state; `lines` that are not those of its ops are left out."""
+    return Dataflow(state, tuple(lines) if len(lines) == len(state.graph.nodes) else (), model)

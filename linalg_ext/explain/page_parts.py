@@ -6,13 +6,9 @@ from collections.abc import Sequence
 from html import escape
 
 from linalg_ext.calling.kernel import Kernel
-from linalg_ext.errors import LinalgExtError
-from linalg_ext.explain.dataflow_graph import dataflow
-from linalg_ext.explain.located_text import LocatedText, module_of
 from linalg_ext.explain.measuring import Measured
 from linalg_ext.explain.pieces import table, tables
 from linalg_ext.explain.syntax import PYTHON, as_html
-from linalg_ext.structured.group import GROUPS
 from linalg_ext.transforms.pipelines import CHECKS, PIPELINES
 from linalg_ext.transforms.schedules._step import StepReport
 from linalg_ext.transforms.schedules.schedule import Schedule
@@ -42,36 +38,6 @@ def _steps_html(kernel: Kernel) -> str:
     kept = ", kept from an earlier compilation" if kernel.is_kept else ""
     caption = f"compiled in {total}{kept}, for {kernel.target.name}"
     return f'<table class="told"><caption>{escape(caption)}</caption>{rows}</table>'
-
-
-def graph_html(kernel: Kernel, text: LocatedText | None) -> str:
-    """The dataflow of the module as it was given; why there is none where it cannot be drawn."""
-    stage = next((stage for stage in kernel.steps if stage.bytecode), None)
-    if stage is None or text is None or stage is not kernel.steps[0]:
-        return "<p>The module as it was given was not kept: it is too large, or there is none.</p>"
-    name = kernel.signature.name
-    try:
-        drawn = dataflow(module_of(stage), name, lines=op_lines(text, name))
-    except LinalgExtError as error:
-        return f"<p>No graph: {escape(error.what)}.</p>"
-    return f'<div class="flow">{drawn.to_svg()}</div>'
-
-
-def op_lines(text: LocatedText, function: str) -> list[int]:
-    """The line of each op of a function but its terminator, those in groups instead of groups."""
-    heads = (f"func.func @{function}(", f"func.func private @{function}(")
-    for number, line in enumerate(text.lines):
-        if line.strip().startswith(heads):
-            return list(_flat(text, number))
-    return []
-
-
-def _flat(text: LocatedText, opener: int) -> list[int]:
-    found = []
-    for line in text.statements(opener)[:-1]:
-        is_group = any(f'"{name}"' in text.lines[line] for name in GROUPS)
-        found += _flat(text, line) if is_group else [line]
-    return found
 
 
 def schedule_html(schedule: Schedule | None) -> str:

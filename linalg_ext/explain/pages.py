@@ -14,12 +14,13 @@ from string import Template
 from typing import Any
 
 from linalg_ext.errors import ExportError
+from linalg_ext.explain.groups import graph_html
 from linalg_ext.explain.kernels import kernel_of
 from linalg_ext.explain.located_text import LocatedText, of_stage, places_of, within
 from linalg_ext.explain.measuring import Measured
 from linalg_ext.explain.nests import nests_of_stages
 from linalg_ext.explain.page_data import as_script, assembly_data, text_data
-from linalg_ext.explain.page_parts import graph_html, overview_html, pipeline_html, schedule_html
+from linalg_ext.explain.page_parts import overview_html, pipeline_html, schedule_html
 from linalg_ext.explain.pieces import asset, colours
 from linalg_ext.explain.sources import sources_of
 from linalg_ext.explain.syntax import ASSEMBLY, MLIR, PYTHON
@@ -76,7 +77,8 @@ def page(
 
     It has the plans with what a model of the machine makes of them, the loops, every stage beside
     the one before, with the line of the source that an op came of and the ops that it became, the
-    dataflow graph with its groups, the schedule, and the machine code with its hot loop.
+    dataflow graph with its groups and how they were searched for, the schedule, and the machine
+    code with its hot loop.
 
     Args:
         kernel: a `Kernel`, or what holds one: what `lx.jit(f).lower(...).compile()` gives.

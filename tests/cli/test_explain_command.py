@@ -127,3 +127,10 @@ def test_mistakes_are_told(
     error = capsys.readouterr().err
     assert said in error
     assert "Traceback" not in error
+
+
+def test_groups_are_searched_for(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", file, "--search", "greedy"]) == 0
+    assert "search  greedy, seed 0" in capsys.readouterr().out
+    assert main(["explain", file, "--search", "gredy"]) == 1
+    assert "there is no strategy 'gredy'" in capsys.readouterr().err

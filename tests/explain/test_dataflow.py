@@ -8,9 +8,8 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.errors import ArgumentError
-from linalg_ext.explain.graph_drawing import Box, Edge, drawing
+from linalg_ext.explain.groups import op_lines
 from linalg_ext.explain.located_text import of_module
-from linalg_ext.explain.page_parts import op_lines
 from linalg_ext.transforms.grouping import Insert, State, read_graph, realize
 
 TEXT = """func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x4xf32>) -> tensor<4x4xf32> {
@@ -63,19 +62,7 @@ def test_a_group_is_a_box_with_its_ops_in_it() -> None:
     ]
 
 
-def test_a_layer_is_below_all_that_it_reads() -> None:
-    boxes = [Box(0, ("a",)), Box(1, ("b",)), Box(2, ("c",)), Box(3, ("source",))]
-    svg = drawing(boxes[:1] + boxes[3:] + boxes[1:3], [Edge(0, 1), Edge(1, 2), Edge(3, 2)])
-    root = ElementTree.fromstring(svg)
-    tops = {
-        group[1].text: float(group.attrib["transform"][:-1].split(",")[1])
-        for group in root.iter("{http://www.w3.org/2000/svg}g")
-    }
-    assert tops["a"] < tops["b"] == tops["source"] < tops["c"]
-
-
-def test_names_are_escaped_and_nothing_to_draw_is_drawn() -> None:
-    assert "&lt;x&gt;" in drawing([Box(0, ("<x>",))], [])
+def test_nothing_to_draw_is_drawn() -> None:
     empty = "func.func @g() { return }"
     assert drawn(lx.explain.dataflow(empty).to_svg()) == (["results"], 0)
     with pytest.raises(ArgumentError, match="no function @h"):

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
+from linalg_ext.cache.folder import FOLDER
 from linalg_ext.errors import ArgumentError, ArgumentTypeError, ExportError, ShapeError
+from long_modules import chain
 
 TEXT = """func.func @f(%a: tensor<8x8xf32>, %b: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %r = linalg.add ins(%a, %b : tensor<8x8xf32>, tensor<8x8xf32>)
@@ -135,3 +137,14 @@ def test_calls_are_measured() -> None:
     assert found.calls >= 3
     names = [name for name, _ in found.rows()]
     assert names == ["measured", "median"]
+
+
+def test_a_kernel_that_was_kept_shows_its_groups_still(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(FOLDER, str(tmp_path / "kernels"))
+    kernels = [lx.compile(chain(3), search=True) for _ in range(2)]
+    assert [kernel.is_kept for kernel in kernels] == [False, True]
+    made, found = (lx.explain.page(kernel).html for kernel in kernels)
+    assert made.count('<g class="group"') == found.count('<g class="group"') == 1
+    assert ('class="told trace"' in made, 'class="told trace"' in found) == (True, False)

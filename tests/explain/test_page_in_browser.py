@@ -164,6 +164,39 @@ def test_the_graph_leads_to_its_ops(reader: Chrome) -> None:
     assert any("linalg.generic" in row for row in cursors)
 
 
+@pytest.mark.parametrize("dark", [False, True])
+def test_groups_that_were_searched_for_are_boxes_and_their_search_is_told(
+    tmp_path: Path, dark: bool
+) -> None:
+    x, w, b = (np.ones(shape, np.float32) for shape in ((64, 96), (96, 80), (80,)))
+    kernel = lx.compile(lx.jit(layer).lower(x, w, b).module, search=True)
+    page = lx.explain.page(kernel).write(tmp_path / "searched.html")
+    with browser(dark=dark) as driver:
+        opened(driver, page)
+        keys(driver, "g")
+        group = one(driver, "#graph .group")
+        box, frame = group.rect, one(driver, "#graph .group > rect")
+        inside = group.find_elements("css selector", "[data-line]")
+        assert [each.text.split()[0] for each in inside].count("linalg.generic") == 3
+        for each in inside:
+            assert box["x"] <= each.rect["x"]
+            assert each.rect["y"] + each.rect["height"] <= box["y"] + box["height"]
+        assert frame.value_of_css_property("fill") != one(
+            driver, "#graph .node > rect"
+        ).value_of_css_property("fill")
+        assert "moves tried" in one(driver, "#graph .lx-plot").text
+        steps = one(driver, "#graph .trace").text.splitlines()
+        assert steps[0].split() == ["time", "tried", "cost", "move"]
+        assert "Insert(" in steps[1]
+        one(driver, "#graph summary").click()
+        told = one(driver, "#graph details .trace").text.splitlines()
+        assert len(told) >= len(steps)
+        inside[-1].click()
+        assert driver.current_url.endswith("#stages/module")
+        driver.save_screenshot(str(tmp_path / "groups.png"))
+        assert complaints(driver) == []
+
+
 def test_the_hot_loop_is_marked(reader: Chrome) -> None:
     keys(reader, "a")
     assert "multiply-adds" in one(reader, "#hot-told").text

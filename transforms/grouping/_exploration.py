@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 import random
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -103,6 +104,7 @@ class Exploration:
         self.random = random.Random(seed)
         self.trace = Trace()
         self.tried = 0
+        self._begun = time.perf_counter()
         self._model = model
         self._is_over = is_over
         self._made: list[_Made] = []
@@ -170,7 +172,7 @@ class Exploration:
             value = getattr(move, name)
             for item in value if isinstance(value, tuple) else (value,):
                 if item != ROOT:
-                    found.add(outermost(self.state, item))
+                    found.add(outermost(self.state, self.state.item(item)))
         return found
 
     def make(self, move: Move) -> set[int]:
@@ -184,7 +186,7 @@ class Exploration:
         after = self.touched(inverse)
         self._ask(before, after)
         self._made.append(_Made(_numbered(move, inverse), after, self.cost))
-        self.trace.steps.append(Step(self._made[-1].move, self.cost, self.tried))
+        self.trace.steps.append(self._step(self._made[-1].move, self.cost))
         if self.cost < self.best.cost:
             self.best = Reached(self.cost, self.path)
         if len(self._made) - self._settled > _MOST_KEPT:
@@ -221,7 +223,10 @@ class Exploration:
             made = self._made.pop()
             self.state.undo()
             self._ask(made.after, self.touched(made.move))
-        self.trace.steps += [Step(None, cost, self.tried) for cost in costs]
+        self.trace.steps += [self._step(None, cost) for cost in costs]
+
+    def _step(self, move: Move | None, cost: float) -> Step:
+        return Step(move, cost, self.tried, time.perf_counter() - self._begun)
 
     def _begin_anew(self, moves: int) -> None:
         """Make the first moves once more, on the graph as it was read."""

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from linalg_ext.drawing.graphs import drawing
 from linalg_ext.module import Module, ModuleLike
 
 from ._cost import Cost, CostModel, seconds_text
-from ._picture import beside, lines_of, name_of, shown_items
+from ._picture import lines_of, picture_of, shown_items, text_of
 from ._plan import Plan
 from ._realizing import realize
 from ._settings import Search
@@ -108,11 +109,9 @@ class Found:
     def _lines(self) -> Iterator[str]:
         for item in shown_items(self.state):
             cost = seconds_text(self.model.of_group(self.state, item).seconds)
-            if not self.state.is_group(item):
-                yield f"  {self.state.describe(item)}  {cost}"
-                continue
-            yield f"  {name_of(self.state, item)}  {cost}"
-            yield from (f"      {line}" for line in lines_of(self.state, item))
+            yield f"  {text_of(self.state, item)}  {cost}"
+            if self.state.is_group(item):
+                yield from (f"      {line}" for line in lines_of(self.state, item))
 
     def __rich__(self) -> Tree:
         from rich.text import Text
@@ -124,14 +123,16 @@ class Found:
         for item in shown_items(self.state):
             cost = seconds_text(self.model.of_group(self.state, item).seconds)
             is_group = self.state.is_group(item)
-            name = name_of(self.state, item) if is_group else self.state.describe(item)
+            name = text_of(self.state, item)
             branch = tree.add(Text.assemble((name, "bold" if is_group else ""), f"  {cost}"))
             for line in lines_of(self.state, item) if is_group else ():
                 branch.add(Text(line))
         return tree
 
     def _repr_svg_(self) -> str:
-        graph = State(self.state.graph)
-        titles = [f"before: {seconds_text(self.before.seconds)}"]
-        titles.append(f"after: {seconds_text(self.cost.seconds)}")
-        return beside([(titles[0], graph, self.model), (titles[1], self.state, self.model)])
+        before = f"before: {seconds_text(self.before.seconds)}"
+        after = f"after: {seconds_text(self.cost.seconds)}"
+        return drawing(
+            picture_of(State(self.state.graph), self.model, title=before),
+            picture_of(self.state, self.model, title=after),
+        )

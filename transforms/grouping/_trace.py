@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from textwrap import shorten
 
+from linalg_ext.drawing.plot import Plot
+
 from ._cost import seconds_text
 from ._graph import Graph
 from ._move import Move
-from ._plot import Plot
 from ._state import State
 
 _SHOWN = 12
@@ -27,11 +28,19 @@ class Step:
         move: it; None where the last move that was made and still stood was taken back.
         cost: seconds that the state after it costs.
         tried: how many moves were tried until then.
+        seconds: how long the search had taken then.
     """
 
     move: Move | None
     cost: float
     tried: int
+    seconds: float = field(default=0.0, compare=False)
+
+    @property
+    def text(self) -> str:
+        """The move for people, long ones cut."""
+        said = "back" if self.move is None else repr(self.move)
+        return shorten(said, _WIDE, placeholder=" ...")
 
 
 @dataclass
@@ -66,11 +75,20 @@ class Trace:
             rows.append((step.tried, step.cost, lowest))
         return rows
 
+    def gains(self) -> list[Step]:
+        """The first step, and those to a state that costs less than all before."""
+        found: list[Step] = []
+        for step in self.steps:
+            # Sums of the same costs in another order differ in their last digits.
+            if not found or step.cost < found[-1].cost * (1 - 1e-9):
+                found.append(step)
+        return found
+
     def _repr_svg_(self) -> str:
         rows = self.costs()
         plot = Plot("moves tried", "cost", seconds_text)
-        plot.line("state", [(tried, cost) for tried, cost, _ in rows], "#9aa7b4")
-        plot.line("best", [(tried, lowest) for tried, _, lowest in rows], "#1f6feb")
+        plot.line("state", [(tried, cost) for tried, cost, _ in rows], "var(--faint,#9aa7b4)")
+        plot.line("best", [(tried, lowest) for tried, _, lowest in rows], "var(--accent,#1f6feb)")
         return plot.svg()
 
     def __len__(self) -> int:
@@ -80,10 +98,9 @@ class Trace:
         head = f"Trace of {len(self.steps)} steps"
         rows = []
         for number, step in enumerate(self.steps):
-            said = "back" if step.move is None else repr(step.move)
-            said = shorten(said, _WIDE, placeholder=" ...")
-            cost = seconds_text(step.cost)
-            rows.append(f"  {number:>5}  {step.tried:>7} tried  {cost:>9}  {said}")
+            cost, taken = seconds_text(step.cost), seconds_text(step.seconds)
+            row = f"  {number:>5}  {taken:>8}  {step.tried:>7} tried  {cost:>9}  {step.text}"
+            rows.append(row)
         if len(rows) > 2 * _SHOWN:
             rows = [*rows[:_SHOWN], f"  ... {len(rows) - 2 * _SHOWN} more", *rows[-_SHOWN:]]
         return "\n".join([head, *rows])

@@ -7,6 +7,8 @@ from html import escape
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM = 560, 220, 70, 26, 34
 _TICKS = 4
+_MOST_POINTS = 1000
+"""Of a line; of more, some are left out."""
 
 
 class Plot:
@@ -23,7 +25,8 @@ class Plot:
 
     def line(self, name: str, points: Sequence[tuple[float, float]], colour: str) -> None:
         """Add a line: its name, its points from left to right, and its colour."""
-        self._lines.append((name, points, colour))
+        every = 1 + len(points) // _MOST_POINTS
+        self._lines.append((name, [*points[:-1:every], *points[-1:]], colour))
 
     def svg(self) -> str:
         """The picture."""
@@ -46,7 +49,7 @@ class Plot:
                 f"{escape(self._text(value))}</text>"
             )
         for number, (name, line, colour) in enumerate(self._lines):
-            drawn.append(f'<polyline stroke="{colour}" points="{_steps(line, place)}"/>')
+            drawn.append(f'<polyline style="stroke:{colour}" points="{_steps(line, place)}"/>')
             x = _LEFT + 90 * number
             drawn.append(f'<text x="{x}" y="14" style="fill:{colour}">{escape(name)}</text>')
         drawn.append(f'<text x="4" y="14">{escape(self._up)}</text>')
@@ -55,11 +58,14 @@ class Plot:
             f"{last:.0f} {escape(self._across)}</text>"
         )
         style = (
-            "text{font:11px sans-serif;fill:currentColor}line{stroke:currentColor;opacity:.15}"
-            "polyline{fill:none;stroke-width:1.5}"
+            ".lx-plot text{font:11px sans-serif;fill:var(--ink,currentColor)}"
+            ".lx-plot line{stroke:var(--ink,currentColor);opacity:.15}"
+            ".lx-plot polyline{fill:none;stroke-width:1.5}"
         )
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{_HEIGHT}" '
+            '<svg xmlns="http://www.w3.org/2000/svg" class="lx-plot" role="img" '
+            f'aria-label="{escape(self._up)} over {escape(self._across)}" '
+            f'width="{_WIDTH}" height="{_HEIGHT}" '
             f'viewBox="0 0 {_WIDTH} {_HEIGHT}"><style>{style}</style>{"".join(drawn)}</svg>'
         )
 
