@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 
 from linalg_ext.structured.group import LABEL, PRESERVE, TILING, Group
 
+from ._annotations import said
+
 _OWN = (LABEL, TILING, PRESERVE)
 
 
@@ -35,8 +37,8 @@ class ChosenGroup:
         counted = Counter(op.operation.name for op in list(group.body.operations)[:-1])
         asked = [f"tiling = {list(group.tiling)}"] if group.tiling else []
         asked += [PRESERVE] if group.preserve else []
-        unknown = [each for each in group.annotations if each not in _OWN]
-        asked += [f"{each} = {group.annotations[each]}" for each in unknown]
+        rest = {name: str(each) for name, each in group.annotations.items() if name not in _OWN}
+        asked += [said({name: text}) for name, text in rest.items()]
         return cls(name, group.label, tuple(counted.items()), tuple(asked))
 
     def with_obstacles(self, obstacles: Sequence[str]) -> ChosenGroup:

@@ -16,7 +16,7 @@ Item: TypeAlias = int | str
 """How people name an item: its number, or the label of a group."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GroupData:
     """What a group says besides what it holds.
 
@@ -32,6 +32,9 @@ class GroupData:
     def annotations(self) -> dict[str, Note]:
         """Its attributes as Python values, by name: `{"label": "layer", "tiling": (8, 64)}`."""
         return {name: note_of(text) for name, text in self.texts.items()}
+
+    def __repr__(self) -> str:
+        return f"GroupData({self.annotations!r}, is_isolated={self.is_isolated})"
 
     @property
     def label(self) -> str:

@@ -23,6 +23,7 @@ from linalg_ext.target import Target, current, figures, named
 from ._cost import Cost
 from ._counting import Counting
 from ._graph import ARGUMENTS, Graph, Value
+from ._group_data import Item
 from ._nests import Members, nests_of
 from ._state import ROOT, State
 from ._tiling import loops_of, tiles_of, tiling_of
@@ -63,14 +64,25 @@ class TargetModel:
         self._around = 0.0
         self._known: dict[Hashable, Cost] = {}
 
-    def of_group(self, state: State, group: int) -> Cost:
+    def __repr__(self) -> str:
+        plural = "s" * (self.threads != 1)
+        return (
+            f"<TargetModel of {self.target.name}, {self.threads} thread{plural}, "
+            f"{self.figures.source} figures>"
+        )
+
+    def of_group(self, state: State, group: Item) -> Cost:
         """The cost of a group, or of a node that stands alone, under the tiling that it says.
+
+        Args:
+            state: it.
+            group: the number of an item of it, or the label of a group.
 
         Raises:
             GroupingError: there is no such item.
         """
         self._turn_to(state.graph)
-        state.check_item(group)
+        group = state.item(group)
         is_group = state.is_group(group)
         outputs = state.outputs(group) if is_group else ()
         key = (state.key(group), outputs) if is_group else state.node(group).number
@@ -86,19 +98,19 @@ class TargetModel:
         begin = Cost.of([("call", self.figures.call)])
         return Cost.sum([begin, *(self.of_group(state, item) for item in state.children(ROOT))])
 
-    def what_if(self, state: State, group: int, tiling: Sequence[int]) -> Cost:
+    def what_if(self, state: State, group: Item, tiling: Sequence[int]) -> Cost:
         """What a group, or a node, would cost if its last op were tiled so.
 
         Args:
             state: which stays as it is.
-            group: an item of it.
+            group: the number of an item of it, or the label of a group.
             tiling: a size for each of the leading loops of the op that gives the result, 0 for one
                 that is not tiled.
 
         Raises:
             GroupingError: there is no such item; or these are no sizes.
         """
-        state.check_item(group)
+        group = state.item(group)
         if not isinstance(tiling, Sequence):
             raise ArgumentTypeError(f"{tiling!r} is no tiling", expected="sizes, such as (8, 64)")
         tiling = tuple(tiling)

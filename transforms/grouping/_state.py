@@ -102,16 +102,15 @@ class State:
         self.check_group(number)
         return number
 
-    def data(self, group: int) -> GroupData:
+    def data(self, group: Item) -> GroupData:
         """What a group says besides what it holds."""
-        self.check_item(group)
-        self.check_group(group)
-        return self._groups[group]
+        number = self.item(group)
+        self.check_group(number)
+        return self._groups[number]
 
-    def children(self, group: int = ROOT) -> tuple[int, ...]:
+    def children(self, group: Item = ROOT) -> tuple[int, ...]:
         """What stands in a group, in order; outside all groups where none is named."""
-        self.check_group(group)
-        return self._children[group]
+        return self._children[self.group(group)]
 
     def parent(self, item: int) -> int:
         """The group that an item stands in; `ROOT` where it stands in none."""
@@ -202,7 +201,9 @@ class State:
         """
         if not hasattr(move, "make"):
             raise ArgumentTypeError(
-                f"{move!r} is no move", expected="a move, such as Insert((3, 4))"
+                f"{move!r} is no move",
+                expected="a move, such as Insert((3, 4))",
+                cure="plan.apply_to(state) makes all moves of a plan",
             )
         mark, following = len(self._journal), self._next
         try:
@@ -351,7 +352,7 @@ class State:
             raise ArgumentTypeError(
                 f"{item!r} is no item",
                 expected="the number of a node or group",
-                cure=f"state.group({item!r}) is that of a label" if isinstance(item, str) else None,
+                cure=f"state.item({item!r}) is that of a label" if isinstance(item, str) else None,
             )
         if item not in self._parents:
             raise GroupingError(

@@ -25,6 +25,9 @@ from linalg_ext.notations.source_text import SourceText
 
 _GENERIC = re.compile(rf'"linalg_ext\.({"|".join((*GROUPS, YIELD))})"(?=\()')
 _TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+_WIDE = 100
+"""Columns of a line; operands that need more have a line each."""
+
 _STEP = 4
 """By how many blanks the clauses stand behind the line that a group begins in."""
 
@@ -71,7 +74,10 @@ def _group(source: SourceText, op: GenericOp) -> list[Span | str]:
     ):
         if group:
             given = [f"{n} = {v}: {t}" for n, (v, t) in zip(names, group, strict=True)]
-            pieces.append(f"{clause}{word}({', '.join(given)})")
+            short = f"{clause}{word}({', '.join(given)})"
+            between = f",{clause} {' ' * len(word)}"
+            is_long = len(short) > _WIDE
+            pieces.append(f"{clause}{word}({between.join(given)})" if is_long else short)
     return [*pieces, " {", op.block.body, "}"]
 
 

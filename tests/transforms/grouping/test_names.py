@@ -23,6 +23,7 @@ from linalg_ext.transforms.grouping import (
     Reorder,
     Split,
     State,
+    TargetModel,
     read_graph,
     realize,
 )
@@ -53,6 +54,12 @@ def test_a_label_stands_for_its_group(state: State) -> None:
     first, then = state.groups
     assert (state.group("first"), state.group("then"), state.group(then)) == (first, then, then)
     assert (state.item("then"), state.item(B), state.group(ROOT)) == (then, B, ROOT)
+    assert state.children("then") == (B, C)
+    assert repr(state.data("first")) == "GroupData({'label': 'first'}, is_isolated=False)"
+    model = TargetModel("avx2", threads=1)
+    assert repr(model) == "<TargetModel of avx2, 1 thread, analytic figures>"
+    assert model.of_group(state, "then") == model.of_group(state, then)
+    assert model.what_if(state, "then", (2,)) == model.what_if(state, then, (2,))
     with pytest.raises(GroupingError, match="is no group"):
         state.group(B)
 
