@@ -294,7 +294,7 @@ def _merge_some(state: State, rng: random.Random, count: int) -> None:
 
 
 def _try(state: State, move: Any) -> bool:
-    if isinstance(move, Insert) and state.node(move.items[0]).work.kind == FREE:
+    if isinstance(move, Insert) and state.node(state.item(move.items[0])).work.kind == FREE:
         return False
     try:
         state.apply(move)

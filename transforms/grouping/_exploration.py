@@ -185,7 +185,7 @@ class Exploration:
         inverse = self.state.apply(move)
         after = self.touched(inverse)
         self._ask(before, after)
-        self._made.append(_Made(_numbered(move, inverse), after, self.cost))
+        self._made.append(_Made(_numbered(self.state, move, inverse), after, self.cost))
         self.trace.steps.append(self._step(self._made[-1].move, self.cost))
         if self.cost < self.best.cost:
             self.best = Reached(self.cost, self.path)
@@ -271,12 +271,12 @@ class Exploration:
         return self._model.of_group(self.state, item).seconds
 
 
-def _numbered(move: Move, inverse: Move) -> Move:
+def _numbered(state: State, move: Move, inverse: Move) -> Move:
     """A move that was made, with the number of what is new in it."""
     if isinstance(move, Insert) and isinstance(inverse, Dissolve):
-        return replace(move, group=inverse.group)
+        return replace(move, group=state.item(inverse.group))
     if isinstance(move, Split) and isinstance(inverse, Merge):
-        return replace(move, new=inverse.second)
+        return replace(move, new=state.item(inverse.second))
     if isinstance(move, Duplicate) and isinstance(inverse, Deduplicate):
         return replace(move, copy=inverse.copy)
     return move

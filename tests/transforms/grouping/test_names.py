@@ -27,6 +27,7 @@ from linalg_ext.transforms.grouping import (
     read_graph,
     realize,
 )
+from linalg_ext.transforms.grouping._annotations import Note
 
 X = "tensor<4x4xf32>"
 TEXT = f"""
@@ -140,7 +141,7 @@ VALUES = (
 @example('a "quoted" \\ text\n\t\x07 é')
 @example(())
 @example("unit")
-def test_what_a_group_says_comes_back_from_ir(value: grouping.Note) -> None:
+def test_what_a_group_says_comes_back_from_ir(value: Note) -> None:
     """As a value of the same type, from the state and from a module that says it."""
     state = State(GRAPH)
     state.apply(Insert((A,), {"label": "g", "said": value}))

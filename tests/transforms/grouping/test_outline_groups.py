@@ -132,3 +132,63 @@ def test_copies_of_slices_join_no_group_that_is_preserved(
 ) -> None:
     """The copies, the softmax and what follows it: copies bear no mark of any group."""
     assert passes(compiled(SLICED, Insert((3,), notes))) == expected
+
+
+IDIOM = f"""linalg_ext.group "idiom" preserve ins(%u = %b: {SQUARE}) outs(%v = %e: {SQUARE}) {{
+    %m = linalg.exp ins(%u : {SQUARE}) outs(%v : {SQUARE}) -> {SQUARE}
+    %n = linalg.abs ins(%m : {SQUARE}) outs(%v : {SQUARE}) -> {SQUARE}
+    linalg_ext.group_yield %n : {SQUARE}
+  }}"""
+AROUND_IT = f"""
+  %e = tensor.empty() : {SQUARE}
+  %b = linalg.tanh ins(%a : {SQUARE}) outs(%e : {SQUARE}) -> {SQUARE}
+  %s = {IDIOM}
+  %c = linalg.square ins(%s : {SQUARE}) outs(%e : {SQUARE}) -> {SQUARE}"""
+PLACES = {
+    "a function": f"func.func @main(%a: {SQUARE}) -> {SQUARE} {{ IT return %c : {SQUARE} }}",
+    "a function that is called": f"""
+func.func private @inner(%a: {SQUARE}) -> {SQUARE} {{ IT return %c : {SQUARE} }}
+func.func @main(%x: {SQUARE}) -> {SQUARE} {{
+  %r = func.call @inner(%x) : ({SQUARE}) -> {SQUARE}
+  return %r : {SQUARE}
+}}""",
+    "a loop": f"""
+func.func @main(%x: {SQUARE}) -> {SQUARE} {{
+  %begin = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %end = arith.constant 2 : index
+  %r = scf.for %i = %begin to %end step %one iter_args(%a = %x) -> {SQUARE} {{
+    IT scf.yield %c : {SQUARE}
+  }}
+  return %r : {SQUARE}
+}}""",
+    "a branch": f"""
+func.func @main(%a: {SQUARE}) -> {SQUARE} {{
+  %i = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %first = tensor.extract %a[%i, %i] : {SQUARE}
+  %is = arith.cmpf ogt, %first, %zero : f32
+  %r = scf.if %is -> {SQUARE} {{ IT scf.yield %c : {SQUARE} }} else {{ scf.yield %a : {SQUARE} }}
+  return %r : {SQUARE}
+}}""",
+    "another group": f"""
+func.func @main(%x: {SQUARE}) -> {SQUARE} {{
+  %o = tensor.empty() : {SQUARE}
+  %r = linalg_ext.group ins(%a = %x: {SQUARE}) outs(%p = %o: {SQUARE}) {{
+    IT linalg_ext.group_yield %c : {SQUARE}
+  }}
+  return %r : {SQUARE}
+}}""",
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_preserved_group_stays_together_wherever_it_stands(place: str) -> None:
+    """Its two ops are one pass over memory; what is before and after it are passes of their own."""
+    text = PLACES[place].replace("IT", AROUND_IT.strip() + "\n")
+    free = text.replace(" preserve ", " ")
+    joined = {"another group": 1}.get(place, 3)
+    for source, expected in ((text, 3), (free, joined)):
+        kernel = lx.compile(source)
+        assert passes(kernel) == expected
+        np.testing.assert_allclose(kernel(X), lx.compile(free)(X), rtol=1e-6)
