@@ -15,6 +15,7 @@ from types import MappingProxyType
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ArityError
+from linalg_ext.notations.groups import layout
 from linalg_ext.structured.destination_ops.reading import (
     check_results,
     ranked_tensor,
@@ -28,11 +29,11 @@ ISOLATED = "linalg_ext.isolated_group"
 GROUPS = (GROUP, ISOLATED)
 GROUP_YIELD = "linalg_ext.group_yield"
 
-MOST_INPUTS = 64
-MOST_INITS = 16
+MOST_INPUTS = layout.INPUT_SLOTS
+MOST_INITS = layout.INIT_SLOTS
 
-RESULT_SEGMENTS = "resultSegmentSizes"
-LABEL, TILING, PRESERVE = "label", "tiling", "preserve"
+RESULT_SEGMENTS = layout.RESULT_SEGMENTS
+LABEL, TILING, PRESERVE = layout.LABEL, layout.TILING, layout.PRESERVE
 
 UNIT = "linalg_ext.group"
 """The attribute of an op that says by number which group it came of, where groups are gone."""
