@@ -11,8 +11,9 @@ from linalg_ext.compiler.entry import PREFIX
 from linalg_ext.errors import LinalgExtError
 from linalg_ext.explain.dataflow_graph import Dataflow, dataflow, of_state
 from linalg_ext.explain.located_text import LocatedText, module_of
+from linalg_ext.explain.pieces import table
 from linalg_ext.structured.group import GROUPS
-from linalg_ext.transforms.grouping import Found, Step, Trace
+from linalg_ext.transforms.grouping import Found, Step
 from linalg_ext.transforms.grouping._cost import seconds_text
 
 _MOST_ROWS = 500
@@ -30,13 +31,26 @@ def graph_html(kernel: Kernel, text: LocatedText | None) -> str:
     first = stages.get("module")
     if first is None or text is None:
         return "<p>The module as it was given was not kept: it is too large, or there is none.</p>"
-    found = _found(kernel)
+    name = kernel.signature.name
+    lines = op_lines(text, name)
     try:
-        drawn = _drawn(kernel, found, first, stages.get("entry"), text)
+        given = dataflow(module_of(first), name, lines=lines)
+        taken = _taken(stages.get("entry"), name)
     except LinalgExtError as error:
         return f"<p>No graph: {escape(error.what)}.</p>"
-    graph = f'<div class="flow">{drawn.to_svg()}</div>'
-    return graph if found is None else _found_html(found) + graph + trace_html(found.trace)
+    found = _found(kernel)
+    if found is None:
+        # Of a kernel that was kept nobody knows which op of the module is which in its groups.
+        drawn = given if given.state.groups or taken is None else taken
+        return _flow(drawn)
+    drawn = of_state(given.state if taken is None else found.state, lines, found.model)
+    left = found.state.groups and taken is None
+    note = "<p>These groups were not taken: ops fuse about as well without.</p>" if left else ""
+    return table("what was searched for", found.rows()) + note + _flow(drawn) + trace_html(found)
+
+
+def _flow(drawn: Dataflow) -> str:
+    return f'<div class="flow">{drawn.to_svg()}</div>'
 
 
 def _found(kernel: Kernel) -> Found | None:
@@ -44,20 +58,10 @@ def _found(kernel: Kernel) -> Found | None:
     return next((each for each in decisions if isinstance(each, Found)), None)
 
 
-def _drawn(
-    kernel: Kernel, found: Found | None, first: Stage, entry: Stage | None, text: LocatedText
-) -> Dataflow:
-    name = kernel.signature.name
-    lines = op_lines(text, name)
-    if found is not None:
-        return of_state(found.state, lines, found.model)
-    if kernel.is_kept and entry is not None and (grouped := _grouped(entry, name)) is not None:
-        return grouped
-    return dataflow(module_of(first), name, lines=lines)
-
-
-def _grouped(entry: Stage, name: str) -> Dataflow | None:
-    """The graph with the groups that were found when a kernel that was kept was compiled."""
+def _taken(entry: Stage | None, name: str) -> Dataflow | None:
+    """The graph as it is once groups are searched for; None where it has no groups."""
+    if entry is None:
+        return None
     module = module_of(entry)
     if PREFIX + name not in module.functions:
         return None
@@ -82,15 +86,9 @@ def _flat(text: LocatedText, opener: int) -> list[int]:
     return found
 
 
-def _found_html(found: Found) -> str:
-    rows = "".join(
-        f"<tr><td>{escape(name)}</td><td>{escape(text)}</td></tr>" for name, text in found.rows()
-    )
-    return f'<table class="told">{rows}</table>'
-
-
-def trace_html(trace: Trace) -> str:
+def trace_html(found: Found) -> str:
     """How a search went: its cost over the moves that it tried, and the moves themselves."""
+    trace = found.trace
     left = len(trace.steps) - _MOST_ROWS
     more = f"<p>... {left} more</p>" if left > 0 else ""
     return (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ import pytest
 import linalg_ext as lx
 from linalg_ext.cache.folder import FOLDER
 from linalg_ext.errors import ArgumentError, ArgumentTypeError, ExportError, ShapeError
-from long_modules import chain
+from linalg_ext.transforms.grouping import search
+from searched import searched_sums
 
 TEXT = """func.func @f(%a: tensor<8x8xf32>, %b: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %r = linalg.add ins(%a, %b : tensor<8x8xf32>, tensor<8x8xf32>)
@@ -143,8 +145,19 @@ def test_a_kernel_that_was_kept_shows_its_groups_still(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv(FOLDER, str(tmp_path / "kernels"))
-    kernels = [lx.compile(chain(3), search=True) for _ in range(2)]
+    kernels = [searched_sums() for _ in range(2)]
     assert [kernel.is_kept for kernel in kernels] == [False, True]
     made, found = (lx.explain.page(kernel).html for kernel in kernels)
     assert made.count('<g class="group"') == found.count('<g class="group"') == 1
     assert ('class="told trace"' in made, 'class="told trace"' in found) == (True, False)
+
+
+def test_groups_that_were_found_and_not_taken_are_no_boxes() -> None:
+    kernel = lx.compile(TEXT)
+    told, found = kernel.explain(), search(TEXT)
+    assert found.state.groups
+    kernel.explanation = lambda: replace(told, decisions=(found,))
+    html = lx.explain.page(kernel).html
+    assert "were not taken" in html
+    assert '<g class="group"' not in html
+    assert 'class="told trace"' in html
