@@ -39,15 +39,15 @@ class Insert(Move):
 
     def make(self, state: State) -> Move:
         """Make the group; the inverse dissolves it."""
-        named = tuple(map(state.item, self.items))
-        parent = _common_parent(state, named)
+        members = tuple(map(state.item, self.items))
+        parent = _common_parent(state, members)
         state.check_changeable(parent)
-        for item in named:
+        for item in members:
             check_groupable(state, item)
         group = state.fresh(self.group)
         before = state.children(parent)
-        around = gathered(state, parent, named, group)
-        inside = set(named)
+        around = gathered(state, parent, members, group)
+        inside = set(members)
         items = [each for each in before if each in inside]
         is_preserved = PRESERVE in dict(notes_of(self.annotations))
         state.put_group(group, GroupData(dict(notes_of(self.annotations)), self.isolated))
