@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
+from typing import NamedTuple
 
 from linalg_ext.drawing.layers import layered
 
@@ -85,6 +87,15 @@ class Picture:
     title: str = ""
 
 
+class _Place(NamedTuple):
+    """Where a box stands, or an edge passes: `middle` is across."""
+
+    left: float
+    top: float
+    middle: float
+    bottom: float
+
+
 def drawing(*pictures: Picture) -> str:
     """The SVG of some graphs, side by side."""
     left, height, drawn = 0.0, 0.0, []
@@ -105,18 +116,26 @@ def drawing(*pictures: Picture) -> str:
 def _drawn(picture: Picture) -> tuple[str, float, float]:
     """A graph, its width and its height."""
     boxes = {box.key: box for box in picture.boxes}
-    layers = layered(list(boxes), [(edge.source, edge.end) for edge in picture.edges])
-    widest = max((_width([boxes[key] for key in layer]) for layer in layers), default=0.0)
-    places: dict[int, tuple[float, float]] = {}
+    layers, passed = layered(list(boxes), [(edge.source, edge.end) for edge in picture.edges])
+    widths = {key: boxes[key].width if key in boxes else 0.0 for layer in layers for key in layer}
+    widest = max((_width([widths[key] for key in layer]) for layer in layers), default=0.0)
+    places: dict[int, _Place] = {}
     top: float = _ACROSS + _LINE * bool(picture.title)
     for layer in layers:
-        left = _ACROSS + (widest - _width([boxes[key] for key in layer])) / 2
+        height = max(boxes[key].height for key in layer if key in boxes)
+        left = _ACROSS + (widest - _width([widths[key] for key in layer])) / 2
         for key in layer:
-            places[key] = (left, top)
-            left += boxes[key].width + _ACROSS
-        top += max(boxes[key].height for key in layer) + _DOWN
-    drawn = [_path(edge, boxes, places) for edge in picture.edges]
-    drawn += [part for key, box in boxes.items() for part in _box(box, *places[key], box.width)]
+            down = boxes[key].height if key in boxes else height
+            places[key] = _Place(left, top, left + widths[key] / 2, top + down)
+            left += widths[key] + _ACROSS
+        top += height + _DOWN
+    drawn = [
+        _path(edge, [places[key] for key in (edge.source, *passing, edge.end)])
+        for edge in picture.edges
+        for passing in [passed.get((edge.source, edge.end), ())]
+    ]
+    for key, box in boxes.items():
+        drawn += _box(box, places[key].left, places[key].top, box.width)
     if picture.title:
         title = f'<text class="title" x="{_ACROSS}" y="{_LINE}">{escape(picture.title)}</text>'
         drawn.insert(0, title)
@@ -124,21 +143,24 @@ def _drawn(picture: Picture) -> tuple[str, float, float]:
     return "".join(drawn), widest + 2 * _ACROSS, top
 
 
-def _width(boxes: Sequence[Box]) -> float:
-    return sum(box.width for box in boxes) + _ACROSS * (len(boxes) - 1)
+def _width(widths: Sequence[float]) -> float:
+    return sum(widths) + _ACROSS * (len(widths) - 1)
 
 
-def _path(edge: Edge, boxes: Mapping[int, Box], places: Mapping[int, tuple[float, float]]) -> str:
-    source, end = boxes[edge.source], boxes[edge.end]
-    x = places[edge.source][0] + source.width / 2
-    y = places[edge.source][1] + source.height
-    to_x, to_y = places[edge.end][0] + end.width / 2, places[edge.end][1]
-    middle = (y + to_y) / 2
+def _path(edge: Edge, stops: Sequence[_Place]) -> str:
+    """From the box that is read, past others, to the one that reads it."""
+    first, last = stops[0], stops[-1]
+    drawn = f"M{first.middle:.0f} {first.bottom:.0f}"
+    for above, below in pairwise(stops):
+        bend = (above.bottom + below.top) / 2
+        drawn += (
+            f"C{above.middle:.0f} {bend:.0f} {below.middle:.0f} {bend:.0f} "
+            f"{below.middle:.0f} {below.top:.0f}"
+        )
+        if below is not last:
+            drawn += f"V{below.bottom:.0f}"
     label = f"<title>{escape(edge.text)}</title>" if edge.text else ""
-    return (
-        f'<path d="M{x:.0f} {y:.0f}C{x:.0f} {middle:.0f} {to_x:.0f} {middle:.0f} '
-        f'{to_x:.0f} {to_y:.0f}" marker-end="url(#lx-arrow)">{label}</path>'
-    )
+    return f'<path d="{drawn}" marker-end="url(#lx-arrow)">{label}</path>'
 
 
 def _box(box: Box, left: float, top: float, width: float) -> Iterator[str]:

@@ -1,29 +1,62 @@
 """A graph without cycles in layers: what stands in each, and in which order.
 
-The first two of the usual steps (K. Sugiyama, S. Tagawa, M. Toda, IEEE Transactions on Systems,
-Man, and Cybernetics 11(2), 1981): each item goes below all that it reads; within a layer items
-stand at the mean place of their neighbours.
+The usual steps (K. Sugiyama, S. Tagawa, M. Toda, IEEE Transactions on Systems,
+Man, and Cybernetics 11(2), 1981): each item goes below all that it reads; an edge that
+reaches over layers has a place in each of them; within a layer all stand at the mean place of their
+neighbours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
 _SWEEPS = 4
+
+_MOST_PASSED = 4
+"""Places that edges pass, for each item; where there would be more, edges pass behind boxes."""
 
 Pair = tuple[int, int]
 """An edge: what is read, and what reads it."""
 
 
-def layered(keys: Sequence[int], edges: Iterable[Pair]) -> list[list[int]]:
-    """The layers of a graph, the first one first, each from left to right.
+class Layers(NamedTuple):
+    """A graph in layers.
+
+    Attributes:
+        layers: the first one first, each from left to right: items, and places that edges pass.
+        passed: for each edge that reaches over layers, the places that it passes, one a layer.
+    """
+
+    layers: list[list[int]]
+    passed: dict[Pair, tuple[int, ...]]
+
+
+def layered(keys: Sequence[int], edges: Sequence[Pair]) -> Layers:
+    """The layers of a graph.
 
     Args:
         keys: of its items, each after all those that it reads.
-        edges: between them.
+        edges: between them, each once.
     """
-    kept = list(edges)
-    return _ordered(_layers(keys, kept), kept)
+    layers = _layers(keys, edges)
+    depth = {key: at for at, layer in enumerate(layers) for key in layer}
+    passed: dict[Pair, tuple[int, ...]] = {}
+    reach = {(source, end): range(depth[source] + 1, depth[end]) for source, end in edges}
+    if sum(map(len, reach.values())) <= _MOST_PASSED * len(keys):
+        fresh = itertools.count(max(keys, default=0) + 1)
+        passed = {edge: tuple(next(fresh) for _ in over) for edge, over in reach.items() if over}
+    for edge, places in passed.items():
+        for at, place in zip(reach[edge], places, strict=True):
+            layers[at].append(place)
+    steps = [
+        step
+        for source, end in edges
+        for step in pairwise((source, *passed.get((source, end), ()), end))
+    ]
+    return Layers(_ordered(layers, steps), passed)
 
 
 def _layers(keys: Sequence[int], edges: Sequence[Pair]) -> list[list[int]]:
