@@ -84,7 +84,6 @@ class Exploration:
         state: the state now, to be looked at; `make` and `back` change it, or put another object
             in its place.
         cost: seconds that it costs.
-        best: the cheapest state since `begin`.
         random: numbers that are the same for the same seed.
         trace: all moves that were made, those that take others back among them.
         tried: how many moves were asked for their gain.
@@ -113,7 +112,8 @@ class Exploration:
         self._costs = {item: self._asked(item) for item in self.state.children()}
         self.cost = math.fsum(self._costs.values())
         self._first = self.cost
-        self.best = Reached(self.cost, ())
+        self._best = Reached(self.cost, ())
+        self._best_moves: int | None = None  # the first so many that were made lead to the best
 
     @property
     def is_over(self) -> bool:
@@ -125,10 +125,17 @@ class Exploration:
         """The moves to the state now."""
         return tuple(made.move for made in self._made)
 
+    @property
+    def best(self) -> Reached:
+        """The cheapest state since `begin`."""
+        if self._best_moves is not None:
+            return replace(self._best, path=self.path[: self._best_moves])
+        return self._best
+
     def begin(self, path: Path) -> None:
         """Go to a state; `best` is the best from there on."""
         self.go_to(path)
-        self.best = Reached(self.cost, self.path)
+        self._best, self._best_moves = Reached(self.cost, self.path), None
 
     def moves(self, near: Iterable[int] | None = None) -> Iterator[Move]:
         """Moves that may be worth it: of some items with their neighbours, where any are named.
@@ -187,8 +194,8 @@ class Exploration:
         self._ask(before, after)
         self._made.append(_Made(_numbered(self.state, move, inverse), after, self.cost))
         self.trace.steps.append(self._step(self._made[-1].move, self.cost))
-        if self.cost < self.best.cost:
-            self.best = Reached(self.cost, self.path)
+        if self.cost < self._best.cost:
+            self._best, self._best_moves = Reached(self.cost, ()), len(self._made)
         if len(self._made) - self._settled > _MOST_KEPT:
             # What a state keeps so as to go back grows with its size.
             self.state, self._settled = self.state.copy(), len(self._made)
@@ -217,6 +224,8 @@ class Exploration:
             self._made[at - 1].cost if at else self._first
             for at in range(len(self._made) - 1, kept - 1, -1)
         ]
+        if self._best_moves is not None and kept < self._best_moves:
+            self._best, self._best_moves = self.best, None
         if kept < self._settled:
             self._begin_anew(kept)
         while len(self._made) > kept:

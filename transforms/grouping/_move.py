@@ -29,6 +29,9 @@ ITEMS = {"items": True}
 
 _Moved = TypeVar("_Moved", bound="Move")
 
+_FEW = 8
+"""Items that are each looked for among their siblings; for more, all siblings are gone through."""
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Move(ABC):
@@ -168,7 +171,13 @@ def gathered(state: State, parent: int, members: Collection[int], place: int) ->
     return [*siblings[:first], *early, place, *late, *siblings[last + 1 :]]
 
 
-def _places(siblings: Sequence[int], members: Collection[int]) -> list[int]:
-    if len(members) == 2:
-        return [siblings.index(member) for member in members]
-    return [at for at, sibling in enumerate(siblings) if sibling in members]
+def in_order(siblings: Sequence[int], items: Collection[int]) -> list[int]:
+    """Items in the order in which they stand among their siblings."""
+    return [siblings[at] for at in _places(siblings, items)]
+
+
+def _places(siblings: Sequence[int], items: Collection[int]) -> list[int]:
+    if len(items) <= _FEW:
+        return sorted(map(siblings.index, items))
+    inside = set(items)
+    return [at for at, sibling in enumerate(siblings) if sibling in inside]

@@ -11,7 +11,7 @@ from linalg_ext.structured.group import PRESERVE
 from ._annotations import AttributeText, Note, Notes, check_name, note_text, notes_of
 from ._group_data import GroupData, Item
 from ._interfaces import check_interface
-from ._move import ITEMS, Move, check_orders, gathered, named
+from ._move import ITEMS, Move, check_orders, gathered, in_order, named
 from ._state import State
 
 
@@ -47,8 +47,7 @@ class Insert(Move):
         group = state.fresh(self.group)
         before = state.children(parent)
         around = gathered(state, parent, members, group)
-        inside = set(members)
-        items = [each for each in before if each in inside]
+        items = in_order(before, members)
         is_preserved = PRESERVE in dict(notes_of(self.annotations))
         state.put_group(group, GroupData(dict(notes_of(self.annotations)), self.isolated))
         arranged = [

@@ -85,7 +85,8 @@ def search(
 class _Run:
     """One search.
 
-    The budget is shared: what is left goes in equal parts to the runs that are left.
+    The budget is shared: what is left goes in equal parts to the runs that are left. The starts
+    have a part of the time too; the first is made in any case.
     """
 
     def __init__(self, graph: Graph, settings: Search, model: CostModel) -> None:
@@ -125,6 +126,7 @@ class _Run:
 
     def _run(self) -> None:
         x, settings = self._exploration, self._settings
+        self._share(2 + settings.restarts)
         starts = self._starts()
         self._reached += starts
         for number in range(1 + settings.restarts):

@@ -39,9 +39,7 @@ def whole(x: Exploration) -> None:
     items = [
         item for item in x.state.children() if x.state.is_group(item) or _computes(x.state, item)
     ]
-    if items and x.attempt(Insert(tuple(items))):
-        return
-    apart(x)
+    _insert_halves(x, items)
     last: int | None = None
     for item in x.state.children():
         if x.state.is_group(item) and (last is None or not x.attempt(Merge(last, item))):
@@ -64,6 +62,15 @@ def _grouped(state: State) -> list[int]:
         and not state.node(item).work.is_view
         and not _is_made_of_nothing(state, item)
     ]
+
+
+def _insert_halves(x: Exploration, items: Sequence[int]) -> None:
+    """Make one group of all items; where they may not be in one, the same of each half."""
+    if not items or x.attempt(Insert(tuple(items))) or len(items) == 1:
+        return
+    middle = len(items) // 2
+    _insert_halves(x, items[:middle])
+    _insert_halves(x, items[middle:])
 
 
 def _insert(x: Exploration, groups: Sequence[Sequence[int]]) -> None:

@@ -194,6 +194,26 @@ def test_a_thousand_ops_are_searched_in_time() -> None:
     assert len(found.state.groups) == 1
 
 
+def test_few_groups_of_many_ops_are_begun_with_in_few_moves() -> None:
+    count = 300  # of arguments: more than one group takes
+    arguments = ", ".join(f"%x{at}: tensor<4xf32>" for at in range(count))
+    lines = "\n".join(
+        f"  %v{at + 1} = linalg.add ins(%v{at}, %x{at} : tensor<4xf32>, tensor<4xf32>)"
+        " outs(%e : tensor<4xf32>) -> tensor<4xf32>"
+        for at in range(count)
+    )
+    module = lx.parse(
+        f"func.func @f(%v0: tensor<4xf32>, {arguments}) -> tensor<4xf32> {{\n"
+        f"  %e = tensor.empty() : tensor<4xf32>\n{lines}\n  return %v{count} : tensor<4xf32>\n}}",
+        trusted=True,
+    )
+    x = Exploration(read_graph(module), Traffic(), seed=0, is_over=lambda tried: False)
+    STARTS["whole"](x)
+    check_state(x.state)
+    assert count / 64 < len(x.state.groups) <= 8
+    assert len(x.trace) < 20
+
+
 def test_memory_does_not_grow_with_moves() -> None:
     graph = random_graph(random.Random(0), 80)
 
