@@ -12,7 +12,7 @@ from linalg_ext.target.performance import FUNCTIONS as ALL_FUNCTIONS
 from ._cost import Cost
 from ._graph import ARGUMENTS, Value
 from ._nests import Members, Nest
-from ._rates import arithmetic, is_contiguous
+from ._rates import arithmetic, is_contiguous, is_of_matrices
 from ._work import CONTRACTION, FREE, WINDOW, Access, Work
 
 Parts = dict[str, float]
@@ -71,8 +71,12 @@ class Counting:
         for level, moved in self._writes(nest):
             _add(moving, level.name, moved / level.write)
             _add(work, f"bytes of {level.name}", moved)
-        parts = [*_overlapped(computing, moving), *self._beginnings(nest)]
-        return Cost.of(parts, work.items())
+        for level, moved in self._packed(nest):
+            _add(moving, level.name, moved / level.write)
+            _add(work, f"bytes of {level.name}", moved)
+        is_product = self.members.work[nest.main].kind == CONTRACTION
+        together = _in_turn if is_product else _overlapped
+        return Cost.of([*together(computing, moving), *self._beginnings(nest)], work.items())
 
     def _crowd(self, computing: Parts) -> None:
         """Functions wait for each other where a nest has several; what is simple fills the gaps."""
@@ -105,6 +109,14 @@ class Counting:
                 yield level, moved
                 continue
             yield self._nearest_for(access.bytes), moved
+
+    def _packed(self, nest: Nest) -> Iterator[tuple[Level, float]]:
+        """To which level how many bytes of operands go that a product of matrices packs."""
+        work = self.members.work[nest.main]
+        if work.kind == CONTRACTION and is_of_matrices(work):
+            for access in work.reads[:2]:
+                moved = access.touched(work.loops)
+                yield self._nearest_for(moved), moved
 
     def _reading(
         self, value: Value, access: Access, loops: Sequence[int], near: set[int]
@@ -144,6 +156,11 @@ def _innermost_starts(work: Work) -> float:
     if work.kind in (CONTRACTION, WINDOW) or not work.iterations:
         return 0.0
     return 1.0 if is_contiguous(work) else work.iterations / work.loops[-1]
+
+
+def _in_turn(computing: Parts, moving: Parts) -> list[tuple[str, float]]:
+    """Arithmetic, and then memory: operands are packed, and tiles of the result written, apart."""
+    return [*computing.items(), *moving.items()]
 
 
 def _overlapped(computing: Parts, moving: Parts) -> list[tuple[str, float]]:

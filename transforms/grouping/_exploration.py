@@ -11,7 +11,8 @@
     search(module, strategy=mine)
 
 The cost of a state is the sum over what stands outside all groups, groups as wholes. A move changes
-the costs of the items that it names, and of no others: only these are asked for.
+the costs of the items that it names, and of no others: only these are asked for. A group that is
+made or changed gets the tiling at which the model says that it costs least.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from linalg_ext.errors import ArgumentTypeError, GroupingError
+from linalg_ext.structured.group import TILING
 
+from ._best_tiling import BestTilings
 from ._candidates import moves_near, outermost, random_move
 from ._cost import CostModel
 from ._graph import Graph
@@ -31,6 +34,7 @@ from ._move import Move
 from ._moves_of_groups import Annotate, Dissolve, Insert, Merge, Split
 from ._moves_of_ops import Deduplicate, Duplicate, MoveIn, MoveOut, Reorder
 from ._state import ROOT, State
+from ._tiling import tiling_of
 from ._trace import Step, Trace
 
 Path = tuple[Move, ...]
@@ -104,7 +108,7 @@ class Exploration:
         self.trace = Trace()
         self.tried = 0
         self._begun = time.perf_counter()
-        self._model = model
+        self._model, self._tilings = model, BestTilings(model)
         self._is_over = is_over
         self._made: list[_Made] = []
         self._settled = 0
@@ -160,7 +164,7 @@ class Exploration:
         except GroupingError:
             return None
         try:
-            after = math.fsum(map(self._asked, self.touched(inverse)))
+            after = math.fsum(self._tilings.of(self.state, at)[1] for at in self.touched(inverse))
         finally:
             self.state.undo()
         return math.fsum(self._costs[item] for item in before) - after
@@ -185,17 +189,31 @@ class Exploration:
     def make(self, move: Move) -> set[int]:
         """Make a move; returns what stands outside all groups and was changed by it.
 
+        Where the groups among these should be tiled otherwise now, moves that do so follow.
+
         Raises:
             GroupingError: it is not legal; the state is as it was.
         """
+        after = self._make(move)
+        for item in sorted(after):
+            self._tile(item)
+        if self.cost < self._best.cost:
+            self._best, self._best_moves = Reached(self.cost, ()), len(self._made)
+        return after
+
+    def _tile(self, item: int) -> None:
+        if self.state.is_group(item):
+            tiling, _ = self._tilings.of(self.state, item)
+            if tiling != tiling_of(self.state, item):
+                self._make(Annotate(item, TILING, tiling or None))
+
+    def _make(self, move: Move) -> set[int]:
         before = self.touched(move)
         inverse = self.state.apply(move)
         after = self.touched(inverse)
         self._ask(before, after)
         self._made.append(_Made(_numbered(self.state, move, inverse), after, self.cost))
         self.trace.steps.append(self._step(self._made[-1].move, self.cost))
-        if self.cost < self._best.cost:
-            self._best, self._best_moves = Reached(self.cost, ()), len(self._made)
         if len(self._made) - self._settled > _MOST_KEPT:
             # What a state keeps so as to go back grows with its size.
             self.state, self._settled = self.state.copy(), len(self._made)
@@ -255,7 +273,7 @@ class Exploration:
             shared += 1
         self.back(len(self._made) - shared)
         for move in path[shared:]:
-            self.make(move)
+            self._make(move)
 
     def is_new(self, move: Move) -> bool:
         """Whether a legal move leads to a state that was not asked about before, by its key."""

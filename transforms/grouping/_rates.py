@@ -12,7 +12,7 @@ from ._work import CONTRACTION, MOVE, WINDOW, Work
 _TILE_ROWS = 6
 """Rows of a tile of a contraction."""
 
-_TILE_STEPS = 20.0
+_TILE_STEPS = 10.0
 """Steps of the depth that beginning and ending such a tile takes."""
 
 _POOLING = 0.5
@@ -56,16 +56,27 @@ def is_contiguous(work: Work) -> bool:
     return all(access.axes in (own, ()) for access in (*work.reads, *work.writes))
 
 
-def _product_rate(work: Work, lanes: int, figures: Figures) -> float:
-    if work.kind != CONTRACTION or len(work.reads) < 2:
-        width = _innermost_parallel(work)
-        return figures.rate("windows", work.dtype) * _part_filled(width, lanes)
+def is_of_matrices(work: Work) -> bool:
+    """Whether both operands of a contraction have dimensions of their own, of more than 1."""
+    return len(work.reads) >= 2 and min(_sizes(work)[:2]) > 1
+
+
+def _sizes(work: Work) -> tuple[int, int, int]:
+    """Rows, columns and depth of a contraction of two operands."""
     left, right = ({loop for axis in access.axes for loop in axis} for access in work.reads[:2])
     rows, columns, depth = (
         math.prod(work.loops[loop] for loop in loops)
         for loops in (left - right, right - left, left & right & set(work.reduced))
     )
-    if min(rows, columns) == 1:
+    return rows, columns, depth
+
+
+def _product_rate(work: Work, lanes: int, figures: Figures) -> float:
+    if work.kind != CONTRACTION or len(work.reads) < 2:
+        width = _innermost_parallel(work)
+        return figures.rate("windows", work.dtype) * _part_filled(width, lanes)
+    rows, columns, depth = _sizes(work)
+    if not is_of_matrices(work):
         # No element of a matrix is used twice: loads set the pace.
         return figures.rate("multiply_adds", work.dtype) / 4 * _part_filled(depth, lanes)
     edges = _part_filled(rows, _TILE_ROWS) * _part_filled(columns, lanes)

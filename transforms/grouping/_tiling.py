@@ -27,7 +27,7 @@ def tiling_of(state: State, group: int) -> tuple[int, ...]:
 
 def tiles_of(state: State, item: int, tiling: Sequence[int]) -> tuple[Tiles, int]:
     """The tiles of each node, and how many of them there are of the result."""
-    nodes = _working(state, item)
+    nodes = working_nodes(state, item)
     if not nodes or not any(tiling):
         return {}, 1
     last = nodes[-1]
@@ -45,11 +45,12 @@ def tiles_of(state: State, item: int, tiling: Sequence[int]) -> tuple[Tiles, int
 
 def loops_of(state: State, item: int) -> tuple[int, ...]:
     """The sizes of the loops that a tiling of an item is of: those of its last op."""
-    nodes = _working(state, item)
+    nodes = working_nodes(state, item)
     return state.node(nodes[-1]).work.loops if nodes else ()
 
 
-def _working(state: State, item: int) -> list[int]:
+def working_nodes(state: State, item: int) -> list[int]:
+    """The nodes of an item that do something at run time, in order."""
     return [node for node in state.nodes_of(item) if state.node(node).work.kind != FREE]
 
 
