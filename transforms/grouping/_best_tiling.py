@@ -1,27 +1,34 @@
 """The tiling that a search gives a group: the model is asked what a few would cost.
 
-Tiles of rows pay where a product of matrices hands on more than the near caches hold: what it gives
-is used while it is still there. The loops that stand outside rows, those over a batch say, are
-tiled one by one.
+Tiles pay where a product of matrices or a convolution hands on more than the near caches hold: what
+it gives is used while it is still there. Tiles are of rows, of channels where there are windows;
+loops that stand outside these, over a batch say, are tiled one by one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 
 from ._cost import CostModel
 from ._graph import Value
 from ._state import State
-from ._tiling import loops_of, tiling_of, working_nodes
-from ._work import CONTRACTION
+from ._tiling import tiles_of, tiling_of, working_nodes
+from ._work import WINDOW, Work
 
 Tiling = tuple[int, ...]
 
 _ROWS = (48, 96, 192, 384, 768)
-"""Sizes of tiles of rows: of as many whole tiles of registers as there are for all targets."""
+"""Sizes of tiles of rows: multiples of those that register tiles have."""
+
+_PARTS = (4, 8, 16)
+"""Sizes of tiles of images, along their channels or their rows."""
 
 _LARGE = 1 << 18
 """Bytes of an intermediate that is worth tiles; what is smaller stays in the caches."""
+
+_NEAR = 1 << 20
+"""Bytes that a product hands on in a tile at most: the last cache is others' too."""
 
 _GAIN = 0.05
 """Share of its cost that a tiling saves at least: what a model tells apart."""
@@ -71,24 +78,45 @@ def _is_given(state: State, group: int) -> bool:
 def _worth_asking(state: State, group: int, outputs: Sequence[Value]) -> Iterator[Tiling]:
     """Tilings that may pay."""
     nodes = working_nodes(state, group)
-    is_one = len(nodes) > 1 and [value.node for value in outputs] == [nodes[-1]]
-    if is_one and any(_hands_on_much(state, node) for node in nodes[:-1]):
-        yield from _of_rows(loops_of(state, group), state.node(nodes[-1]).work.reduced)
+    if len(nodes) < 2 or [value.node for value in outputs] != [nodes[-1]]:
+        return
+    works = {node: state.node(node).work for node in nodes}
+    products = [node for node in nodes[:-1] if works[node].is_product]
+    if not any(_handed_on(works[node], works[node]) > _LARGE for node in products):
+        return
+    is_of_images = any(works[node].kind == WINDOW for node in products)
+    for tiling in (_of_images if is_of_images else _of_rows)(works[nodes[-1]]):
+        tiles, _ = tiles_of(state, group, tiling)
+        if all(_handed_on(works[n], works[n].tiled(tiles.get(n, {}))) <= _NEAR for n in products):
+            yield tiling
 
 
-def _hands_on_much(state: State, node: int) -> bool:
-    work = state.node(node).work
-    return work.kind == CONTRACTION and any(access.bytes > _LARGE for access in work.writes)
+def _handed_on(work: Work, tile: Work) -> float:
+    """Bytes that an op gives in a tile of it."""
+    return sum(access.touched(tile.loops) for access in work.writes)
 
 
-def _of_rows(loops: Sequence[int], reduced: Collection[int]) -> Iterator[Tiling]:
+def _parallel(work: Work) -> list[int]:
+    return [loop for loop in range(len(work.loops)) if loop not in work.reduced]
+
+
+def _of_rows(work: Work) -> Iterator[Tiling]:
     """Tilings of the outermost loop of many iterations, and one by one of those outside it."""
+    loops, parallel = work.loops, _parallel(work)
     ones: Tiling = ()
-    for loop, size in enumerate(loops[: max(1, len(loops) - 1)]):
-        if loop in reduced:
+    for loop in parallel[: max(1, len(parallel) - 1)]:
+        if loop != len(ones):
             return
-        if size > _ROWS[0]:
-            yield from ((*ones, rows) for rows in _ROWS if rows < size)
+        if loops[loop] > _ROWS[0]:
+            yield from ((*ones, rows) for rows in _ROWS if rows < loops[loop])
             return
         ones = (*ones, 1)
         yield ones
+
+
+def _of_images(work: Work) -> Iterator[Tiling]:
+    """Tilings of images, each by itself, by their channels and by their rows."""
+    loops, parallel = work.loops, _parallel(work)
+    if parallel[:3] == [0, 1, 2]:
+        parts = ([0, *(size for size in _PARTS if size < loops[loop])] for loop in (1, 2))
+        yield from ((1, *sizes) for sizes in itertools.product(*parts))

@@ -74,8 +74,7 @@ class Counting:
         for level, moved in self._packed(nest):
             _add(moving, level.name, moved / level.write)
             _add(work, f"bytes of {level.name}", moved)
-        is_product = self.members.work[nest.main].kind == CONTRACTION
-        together = _in_turn if is_product else _overlapped
+        together = _in_turn if self.members.work[nest.main].is_product else _overlapped
         return Cost.of([*together(computing, moving), *self._beginnings(nest)], work.items())
 
     def _crowd(self, computing: Parts) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,33 +41,26 @@ def read_graph(module: ModuleLike, function: str | None = None) -> Graph:
         found = find_function(root, function)
         flat = flatten(found)
         numbers = {op: number for number, op in enumerate(flat.ops)}
+        # Before ops are looked into: some note their maps then, and have another hash.
+        groups, order = _given_groups(flat, numbers), _numbered(flat.order, numbers)
         values: dict[Any, Value] = {
             argument: Value(ARGUMENTS, number) for number, argument in enumerate(flat.arguments)
         }
         attributes: dict[Any, int] = {}
         nodes: list[Node] = []
         last_effect: int | None = None
-        for op, number in numbers.items():
+        for number, op in enumerate(flat.ops):
             node = _node(op, number, values, last_effect, attributes)
             last_effect = number if node.effect else last_effect
             nodes.append(node)
             for at, result in enumerate(op.results):
                 values[result] = Value(number, at)
-        groups = [
-            GivenGroup(
-                len(numbers) + at,
-                tuple(_number(m, numbers, len(numbers)) for m in group.members),
-                group.annotations,
-                group.is_isolated,
-            )
-            for at, group in enumerate(flat.groups)
-        ]
         return Graph(
             ir.StringAttr(found.attributes["sym_name"]).value,
             tuple(nodes),
             frozenset(values[inner.operands[at]] for inner, at in outer_operands(flat.end)),
-            tuple(groups),
-            tuple(_number(member, numbers, len(numbers)) for member in flat.order),
+            groups,
+            order,
         )
 
 
@@ -183,8 +176,21 @@ def _walk(block: Any, inside: set[Any], ops: list[Any]) -> None:
                 _walk(inner, inside, ops)
 
 
-def _number(member: Any, numbers: dict[Any, int], first_group: int) -> int:
-    return first_group + member if isinstance(member, int) else numbers[member]
+def _given_groups(flat: Flat, numbers: dict[Any, int]) -> tuple[GivenGroup, ...]:
+    return tuple(
+        GivenGroup(
+            len(numbers) + at,
+            _numbered(group.members, numbers),
+            group.annotations,
+            group.is_isolated,
+        )
+        for at, group in enumerate(flat.groups)
+    )
+
+
+def _numbered(members: Iterable[Any], numbers: dict[Any, int]) -> tuple[int, ...]:
+    """Ops by their numbers, groups by theirs, which follow those of all ops."""
+    return tuple(len(numbers) + m if isinstance(m, int) else numbers[m] for m in members)
 
 
 def _node(

@@ -15,7 +15,7 @@ from linalg_ext.structured.extension import ops as extension_ops
 from linalg_ext.structured.maps import has_payload, indexing_maps, split_operands
 from linalg_ext.target.model import element_bits
 
-from ._work import CONTRACTION, FREE, LOOPS, MOVE, NOTHING, WINDOW, Access, Work
+from ._work import CONTRACTION, FREE, LOOPS, MOVE, NOTHING, WINDOW, Access, Work, steps_of
 
 _TENSOR = re.compile(r"tensor<((?:(?:\d+|\?)x)*)([^,]+)(?:, .*)?>")
 _OTHER_BYTES = 8.0
@@ -74,16 +74,16 @@ def _structured(op: Any) -> Work:
     reduced = frozenset(range(len(loops))) - written
     body = _Body.of(op)
     reads = [
-        _access(at, axes[at], values[at])
+        _access(at, axes[at], loops, values[at])
         for at in range(len(inputs))
         if isinstance(values[at].type, ir.RankedTensorType)
     ]
     reads += [
-        _access(at, axes[at], values[at])
+        _access(at, axes[at], loops, values[at])
         for at in range(len(inputs), len(values))
         if not reduced and body.uses_old(at)
     ]
-    writes = [_access(at, axes[len(inputs) + at], value) for at, value in enumerate(outputs)]
+    writes = [_access(at, axes[len(inputs) + at], loops, value) for at, value in enumerate(outputs)]
     kind = _kind(maps, reduced, body)
     operations = dict(body.operations)
     if kind in (CONTRACTION, WINDOW) and body.is_multiply_add:
@@ -122,9 +122,13 @@ def _axes(map: AffineMap, dims: dict[str, int]) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(sorted(dims[name] for name in index.dims)) for index in map.results)
 
 
-def _access(position: int, axes: tuple[tuple[int, ...], ...], value: Any) -> Access:
+def _access(
+    position: int, axes: tuple[tuple[int, ...], ...], loops: tuple[int, ...], value: Any
+) -> Access:
     element, size = _bytes(str(value.type))
-    return Access(position, axes, element, size)
+    is_window = any(len(axis) > 1 for axis in axes)
+    steps = steps_of(axes, loops, _shape(value)) if is_window else ()
+    return Access(position, axes, element, size, steps)
 
 
 class _Body:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from linalg_ext.structured.group import TILING
 
 from ._state import State
-from ._work import FREE, Access, Work
+from ._work import FREE, Work
 
 Tiles = dict[int, dict[int, int]]
 """For each node, the sizes of those of its loops that are tiled."""
@@ -62,25 +62,21 @@ def _tile_producers(state: State, node: int, tiles: Tiles, inside: set[int]) -> 
         if producer not in inside:
             continue
         made = state.node(producer).work
-        needed = _loops_of(made, _extents(access, work))
+        needed = _loops_of(made, access.extents(work.loops))
         known = tiles.get(producer, {})
         # Another reader may need more.
         tiles[producer] = {loop: max(size, known.get(loop, 0)) for loop, size in needed.items()}
 
 
-def _extents(access: Access, work: Work) -> list[int]:
-    return [sum(work.loops[loop] for loop in axis) - len(axis) + 1 for axis in access.axes]
-
-
-def _loops_of(work: Work, extents: Sequence[int]) -> dict[int, int]:
+def _loops_of(work: Work, extents: Sequence[float]) -> dict[int, int]:
     """The loops of a producer that give so much of its result."""
     if not work.writes:
         return {}
     axes = work.writes[0].axes
     return {
-        axis[0]: extent
+        axis[0]: math.ceil(extent)
         for axis, extent in zip(axes, extents, strict=False)
-        if len(axis) == 1 and 0 < extent < work.loops[axis[0]]
+        if len(axis) == 1 and 0 < math.ceil(extent) < work.loops[axis[0]]
     }
 
 

@@ -23,12 +23,15 @@ class Access:
         axes: for each axis of the tensor, the loops that its index is made of.
         element: bytes of an element.
         bytes: of the whole tensor.
+        steps: for each axis, how many of its elements a step of its loops goes on, 2 where every
+            other one is read; all 1 where none are said.
     """
 
     position: int
     axes: tuple[tuple[int, ...], ...]
     element: float
     bytes: float
+    steps: tuple[float, ...] = ()
 
     @property
     def elements(self) -> float:
@@ -37,8 +40,27 @@ class Access:
 
     def touched(self, loops: Sequence[int]) -> float:
         """Bytes that loops of such sizes touch."""
-        extents = (sum(loops[each] for each in axis) - len(axis) + 1 for axis in self.axes)
-        return min(self.bytes, self.element * math.prod(extents))
+        return min(self.bytes, self.element * math.prod(self.extents(loops)))
+
+    def extents(self, loops: Sequence[int]) -> list[float]:
+        """Elements along each axis that loops of such sizes go over."""
+        steps = self.steps or (1.0,) * len(self.axes)
+        return [step * _span(axis, loops) for step, axis in zip(steps, self.axes, strict=True)]
+
+
+def steps_of(
+    axes: Sequence[Sequence[int]], loops: Sequence[int], sizes: Sequence[int]
+) -> tuple[float, ...]:
+    """The `steps` of an access to a tensor of such sizes, which loops go over as a whole."""
+    return tuple(
+        size / max(1, _span(axis, loops)) if len(axis) > 1 else 1.0
+        for axis, size in zip(axes, sizes, strict=True)
+    )
+
+
+def _span(axis: Sequence[int], loops: Sequence[int]) -> int:
+    """How many values an index that is a sum of some loops takes, where all go on by 1."""
+    return sum(loops[each] for each in axis) - len(axis) + 1
 
 
 @dataclass(frozen=True)
@@ -74,6 +96,11 @@ class Work:
     def iterations(self) -> int:
         """Of all loops together."""
         return math.prod(self.loops)
+
+    @property
+    def is_product(self) -> bool:
+        """Whether it multiplies and adds: a contraction or a convolution."""
+        return self.kind in (CONTRACTION, WINDOW) and "multiply_add" in dict(self.operations)
 
     @property
     def is_elementwise(self) -> bool:
