@@ -62,6 +62,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("part", nargs="?", help=f"one of {', '.join(PARTS)}, or a word of a case")
     parser.add_argument("words", nargs="*", help="words of the names of the cases")
     parser.add_argument("--quick", action="store_true", help="fewer cases, fewer rounds")
+    parser.add_argument(
+        "--threads", type=int, default=1, help="of grouping-cost: threads that a call may take"
+    )
     parser.add_argument("--output", type=Path, default=OUTPUT, help="the folder for results")
     given = parser.parse_args(arguments)
     parts: Sequence[str] = ALL if given.part is None else (given.part,)
@@ -69,10 +72,10 @@ def main(arguments: Sequence[str]) -> int:
     if given.part is not None and given.part not in PARTS:
         parts, words = ("bars", "library"), [given.part, *words]
     Console().print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores")
-    return max([_run(part, words, given.quick, given.output) for part in parts])
+    return max([_run(part, words, given.quick, given.output, given.threads) for part in parts])
 
 
-def _run(part: str, words: list[str], quick: bool, output: Path) -> int:
+def _run(part: str, words: list[str], quick: bool, output: Path, threads: int) -> int:
     if part == "limits":
         from benchmarks import limits
 
@@ -94,7 +97,7 @@ def _run(part: str, words: list[str], quick: bool, output: Path) -> int:
     if part == "grouping-cost":
         from benchmarks import grouping_cost
 
-        return grouping_cost.run(words, quick=quick)
+        return grouping_cost.run(words, quick=quick, threads=threads)
     if part == "library":
         from benchmarks import library
 

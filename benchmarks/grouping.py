@@ -16,12 +16,10 @@ time is the least of many rounds, in seconds of this thread's work, taken in tur
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,7 +27,8 @@ from rich.console import Console
 from rich.table import Table
 
 import linalg_ext as lx
-from benchmarks.grouping_cost import FORMULAS, Case
+from benchmarks.grouping_cases import LARGE, Case, exported, functions
+from benchmarks.grouping_cost import FORMULAS
 from benchmarks.peers import installed, set_threads, work
 from linalg_ext.rewriting import run_pipeline
 from linalg_ext.transforms.grouping import STARTS, Exploration, Plan, TargetModel, read_graph
@@ -105,18 +104,11 @@ def run(words: Sequence[str] = (), *, quick: bool = False) -> int:
 
 
 def cases() -> Iterator[Case]:
-    """The named functions, and the modules that are at hand."""
-    rng = np.random.default_rng(0)
-    for name, shapes in NAMED.items():
-        function, _ = FORMULAS[name]
-        arrays = tuple(rng.standard_normal(shape, np.float32) for shape in shapes)
-        yield Case(name, lx.jit(function).lower(*arrays).module, arrays)
-    folder = Path(os.environ.get("LINALG_EXT_SHARED", "../shared")) / "modules"
-    for path in (folder / f"{name}.mlir" for name in MODULES):
-        if path.exists():
-            with np.load(path.with_suffix(".npz"), allow_pickle=False) as data:
-                arrays = tuple(data[name] for name in data.files if name.startswith("in"))
-            yield Case(path.stem, lx.parse(path.read_text(), trusted=True), arrays)
+    """The named functions, those that hand on much, and the modules that are at hand."""
+    yield from functions(
+        {name: (FORMULAS[name][0], shapes) for name, shapes in NAMED.items()} | dict(LARGE)
+    )
+    yield from exported(MODULES)
 
 
 def measured(case: Case, *, rounds: int) -> Row:

@@ -2,34 +2,52 @@
 
     python -m benchmarks grouping-cost
     python -m benchmarks grouping-cost softmax      # cases whose name contains a word
+    python -m benchmarks grouping-cost --threads 2
 
 Each case is grouped in several ways: every op alone, chains of element-wise ops, ever more of the
-groups merged at random, all in one. The model sees only the figures of the calibration, which ran
-none of these. Spearman's rank correlation of costs and times is told over all pairs, over the
-factors by which plans of one case differ from its first one, and within each case whose times
-differ by more than noise. On one thread; each time is the least of several rounds, taken in turn.
+groups merged at random, all in one, and that in the tiles that a search gives it. The model sees
+only the figures of the calibration, which ran none of these. Spearman's rank correlation of costs
+and times is told over all pairs, over the factors by which plans of one case differ from its first
+one, and within each case whose times differ by more than noise. Each time is the least of several
+rounds, taken in turn: on one thread by the clock of that thread, on several by that on the wall,
+which wants a machine at rest.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import random
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 import linalg_ext as lx
+from benchmarks.grouping_cases import (
+    LARGE,
+    Case,
+    Formula,
+    attention,
+    chain,
+    dropout,
+    exported,
+    functions,
+    mlp,
+    norm_linear,
+)
+from benchmarks.grouping_cases import (
+    statistics as of_rows,
+)
 from linalg_ext.errors import LinalgExtError
 from linalg_ext.transforms.grouping import (
+    STARTS,
+    Exploration,
+    Graph,
     Insert,
     Merge,
     State,
@@ -45,58 +63,14 @@ BAR = 0.8
 NOISE = 1.15
 """Times of one case that differ by less than this factor are not ranked against each other."""
 
-Array = np.ndarray[Any, np.dtype[Any]]
-
-
-def _softmax(x: Any) -> Any:
-    e = np.exp(x - x.max(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
-
-
-def _layer_norm(x: Any) -> Any:
-    centred = x - x.mean(axis=-1, keepdims=True)
-    return centred / np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + 1e-5)
-
-
-def _gelu(x: Any) -> Any:
-    return 0.5 * x * (1.0 + np.tanh(0.7978845608 * (x + 0.044715 * x * x * x)))
-
-
-def _attention(q: Any, k: Any, v: Any) -> Any:
-    return _softmax((q @ k.T) * 0.125) @ v
-
-
-def _norm_linear(x: Any, w: Any, b: Any) -> Any:
-    return _gelu(_layer_norm(x) @ w + b)
-
-
-def _mlp(x: Any, u: Any, v: Any, w: Any) -> Any:
-    return np.maximum(np.maximum(x @ u, 0.0) @ v, 0.0) @ w
-
-
-def _dropout(x: Any, mask: Any, w: Any) -> Any:
-    return (_softmax(x) * mask * 1.25) @ w
-
-
-def _chain(x: Any, y: Any) -> Any:
-    a = np.exp(-x * x) + y
-    b = np.tanh(a) * x - y
-    return np.sqrt(np.abs(b) + 1.0) * a
-
-
-def _statistics(x: Any) -> Any:
-    scaled = _layer_norm(x) * 2.0 + 1.0
-    return np.log(np.exp(scaled).sum(axis=-1)) + scaled.max(axis=-1)
-
-
-FORMULAS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
-    "attention": (_attention, ((256, 64), (256, 64), (256, 64))),
-    "layer norm, linear, gelu": (_norm_linear, ((512, 256), (256, 256), (256,))),
-    "3-layer MLP": (_mlp, ((128, 256), (256, 256), (256, 256), (256, 64))),
-    "softmax, mask, matmul": (_dropout, ((512, 512), (512, 512), (512, 128))),
-    "chain, small": (_chain, ((96, 100), (96, 100))),
-    "chain, large": (_chain, ((1500, 1000), (1500, 1000))),
-    "row statistics": (_statistics, ((1000, 700),)),
+FORMULAS: dict[str, Formula] = {
+    "attention": (attention, ((256, 64), (256, 64), (256, 64))),
+    "layer norm, linear, gelu": (norm_linear, ((512, 256), (256, 256), (256,))),
+    "3-layer MLP": (mlp, ((128, 256), (256, 256), (256, 256), (256, 64))),
+    "softmax, mask, matmul": (dropout, ((512, 512), (512, 512), (512, 128))),
+    "chain, small": (chain, ((96, 100), (96, 100))),
+    "chain, large": (chain, ((1500, 1000), (1500, 1000))),
+    "row statistics": (of_rows, ((1000, 700),)),
 }
 """Functions and the shapes of their arguments."""
 
@@ -110,15 +84,6 @@ MODULES = (
     "l2_092_conv2d_groupnorm_tanh_hardswish_residualadd_logs",
 )
 """Modules that PyTorch exported, where they are installed."""
-
-
-@dataclass(frozen=True)
-class Case:
-    """A module and what it is called on."""
-
-    name: str
-    module: lx.Module
-    arrays: tuple[Array, ...]
 
 
 @dataclass(frozen=True)
@@ -142,23 +107,17 @@ class Pair:
 
 def cases(words: Sequence[str] = ()) -> Iterator[Case]:
     """All cases whose name has all words."""
-    rng = np.random.default_rng(0)
-    for name, (function, shapes) in FORMULAS.items():
-        if all(word in name for word in words):
-            arrays = tuple(rng.standard_normal(shape, np.float32) for shape in shapes)
-            yield Case(name, lx.jit(function).lower(*arrays).module, arrays)
-    folder = Path(os.environ.get("LINALG_EXT_SHARED", "../shared")) / "modules"
-    for path in (folder / f"{name}.mlir" for name in MODULES):
-        if path.exists() and all(word in path.stem for word in words):
-            with np.load(path.with_suffix(".npz"), allow_pickle=False) as data:
-                arrays = tuple(data[name] for name in data.files if name.startswith("in"))
-            yield Case(path.stem, lx.parse(path.read_text(), trusted=True), arrays)
+    known = FORMULAS | dict(LARGE)
+    chosen = {name: known[name] for name in known if all(word in name for word in words)}
+    yield from functions(chosen)
+    names = tuple(name for name in MODULES if all(word in name for word in words))
+    yield from exported(names) if names else ()
 
 
 def plans(case: Case, model: TargetModel) -> Iterator[Plan]:
     """Ways of grouping a case, each compiled."""
     graph = read_graph(case.module)
-    for name, state in _states(graph):
+    for name, state in [*_states(graph), ("tiled", _tiled(graph, model))]:
         grouped = realize(case.module.clone(), state)
         kernel = lx.compile(grouped, trusted=True, checked=False)
         out = kernel(*case.arrays)
@@ -166,25 +125,27 @@ def plans(case: Case, model: TargetModel) -> Iterator[Plan]:
 
 
 def measured(case: Case, model: TargetModel, *, rounds: int) -> list[Pair]:
-    """The plans of a case, timed in turn."""
+    """The plans of a case, timed in turn on as many threads as the model has."""
+    clock = time.thread_time if model.threads == 1 else time.perf_counter
     made = list(plans(case, model))
     best = [math.inf] * len(made)
     for _ in range(rounds):
         for at, plan in enumerate(made):
-            best[at] = min(best[at], _round(plan.call))
+            best[at] = min(best[at], _round(plan.call, clock))
     pairs = zip(made, best, strict=True)
     return [Pair(case.name, plan.name, plan.cost, seconds) for plan, seconds in pairs]
 
 
-def run(words: Sequence[str] = (), *, quick: bool = False) -> int:
+def run(words: Sequence[str] = (), *, quick: bool = False, threads: int = 1) -> int:
     """Measure, and show; 1 where the ranking is not as good as it should be."""
-    with lx.options(threads=1):
-        model = TargetModel(threads=1)
+    with lx.options(threads=threads):
+        model = TargetModel(threads=threads)
         if model.figures.source != "measured":
             lx.target.calibrate()
-            model = TargetModel(threads=1)
+            model = TargetModel(threads=threads)
         chosen = list(cases(words))[:: 2 if quick else 1]
-        pairs = [pair for case in chosen for pair in measured(case, model, rounds=9)]
+        rounds = 9 if threads == 1 else 25
+        pairs = [pair for case in chosen for pair in measured(case, model, rounds=rounds)]
     Console().print(table(pairs))
     overall = spearman([pair.cost for pair in pairs], [pair.time for pair in pairs])
     within = [value for value in map(_within, _by_case(pairs)) if value is not None]
@@ -250,7 +211,7 @@ def _factors(pairs: Sequence[Pair]) -> tuple[list[float], list[float]]:
     return costs, times
 
 
-def _states(graph: Any) -> Iterator[tuple[str, State]]:
+def _states(graph: Graph) -> Iterator[tuple[str, State]]:
     alone = State(graph)
     for item in alone.children():
         _try(alone, Insert((item,)))
@@ -265,6 +226,13 @@ def _states(graph: Any) -> Iterator[tuple[str, State]]:
     whole = alone.copy()
     _merge_some(whole, random.Random(0), len(alone.groups))
     yield "all together", whole
+
+
+def _tiled(graph: Graph, model: TargetModel) -> State:
+    """All together, in tiles where the model says that they pay."""
+    x = Exploration(graph, model, seed=0, is_over=lambda tried: False)
+    STARTS["whole"](x)
+    return x.state
 
 
 def _merge_chains(state: State) -> None:
@@ -303,15 +271,15 @@ def _try(state: State, move: Any) -> bool:
     return True
 
 
-def _round(call: Callable[[], object]) -> float:
+def _round(call: Callable[[], object], clock: Callable[[], float]) -> float:
     """Seconds of one call: the least of a few stretches of about a millisecond."""
-    start = time.perf_counter()
+    start = clock()
     call()
-    calls = max(1, int(1e-3 / max(time.perf_counter() - start, 1e-7)))
+    calls = max(1, int(1e-3 / max(clock() - start, 1e-7)))
     best = math.inf
     for _ in range(3):
-        start = time.perf_counter()
+        start = clock()
         for _ in range(calls):
             call()
-        best = min(best, (time.perf_counter() - start) / calls)
+        best = min(best, (clock() - start) / calls)
     return best

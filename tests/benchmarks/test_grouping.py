@@ -9,7 +9,7 @@ from rich.console import Console
 
 import linalg_ext as lx
 from benchmarks.grouping import WAYS, measured, table
-from benchmarks.grouping_cost import Case
+from benchmarks.grouping_cases import Case
 
 
 def test_a_small_case_is_measured_in_all_ways() -> None:

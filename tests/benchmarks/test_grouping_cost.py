@@ -7,7 +7,8 @@ import pytest
 
 import linalg_ext as lx
 from benchmarks import grouping_cost
-from benchmarks.grouping_cost import Case, Pair, spearman
+from benchmarks.grouping_cases import Case
+from benchmarks.grouping_cost import Pair, spearman
 from costed_modules import gelu, model, module_of
 
 

@@ -1,0 +1,121 @@
+"""Tilings that searches give groups: where they pay, what they compute, when they go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linalg_ext as lx
+from costed_modules import model, module_of, together, traced
+from linalg_ext.transforms.grouping import (
+    Annotate,
+    Cost,
+    Exploration,
+    Insert,
+    Merge,
+    Split,
+    State,
+    TargetModel,
+    read_graph,
+    realize,
+    search,
+)
+from linalg_ext.transforms.grouping._chosen_groups import ChosenGroup
+from linalg_ext.transforms.grouping._tiling import tiling_of
+
+
+def row_sums(x: Any, w: Any) -> Any:
+    return np.exp(x @ w).sum(axis=-1)
+
+
+def pooled(x: Any, w: Any) -> Any:
+    convolved = np.maximum(lx.ops.conv_2d_nchw_fchw(x, w), 0.0)
+    window = np.ones((2, 2), np.float32)
+    return lx.ops.pooling_nchw_max(convolved, window, strides=(2, 2))
+
+
+def in_groups(products: Any, sums: Any) -> Any:
+    return np.tanh(products @ sums).sum(axis=-1)
+
+
+def exploration_of(state: State) -> Exploration:
+    return Exploration(state.graph, model(), seed=0, is_over=lambda tried: False)
+
+
+def tilings(state: State) -> list[tuple[int, ...]]:
+    return [tiling_of(state, group) for group in state.groups]
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes"),
+    [
+        (row_sums, ((4100, 32), (32, 260))),
+        (in_groups, ((3, 1500, 32), (3, 32, 130))),
+        (pooled, ((1, 3, 130, 131), (33, 3, 3, 3))),
+    ],
+)
+def test_what_a_product_hands_on_is_used_in_tiles(function: Any, shapes: Any) -> None:
+    module = module_of(function, *shapes)
+    found = search(module, model=model(), seconds=60, moves=2000)
+    assert any(tilings(found.state)), found
+    rng = np.random.default_rng(0)
+    arrays = [0.1 * rng.standard_normal(shape, np.float32) for shape in shapes]
+    kernel = lx.compile(found.realize(module.clone()))
+    chosen = [each for each in kernel.explain().decisions if isinstance(each, ChosenGroup)]
+    assert any(group.asked for group in chosen)
+    assert not any(group.obstacles for group in chosen)
+    np.testing.assert_allclose(kernel(*arrays), lx.compile(module)(*arrays), rtol=2e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("shapes", [((100, 32), (32, 100)), ((0, 32), (32, 100)), ((1, 1), (1, 1))])
+def test_nothing_is_asked_of_what_the_caches_hold(shapes: Any) -> None:
+    class Unasked(TargetModel):
+        def what_if(self, state: State, group: int, tiling: Any) -> Cost:
+            raise AssertionError(tiling)
+
+    found = search(module_of(row_sums, *shapes), model=Unasked("avx2", threads=1), seconds=60)
+    assert not any(tilings(found.state))
+
+
+def test_a_tiling_comes_and_goes_with_what_it_is_for() -> None:
+    x = exploration_of(traced(row_sums, (4100, 32), (32, 260)))
+    nodes = [n.number for n in x.state.graph.nodes if n.op.startswith("linalg.")]
+    x.make(Insert(tuple(nodes)))
+    (tiling,) = tilings(x.state)
+    assert tiling
+    assert isinstance(x.path[-1], Annotate)
+    (group,) = x.state.groups
+    apart = Split(group, tuple(nodes[2:]))
+    before, gain = x.cost, x.gain(apart)
+    x.make(apart)
+    assert tilings(x.state) == [(), ()]
+    assert gain == pytest.approx(before - x.cost)
+    again = Merge(*x.state.groups)
+    assert x.gain(again) == pytest.approx(-gain)
+    x.make(again)
+    assert tilings(x.state) == [tiling]
+    assert x.cost == pytest.approx(before)
+    assert x.best.cost == pytest.approx(before)
+
+
+def test_a_group_that_a_module_came_with_keeps_its_tiling() -> None:
+    state = traced(row_sums, (4100, 32), (32, 260))
+    together(state, tiling=(7,))
+    module = module_of(row_sums, (4100, 32), (32, 260))
+    graph = read_graph(realize(module, state))
+    found = search(module, model=model(), moves=5)
+    assert found.state.graph == graph
+    assert (7,) in tilings(found.state)
+
+
+def test_a_window_reads_by_its_strides() -> None:
+    state, costs = traced(pooled, (1, 3, 130, 130), (8, 3, 3, 3)), model()
+    group = together(state)
+    counted = [
+        dict(costs.what_if(state, group, tiling).work)["multiply-adds"]
+        for tiling in ((), (1, 4), (1, 0, 16))
+    ]
+    assert counted[1] == counted[0] == 2 * 8 * 128 * 128 * 27
+    assert counted[0] <= counted[2] < 1.1 * counted[0]
