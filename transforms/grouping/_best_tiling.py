@@ -72,13 +72,15 @@ class BestTilings:
 
 
 def _is_given(state: State, group: int) -> bool:
-    return any(given.number == group for given in state.graph.groups)
+    return group < len(state.graph.nodes) + len(state.graph.groups)
 
 
 def _worth_asking(state: State, group: int, outputs: Sequence[Value]) -> Iterator[Tiling]:
     """Tilings that may pay."""
     nodes = working_nodes(state, group)
     if len(nodes) < 2 or [value.node for value in outputs] != [nodes[-1]]:
+        return
+    if any(map(state.is_group, state.children(group))):
         return
     works = {node: state.node(node).work for node in nodes}
     products = [node for node in nodes[:-1] if works[node].is_product]

@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 from linalg_ext.errors import ArgumentTypeError, GroupingError
 from linalg_ext.structured.group import TILING
 
+from ._annotations import notes_of
 from ._best_tiling import BestTilings
 from ._candidates import moves_near, outermost, random_move
 from ._cost import CostModel
@@ -164,7 +165,8 @@ class Exploration:
         except GroupingError:
             return None
         try:
-            after = math.fsum(self._tilings.of(self.state, at)[1] for at in self.touched(inverse))
+            told = self._asked if _leaves_tiling(move) else self._asked_at_best
+            after = math.fsum(map(told, self.touched(inverse)))
         finally:
             self.state.undo()
         return math.fsum(self._costs[item] for item in before) - after
@@ -189,13 +191,14 @@ class Exploration:
     def make(self, move: Move) -> set[int]:
         """Make a move; returns what stands outside all groups and was changed by it.
 
-        Where the groups among these should be tiled otherwise now, moves that do so follow.
+        Where groups among these should be tiled otherwise now, moves that do so follow; not after
+        a move that annotates, or says a tiling.
 
         Raises:
             GroupingError: it is not legal; the state is as it was.
         """
         after = self._make(move)
-        for item in sorted(after):
+        for item in () if _leaves_tiling(move) else sorted(after):
             self._tile(item)
         if self.cost < self._best.cost:
             self._best, self._best_moves = Reached(self.cost, ()), len(self._made)
@@ -296,6 +299,16 @@ class Exploration:
 
     def _asked(self, item: int) -> float:
         return self._model.of_group(self.state, item).seconds
+
+    def _asked_at_best(self, item: int) -> float:
+        return self._tilings.of(self.state, item)[1]
+
+
+def _leaves_tiling(move: Move) -> bool:
+    """Whether groups are tiled after a move as they say then."""
+    if isinstance(move, Insert | Split):
+        return TILING in dict(notes_of(move.annotations))
+    return isinstance(move, Annotate)
 
 
 def _numbered(state: State, move: Move, inverse: Move) -> Move:

@@ -100,6 +100,20 @@ def test_a_tiling_comes_and_goes_with_what_it_is_for() -> None:
     assert x.best.cost == pytest.approx(before)
 
 
+def test_a_move_that_says_a_tiling_has_it() -> None:
+    x = exploration_of(traced(row_sums, (4100, 32), (32, 260)))
+    nodes = tuple(n.number for n in x.state.graph.nodes if n.op.startswith("linalg."))
+    x.make(Insert(nodes, {"tiling": (7,)}))
+    assert tilings(x.state) == [(7,)]
+    (group,) = x.state.groups
+    worse = Annotate(group, "tiling", (1,))
+    assert (x.gain(worse) or 0) < 0
+    x.make(worse)
+    assert tilings(x.state) == [(1,)]
+    x.make(Annotate(group, "label", "sums"))
+    assert tilings(x.state) == [(1,)]
+
+
 def test_a_group_that_a_module_came_with_keeps_its_tiling() -> None:
     state = traced(row_sums, (4100, 32), (32, 260))
     together(state, tiling=(7,))
