@@ -203,7 +203,7 @@ def _moved(op: Any) -> Work:
         if isinstance(value.type, ir.RankedTensorType)
         for _, size in [_bytes(str(value.type))]
     )
-    writes = tuple(_access(at, own if at == 0 else (), value) for at, value in enumerate(results))
+    writes = tuple(_access(at, () if at else own, loops, value) for at, value in enumerate(results))
     is_softmax = op.name == "linalg.softmax"
     return Work(
         LOOPS if is_softmax else MOVE,

@@ -187,3 +187,17 @@ def test_a_function_without_work_costs_a_call() -> None:
 
 def _bytes(cost: Cost) -> float:
     return sum(count for name, count in cost.work if name.startswith("bytes"))
+
+
+def test_what_has_no_maps_costs_its_bytes() -> None:
+    state = read("""
+    func.func @f(%x: tensor<300x200xf32>) -> tensor<302x204xf32> {
+      %zero = arith.constant 0.0 : f32
+      %r = tensor.pad %x low[1, 2] high[1, 2] {
+        ^bb0(%i: index, %j: index):
+          tensor.yield %zero : f32
+      } : tensor<300x200xf32> to tensor<302x204xf32>
+      return %r : tensor<302x204xf32>
+    }""")
+    moved = [n for name, n in model().of_state(state).work if name.startswith("bytes of")]
+    assert sum(moved) == 4 * (300 * 200 + 302 * 204)
