@@ -35,8 +35,12 @@ def group_entry(module: Module, entry: str | None) -> list[Report]:
         name = ir.StringAttr(function.attributes["sym_name"]).value
     with not_searching():
         found = search(module, asked, function=name)
-    found.realize(module)
-    return [Report("linalg-ext-search", decisions=[found])]
+    report = Report("linalg-ext-search", decisions=[found])
+    if found.is_worth_it:
+        found.realize(module)
+    else:
+        report.leave(found.title, "what pipelines fuse by themselves costs hardly more")
+    return [report]
 
 
 def seconds_of(modules: Sequence[Module], function: str) -> Sequence[float]:

@@ -10,8 +10,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
+from linalg_ext.structured.group import TILING
+
 from ._cost import CostModel
 from ._graph import Value
+from ._moves_of_groups import Annotate
 from ._state import State
 from ._tiling import tiles_of, tiling_of, working_nodes
 from ._work import WINDOW, Work
@@ -69,6 +72,15 @@ class BestTilings:
         if not best or costs[best] > whole * (1 - _GAIN):
             return (), whole
         return best, costs[best]
+
+
+def untiled(state: State) -> State:
+    """The same groups without the tilings that a search gave them."""
+    bare = state.copy()
+    for item in bare.children():
+        if bare.is_group(item) and tiling_of(bare, item) and not _is_given(bare, item):
+            bare.apply(Annotate(item, TILING, None))
+    return bare
 
 
 def _is_given(state: State, group: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,6 +20,10 @@ from ._trace import Trace
 
 if TYPE_CHECKING:
     from rich.tree import Tree
+
+
+MARGIN = 0.05
+"""Share of a cost that a model tells apart from nothing."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,8 @@ class Found:
         plan: the moves from the graph to the grouping that was found.
         state: the grouping.
         model: told the costs.
+        together: seconds that the model says of all ops in as few groups as may be, which is what
+            pipelines make of a function without groups.
         trace: what the search did.
         tried: how many moves it tried.
         seconds: how long it took, without measuring.
@@ -56,6 +63,7 @@ class Found:
     plan: Plan
     state: State
     model: CostModel
+    together: float
     trace: Trace
     tried: int
     seconds: float
@@ -71,6 +79,13 @@ class Found:
     def cost(self) -> Cost:
         """The cost of what was found."""
         return self.model.of_state(self.state)
+
+    @property
+    def is_worth_it(self) -> bool:
+        """Whether it was measured to be faster, or is clearly so by the model, than no groups."""
+        if self.measured:
+            return bool(self.plan)
+        return self.cost.seconds < (1 - MARGIN) * self.together
 
     def realize(self, module: ModuleLike) -> Module:
         """Give the module that was searched the groups that were found; returns it.
@@ -96,6 +111,10 @@ class Found:
             ("found", f"{found} of {len(self.state.graph.nodes)} ops"),
             ("model", f"{seconds_text(before)} -> {seconds_text(after)}"),
         ]
+        if math.isfinite(self.together):
+            rows.append(
+                ("together", f"{seconds_text(self.together)} as pipelines fuse by themselves")
+            )
         for one in self.measured:
             taken = ", taken" if one.plan is self.plan else ""
             model, seconds = seconds_text(one.model), seconds_text(one.seconds)

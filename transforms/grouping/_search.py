@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ from linalg_ext.errors import ArgumentTypeError
 from linalg_ext.module import Module, ModuleLike, as_module
 from linalg_ext.progress import Progress
 
+from ._best_tiling import untiled
 from ._cost import CostModel
 from ._exploration import Exploration, Reached
 from ._found import Found, Measured
@@ -97,6 +99,7 @@ class _Run:
             graph, model, seed=settings.seed, is_over=lambda tried: self._is_over(tried)
         )
         self._reached: list[Reached] = []
+        self._together = math.inf
         self._progress: Progress | None = None
 
     def found(self, module: Module, timer: Timer) -> Found:
@@ -121,7 +124,16 @@ class _Run:
         state = State(self._graph)
         best.apply_to(state)
         return Found(
-            settings, best, state, self._model, x.trace, x.tried, seconds, measured, is_interrupted
+            settings,
+            best,
+            state,
+            self._model,
+            self._together,
+            x.trace,
+            x.tried,
+            seconds,
+            measured,
+            is_interrupted,
         )
 
     def _run(self) -> None:
@@ -143,12 +155,14 @@ class _Run:
         """All groupings to begin with, the cheapest first."""
         x = self._exploration
         found: list[Reached] = []
-        for start in STARTS.values():
+        for name, start in STARTS.items():
             if found and x.is_over:
                 break
             x.go_to(())
             start(x)
             found.append(Reached(x.cost, x.path))
+            if name == "whole":
+                self._together = self._model.of_state(untiled(x.state)).seconds
         return sorted(found, key=lambda reached: reached.cost)
 
     def _share(self, runs: int) -> None:
