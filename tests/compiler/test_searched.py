@@ -11,6 +11,7 @@ import pytest
 import linalg_ext as lx
 from linalg_ext.errors import ArgumentError
 from linalg_ext.transforms.grouping import Exploration, Search
+from linalg_ext.transforms.grouping._chosen_groups import ChosenGroup
 
 TEXT = """
 func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
@@ -39,6 +40,29 @@ def test_a_jitted_function_is_searched_at_its_first_call() -> None:
 
     np.testing.assert_allclose(layer(X, X), np.maximum(X @ X, 0), rtol=1e-4, atol=1e-4)
     assert "groups of @layer" in str(layer.explain(X, X))
+
+
+def test_a_module_is_left_alone_where_groups_gain_hardly_anything() -> None:
+    @lx.jit(search=True)
+    def layer(x: Any, w: Any) -> Any:
+        return np.maximum(x @ w, 0)
+
+    told = layer.explain(X, X)
+    assert "groups of @layer: what pipelines fuse by themselves costs hardly more" in str(told)
+    assert not any(isinstance(each, ChosenGroup) for each in told.decisions)
+
+
+def test_tiles_that_gain_are_taken() -> None:
+    @lx.jit(search=True)
+    def sums(x: Any, w: Any) -> Any:
+        return np.exp(x @ w).sum(axis=-1)
+
+    x, w = np.ones((16400, 16), np.float32), np.full((16, 260), 0.01, np.float32)
+    with lx.threads.using(1):
+        decisions = sums.explain(x, w).decisions
+    (group,) = (each for each in decisions if isinstance(each, ChosenGroup))
+    assert group.asked[0].startswith("tiling = ")
+    np.testing.assert_allclose(sums(x, w), np.exp(x @ w).sum(axis=-1), rtol=1e-5)
 
 
 def test_what_was_found_is_kept_with_the_kernel(
