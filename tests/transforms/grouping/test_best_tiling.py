@@ -89,6 +89,7 @@ def test_a_tiling_comes_and_goes_with_what_it_is_for() -> None:
     (group,) = x.state.groups
     apart = Split(group, tuple(nodes[2:]))
     before, gain = x.cost, x.gain(apart)
+    assert gain is not None
     x.make(apart)
     assert tilings(x.state) == [(), ()]
     assert gain == pytest.approx(before - x.cost)
