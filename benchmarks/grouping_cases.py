@@ -87,8 +87,8 @@ def chain(x: Any, y: Any) -> Any:
     return np.sqrt(np.abs(b) + 1.0) * a
 
 
-def statistics(x: Any) -> Any:
-    """Of rows."""
+def row_statistics(x: Any) -> Any:
+    """Logarithms of sums, and what is most."""
     scaled = _normed(x) * 2.0 + 1.0
     return np.log(np.exp(scaled).sum(axis=-1)) + scaled.max(axis=-1)
 

@@ -39,9 +39,7 @@ from benchmarks.grouping_cases import (
     functions,
     mlp,
     norm_linear,
-)
-from benchmarks.grouping_cases import (
-    statistics as of_rows,
+    row_statistics,
 )
 from linalg_ext.errors import LinalgExtError
 from linalg_ext.transforms.grouping import (
@@ -70,7 +68,7 @@ FORMULAS: dict[str, Formula] = {
     "softmax, mask, matmul": (dropout, ((512, 512), (512, 512), (512, 128))),
     "chain, small": (chain, ((96, 100), (96, 100))),
     "chain, large": (chain, ((1500, 1000), (1500, 1000))),
-    "row statistics": (of_rows, ((1000, 700),)),
+    "row statistics": (row_statistics, ((1000, 700),)),
 }
 """Functions and the shapes of their arguments."""
 
