@@ -93,6 +93,9 @@ def run(words: Sequence[str] = (), *, quick: bool = False) -> int:
     set_threads(1)
     with lx.threads.using(1):
         chosen = [case for case in cases() if all(word in case.name for word in words)]
+        if not chosen:
+            Console().print(f"no case is called {' '.join(words)}")
+            return 1
         rows = [measured(case, rounds=5 if quick else 25) for case in chosen]
     console = Console()
     console.print(table(rows))

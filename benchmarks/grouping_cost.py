@@ -142,6 +142,9 @@ def run(words: Sequence[str] = (), *, quick: bool = False, threads: int = 1) -> 
             lx.target.calibrate()
             model = TargetModel(threads=threads)
         chosen = list(cases(words))[:: 2 if quick else 1]
+        if not chosen:
+            Console().print(f"no case is called {' '.join(words)}")
+            return 1
         rounds = 9 if threads == 1 else 25
         pairs = [pair for case in chosen for pair in measured(case, model, rounds=rounds)]
     Console().print(table(pairs))
