@@ -103,6 +103,7 @@ _LINALG = (
     "linalg-ext-keep-windows",
     "linalg-ext-keep-effects",
     "linalg-fuse-elementwise-ops",
+    "linalg-ext-read-scalars-as-operands",
     "linalg-ext-reshape-fills",
     "canonicalize",
     "cse",
@@ -112,6 +113,7 @@ _LINALG = (
     "linalg-ext-compute-parameters-first",
 )
 _BUFFERS = (
+    "linalg-ext-allocate-results-first",
     "linalg-ext-reshape-destinations",
     "linalg-ext-release-effects",
     # The elimination is wrong where two results share a state.

@@ -40,6 +40,11 @@ def generic_on_tensors(
     return linalg.GenericOp([output.type], list(inputs), [output], maps, iterators(kinds))
 
 
+def loop_of(position: Any) -> int:
+    """The loop whose position a `linalg.index` is."""
+    return int(ir.IntegerAttr(position.attributes["dim"]).value)
+
+
 def inside(value: Any, body: Any) -> Any:
     """The op of a body that a value comes of; None for what comes from elsewhere."""
     op = producer(value)

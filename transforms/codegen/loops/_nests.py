@@ -13,7 +13,12 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Left
 from linalg_ext.transforms.codegen.vector_math.expand_vector_math import EXPANSIONS
-from linalg_ext.transforms.lowering._generic import input_count, maps_of, parallel_loops
+from linalg_ext.transforms.lowering._generic import (
+    input_count,
+    loop_of,
+    maps_of,
+    parallel_loops,
+)
 
 from ._reductions import Reduction, reduction_of
 from ._roots import Root, root_of
@@ -294,12 +299,35 @@ def _overlap(nest: Nest) -> Left | None:
 
 
 def widest_bits(nests: Sequence[Nest]) -> int:
-    """The bits of the widest number that the nests compute with: narrow floats become f32."""
+    """The bits of the widest number in vectors of the nests: what is computed in f16 becomes f32.
+
+    Numbers that are the same for a whole row fill no lanes.
+    """
     widths = [8]
     for nest in nests:
-        values = [value for op in nest.body.operations for value in op.operation.results]
-        computed = {str(value.type) for value in values}
-        widths += [32] if not computed.isdisjoint(_NARROW_FLOATS) else []
-        types = [value.type for value in (*values, *nest.body.arguments)]
+        read, computed = _on_vectors(nest)
+        narrow = any(str(value.type) in _NARROW_FLOATS for value in computed)
+        widths += [32] if narrow else []
+        types = [value.type for value in (*read, *computed)]
         widths += [t.width for t in types if isinstance(t, ir.IntegerType | ir.FloatType)]
     return min(64, max(widths))
+
+
+def _on_vectors(nest: Nest) -> tuple[list[Any], list[Any]]:
+    """The elements that a body reads of rows, or reduces, and what it computes of them."""
+    inner = nest.rank - 1
+    read = [
+        argument
+        for at, (argument, operand) in enumerate(
+            zip(nest.body.arguments, nest.operands, strict=True)
+        )
+        if isinstance(operand, Access) and (at >= nest.inputs or inner in operand.dims)
+    ]
+    varying, computed = set(read), []
+    for op in nest.body.operations:
+        operation = op.operation
+        is_position = operation.name == "linalg.index" and loop_of(operation) >= inner
+        if is_position or not varying.isdisjoint(operation.operands):
+            varying.update(operation.results)
+            computed += operation.results
+    return read, computed

@@ -1,7 +1,8 @@
 """The innermost loop of a group of nests, over vectors.
 
     for j = 0 to n - n mod W step W:  whole vectors of W = unroll x lanes elements
-    for j = n - n mod W to n step lanes:  vectors of `lanes` elements under a mask
+    for j up to n - n mod lanes step lanes:  whole vectors of `lanes` elements
+    for j up to n step lanes:  a vector of `lanes` elements under a mask
 
 LLVM splits a vector of W elements into as many registers, whose operations do not wait for each
 other. Nothing is read or written outside of an operand: masked lanes touch no memory. Results that
@@ -17,6 +18,7 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf, vector
 from linalg_ext.transforms.lowering._elementwise import index
+from linalg_ext.transforms.lowering._generic import loop_of
 
 from ._nests import Access, Nest, widest_bits
 from ._reductions import Reduction
@@ -98,27 +100,22 @@ class VectorLoop:
             return
         static = self._loops[0].static_extent(self._depth)
         lanes, unroll = self._shape(static)
-        wide = lanes * unroll
         size = size_of(self._loops[0], self._depth)
         start = self._first_aligned(size, lanes)
         self.streams = start is not None
         carried: list[Any] | None = None
+        low, high = 0, size if static is None else static
         if start is not None:
             carried = self._loop(index(0), start, lanes, masked=start, carried=None)
-            rest = arith.subi(size, start)
-            whole = arith.addi(start, arith.subi(rest, arith.remui(rest, index(wide))))
-            carried = self._loop(start, whole, wide, masked=None, carried=carried)
-            carried = self._loop(whole, size, lanes, masked=size, carried=carried)
-        elif static is None:
-            whole = arith.subi(size, arith.remui(size, index(wide)))
-            carried = self._loop(index(0), whole, wide, masked=None, carried=None)
-            carried = self._loop(whole, size, lanes, masked=size, carried=carried)
-        else:
-            whole = index(static - static % wide)
-            if static >= wide:
-                carried = self._loop(index(0), whole, wide, masked=None, carried=None)
-            if static % wide:
-                carried = self._loop(whole, size, lanes, masked=size, carried=carried)
+            low, high = start, size
+        # Of two registers a round, one alone would save too little to be written out as well.
+        for step in [lanes * unroll, lanes] if unroll > _UNROLL_FUNCTIONS else [lanes * unroll]:
+            whole = _whole(low, high, step)
+            if whole is not low:
+                carried = self._loop(_at(low), _at(whole), step, masked=None, carried=carried)
+            low = whole
+        if low is not high:
+            carried = self._loop(_at(low), size, lanes, masked=size, carried=carried)
         # Where there was no loop the row is empty.
         self._after(self._start(1) if carried is None else carried)
 
@@ -331,7 +328,7 @@ class VectorLoop:
         return []
 
     def _position(self, member: Member, op: Any, pass_: _Pass | None) -> Any:
-        dim = ir.IntegerAttr(op.attributes["dim"]).value
+        dim = loop_of(op)
         if dim < self._depth or pass_ is None:
             return member.ivs[dim]
         type_ = row_type(pass_.lanes, ir.IndexType.get())
@@ -348,6 +345,19 @@ class VectorLoop:
             for access, where, value in zip(accesses, places, new, strict=True):
                 memref.store(value, access.memref, where)
             rest = rest[len(accesses) :]
+
+
+def _whole(low: Any, high: Any, step: int) -> Any:
+    """Where the last whole step from `low` ends: a number where both are, `low` if there is none."""
+    if isinstance(low, int) and isinstance(high, int):
+        rest = high - low
+        return high - rest % step if rest >= step else low
+    rest = high if isinstance(low, int) and low == 0 else arith.subi(high, _at(low))
+    return arith.subi(high, arith.remui(rest, index(step)))
+
+
+def _at(place: Any) -> Any:
+    return index(place) if isinstance(place, int) else place
 
 
 def size_of(nest: Nest, dim: int) -> Any:
