@@ -108,14 +108,13 @@ class VectorLoop:
         if start is not None:
             carried = self._loop(index(0), start, lanes, masked=start, carried=None)
             low, high = start, size
-        # Of two registers a round, one alone would save too little to be written out as well.
-        for step in [lanes * unroll, lanes] if unroll > _UNROLL_FUNCTIONS else [lanes * unroll]:
+        for step in dict.fromkeys([lanes * unroll, lanes]):
             whole = _whole(low, high, step)
             if whole is not low:
                 carried = self._loop(_at(low), _at(whole), step, masked=None, carried=carried)
             low = whole
         if low is not high:
-            carried = self._loop(_at(low), size, lanes, masked=size, carried=carried)
+            carried = self._rest(_at(low), size, lanes, carried, is_there=static is not None)
         # Where there was no loop the row is empty.
         self._after(self._start(1) if carried is None else carried)
 
@@ -223,13 +222,32 @@ class VectorLoop:
         loop = scf.ForOp(low, high, index(lanes), carried)
         with ir.InsertionPoint(loop.body):
             at = loop.induction_variable
-            mask = None
-            if masked is not None:
-                i1 = ir.IntegerType.get_signless(1)
-                mask = vector.create_mask(row_type(lanes, i1), [arith.subi(masked, at)])
+            mask = None if masked is None else _mask(lanes, arith.subi(masked, at))
             pass_ = _Pass(lanes, at, mask, self.streams and mask is None)
             scf.YieldOp(self._round(pass_, list(loop.inner_iter_args)))
         return list(loop.results)
+
+    def _rest(
+        self, at: Any, size: Any, lanes: int, carried: list[Any] | None, *, is_there: bool
+    ) -> list[Any]:
+        """The elements beyond the last whole vector, as one under a mask; as `_loop`.
+
+        Args:
+            is_there: whether there are such elements for certain.
+        """
+        carried = self._start(lanes) if carried is None else self._narrowed(carried, lanes)
+        # Before the branch, where a loop over rows need not make it for each of them.
+        pass_ = _Pass(lanes, at, _mask(lanes, arith.subi(size, at)), False)
+        if is_there:
+            return self._round(pass_, carried)
+        is_left = arith.cmpi(arith.CmpIPredicate.ult, at, size)
+        branch = scf.IfOp(is_left, [value.type for value in carried], has_else=bool(carried))
+        with ir.InsertionPoint(branch.then_block):
+            scf.YieldOp(self._round(pass_, carried))
+        if carried:
+            with ir.InsertionPoint(branch.else_block):
+                scf.YieldOp(carried)
+        return list(branch.results)
 
     def _round(self, pass_: _Pass, carried: list[Any]) -> list[Any]:
         yielded: list[Any] = []
@@ -345,6 +363,11 @@ class VectorLoop:
             for access, where, value in zip(accesses, places, new, strict=True):
                 memref.store(value, access.memref, where)
             rest = rest[len(accesses) :]
+
+
+def _mask(lanes: int, count: Any) -> Any:
+    """The first `count` lanes."""
+    return vector.create_mask(row_type(lanes, ir.IntegerType.get_signless(1)), [count])
 
 
 def _whole(low: Any, high: Any, step: int) -> Any:
