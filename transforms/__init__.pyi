@@ -11,6 +11,7 @@ from linalg_ext.transforms import schedules as schedules
 from linalg_ext.transforms import subsets as subsets
 from linalg_ext.transforms.lowering.advise_huge_pages import advise_huge_pages as advise_huge_pages
 from linalg_ext.transforms.schedules.allocate import allocate as allocate
+from linalg_ext.transforms.lowering.allocate_results_first import allocate_results_first as allocate_results_first
 from linalg_ext.transforms.schedules.bufferize import bufferize as bufferize
 from linalg_ext.transforms.rewrites.call_libraries import call_libraries as call_libraries
 from linalg_ext.transforms.schedules.call_library import call_library as call_library
@@ -38,6 +39,7 @@ from linalg_ext.transforms.subsets.fold_casts_into_subset_loops import fold_cast
 from linalg_ext.transforms.subsets.fold_constants_into_subsets import fold_constants_into_subsets as fold_constants_into_subsets
 from linalg_ext.transforms.subsets.fold_dims_of_subset_loops import fold_dims_of_subset_loops as fold_dims_of_subset_loops
 from linalg_ext.transforms.rewrites.fold_into_maps import fold_into_maps as fold_into_maps
+from linalg_ext.transforms.lowering.fold_position_checks import fold_position_checks as fold_position_checks
 from linalg_ext.transforms.subsets.fold_subset_questions import fold_subset_questions as fold_subset_questions
 from linalg_ext.transforms.rewrites.fold_transposes import fold_transposes as fold_transposes
 from linalg_ext.transforms.rewrites.fold_unit_dims import fold_unit_dims as fold_unit_dims
@@ -111,6 +113,7 @@ from linalg_ext.transforms.schedules.whole_modules import propagate_packs as pro
 from linalg_ext.transforms.rewrites.raise_matmul_variants import raise_matmul_variants as raise_matmul_variants
 from linalg_ext.transforms.rewrites.raise_to_contract import raise_to_contract as raise_to_contract
 from linalg_ext.transforms.lowering.read_destinations_as_inputs import read_destinations_as_inputs as read_destinations_as_inputs
+from linalg_ext.transforms.lowering.read_scalars_as_operands import read_scalars_as_operands as read_scalars_as_operands
 from linalg_ext.transforms.lowering.refuse_recursion import refuse_recursion as refuse_recursion
 from linalg_ext.transforms.lowering.refuse_unsupported import refuse_unsupported as refuse_unsupported
 from linalg_ext.transforms.lowering.refuse_untrusted import refuse_untrusted as refuse_untrusted
@@ -146,7 +149,6 @@ from linalg_ext.transforms.schedules.unroll import unroll as unroll
 from linalg_ext.transforms.schedules.unroll_and_jam import unroll_and_jam as unroll_and_jam
 from linalg_ext.transforms.schedules.vectorize import vectorize as vectorize
 from linalg_ext.transforms.codegen.loops.vectorize_loops import vectorize_loops as vectorize_loops
-from linalg_ext.transforms.codegen.loops.view_indexed_rows import view_indexed_rows as view_indexed_rows
 from linalg_ext.transforms.codegen.windows.view_windows import view_windows as view_windows
 
 canonicalize_subset_loops: NamedPipeline

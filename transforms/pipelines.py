@@ -68,6 +68,7 @@ CHECKS = (
     # Ops on whole tensors have no checks; the same as structured ops have.
     "convert-elementwise-to-linalg",
     "generate-runtime-verification",
+    "linalg-ext-fold-position-checks",
     # Most checks are of what is known; the passes to come need not walk over them.
     "canonicalize",
 )
@@ -137,7 +138,6 @@ _LOOPS = (
     "linalg-ext-fuse-attention",
     "linalg-ext-lower-strided-copies",
     "linalg-ext-order-loops",
-    "linalg-ext-view-indexed-rows",
     "linalg-ext-view-windows",
     "linalg-ext-tile-windows",
     # After passes that have nothing to do in the nests, and would walk over them.

@@ -21,6 +21,21 @@ def parallel_loops(op: Any) -> tuple[bool, ...]:
     return tuple("parallel" in str(one) for one in ir.ArrayAttr(op.attributes["iterator_types"]))
 
 
+def extents_of(op: Any) -> dict[int, int | None]:
+    """How many rounds each loop of an op has; None where only the run tells."""
+    found: dict[int, int | None] = {}
+    for value, map_ in zip(op.operands, maps_of(op), strict=True):
+        if not isinstance(value.type, ir.ShapedType):
+            continue
+        shape = ir.ShapedType(value.type)
+        for axis, result in enumerate(map_.results):
+            if isinstance(result, ir.AffineDimExpr):
+                size = None if shape.is_dynamic_dim(axis) else shape.get_dim_size(axis)
+                if found.get(result.position) is None:
+                    found[result.position] = size
+    return found
+
+
 def input_count(op: Any) -> int:
     """How many of the operands are inputs; the outputs come after them."""
     return int(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0])

@@ -15,9 +15,9 @@ before:
 after:
     func.func @f(%x: memref<?xf32>) -> memref<?xf32> {
       %c0 = arith.constant 0 : index
-      %t = bufferization.to_tensor %x restrict : memref<?xf32> to tensor<?xf32>
       %n = memref.dim %x, %c0 : memref<?xf32>
       %m = memref.alloc(%n) : memref<?xf32>
+      %t = bufferization.to_tensor %x restrict : memref<?xf32> to tensor<?xf32>
       %e = tensor.empty(%n) : tensor<?xf32>
       %r = linalg.exp ins(%t : tensor<?xf32>) outs(%e : tensor<?xf32>) -> tensor<?xf32>
       bufferization.materialize_in_destination %r in restrict writable %m

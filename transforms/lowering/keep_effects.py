@@ -26,21 +26,28 @@ Upstream fuses an element-wise producer into an op that repeats its iterations, 
 example, and looks at neither what its body captures nor what happens between the two. What is not
 in the same block it leaves alone. `linalg-ext-release-effects` is the way back.
 
-A body that asserts is kept as one that reaches memory outside is: in an op that repeats it, it
-would be asked again for every element, and what asserts is not computed on vectors.
+A body that asserts is kept as well: upstream would leave it where it was, and assert twice. One
+that reads a tensor where it says itself, as a gather does, is kept where a reader asks for its
+elements more than once: each time they would be looked up again. A reader that asks once may have
+it: `linalg-ext-vectorize-loops` gathers on vectors.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from linalg_ext.bindings import ir, scf
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.interfaces.payload import reaches_outside_memory
 
-from ._walk import select
+from ._generic import extents_of, maps_of
+from ._walk import operations, select
 
 NAME = "linalg-ext-keep-effects"
 
 KEPT = "scf.execute_region"
+
+_VIEWS = ("tensor.cast", "tensor.collapse_shape", "tensor.expand_shape")
 
 
 @module_pass(NAME, on="linalg.generic")
@@ -65,8 +72,29 @@ def keep_effects(module: ir.Operation) -> Report:
 def _may_be_fused(op: ir.Operation) -> bool:
     if op.name != "linalg.generic" or not len(op.results):
         return False
-    return _asserts(op) or reaches_outside_memory(op)
+    if reaches_outside_memory(op) or operations(op, {"cf.assert"}):
+        return True
+    return bool(operations(op, {"tensor.extract"})) and _is_repeated(op)
 
 
-def _asserts(op: ir.Operation) -> bool:
-    return any(select(op, lambda inner: inner.name == "cf.assert"))
+def _is_repeated(op: Any) -> bool:
+    """Whether an op that reads the only result asks for an element several times.
+
+    So does one that reads what is computed of these elements alone, and could be fused as well.
+    """
+    uses = [use for result in op.results for use in result.uses]
+    if len(uses) != 1:
+        return False
+    reader = uses[0].owner.operation
+    if reader.name in _VIEWS:
+        return _is_repeated(reader)
+    if reader.name != "linalg.generic":
+        return False
+    return _repeats(reader, uses[0].operand_number) or _is_repeated(reader)
+
+
+def _repeats(op: Any, operand: int) -> bool:
+    """Whether an op has a loop of several rounds that read the same elements of an operand."""
+    indexed = maps_of(op)[operand].results
+    along = {each.position for each in indexed if isinstance(each, ir.AffineDimExpr)}
+    return any(rounds != 1 for dim, rounds in extents_of(op).items() if dim not in along)

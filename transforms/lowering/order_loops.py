@@ -47,7 +47,15 @@ STRIDED = 4
 SHORT = 4
 """A loop of fewer rounds than this is not worth being innermost."""
 
-_ORDERLESS = ("arith.", "math.", "complex.", "linalg.index", "linalg.yield", "memref.load")
+_ORDERLESS = (
+    "arith.",
+    "math.",
+    "complex.",
+    "linalg.index",
+    "linalg.yield",
+    "memref.load",
+    "cf.assert",
+)
 """Beginnings of the names of operations that do not care when they run."""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from examples import check_example, examples
 from linalg_ext.module import Module
 from linalg_ext.transforms.lowering import keep_effects as kept
@@ -47,12 +49,76 @@ def test_regions_of_several_blocks_stay() -> None:
     assert "it has several blocks" in str(report)
 
 
+LOOKS_UP = "%v = tensor.extract %t[%a] : tensor<9xf32>"
+ASSERTS = """%c = arith.cmpi ne, %a, %zero : index
+        cf.assert %c, "zero"
+        %v = arith.constant 1.0 : f32"""
+ITSELF = "%q = tensor.cast %r : tensor<9xf32> to tensor<9xf32>"
+NEGATED = """%q = linalg.generic {indexing_maps = [#row, #row], iterator_types = ["parallel"]}
+          ins(%r : tensor<9xf32>) outs(%e : tensor<9xf32>) {
+      ^bb0(%a: f32, %o: f32):
+        %n = arith.negf %a : f32
+        linalg.yield %n : f32
+      } -> tensor<9xf32>"""
+
+
+def reading(body: str, *, reader: str, shape: str = "5x9", between: str = ITSELF) -> str:
+    """An op whose body looks something up, or asserts, and one that reads its elements."""
+    return f"""
+    #row = affine_map<(i) -> (i)>
+    #all = affine_map<(j, i) -> (j, i)>
+    func.func @f(%x: tensor<9xindex>, %t: tensor<9xf32>, %e: tensor<9xf32>, %y: tensor<{shape}xf32>)
+        -> tensor<{shape}xf32> {{
+      %zero = arith.constant 0 : index
+      %r = linalg.generic {{indexing_maps = [#row, #row], iterator_types = ["parallel"]}}
+          ins(%x : tensor<9xindex>) outs(%e : tensor<9xf32>) {{
+      ^bb0(%a: index, %o: f32):
+        {body}
+        linalg.yield %v : f32
+      }} -> tensor<9xf32>
+      {between}
+      %s = linalg.generic {{indexing_maps = [{reader}, #all],
+                           iterator_types = ["parallel", "parallel"]}}
+          ins(%q : tensor<9xf32>) outs(%y : tensor<{shape}xf32>) {{
+      ^bb0(%a: f32, %o: f32):
+        %d = arith.addf %a, %a : f32
+        linalg.yield %d : f32
+      }} -> tensor<{shape}xf32>
+      return %s : tensor<{shape}xf32>
+    }}"""
+
+
+@pytest.mark.parametrize("between", [ITSELF, NEGATED])
+@pytest.mark.parametrize(
+    ("reader", "shape", "is_kept"),
+    [
+        ("affine_map<(j, i) -> (i)>", "5x9", True),
+        ("affine_map<(j, i) -> (i)>", "1x9", False),
+        ("affine_map<(j, i) -> (i)>", "?x9", True),
+        ("affine_map<(j, i) -> (j)>", "9x5", True),
+        ("affine_map<(j, i) -> (j)>", "9x1", False),
+    ],
+)
+def test_what_is_read_several_times_is_looked_up_once(
+    between: str, reader: str, shape: str, is_kept: bool
+) -> None:
+    module = Module.parse(reading(LOOKS_UP, reader=reader, shape=shape, between=between))
+    assert kept.keep_effects(module).changed["linalg.generic"] == is_kept
+    module.run("linalg-fuse-elementwise-ops")
+    assert str(module).count("linalg.generic") == (1 + is_kept)
+
+
 def test_what_asserts_is_kept_apart() -> None:
-    before, _ = examples(kept)[0]
-    asserting = before.replace(
-        "%n = memref.atomic_rmw addi %one, %h[%i] : (i32, memref<4xi32>) -> i32",
-        '%p = arith.cmpi ne, %a, %one : i32\n      cf.assert %p, "one"',
-    )
-    module = Module.parse(AROUND.replace("{}", asserting, 1))
+    module = Module.parse(reading(ASSERTS, reader="affine_map<(j, i) -> (i)>", shape="1x9"))
     assert kept.keep_effects(module).changed["linalg.generic"] == 1
-    assert str(module).count("scf.execute_region") == 1
+
+
+def test_what_several_ops_read_is_not_fused_anyway() -> None:
+    twice = (
+        NEGATED
+        + """
+      %again = tensor.insert_slice %r into %y[0, 0] [1, 9] [1, 1]
+        : tensor<9xf32> into tensor<5x9xf32>"""
+    )
+    module = Module.parse(reading(LOOKS_UP, reader="affine_map<(j, i) -> (i)>", between=twice))
+    assert not kept.keep_effects(module)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.transforms.lowering._generic import maps_of, parallel_loops
+from linalg_ext.transforms.lowering._generic import extents_of, maps_of, parallel_loops
 from linalg_ext.transforms.lowering._walk import producer
 
 from ._expressions import Applied, At, Element, Expression, Number, Position
@@ -139,7 +139,7 @@ class ElementReader:
         self, op: Any, bound: dict[int, int | None], loops: Sequence[int] | None
     ) -> bool:
         """Give the loops that an op reduces over their numbers; False where they are others."""
-        sizes, given = _extents(op), list(loops or ())
+        sizes, given = extents_of(op), list(loops or ())
         for loop, is_parallel in enumerate(_kinds(op)):
             if is_parallel:
                 continue
@@ -194,7 +194,7 @@ class ElementReader:
         """The loops of an op, by the element that it writes."""
         map_ = maps_of(op)[-1]
         bound: dict[int, int | None] = {}
-        sizes = _extents(op)
+        sizes = extents_of(op)
         for result, loop in zip(map_.results, at, strict=True):
             if isinstance(result, ir.AffineDimExpr):
                 if result.position in bound:
@@ -330,21 +330,6 @@ def _kinds(op: Any) -> tuple[bool, ...]:
         }
         return tuple(loop in written for loop in range(maps_of(op)[-1].n_dims))
     return parallel_loops(op)
-
-
-def _extents(op: Any) -> dict[int, int | None]:
-    """How many steps each loop of an op has; None where only the run tells."""
-    found: dict[int, int | None] = {}
-    for value, map_ in zip(op.operands, maps_of(op), strict=True):
-        if not isinstance(value.type, ir.ShapedType):
-            continue
-        shape = ir.ShapedType(value.type)
-        for axis, result in enumerate(map_.results):
-            if isinstance(result, ir.AffineDimExpr):
-                size = None if shape.is_dynamic_dim(axis) else shape.get_dim_size(axis)
-                if found.get(result.position) is None:
-                    found[result.position] = size
-    return found
 
 
 def _is_zero(result: Any) -> bool:

@@ -80,7 +80,7 @@ def _may_share_outer(earlier: Nest, later: Nest, depth: int) -> bool:
         return False
     return all(
         mine.is_same_at(other, depth)
-        for mine, other in _conflicts((earlier.reads, earlier.writes), (later.reads, later.writes))
+        for mine, other in _conflicts(_touched(earlier), _touched(later))
     )
 
 
@@ -105,14 +105,19 @@ _Touched = tuple[list[Access], list[Access]]
 def phases(nest: Nest, depth: int) -> tuple[_Touched, _Touched, _Touched]:
     """What a nest reads and writes before loop `depth`, in each round, and after it."""
     if nest.rank <= depth:
-        return (nest.reads, nest.writes), ([], []), ([], [])
-    in_rounds = [each for each in nest.reads if depth in each.dims]
+        return _touched(nest), ([], []), ([], [])
+    in_rounds = [*(each for each in nest.reads if depth in each.dims), *nest.loads]
     written = [each for each in nest.writes if depth in each.dims]
     results = [each for each in nest.writes if depth not in each.dims]
     begins_with_old = nest.reduction is not None and nest.reduction.begins_with_old
     keys = set() if begins_with_old else {each.key for each in results}
     before = [each for each in nest.reads if depth not in each.dims and each.key not in keys]
     return (before, []), (in_rounds, written), (results, results)
+
+
+def _touched(nest: Nest) -> _Touched:
+    """All that a nest reads and writes."""
+    return [*nest.reads, *nest.loads], nest.writes
 
 
 def _conflicts(earlier: _Touched, later: _Touched) -> list[tuple[Access, Access]]:

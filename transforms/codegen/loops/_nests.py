@@ -15,6 +15,7 @@ from linalg_ext.rewriting import Left
 from linalg_ext.transforms.codegen.vector_math.expand_vector_math import EXPANSIONS
 from linalg_ext.transforms.lowering._generic import (
     input_count,
+    inside,
     loop_of,
     maps_of,
     parallel_loops,
@@ -25,6 +26,15 @@ from ._roots import Root, root_of
 
 SHORTEST = 4
 """A loop that is known to be shorter is not worth vectors."""
+
+LOAD = "memref.load"
+"""In a body it reads where the body says, not where a map does."""
+
+ASSERT = "cf.assert"
+"""On vectors it is one question for a whole row."""
+
+_ANYWHERE = -1
+"""Along an axis that no loop indexes alone."""
 
 _ELEMENTS = frozenset(["f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "i1"])
 _NARROW_FLOATS = ("f16", "bf16")
@@ -57,7 +67,7 @@ class Access:
 
     Attributes:
         memref: the memref.
-        dims: for each axis the loop that indexes it, or None for index 0.
+        dims: for each axis the loop that indexes it, None for index 0, -1 for any index.
         root: the memory that it is a view of.
     """
 
@@ -88,6 +98,7 @@ class Nest:
         is_parallel: for each loop whether it is parallel; else it is a reduction.
         is_read: for each operand whether the body uses its element.
         reduction: how its innermost loop reduces; None where that is parallel.
+        loads: the memory that the body loads from, at indices that it computes.
         is_crossed: whether an input lies across the rows of the innermost loop.
     """
 
@@ -97,6 +108,7 @@ class Nest:
     is_parallel: tuple[bool, ...]
     is_read: tuple[bool, ...]
     reduction: Reduction | None
+    loads: tuple[Access, ...] = ()
     is_crossed: bool = False
 
     @property
@@ -165,10 +177,12 @@ def read_nest(op: Any) -> Nest | Left:
             return access
         operands.append(access)
     body = op.regions[0].blocks[0]
-    reason = next((why for each in body.operations if (why := unfit(each.operation))), None)
-    if reason is not None:
-        return Left(reason)
+    loads = _loaded(body)
+    if isinstance(loads, Left):
+        return loads
     inputs = input_count(op)
+    if any(isinstance(value.type.element_type, ir.IndexType) for value in op.operands[inputs:]):
+        return Left("elements of index are written")
     yielded = body.operations[len(body.operations) - 1].operation
     is_parallel = parallel_loops(op)
     reduction = None
@@ -182,10 +196,12 @@ def read_nest(op: Any) -> Nest | Left:
         is_parallel,
         tuple(any(True for _ in argument.uses) for argument in body.arguments),
         reduction,
+        tuple(loads),
     )
     nest = replace(nest, is_crossed=_lies_across(nest))
     obstacle = None if nest.is_crossed else _innermost_obstacle(nest)
     obstacle = _overlap(nest) if obstacle is None else obstacle
+    obstacle = _single_questions(nest) if obstacle is None else obstacle
     return nest if obstacle is None else obstacle
 
 
@@ -205,7 +221,8 @@ def _lies_across(nest: Nest) -> bool:
             continue
         elif access.dims[-1:] != (inner,):
             return False
-        if not _is_in_rows(access):
+        is_index = isinstance(access.memref.type.element_type, ir.IndexType)
+        if is_index or not is_in_rows(access.memref.type):
             return False
     if len(across) != 1 or None in across:
         return False
@@ -214,25 +231,20 @@ def _lies_across(nest: Nest) -> bool:
     return all(extent is None or extent >= SHORTEST for extent in extents)
 
 
-def _is_in_rows(access: Access) -> bool:
-    """Whether vectors along the last axis can be loaded and stored.
+def is_in_rows(type_: Any) -> bool:
+    """Whether vectors along the last axis of a memref can be loaded and stored.
 
     Upstream's loads refuse memory in which some other axis is known to run backwards.
     """
-    type_ = access.memref.type
     strides = type_.get_strides_and_offset()[0]
     backwards = any(s < 0 for s in strides if not type_.is_dynamic_stride_or_offset(s))
     return bool(strides[-1] == 1) and not backwards
 
 
 def _access(value: Any, map_: Any) -> Access | Left:
-    type_ = value.type
-    if str(type_.element_type) not in _ELEMENTS:
-        return Left(f"elements of {type_.element_type} in memory")
-    try:
-        type_.get_strides_and_offset()
-    except (ir.MLIRError, ValueError, RuntimeError):
-        return Left("a layout without strides")
+    reason = _unfit_memory(value.type)
+    if reason is not None:
+        return Left(reason)
     dims: list[int | None] = []
     for result in map_.results:
         if isinstance(result, ir.AffineDimExpr):
@@ -245,6 +257,37 @@ def _access(value: Any, map_: Any) -> Access | Left:
     if len(set(used)) != len(used):
         return Left("a diagonal")
     return Access(value, tuple(dims), root_of(value))
+
+
+def _unfit_memory(type_: Any) -> str | None:
+    """Why the elements of a memref cannot be in vectors; None where they can."""
+    if str(type_.element_type) not in _ELEMENTS | {"index"}:
+        return f"elements of {type_.element_type} in memory"
+    try:
+        type_.get_strides_and_offset()
+    except (ir.MLIRError, ValueError, RuntimeError):
+        return "a layout without strides"
+    return None
+
+
+def _loaded(body: Any) -> list[Access] | Left:
+    """The memory that a body loads from; or why it cannot be on vectors."""
+    found: list[Access] = []
+    for op in (each.operation for each in body.operations):
+        if op.name == ASSERT:
+            continue
+        if op.name != LOAD:
+            reason = unfit(op)
+        elif inside(op.operands[0], body) is not None:
+            reason = "it loads what it makes itself"
+        else:
+            reason = _unfit_memory(op.operands[0].type)
+        if reason is not None:
+            return Left(reason)
+        if op.name == LOAD:
+            memory = op.operands[0]
+            found.append(Access(memory, (_ANYWHERE,) * memory.type.rank, root_of(memory)))
+    return found
 
 
 def unfit(op: Any) -> str | None:
@@ -278,7 +321,7 @@ def _innermost_obstacle(nest: Nest) -> Left | None:
     for access in nest.accesses:
         if inner not in access.dims:
             continue
-        if access.dims[-1] != inner or not _is_in_rows(access):
+        if access.dims[-1] != inner or not is_in_rows(access.memref.type):
             return Left("the innermost loop does not run along memory")
     if not nest.is_parallel[inner]:
         return Left("a reduction that vectors cannot do") if nest.reduction is None else None
@@ -295,7 +338,20 @@ def _overlap(nest: Nest) -> Left | None:
                 continue
             if access.root.may_be_seen_through(written.root) and access.key != written.key:
                 return Left("an input may overlap the output")
+        if any(load.root.may_alias(written.root) for load in nest.loads):
+            return Left("it may write to what it loads")
     return None
+
+
+def _single_questions(nest: Nest) -> Left | None:
+    """Why what the body asserts is not the same for all elements of a row."""
+    questions = [op.operation for op in nest.body.operations if op.operation.name == ASSERT]
+    if not questions:
+        return None
+    varying = {value for values in _on_vectors(nest) for value in values}
+    if varying.isdisjoint(question.operands[0] for question in questions):
+        return None
+    return Left("it asserts something else of each element")
 
 
 def widest_bits(nests: Sequence[Nest]) -> int:

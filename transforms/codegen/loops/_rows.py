@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from linalg_ext.bindings import arith, ir, vector
+from linalg_ext.bindings import arith, ir, memref, vector
 from linalg_ext.transforms.codegen._transposition import transposed
-from linalg_ext.transforms.lowering._elementwise import constant
+from linalg_ext.transforms.lowering._elementwise import constant, index
+
+_FAR = 1 << 47
+"""More elements than memory has."""
 
 
 def row_type(lanes: int, element: Any) -> Any:
@@ -52,6 +55,51 @@ def load_row(source: Any, where: Sequence[Any], lanes: int, mask: Any | None) ->
     if mask is None:
         return vector.load(type_, source, where)
     return vector.maskedload(type_, source, where, mask, constant(type_, 0))
+
+
+def gather_row(source: Any, places: Sequence[Any], lanes: int, mask: Any | None) -> Any:
+    """A vector of elements from anywhere; where the mask is off, nothing is read and the lane is 0.
+
+    Args:
+        source: a memref with strides.
+        places: for each axis the index: one for all lanes, or a vector of them.
+        lanes: of the vector.
+        mask: None for all lanes.
+    """
+    if is_truth(source.type):
+        return _as_truth(gather_row(_as_bytes(source), places, lanes, mask))
+    metadata = memref.ExtractStridedMetadataOp(source)
+    known, _ = source.type.get_strides_and_offset()
+    index_type = row_type(lanes, ir.IndexType.get())
+    where = constant(index_type, 0)
+    for place, stride, open_ in zip(places, known, metadata.strides, strict=True):
+        is_open = source.type.is_dynamic_stride_or_offset(stride)
+        step = as_row(open_ if is_open else index(stride), lanes)
+        where = arith.addi(where, arith.muli(as_row(place, lanes), step))
+    truth = row_type(lanes, ir.IntegerType.get_signless(1))
+    type_ = row_type(lanes, source.type.element_type)
+    return vector.gather(
+        type_,
+        _as_line(source, metadata.offset),
+        [index(0)],
+        where,
+        constant(truth, 1) if mask is None else mask,
+        constant(type_, 0),
+    )
+
+
+def _as_line(source: Any, offset: Any) -> Any:
+    """A memref as one axis without an end: its elements, and what lies between them."""
+    open_ = ir.ShapedType.get_dynamic_stride_or_offset()
+    gap = ir.ShapedType.get_dynamic_size()
+    type_ = ir.MemRefType.get(
+        [gap],
+        source.type.element_type,
+        ir.StridedLayoutAttr.get(open_, [1]),
+        source.type.memory_space,
+    )
+    end = index(_FAR)
+    return memref.ReinterpretCastOp(type_, source, [offset], [end], [], [open_], [gap], [1]).result
 
 
 def load_across(source: Any, places: Iterable[Sequence[Any]], count: int) -> list[Any]:

@@ -19,17 +19,27 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, memref, scf, vector
 from linalg_ext.transforms.lowering._elementwise import index
 from linalg_ext.transforms.lowering._generic import loop_of
+from linalg_ext.transforms.lowering._walk import producer
 
-from ._nests import Access, Nest, widest_bits
+from ._nests import LOAD, Access, Nest, is_in_rows, widest_bits
 from ._reductions import Reduction
-from ._rows import as_row, is_truth, load_across, load_row, on_rows, row_type, store_row
+from ._rows import (
+    as_row,
+    gather_row,
+    is_truth,
+    load_across,
+    load_row,
+    on_rows,
+    row_type,
+    store_row,
+)
 from ._streaming import first_aligned, is_streamed, rows_are_aligned_alike
 
 Key = tuple[Any, tuple[Any, ...]]
 """A memref and the positions along its axes: values, but None for 0 and for the vector's own."""
 
 _UNROLL, _UNROLL_FUNCTIONS = 4, 2
-"""Registers for each value; elementary functions need more of them for themselves."""
+"""Registers for each value; elementary functions, and indices, need more of them for themselves."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +132,8 @@ class VectorLoop:
         """How many elements a register holds, and how many registers a round takes."""
         lanes = max(1, self._vector_bits // widest_bits(self._loops))
         functions = any(nest.has_functions for nest in self._loops)
-        unroll = _UNROLL_FUNCTIONS if functions else _UNROLL
+        looks_up = any(nest.loads for nest in self._loops)
+        unroll = _UNROLL_FUNCTIONS if functions or looks_up else _UNROLL
         if any(is_truth(each.memref.type) for nest in self._loops for each in nest.accesses):
             unroll = max(1, min(unroll, self._vector_bits // 8 // lanes))
         if self._most_lanes is not None:
@@ -340,6 +351,8 @@ class VectorLoop:
                 return results if pass_ is None else [as_row(v, pass_.lanes) for v in results]
             if operation.name == "linalg.index":
                 known[operation.results[0]] = self._position(member, operation, pass_)
+            elif operation.name == LOAD and pass_ is not None:
+                known[operation.results[0]] = self._loaded(operation, known, pass_)
             else:
                 for old, new in zip(operation.results, on_rows(operation, known), strict=True):
                     known[old] = new
@@ -351,6 +364,19 @@ class VectorLoop:
             return member.ivs[dim]
         type_ = row_type(pass_.lanes, ir.IndexType.get())
         return arith.addi(vector.broadcast(type_, pass_.at), vector.step(type_))
+
+    def _loaded(self, op: Any, known: dict[Any, Any], pass_: _Pass) -> Any:
+        """What a body loads: an element for all lanes, elements side by side, or from anywhere."""
+        source, *places = op.operands
+        where = [known.get(place, place) for place in places]
+        along = [isinstance(place.type, ir.VectorType) for place in where]
+        if not any(along):
+            return memref.load(source, where)
+        last = producer(places[-1])
+        is_position = last is not None and last.name == "linalg.index"
+        if is_position and not any(along[:-1]) and is_in_rows(source.type):
+            return load_row(source, [*where[:-1], pass_.at], pass_.lanes, pass_.mask)
+        return gather_row(source, where, pass_.lanes, pass_.mask)
 
     def _after(self, carried: Sequence[Any]) -> None:
         """Combine what the reductions found with what their outputs held."""
@@ -371,7 +397,7 @@ def _mask(lanes: int, count: Any) -> Any:
 
 
 def _whole(low: Any, high: Any, step: int) -> Any:
-    """Where the last whole step from `low` ends: a number where both are, `low` if there is none."""
+    """Where the last whole step from `low` ends: `low` where it is known that there is none."""
     if isinstance(low, int) and isinstance(high, int):
         rest = high - low
         return high - rest % step if rest >= step else low
