@@ -24,6 +24,9 @@ from linalg_ext.tuning import Tuning
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+_MOST_SHAPES = 256
+"""So many are remembered; a call with others has its sizes compared each time."""
+
 
 class Lowered:
     """A traced function, before it is compiled.
@@ -103,6 +106,8 @@ class Compiled:
         self._arguments = call.structure
         self._demands = tuple(demands)
         self._results = results
+        self._agreeing: set[tuple[tuple[int, ...], ...]] = set()
+        """Shapes of arguments that were found to agree."""
         self._is_open = any(isinstance(size, Size) for kind in call.kinds for size in kind.shape)
         is_tuple = results.kind is tuple and results.leaves > 1
         flat = results is LEAF or results == LEAF or (is_tuple and set(results.children) == {LEAF})
@@ -180,6 +185,9 @@ class Compiled:
         shaped = [a if hasattr(a, "shape") else np.asarray(a) for a in arrays]
         if any(len(a.shape) != len(k.shape) for a, k in zip(shaped, self._kinds, strict=True)):
             return  # the kernel names the argument
+        shapes = tuple(tuple(a.shape) for a in shaped)
+        if shapes in self._agreeing:
+            return
         sizes = sizes_of(self._kinds, shaped, self._names)
         for demand in self._demands:
             left, right = value_of(demand.left, sizes), value_of(demand.right, sizes)
@@ -193,6 +201,8 @@ class Compiled:
                 else f"{demand.left} of {right} or more",
                 notes=[self._origin(demand.left), self._origin(demand.right)],
             )
+        if len(self._agreeing) < _MOST_SHAPES:
+            self._agreeing.add(shapes)
 
     def _origin(self, size: AnySize) -> str:
         """Which arguments a size is made of."""
