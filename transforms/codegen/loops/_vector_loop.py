@@ -13,62 +13,26 @@ result is aligned, and a masked vector stands before them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf, vector
 from linalg_ext.transforms.lowering._elementwise import index
-from linalg_ext.transforms.lowering._generic import loop_of
-from linalg_ext.transforms.lowering._walk import producer
 
-from ._nests import LOAD, Access, Nest, is_in_rows, widest_bits
+from ._bodies import Key, Member, Pass, computed
+from ._nests import Access, Nest, widest_bits
 from ._reductions import Reduction
 from ._rows import (
     as_row,
-    gather_row,
     is_truth,
     load_across,
     load_row,
-    on_rows,
     row_type,
     store_row,
 )
 from ._streaming import first_aligned, is_streamed, rows_are_aligned_alike
 
-Key = tuple[Any, tuple[Any, ...]]
-"""A memref and the positions along its axes: values, but None for 0 and for the vector's own."""
-
 _UNROLL, _UNROLL_FUNCTIONS = 4, 2
 """Registers for each value; elementary functions, and indices, need more of them for themselves."""
-
-
-@dataclass(frozen=True)
-class Member:
-    """A nest in a loop, and the positions of the loops around it."""
-
-    nest: Nest
-    ivs: tuple[Any, ...]
-
-
-@dataclass
-class _Pass:
-    """One round of one of the loops.
-
-    Attributes:
-        lanes: elements of a vector.
-        at: where the vector begins in the row.
-        mask: which elements are in the row; None for all.
-        streams: whether vectors are whole and aligned in the memory that is streamed to.
-        rows: vectors that were loaded or computed, by what they are the elements of.
-        stores: those that are to be stored, and where.
-    """
-
-    lanes: int
-    at: Any
-    mask: Any | None
-    streams: bool
-    rows: dict[Key, Any] = field(default_factory=dict)
-    stores: dict[Key, tuple[Any, list[Any]]] = field(default_factory=dict)
 
 
 class VectorLoop:
@@ -180,7 +144,7 @@ class VectorLoop:
                 self._scalars[number, at] = values[-1]
         if nest.rank > self._depth:
             return
-        results = self._computed(member, values, None)
+        results = computed(member, self._depth, values, None)
         for access, value in zip(nest.writes, results, strict=True):
             memref.store(value, access.memref, self._indices(member, access, None))
 
@@ -234,7 +198,7 @@ class VectorLoop:
         with ir.InsertionPoint(loop.body):
             at = loop.induction_variable
             mask = None if masked is None else _mask(lanes, arith.subi(masked, at))
-            pass_ = _Pass(lanes, at, mask, self.streams and mask is None)
+            pass_ = Pass(lanes, at, mask, self.streams and mask is None)
             scf.YieldOp(self._round(pass_, list(loop.inner_iter_args)))
         return list(loop.results)
 
@@ -248,7 +212,7 @@ class VectorLoop:
         """
         carried = self._start(lanes) if carried is None else self._narrowed(carried, lanes)
         # Before the branch, where a loop over rows need not make it for each of them.
-        pass_ = _Pass(lanes, at, _mask(lanes, arith.subi(size, at)), False)
+        pass_ = Pass(lanes, at, _mask(lanes, arith.subi(size, at)), False)
         if is_there:
             return self._round(pass_, carried)
         is_left = arith.cmpi(arith.CmpIPredicate.ult, at, size)
@@ -260,7 +224,7 @@ class VectorLoop:
                 scf.YieldOp(carried)
         return list(branch.results)
 
-    def _round(self, pass_: _Pass, carried: list[Any]) -> list[Any]:
+    def _round(self, pass_: Pass, carried: list[Any]) -> list[Any]:
         yielded: list[Any] = []
         for number, member in enumerate(self._members):
             nest = member.nest
@@ -272,7 +236,7 @@ class VectorLoop:
                 self._operand(number, at, operand, pass_, old)
                 for at, operand in enumerate(nest.operands)
             ]
-            results = self._computed(member, values, pass_)
+            results = computed(member, self._depth, values, pass_)
             if not reduces:
                 for access, value in zip(nest.writes, results, strict=True):
                     self._keep(member, access, value, pass_)
@@ -286,7 +250,7 @@ class VectorLoop:
         return yielded
 
     def _operand(
-        self, number: int, at: int, operand: Any, pass_: _Pass, old: Sequence[Any]
+        self, number: int, at: int, operand: Any, pass_: Pass, old: Sequence[Any]
     ) -> Any | None:
         member = self._members[number]
         if not isinstance(operand, Access):
@@ -305,13 +269,13 @@ class VectorLoop:
             pass_.rows[key] = load_row(operand.memref, where, pass_.lanes, pass_.mask)
         return pass_.rows[key]
 
-    def _load_across(self, access: Access, pass_: _Pass) -> None:
+    def _load_across(self, access: Access, pass_: Pass) -> None:
         """Load the rows of all members, of an input whose neighbours are the members."""
         rows = load_across(access.memref, self._places_across(access, pass_), len(self._members))
         for member, row in zip(self._members, rows, strict=True):
             pass_.rows[self._key(member, access)] = row
 
-    def _places_across(self, access: Access, pass_: _Pass) -> Iterator[list[Any]]:
+    def _places_across(self, access: Access, pass_: Pass) -> Iterator[list[Any]]:
         """Where the elements of the members lie side by side, for each lane."""
         last: Any = None
         if pass_.mask is not None:
@@ -322,7 +286,7 @@ class VectorLoop:
             at = at if last is None else arith.minui(at, last)
             yield self._indices(self._members[0], access, at)
 
-    def _keep(self, member: Member, access: Access, value: Any, pass_: _Pass) -> None:
+    def _keep(self, member: Member, access: Access, value: Any, pass_: Pass) -> None:
         """Note a result: later members read it from here, and the round ends with its store."""
         key = self._key(member, access)
         pass_.rows[key] = as_row(value, pass_.lanes)
@@ -338,45 +302,6 @@ class VectorLoop:
         """The position of an access, in a round that begins at `at`."""
         places = [*member.ivs, at]
         return [index(0) if dim is None else places[dim] for dim in access.dims]
-
-    def _computed(self, member: Member, values: Sequence[Any], pass_: _Pass | None) -> list[Any]:
-        """What the body yields for these elements: rows, or scalars where all of them are."""
-        body = member.nest.body
-        given = zip(body.arguments, values, strict=True)
-        known: dict[Any, Any] = {argument: value for argument, value in given if value is not None}
-        for op in body.operations:
-            operation = op.operation
-            if operation.name == "linalg.yield":
-                results = [known.get(value, value) for value in operation.operands]
-                return results if pass_ is None else [as_row(v, pass_.lanes) for v in results]
-            if operation.name == "linalg.index":
-                known[operation.results[0]] = self._position(member, operation, pass_)
-            elif operation.name == LOAD and pass_ is not None:
-                known[operation.results[0]] = self._loaded(operation, known, pass_)
-            else:
-                for old, new in zip(operation.results, on_rows(operation, known), strict=True):
-                    known[old] = new
-        return []
-
-    def _position(self, member: Member, op: Any, pass_: _Pass | None) -> Any:
-        dim = loop_of(op)
-        if dim < self._depth or pass_ is None:
-            return member.ivs[dim]
-        type_ = row_type(pass_.lanes, ir.IndexType.get())
-        return arith.addi(vector.broadcast(type_, pass_.at), vector.step(type_))
-
-    def _loaded(self, op: Any, known: dict[Any, Any], pass_: _Pass) -> Any:
-        """What a body loads: an element for all lanes, elements side by side, or from anywhere."""
-        source, *places = op.operands
-        where = [known.get(place, place) for place in places]
-        along = [isinstance(place.type, ir.VectorType) for place in where]
-        if not any(along):
-            return memref.load(source, where)
-        last = producer(places[-1])
-        is_position = last is not None and last.name == "linalg.index"
-        if is_position and not any(along[:-1]) and is_in_rows(source.type):
-            return load_row(source, [*where[:-1], pass_.at], pass_.lanes, pass_.mask)
-        return gather_row(source, where, pass_.lanes, pass_.mask)
 
     def _after(self, carried: Sequence[Any]) -> None:
         """Combine what the reductions found with what their outputs held."""

@@ -1,0 +1,100 @@
+"""What the body of a nest computes in one round: of vectors, or of one element.
+
+An op on vectors is the op on scalars with vectors for operands; positions become vectors along the
+innermost loop, and what is loaded is an element for all lanes, elements side by side, or elements
+from anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from linalg_ext.bindings import arith, ir, memref, vector
+from linalg_ext.transforms.lowering._generic import loop_of
+from linalg_ext.transforms.lowering._walk import producer
+
+from ._nests import LOAD, Nest, is_in_rows
+from ._rows import as_row, gather_row, load_row, on_rows, row_type
+
+Key = tuple[Any, tuple[Any, ...]]
+"""A memref and the positions along its axes: values, but None for 0 and for the vector's own."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A nest in a loop, and the positions of the loops around it."""
+
+    nest: Nest
+    ivs: tuple[Any, ...]
+
+
+@dataclass
+class Pass:
+    """One round of one of the loops.
+
+    Attributes:
+        lanes: elements of a vector.
+        at: where the vector begins in the row.
+        mask: which elements are in the row; None for all.
+        streams: whether vectors are whole and aligned in the memory that is streamed to.
+        rows: vectors that were loaded or computed, by what they are the elements of.
+        stores: those that are to be stored, and where.
+    """
+
+    lanes: int
+    at: Any
+    mask: Any | None
+    streams: bool
+    rows: dict[Key, Any] = field(default_factory=dict)
+    stores: dict[Key, tuple[Any, list[Any]]] = field(default_factory=dict)
+
+
+def computed(member: Member, depth: int, values: Sequence[Any], pass_: Pass | None) -> list[Any]:
+    """What the body yields for these elements: rows, or scalars where there is no pass.
+
+    Args:
+        member: the nest, and where its outer loops stand.
+        depth: the loop over vectors.
+        values: the elements of the operands; None for those that the body does not read.
+        pass_: the round of loop `depth`; None outside of it.
+    """
+    body = member.nest.body
+    given = zip(body.arguments, values, strict=True)
+    known: dict[Any, Any] = {argument: value for argument, value in given if value is not None}
+    for op in body.operations:
+        operation = op.operation
+        if operation.name == "linalg.yield":
+            results = [known.get(value, value) for value in operation.operands]
+            return results if pass_ is None else [as_row(v, pass_.lanes) for v in results]
+        if operation.name == "linalg.index":
+            made = [_position(member, depth, operation, pass_)]
+        elif operation.name == LOAD and pass_ is not None:
+            made = [_loaded(operation, known, pass_)]
+        else:
+            made = on_rows(operation, known)
+        known.update(zip(operation.results, made, strict=True))
+    return []
+
+
+def _position(member: Member, depth: int, op: Any, pass_: Pass | None) -> Any:
+    dim = loop_of(op)
+    if dim < depth or pass_ is None:
+        return member.ivs[dim]
+    type_ = row_type(pass_.lanes, ir.IndexType.get())
+    return arith.addi(vector.broadcast(type_, pass_.at), vector.step(type_))
+
+
+def _loaded(op: Any, known: Mapping[Any, Any], pass_: Pass) -> Any:
+    """What a body loads: an element for all lanes, elements side by side, or from anywhere."""
+    source, *places = op.operands
+    where = [known.get(place, place) for place in places]
+    is_along = [isinstance(place.type, ir.VectorType) for place in where]
+    if not any(is_along):
+        return memref.load(source, where)
+    last = producer(places[-1])
+    is_position = last is not None and last.name == "linalg.index"
+    if is_position and not any(is_along[:-1]) and is_in_rows(source.type):
+        return load_row(source, [*where[:-1], pass_.at], pass_.lanes, pass_.mask)
+    return gather_row(source, where, pass_.lanes, pass_.mask)
