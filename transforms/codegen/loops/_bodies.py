@@ -39,6 +39,7 @@ class Pass:
         at: where the vector begins in the row.
         mask: which elements are in the row; None for all.
         streams: whether vectors are whole and aligned in the memory that is streamed to.
+        fresh: which elements no round before had; None for all that the mask leaves.
         rows: vectors that were loaded or computed, by what they are the elements of.
         stores: those that are to be stored, and where.
     """
@@ -47,6 +48,7 @@ class Pass:
     at: Any
     mask: Any | None
     streams: bool
+    fresh: Any | None = None
     rows: dict[Key, Any] = field(default_factory=dict)
     stores: dict[Key, tuple[Any, list[Any]]] = field(default_factory=dict)
 

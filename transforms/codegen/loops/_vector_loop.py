@@ -2,7 +2,7 @@
 
     for j = 0 to n - n mod W step W:  whole vectors of W = unroll x lanes elements
     for j up to n - n mod lanes step lanes:  whole vectors of `lanes` elements
-    for j up to n step lanes:  a vector of `lanes` elements under a mask
+    for the rest:  a vector of `lanes` elements under a mask, or the last of the row once more
 
 LLVM splits a vector of W elements into as many registers, whose operations do not wait for each
 other. Nothing is read or written outside of an operand: masked lanes touch no memory. Results that
@@ -12,11 +12,11 @@ result is aligned, and a masked vector stands before them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf, vector
-from linalg_ext.transforms.lowering._elementwise import index
+from linalg_ext.transforms.lowering._elementwise import constant, index
 
 from ._bodies import Key, Member, Pass, computed
 from ._nests import Access, Nest, widest_bits
@@ -33,6 +33,9 @@ from ._streaming import first_aligned, is_streamed, rows_are_aligned_alike
 
 _UNROLL, _UNROLL_FUNCTIONS = 4, 2
 """Registers for each value; elementary functions, and indices, need more of them for themselves."""
+
+_BITS_WITH_MASKS = 512
+"""Machines with such registers move parts of them as quickly as all of them."""
 
 
 class VectorLoop:
@@ -88,7 +91,7 @@ class VectorLoop:
                 carried = self._loop(_at(low), _at(whole), step, masked=None, carried=carried)
             low = whole
         if low is not high:
-            carried = self._rest(_at(low), size, lanes, carried, is_there=static is not None)
+            carried = self._rest(_at(low), size, lanes, carried, static)
         # Where there was no loop the row is empty.
         self._after(self._start(1) if carried is None else carried)
 
@@ -203,29 +206,56 @@ class VectorLoop:
         return list(loop.results)
 
     def _rest(
-        self, at: Any, size: Any, lanes: int, carried: list[Any] | None, *, is_there: bool
+        self, at: Any, size: Any, lanes: int, carried: list[Any] | None, static: int | None
     ) -> list[Any]:
-        """The elements beyond the last whole vector, as one under a mask; as `_loop`.
+        """The elements beyond the last whole vector; as `_loop`.
 
-        Args:
-            is_there: whether there are such elements for certain.
+        They are one vector under a mask, or the last elements of the row once more, as a whole
+        vector: moving those under a mask costs some machines much more.
         """
-        carried = self._start(lanes) if carried is None else self._narrowed(carried, lanes)
-        # Before the branch, where a loop over rows need not make it for each of them.
-        pass_ = Pass(lanes, at, _mask(lanes, arith.subi(size, at)), False)
-        if is_there:
-            return self._round(pass_, carried)
+        given = self._start(lanes) if carried is None else self._narrowed(carried, lanes)
+        # Before the branches, where a loop over rows need not make them for each row.
+        masked = Pass(lanes, at, _mask(lanes, arith.subi(size, at)), False)
+        may_repeat = self._may_repeat(lanes, static)
+        if static is not None and not (may_repeat and static >= lanes):
+            return self._round(masked, given)
+        start = arith.subi(size, index(lanes))
+        seen = _mask(lanes, arith.subi(at, start))
+        last = Pass(lanes, start, None, False, fresh=arith.xori(seen, constant(seen.type, 1)))
+        if static is not None:
+            return self._round(last, given)
+
+        def left() -> list[Any]:
+            if not may_repeat:
+                return self._round(masked, given)
+            is_long = arith.cmpi(arith.CmpIPredicate.uge, size, index(lanes))
+            whole, part = (lambda: self._round(last, given), lambda: self._round(masked, given))
+            return _either(is_long, given, whole, part)
+
         is_left = arith.cmpi(arith.CmpIPredicate.ult, at, size)
-        branch = scf.IfOp(is_left, [value.type for value in carried], has_else=bool(carried))
-        with ir.InsertionPoint(branch.then_block):
-            scf.YieldOp(self._round(pass_, carried))
-        if carried:
-            with ir.InsertionPoint(branch.else_block):
-                scf.YieldOp(carried)
-        return list(branch.results)
+        return _either(is_left, given, left, lambda: given)
+
+    def _may_repeat(self, lanes: int, static: int | None) -> bool:
+        """Whether elements may be computed and stored once more, and that is worth it."""
+        has_masks = self._vector_bits >= _BITS_WITH_MASKS
+        if has_masks or self.streams or self._most_lanes is not None or lanes == 1:
+            return False
+        if static is None and any(nest.has_functions for nest in self._loops):
+            return False  # a short row needs the mask, and both would be much code
+        rows = [[each for each in nest.writes if self._is_row(each)] for nest in self._loops]
+        written = [each for writes in rows for each in writes]
+        before: set[Any] = set()
+        for nest, writes in zip(self._loops, rows, strict=True):
+            for access in nest.reads:
+                is_old = self._is_row(access) and access.key not in before
+                if is_old and any(access.root.may_alias(each.root) for each in written):
+                    return False  # a round before has put its result there
+            before.update(each.key for each in writes)
+        return True
 
     def _round(self, pass_: Pass, carried: list[Any]) -> list[Any]:
         yielded: list[Any] = []
+        taken = pass_.mask if pass_.fresh is None else pass_.fresh
         for number, member in enumerate(self._members):
             nest = member.nest
             if nest.rank <= self._depth:
@@ -242,7 +272,7 @@ class VectorLoop:
                     self._keep(member, access, value, pass_)
                 continue
             for before, value in zip(old, results, strict=True):
-                kept = value if pass_.mask is None else arith.select(pass_.mask, value, before)
+                kept = value if taken is None else arith.select(taken, value, before)
                 yielded.append(kept)
         past_caches = self._vector_bits // 8 if pass_.streams else None
         for (target, _), (value, where) in pass_.stores.items():
@@ -314,6 +344,20 @@ class VectorLoop:
             for access, where, value in zip(accesses, places, new, strict=True):
                 memref.store(value, access.memref, where)
             rest = rest[len(accesses) :]
+
+
+def _either(
+    condition: Any,
+    given: Sequence[Any],
+    then: Callable[[], list[Any]],
+    otherwise: Callable[[], list[Any]],
+) -> list[Any]:
+    """What one of two ways to go on yields, values of the types of those given."""
+    branch = scf.IfOp(condition, [value.type for value in given], has_else=True)
+    for block, way in ((branch.then_block, then), (branch.else_block, otherwise)):
+        with ir.InsertionPoint(block):
+            scf.YieldOp(way())
+    return list(branch.results)
 
 
 def _mask(lanes: int, count: Any) -> Any:
