@@ -353,7 +353,7 @@ def _either(
     otherwise: Callable[[], list[Any]],
 ) -> list[Any]:
     """What one of two ways to go on yields, values of the types of those given."""
-    branch = scf.IfOp(condition, [value.type for value in given], has_else=True)
+    branch: Any = scf.IfOp(condition, [value.type for value in given], has_else=True)
     for block, way in ((branch.then_block, then), (branch.else_block, otherwise)):
         with ir.InsertionPoint(block):
             scf.YieldOp(way())
@@ -368,8 +368,7 @@ def _mask(lanes: int, count: Any) -> Any:
 def _whole(low: Any, high: Any, step: int) -> Any:
     """Where the last whole step from `low` ends: `low` where it is known that there is none."""
     if isinstance(low, int) and isinstance(high, int):
-        rest = high - low
-        return high - rest % step if rest >= step else low
+        return high - (high - low) % step if high - low >= step else low
     rest = high if isinstance(low, int) and low == 0 else arith.subi(high, _at(low))
     return arith.subi(high, arith.remui(rest, index(step)))
 
