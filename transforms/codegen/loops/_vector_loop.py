@@ -87,7 +87,9 @@ class VectorLoop:
             low, high = start, size
         for step in dict.fromkeys([lanes * unroll, lanes]):
             whole = _whole(low, high, step)
-            if whole is not low:
+            if static is None and step > lanes and any(self._reductions()):
+                carried = self._wide(size, whole, step, lanes)
+            elif whole is not low:
                 carried = self._loop(_at(low), _at(whole), step, masked=None, carried=carried)
             low = whole
         if low is not high:
@@ -204,6 +206,17 @@ class VectorLoop:
             pass_ = Pass(lanes, at, mask, self.streams and mask is None)
             scf.YieldOp(self._round(pass_, list(loop.inner_iter_args)))
         return list(loop.results)
+
+    def _wide(self, size: Any, whole: Any, wide: int, lanes: int) -> list[Any]:
+        """The loop over wide vectors where there is one; as `_loop`, of `lanes` elements."""
+        given = self._start(lanes)
+
+        def rounds() -> list[Any]:
+            found = self._loop(index(0), whole, wide, masked=None, carried=None)
+            return self._narrowed(found, lanes)
+
+        is_long = arith.cmpi(arith.CmpIPredicate.uge, size, index(wide))
+        return _either(is_long, given, rounds, lambda: given)
 
     def _rest(
         self, at: Any, size: Any, lanes: int, carried: list[Any] | None, static: int | None
