@@ -18,7 +18,7 @@ from linalg_ext.transforms.lowering._generic import maps_of
 from linalg_ext.transforms.lowering._walk import producer
 
 from ._argument import Argument, argument_of
-from ._fills import VIEWS, comes_of, leaves_alone, root
+from ._fills import VIEWS, comes_of, fills_fresh, leaves_alone, root
 from ._memory import Strided
 from ._problem import Dimension, Group, Problem
 from ._scalar_steps import Elementwise, read_steps, scalars_of, write_steps
@@ -55,12 +55,15 @@ def find_epilogue(op: Any, dims: Sequence[str], zeros: Any) -> FoundEpilogue | N
         zeros: what fills the result before.
     """
     *inputs, output = op.operands
-    after = _next(op, output)
+    after, between = _next(op, output)
     if after is None or after.name != "linalg.generic" or len(after.results):
         return None
     if not may_be_fused(op, after):
         return None
     destination = after.operands[len(after.operands) - 1]
+    touched_by_after = [root(value) for value in after.operands]
+    if any(root(fill.operands[len(fill.operands) - 1]) in touched_by_after for fill in between):
+        return None
     if destination != output and not _dies(output, {op, after, zeros}):
         return None
     maps = maps_of(after)
@@ -108,15 +111,21 @@ def find_epilogue(op: Any, dims: Sequence[str], zeros: Any) -> FoundEpilogue | N
     )
 
 
-def _next(op: Any, output: Any) -> Any:
-    """The next op that is not indifferent to the result."""
+def _next(op: Any, output: Any) -> tuple[Any, list[Any]]:
+    """The next op that is not indifferent to the result, and the fills before it.
+
+    Fills of other buffers than the next op touches do not mind what it writes early.
+    """
     siblings = [other.operation for other in op.block.operations]
+    fills: list[Any] = []
     for other in siblings[siblings.index(op) + 1 :]:
         if not leaves_alone(other, output):
-            return other
-        if other.name not in _MOVABLE and other.name not in VIEWS:
-            return None  # what the epilogue writes early, others might read
-    return None
+            return other, fills
+        if fills_fresh(other):
+            fills.append(other)
+        elif other.name not in _MOVABLE and other.name not in VIEWS:
+            break  # what the epilogue writes early, others might read
+    return None, []
 
 
 def _comes_before(value: Any, op: Any) -> bool:

@@ -89,6 +89,14 @@ def leaves_alone(op: Any, output: Any) -> bool:
     return _works_elsewhere(op, output)
 
 
+def fills_fresh(op: Any) -> bool:
+    """Whether an op writes a constant all over a buffer that was allocated for it."""
+    if not op.name.startswith("linalg.") or not len(op.operands):
+        return False
+    output = op.operands[len(op.operands) - 1]
+    return comes_of(root(output), "memref.alloc") and _filled_with(op, output) is not None
+
+
 def _works_elsewhere(op: Any, output: Any) -> bool:
     """Whether an op reads and writes other buffers than a fresh one, its operands alone."""
     buffer = root(output)

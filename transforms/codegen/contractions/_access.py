@@ -62,3 +62,15 @@ def is_readable_b(problem: Problem, lanes: int) -> bool:
         return False
     is_in_vectors = problem.columns.pieces("B", lanes) == 1 and bool(problem.columns.dimensions)
     return is_in_vectors and len(problem.depth.segments("B")) <= 1
+
+
+def vectors_of_strips(problem: Problem, lanes: int) -> int:
+    """How wide the strips are in which B lies as packing would put it; 0 where it does not.
+
+    The columns of a strip are side by side, step after step of the depth.
+    """
+    depth, width = problem.depth.segments("B"), problem.columns.run("B")
+    if not width or width % lanes or len(depth) != 1 or depth[0].stride != width:
+        return 0
+    is_free = is_readable_b(problem, lanes) and "B" not in problem.converted
+    return width // lanes if is_free else 0

@@ -27,6 +27,7 @@ from ._access import (
     is_readable_b,
     packing_of_a,
     packing_of_b,
+    vectors_of_strips,
 )
 from ._plan import Panel, Plan, SumsTile, Tile
 from ._tiles import choose_tile
@@ -43,6 +44,7 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
     if problem.dot is not None:
         registers = min(registers, problem.dot.registers)
     tile = choose_tile(problem, lanes, registers, machine)
+    in_strips = vectors_of_strips(problem, lanes) == tile.vectors
     depth_block = _depth_block(rows, depth, size, lanes, machine)
     if problem.is_undivided:
         depth_block = _up(max(depth or 0, 1), lanes)
@@ -52,6 +54,7 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
         and not fits
         and _is_streamed(problem, machine)
         and is_readable_b(problem, lanes)
+        and not in_strips
     )
     if streams:
         # B is read once or twice, from far away: a few of its rows at a time, side by side.
@@ -66,7 +69,9 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
     # Packing pays by being read again and again.
     is_read_once = streams or is_one(rows, tile.rows)
     is_near = fits and _strips_stay_near(problem, tile, machine)
-    if (is_near or is_read_once) and is_readable_b(problem, lanes):
+    if in_strips:
+        pack_b = "none"
+    elif (is_near or is_read_once) and is_readable_b(problem, lanes):
         # Converting pays by being done once, too.
         pack_b = pack_b if "B" in problem.converted and not is_read_once else "none"
     if (is_near or is_one(columns, tile.columns)) and is_readable_a(problem):
@@ -75,8 +80,10 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
     panel = _panel(problem, tile, machine) if whole else None
     if panel is not None:
         column_block = _up(panel.runs * panel.length, tile.columns)
-    by_strips = whole and panel is None and pack_b != "none"
-    is_far = columns is None or depth is None or columns * depth * size > machine.l2_bytes
+    by_strips = whole and panel is None and (pack_b != "none" or in_strips)
+    # Strips that lie ready come one after the other: from the last cache, a core foresees that.
+    near = machine.l3_bytes // 2 if in_strips else machine.l2_bytes
+    is_far = columns is None or depth is None or columns * depth * size > near
     return Plan(
         problem,
         tile,
@@ -91,8 +98,7 @@ def make_plan(problem: Problem, machine: Machine) -> Plan:
         fetches_b=is_far
         and bool(problem.columns.dimensions)
         and problem.dot is None
-        and pack_b in ("rows", "transpose")
-        and (by_strips or panel is not None),
+        and (in_strips or (pack_b in ("rows", "transpose") and (by_strips or panel is not None))),
     )
 
 

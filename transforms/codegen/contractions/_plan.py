@@ -156,6 +156,10 @@ class Plan:
             return self.panel.rows * self.panel.stride
         return 0 if self.pieces_c or self.is_inner else self.tile.rows * self.tile.columns
 
+    def _by_strips_said(self) -> str:
+        is_packed = self.pack_b != "none" and (self.by_strips or self.panel is not None)
+        return " strip by strip" if is_packed else ""
+
     def _collected(self) -> str:
         if self.panel is None:
             return ""
@@ -182,7 +186,7 @@ class Plan:
             ("blocks", f"rows {self.row_block}, columns {self.column_block}, "
                        f"depth {self.depth_block}"),
             ("packing", f"A {self.pack_a}, B {self.pack_b}"
-                        f"{' strip by strip' if self.by_strips or self.panel else ''}, "
+                        f"{self._by_strips_said()}, "
                         f"{scratch:.0f} KiB"),
             ("result", ("overwritten" if problem.overwrites else "added to") + self._collected()),
         ]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from linalg_ext.transforms.codegen._machine import Machine
 from linalg_ext.transforms.codegen._problem import Problem
 
-from ._access import few, is_one, is_readable_a, packing_of_b
+from ._access import few, is_one, is_readable_a, packing_of_b, vectors_of_strips
 from ._plan import Tile
 
 
@@ -13,7 +13,9 @@ def choose_tile(problem: Problem, lanes: int, registers: int, machine: Machine) 
     """The tile with the least work, what is computed beyond the edges of C included."""
     rows, columns, depth = problem.rows.size, problem.columns.size, problem.words
     best: tuple[float, Tile] | None = None
-    for vectors in range(1, 9):
+    strips = vectors_of_strips(problem, lanes)
+    is_ready = strips > 0 and (registers - 2 - strips) // strips >= _LEAST_ROWS
+    for vectors in [strips] if is_ready else range(1, 9):
         for height in range(1, registers):
             tile = Tile(height, vectors, lanes)
             if height * vectors + vectors + 1 > registers - 1:
@@ -32,6 +34,9 @@ def choose_tile(problem: Problem, lanes: int, registers: int, machine: Machine) 
         raise AssertionError("a machine without registers")
     return best[1]
 
+
+_LEAST_ROWS = 4
+"""So high must tiles be for B to be read in the strips in which it lies."""
 
 _STREAMS = 10
 """Rows of A that are read side by side, where they lie: lines of more would evict each other, all
