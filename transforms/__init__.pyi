@@ -101,6 +101,7 @@ from linalg_ext.transforms.lowering.outline_shared_loops import outline_shared_l
 from linalg_ext.transforms.lowering.own_destinations import own_destinations as own_destinations
 from linalg_ext.transforms.schedules.pack import pack as pack
 from linalg_ext.transforms.codegen.contractions.pack_contractions import pack_contractions as pack_contractions
+from linalg_ext.transforms.codegen.contractions.pack_parameters import pack_parameters as pack_parameters
 from linalg_ext.transforms.schedules.pad import pad as pad
 from linalg_ext.transforms.schedules.parallelize import parallelize as parallelize
 from linalg_ext.transforms.lowering.pass_narrow_floats_as_integers import pass_narrow_floats_as_integers as pass_narrow_floats_as_integers

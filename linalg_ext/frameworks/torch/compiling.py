@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.calling.kernel import Kernel
+from linalg_ext.calling.signature import ArrayType
 from linalg_ext.compiler import compile
 from linalg_ext.errors import ArgumentError, IRError, ModelError
 from linalg_ext.frameworks.torch import graphs
@@ -29,6 +30,7 @@ class Options:
         allow_fallback: whether ops that do not come through are left to PyTorch.
         checked, opt_level: as of `lx.compile`.
         threads: of each call; None for `lx.threads.current()`.
+        packed: whether kernels take the parameters of products in strips.
 
     Raises:
         ArgumentError: one of them is something else.
@@ -38,6 +40,7 @@ class Options:
     checked: bool | None = None
     opt_level: int | None = None
     threads: int | None = None
+    packed: bool = True
 
     def __post_init__(self) -> None:
         """Before a model is traced, which may take long."""
@@ -53,6 +56,7 @@ _KNOWN: Mapping[str, tuple[object, ...]] = {
     "allow_fallback": (True, False),
     "checked": (True, False, None),
     "opt_level": (0, 1, 2, 3, None),
+    "packed": (True, False),
 }
 """The values of options that have few."""
 
@@ -71,6 +75,13 @@ class CompiledGraph:
     run: Callable[..., list[Any]]
     pieces: tuple[Piece, ...]
     report: Report
+
+    @property
+    def shapes(self) -> Sequence[tuple[int | None, ...] | None]:
+        """Of what the kernel takes for each placeholder; none where there are several kernels."""
+        kernel = self.pieces[0].kernel if self.pieces and self.run is self.pieces[0] else None
+        types = [each.type for each in kernel.signature.parameters] if kernel is not None else []
+        return [type_.shape if isinstance(type_, ArrayType) else None for type_ in types]
 
 
 class Piece:
@@ -142,6 +153,8 @@ def compile_graph(graph_module: Any, options: Options) -> CompiledGraph:
     Raises:
         ModelError: an op does not come through, and must not be left to PyTorch.
     """
+    if not options.packed:
+        graphs.mark_parameters(graph_module.graph, ())
     try:
         piece = _imported(graph_module)
         piece.compile(options)
@@ -202,6 +215,7 @@ def _error(refused: Refused, graph: Any) -> ModelError:
 
 def _in_pieces(graph_module: Any, options: Options, first: Refused) -> CompiledGraph:
     """The graph with what does not come through left to PyTorch."""
+    graphs.mark_parameters(graph_module.graph, ())
     nodes = graphs.calls(graph_module.graph)
     left: dict[str, str] = {}
     refused: Refused | None = first

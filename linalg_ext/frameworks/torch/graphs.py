@@ -5,11 +5,14 @@ from __future__ import annotations
 import operator
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from linalg_ext.errors import SourceLocation
 from linalg_ext.frameworks.torch.requirements import torch
+
+_PARAMETER = "linalg_ext.parameter"
+"""What the `meta` of an input says where it is the same for many calls."""
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
 
@@ -17,6 +20,18 @@ _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
 def placeholders(graph: Any) -> list[Any]:
     """The inputs of a graph, in order."""
     return [node for node in graph.nodes if node.op == "placeholder"]
+
+
+def mark_parameters(graph: Any, names: Collection[str]) -> None:
+    """Say which inputs are the same for many calls: those of the given names, and no others."""
+    for node in placeholders(graph):
+        node.meta[_PARAMETER] = node.name in names
+
+
+def parameters(graph: Any) -> list[int]:
+    """The places of the inputs that are the same for many calls."""
+    nodes = placeholders(graph)
+    return [place for place, node in enumerate(nodes) if node.meta.get(_PARAMETER)]
 
 
 def results(graph: Any) -> list[Any]:

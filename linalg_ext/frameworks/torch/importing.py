@@ -11,13 +11,18 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from linalg_ext.bindings import ir
 from linalg_ext.context import new_context
 from linalg_ext.diagnostics import Diagnostic, joined
 from linalg_ext.errors import CrashError, IRError
 from linalg_ext.frameworks.torch import graphs
 from linalg_ext.frameworks.torch.requirements import importer, torch
+from linalg_ext.libraries import in_force
 from linalg_ext.module import Module
 from linalg_ext.runtime import guard
+from linalg_ext.transforms.codegen.contractions.pack_parameters import NAME as PACK_PARAMETERS
+from linalg_ext.transforms.codegen.contractions.pack_parameters import PARAMETER
+from linalg_ext.transforms.lowering._walk import functions
 
 ENTRY = "main"
 
@@ -70,7 +75,31 @@ def imported(module: Any) -> Module:
     if isinstance(done, guard.Refusal):
         found = done.diagnostics
         raise Refused(node_of(found, names), _reason(found), _notes(found))
-    return Module.parse(done.bytecode, trusted=True, context=new_context())
+    made = Module.parse(done.bytecode, trusted=True, context=new_context())
+    return _packed(made, graphs.parameters(module.graph))
+
+
+def _packed(module: Module, parameters: Sequence[int]) -> Module:
+    """The module with its parameters in the order in which products read them, if that is better.
+
+    Args:
+        module: the function `main`.
+        parameters: the numbers of the arguments that are the same for many calls.
+    """
+    if in_force():
+        return module  # libraries take them as they are
+    with module.context:
+        for function in functions(module.ir):
+            count = len(function.regions[0].blocks[0].arguments)
+            said: list[dict[str, ir.Attribute]] = [
+                {PARAMETER: ir.UnitAttr.get()} if place in parameters else {}
+                for place in range(count)
+            ]
+            function.attributes["arg_attrs"] = ir.ArrayAttr.get(
+                [ir.DictAttr.get(each) for each in said]
+            )
+    module.run(PACK_PARAMETERS)
+    return module
 
 
 def refusal_of(error: IRError, graph: Any) -> Refused:
@@ -134,7 +163,6 @@ def _naming(base: Any, last: list[Any]) -> Any:
         base: its own class, which is made to be derived from.
         last: gets the node that is at hand.
     """
-    from linalg_ext.bindings import ir
 
     class Naming(base):  # type: ignore[misc]
         def _import_torch_op_overload(self, loc: Any, node: Any, target: Any = None) -> None:

@@ -11,16 +11,14 @@ from linalg_ext.calling.kernel import Kernel
 from linalg_ext.errors import (
     ArgumentError,
     ArgumentTypeError,
-    DTypeError,
-    ShapeError,
     caller_location,
     refuse_pickling,
 )
+from linalg_ext.frameworks.torch.bound import Bound
 from linalg_ext.frameworks.torch.compiling import CompiledGraph, Options, compile_graph
-from linalg_ext.frameworks.torch.program import Held, Program, exported
+from linalg_ext.frameworks.torch.program import Program, exported
 from linalg_ext.frameworks.torch.report import Report
 from linalg_ext.frameworks.torch.requirements import importer, torch
-from linalg_ext.frameworks.torch.tensors import as_array
 from linalg_ext.module import Module
 
 
@@ -34,6 +32,7 @@ def from_torch(
     strict: bool = False,
     checked: bool | None = None,
     opt_level: int | None = None,
+    packed: bool = True,
 ) -> TorchModel:
     """Compile a model of PyTorch for inputs like the given ones.
 
@@ -56,6 +55,8 @@ def from_torch(
             them; `.report` says which. By default the first of them is an error.
         strict: trace Python's bytecode (TorchDynamo), as of `torch.export.export`.
         checked, opt_level: as of `linalg_ext.compile`.
+        packed: keep weights of products in the order in which the kernel reads them, too: it takes
+            their memory once more, and is faster. The kernel itself, `.kernels[0]`, takes them so.
 
     Returns:
         A function of what the model takes: tensors on the CPU. What it gives is new, but for what
@@ -67,7 +68,7 @@ def from_torch(
         ModelError: PyTorch cannot trace the model, or an op of it does not come through.
     """
     importer()
-    options = Options(allow_fallback, checked, opt_level)
+    options = Options(allow_fallback, checked, opt_level, packed=packed)
     if isinstance(example_inputs, torch().Tensor):
         example_inputs = (example_inputs,)
     if not isinstance(example_inputs, tuple | list):
@@ -124,12 +125,26 @@ class TorchModel:
         self.report: Report = graph.report
         self._program = program
         self._graph = graph
-        self._state = [_Bound(held) for held in program.held]
+        shapes = graph.shapes or [None] * len(program.held)
+        self._state = [Bound(*each) for each in zip(program.held, shapes, strict=False)]
 
     @property
     def state(self) -> Mapping[str, Any]:
-        """The tensors that the model holds, by their names; to write to them changes both."""
+        """The tensors that the model holds, by their names; to write to them changes both.
+
+        See `refresh` for writes that PyTorch does not see.
+        """
         return {bound.held.name: bound.held.tensor for bound in self._state}
+
+    def refresh(self) -> None:
+        """Read all of the model's tensors anew at the next call.
+
+        Weights of products are kept in the order in which their kernel reads them. What PyTorch
+        writes to a tensor is noticed, an optimizer's step or `load_state_dict` say; what is written
+        to a few elements through `tensor.data`, or through an array in its memory, may not be.
+        """
+        for bound in self._state:
+            bound.refresh()
 
     @property
     def kernels(self) -> Sequence[Kernel]:
@@ -155,7 +170,10 @@ class TorchModel:
             many = len(self._program.written)
             for place, value in zip(self._program.written, found, strict=False):
                 self._place(place, given).copy_(value)
-        return torch().utils._pytree.tree_unflatten(found[many:], self._program.out_spec)
+        # A tensor of the model's that it gives as it is.
+        own = {id(array): bound for array, bound in zip(state, self._state, strict=True)}
+        results = [own[id(r)].held.tensor if id(r) in own else r for r in found[many:]]
+        return torch().utils._pytree.tree_unflatten(results, self._program.out_spec)
 
     def _place(self, place: int, given: Sequence[Any]) -> Any:
         """What is written to: a tensor of the model's, or of the caller's."""
@@ -172,43 +190,6 @@ class TorchModel:
 
     def __reduce__(self) -> NoReturn:
         refuse_pickling("a compiled model", "pickle the model of PyTorch, and compile it there")
-
-
-class _Bound:
-    """A tensor of the model's, and the array in its memory that the kernel is given."""
-
-    def __init__(self, held: Held) -> None:
-        self.held = held
-        self._tensor = held.tensor
-        self._bind()
-
-    def _bind(self) -> None:
-        self._array: np.ndarray[Any, Any] = as_array(self._tensor, self.held.name)
-        self._address = self._tensor.data_ptr()
-
-    def array(self) -> np.ndarray[Any, Any]:
-        """Its memory, as it is now."""
-        tensor = self.held.tensor
-        if tensor is not self._tensor or tensor.data_ptr() != self._address:
-            self._refuse_change(tensor)
-            self._tensor = tensor
-            self._bind()
-        return self._array
-
-    def _refuse_change(self, tensor: Any) -> None:
-        name, before = self.held.name, self._array
-        if tuple(tensor.shape) != before.shape:
-            raise ShapeError(
-                f"{name} of the model was {before.shape}, and now is {tuple(tensor.shape)}",
-                where=caller_location(),
-                cure="compile the model anew",
-            )
-        if (dtype := as_array(tensor, name).dtype) != before.dtype:
-            raise DTypeError(
-                f"{name} of the model was of {before.dtype}, and now is of {dtype}",
-                where=caller_location(),
-                cure="compile the model anew",
-            )
 
 
 def _text(tensor: Any) -> str:

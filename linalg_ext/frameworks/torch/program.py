@@ -6,7 +6,7 @@ import functools
 import inspect
 import types
 import warnings
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -312,6 +312,7 @@ def _program(program: Any, holder: Any) -> Program:
     for own in spec.output_specs:
         if own.kind.name.endswith("_MUTATION"):
             written.append(places[targets.get(own.target, own.target)])
+    _mark_parameters(program.graph, zip(order, held, strict=False), written)
     return Program(
         graph_module=program.graph_module,
         held=tuple(held),
@@ -324,6 +325,17 @@ def _program(program: Any, holder: Any) -> Program:
             for symbol, bounds in program.range_constraints.items()
         },
     )
+
+
+def _mark_parameters(graph: Any, held: Iterable[tuple[str, Held]], written: Sequence[int]) -> None:
+    """Mark what the model holds and neither writes to nor hands out."""
+    given = {result.name for result in graphs.results(graph) if hasattr(result, "op")}
+    kept = [
+        name
+        for place, (name, own) in enumerate(held)
+        if place not in written and name not in given and not own.tensor.is_inference()
+    ]
+    graphs.mark_parameters(graph, kept)
 
 
 def _expected(name: str, argument: Any, node: Any) -> Expected:

@@ -1,0 +1,217 @@
+"""Weights that a kernel reads in strips are copied once, and anew when they change."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from resources import package
+
+torch: Any = package("torch", "pip install 'linalg-ext[torch]'")
+
+import linalg_ext as lx  # noqa: E402
+from linalg_ext.frameworks.torch import bound  # noqa: E402
+
+# One worker imports PyTorch, and no other.
+pytestmark = pytest.mark.xdist_group("torch")
+
+
+class Tied(torch.nn.Module):  # type: ignore[misc]
+    """One weight that two products read, and one that is looked up in as well."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = torch.nn.Linear(480, 480, bias=False)
+        self.words = torch.nn.Embedding(960, 480)
+
+    def forward(self, tokens: Any) -> Any:
+        x = self.inner(torch.relu(self.inner(self.words(tokens))))
+        return torch.nn.functional.linear(x, self.words.weight)
+
+
+@pytest.fixture
+def model() -> Any:
+    torch.manual_seed(0)
+    return torch.nn.Sequential(
+        torch.nn.Linear(480, 960), torch.nn.GELU(), torch.nn.Linear(960, 480)
+    )
+
+
+@pytest.fixture
+def x() -> Any:
+    return torch.randn(40, 480)
+
+
+@pytest.fixture
+def copies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """A list that grows with each copy."""
+    made: list[Any] = []
+    plain = bound.Strips._made
+
+    def counted(strips: Any, tensor: Any) -> Any:
+        made.append(tensor)
+        return plain(strips, tensor)
+
+    monkeypatch.setattr(bound.Strips, "_made", counted)
+    return made
+
+
+def check(net: Any, model: Any, *arguments: Any) -> None:
+    with torch.no_grad():
+        wanted = model(*arguments)
+    torch.testing.assert_close(net(*arguments), wanted, rtol=1e-3, atol=1e-3)
+
+
+def test_each_weight_is_copied_once(model: Any, x: Any, copies: list[Any]) -> None:
+    net = lx.from_torch(model, (x,))
+    for _ in range(3):
+        check(net, model, x)
+    assert len(copies) == 2
+    assert net.state["0.weight"] is model[0].weight
+    # The zeros that the second product begins with are no obstacle to what follows the first.
+    assert str(net.kernels[0].explain()).count("on the tile in registers") == 2
+
+
+def test_what_pytorch_writes_is_seen(model: Any, x: Any, copies: list[Any]) -> None:
+    net = lx.from_torch(model, (x,))
+    check(net, model, x)
+    model(x).sum().backward()
+    torch.optim.SGD(model.parameters(), 0.1).step()
+    check(net, model, x)
+    model.load_state_dict({name: each + 1 for name, each in model.state_dict().items()})
+    check(net, model, x)
+    with torch.no_grad():
+        model[0].weight[77, 31] = 9.0
+    check(net, model, x)
+    assert len(copies) == 7
+
+
+def test_other_tensors_and_other_memory_are_seen(model: Any, x: Any) -> None:
+    net = lx.from_torch(model, (x,))
+    check(net, model, x)
+    model[0].weight = torch.nn.Parameter(torch.randn(960, 480))
+    check(net, model, x)
+    model[2].weight.data = torch.randn(960, 480).T  # not in the order of its axes
+    check(net, model, x)
+
+
+def test_what_pytorch_does_not_count_is_seen_where_all_is_written(model: Any, x: Any) -> None:
+    net = lx.from_torch(model, (x,))
+    check(net, model, x)
+    model[0].weight.data.mul_(-2.0)
+    check(net, model, x)
+    model[2].weight.detach().numpy()[...] += 1.0
+    check(net, model, x)
+
+
+def test_refresh_is_for_what_cannot_be_seen(model: Any, x: Any) -> None:
+    net = lx.from_torch(model, (x,))
+    check(net, model, x)
+    model[0].weight.detach().numpy()[1, 1] = 50.0
+    net.refresh()
+    check(net, model, x)
+
+
+def test_nothing_is_kept_where_that_is_asked_for(model: Any, x: Any, copies: list[Any]) -> None:
+    net = lx.from_torch(model, (x,), packed=False)
+    check(net, model, x)
+    arrays = [each.detach().numpy() for each in (*net.state.values(), x)]
+    np.testing.assert_array_equal(net.kernels[0](*arrays), net(x).numpy())
+    assert not copies
+    with pytest.raises(lx.errors.ArgumentError, match="packed is 2"):
+        lx.from_torch(model, (x,), packed=cast(bool, 2))
+
+
+def test_nan_is_like_itself(model: Any, x: Any, copies: list[Any]) -> None:
+    with torch.no_grad():
+        model[0].weight[0, 0] = torch.nan
+    net = lx.from_torch(model, (x,))
+    for _ in range(2):
+        assert net(x).isnan().all()
+    assert len(copies) == 2
+
+
+def test_weights_that_are_shared(copies: list[Any]) -> None:
+    model, tokens = Tied(), torch.randint(0, 960, (40,))
+    net = lx.from_torch(model, (tokens,))
+    for _ in range(2):
+        check(net, model, tokens)
+    # Of the words rows are looked up, too: they stay as they are.
+    assert len(copies) == 1
+
+
+def test_a_weight_that_is_a_result_stays_as_it_is(x: Any, copies: list[Any]) -> None:
+    class Model(torch.nn.Linear):  # type: ignore[misc]
+        def forward(self, x: Any) -> Any:
+            return super().forward(x), self.weight
+
+    model = Model(480, 960)
+    net = lx.from_torch(model, (x,))
+    check(net, model, x)
+    assert net(x)[1] is model.weight
+    assert not copies
+
+
+def test_a_buffer_that_the_model_writes_stays_as_it_is(x: Any, copies: list[Any]) -> None:
+    class Model(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("w", torch.randn(960, 480))
+
+        def forward(self, x: Any) -> Any:
+            y = x @ self.w.T
+            self.w.mul_(0.5)
+            return y
+
+    model = Model()
+    w = model.w.clone()
+    net = lx.from_torch(model, (x,))
+    for factor in (1.0, 0.5):
+        torch.testing.assert_close(net(x), x @ w.T * factor, rtol=1e-3, atol=1e-3)
+    assert not copies
+
+
+def test_weights_made_in_inference_mode_stay_as_they_are(x: Any, copies: list[Any]) -> None:
+    with torch.inference_mode():
+        model = torch.nn.Linear(480, 960)
+        net = lx.from_torch(model, (x,))
+        check(net, model, x)
+        model.weight.add_(1.0)
+        check(net, model, x)
+    assert not copies
+
+
+def test_threads_of_callers_see_whole_weights(model: Any, x: Any) -> None:
+    net = lx.from_torch(model, (x,))
+    wanted = [net(x).numpy().copy()]
+    with torch.no_grad():
+        for each in model.parameters():
+            each.mul_(2.0)
+    wanted.append(model(x).detach().numpy())
+    found: list[Any] = []
+
+    def call() -> None:
+        found.extend(net(x).numpy() for _ in range(20))
+
+    callers = [threading.Thread(target=call) for _ in range(3)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert len(found) == 60
+    for each in found:
+        np.testing.assert_allclose(each, wanted[1], rtol=1e-3, atol=1e-3)
+
+
+def test_ops_left_to_pytorch_read_weights_as_they_are(x: Any, copies: list[Any]) -> None:
+    class Model(torch.nn.Linear):  # type: ignore[misc]
+        def forward(self, x: Any) -> Any:
+            return torch.linalg.qr(super().forward(x))[1]
+
+    model = Model(480, 960)
+    net = lx.from_torch(model, (x,), allow_fallback=True)
+    check(net, model, x)
+    assert not copies
