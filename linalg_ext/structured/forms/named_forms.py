@@ -146,7 +146,9 @@ def _signature(definition: OpDefinition, types: Mapping[str, str]) -> _Signature
 @functools.cache
 def _upstream_definitions() -> tuple[OpDefinition, ...]:
     """What the op library says of each op that upstream has, those for unsigned numbers last."""
-    ops = (getattr(opdsl_defs, name) for name in dir(opdsl_defs))
+    known = {getattr(each, "OPERATION_NAME", None) for each in vars(linalg).values()}
+    # Families in which upstream has no op need not be loaded.
+    ops = (getattr(opdsl_defs, name) for name in dir(opdsl_defs) if f"linalg.{name}" in known)
     found = [op.definition for op in ops if isinstance(op, StructuredOp) and _is_upstream(op)]
     # On floats an op and its unsigned twin are the same; the usual name is that without.
     return tuple(sorted(found, key=lambda definition: "unsigned" in definition.name))

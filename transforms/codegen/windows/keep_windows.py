@@ -42,7 +42,7 @@ from __future__ import annotations
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineDim
+from linalg_ext.definition.affine import AffineConst, AffineDim
 from linalg_ext.errors import DTypeError, RecognitionError
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.forms.most_specific import build_most_specific
@@ -82,7 +82,8 @@ def _reads_computed_windows(op: Any) -> bool:
 
 
 def _is_plain(map_: Any) -> bool:
-    return all(isinstance(expr, AffineDim) for expr in map_.results)
+    """Whether a map picks elements by single dimensions, and along an axis of one by none."""
+    return all(isinstance(expr, AffineDim | AffineConst) for expr in map_.results)
 
 
 def _name(op: Any) -> bool:
