@@ -61,6 +61,7 @@ from linalg_ext.transforms.grouping.inline_outlined_groups import inline_outline
 from linalg_ext.transforms.schedules.interchange import interchange as interchange
 from linalg_ext.transforms.codegen.contractions.keep_contractions import keep_contractions as keep_contractions
 from linalg_ext.transforms.lowering.keep_effects import keep_effects as keep_effects
+from linalg_ext.transforms.lowering.keep_shared_functions import keep_shared_functions as keep_shared_functions
 from linalg_ext.transforms.codegen.windows.keep_windows import keep_windows as keep_windows
 from linalg_ext.transforms.lowering.lend_buffers import lend_buffers as lend_buffers
 from linalg_ext.transforms.lowering.link_library_calls import link_library_calls as link_library_calls
@@ -89,6 +90,7 @@ from linalg_ext.transforms.schedules.lower_to_loops import lower_to_loops as low
 from linalg_ext.transforms.lowering.lower_vector_scan import lower_vector_scan as lower_vector_scan
 from linalg_ext.transforms.schedules.lower_vectors import lower_vectors as lower_vectors
 from linalg_ext.transforms.lowering.lower_views import lower_views as lower_views
+from linalg_ext.transforms.lowering.make_functions_internal import make_functions_internal as make_functions_internal
 from linalg_ext.transforms.rewrites.maps_to_sugar import maps_to_sugar as maps_to_sugar
 from linalg_ext.transforms.lowering.mark_masked_operations import mark_masked_operations as mark_masked_operations
 from linalg_ext.transforms.rewrites.materialize_compute_type import materialize_compute_type as materialize_compute_type
@@ -97,6 +99,7 @@ from linalg_ext.transforms.lowering.move_narrow_floats_as_integers import move_n
 from linalg_ext.transforms.rewrites.name_categories import name_categories as name_categories
 from linalg_ext.transforms.lowering.order_loops import order_loops as order_loops
 from linalg_ext.transforms.grouping.outline_groups import outline_groups as outline_groups
+from linalg_ext.transforms.lowering.outline_repeated_loops import outline_repeated_loops as outline_repeated_loops
 from linalg_ext.transforms.lowering.outline_shared_loops import outline_shared_loops as outline_shared_loops
 from linalg_ext.transforms.lowering.own_destinations import own_destinations as own_destinations
 from linalg_ext.transforms.schedules.pack import pack as pack

@@ -150,6 +150,7 @@ _LOOPS = (
     # Last, for what is freed parts the ops before it from those behind it.
     "linalg-ext-shorten-lifetimes",
     "linalg-ext-outline-shared-loops",
+    "linalg-ext-outline-repeated-loops",
 )
 _LLVM = (
     "linalg-ext-advise-huge-pages",
@@ -168,6 +169,7 @@ _LLVM = (
     "linalg-ext-expand-vector-math",
     "convert-math-to-funcs{min-width-of-fpowi-exponent=1}",
     "convert-scf-to-cf",
+    "linalg-ext-keep-shared-functions",
     "inline",
     "linalg-ext-check-allocations",
     "linalg-ext-report-failures",
@@ -194,6 +196,7 @@ _LLVM = (
     "cse",
     "linalg-ext-require-lowered",
     "linalg-ext-require-instructions",
+    "linalg-ext-make-functions-internal",
     "linalg-ext-set-target",
 )
 
@@ -307,7 +310,7 @@ def suggest_opt_level(instructions: int) -> int:
     """
     if instructions <= 400:
         return 3
-    return 2 if instructions <= 12_000 else 0
+    return 2 if instructions <= 10_000 else 0
 
 
 def stage_text(module: ir.Module) -> str:

@@ -42,7 +42,7 @@ class Functions:
 
         Args:
             key: all that it is made of.
-            plan: what it does; its `repr` is the table.
+            plan: what it does; its `repr` is the table. None where there is nothing to tell.
             write: writes a function of a given name as text, and what it declares after it.
         """
         number = len(self._made)
@@ -50,7 +50,8 @@ class Functions:
             number += 1
         parsed = ir.Module.parse(write(name))  # lives for as long as what is cloned
         function, *declarations = parsed.body.operations
-        function.attributes[PLAN] = ir.StringAttr.get(repr(plan))
+        if plan is not None:
+            function.attributes[PLAN] = ir.StringAttr.get(repr(plan))
         self._functions[name] = function.operation.clone(ir.InsertionPoint(self._block))
         self._taken.add(name)
         for declaration in declarations:

@@ -12,11 +12,12 @@ from ._walk import functions
 STATUS = "linalg_ext.status"
 """Unit attribute of the function whose last argument, a `memref<1xi64>`, takes the status."""
 
-SLICE = "linalg_ext.slice"
-"""Unit attribute of a function of the entry's that does one slice, and returns its status."""
+PART = "linalg_ext.part"
+"""Unit attribute of a function that does a part of the entry's work, and returns its status last.
+"""
 
-STATUS_OF_SLICES = "linalg_ext.status_of_slices"
-"""Unit attribute of an assertion that a status is good: where it is not, it is handed on."""
+STATUS_OF_PART = "linalg_ext.status_of_part"
+"""Unit attribute of an assertion that the status of a part is good: if not, it is handed on."""
 
 THREADS = "linalg_ext.threads"
 """Attribute of the entry that says for how many threads its loops are cut.
@@ -26,11 +27,11 @@ It is then given, where its status goes out, what has loops shared.
 
 
 def functions_with_status(module: ir.Operation) -> list[Any]:
-    """The function that takes a status, and those that return that of a slice of its work."""
+    """The function that takes a status, and those that return that of a part of its work."""
     entry = entry_with_status(module)
     if entry is None:
         return []
-    return [entry, *(op for op in functions(module) if SLICE in op.attributes)]
+    return [entry, *(op for op in functions(module) if PART in op.attributes)]
 
 
 def entry_with_status(module: ir.Operation) -> Any | None:

@@ -31,11 +31,11 @@ after:
         : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> i64
       %zero = arith.constant 0 : i64
       %is_good = arith.cmpi eq, %status_of_slices, %zero : i64
-      cf.assert %is_good, "a slice failed" {linalg_ext.status_of_slices}
+      cf.assert %is_good, "a slice failed" {linalg_ext.status_of_part}
       return
     }
     func.func private @entry_slices_0(%values: !llvm.ptr, %number: i64) -> i64
-        attributes {linalg_ext.slice} {
+        attributes {linalg_ext.part} {
       %a_value = llvm.load %values
         : !llvm.ptr -> !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
       %a = builtin.unrealized_conversion_cast %a_value
@@ -62,13 +62,11 @@ from linalg_ext.rewriting import Report, module_pass
 
 from ._elementwise import index
 from ._loops_in_slices import SLICES
-from ._status import SLICE, STATUS_OF_SLICES, THREADS, entry_with_status
+from ._outlining import is_repeated, taken_from_outside
+from ._status import PART, STATUS_OF_PART, THREADS, entry_with_status
 from ._walk import operations, producer, replace_operands
 
 NAME = "linalg-ext-outline-shared-loops"
-
-_REPEATED = frozenset({"arith.constant", "memref.get_global"})
-"""Ops that a slice has a copy of, instead of what they give."""
 
 
 @module_pass(NAME, on="func.func")
@@ -107,8 +105,8 @@ def _take_given(status: ir.Value) -> tuple[ir.Value, ir.InsertionPoint]:
 def _outline(
     loop: ir.Operation, name: str, module: ir.Operation, given: ir.Value, once: ir.InsertionPoint
 ) -> None:
-    outside = _taken_from_outside(loop)
-    buffers = [value for value in outside if not _is_repeated(value)]
+    outside = taken_from_outside(loop)
+    buffers = [value for value in outside if not is_repeated(value)]
     with once:  # a loop may stand in another
         words = sum(map(_words, buffers))
         values = llvm.AllocaOp(
@@ -127,10 +125,10 @@ def _outline(
         status = _call(name, given, values, count)
         is_good = arith.cmpi(arith.CmpIPredicate.eq, status, _integer(0))
         check = cf.AssertOp(is_good, "a slice failed")
-        check.operation.attributes[STATUS_OF_SLICES] = ir.UnitAttr.get()
+        check.operation.attributes[STATUS_OF_PART] = ir.UnitAttr.get()
     with ir.InsertionPoint(module.regions[0].blocks[0]):
         function = func.FuncOp(name, ([_pointer(), _i64()], [_i64()]), visibility="private")
-    function.operation.attributes[SLICE] = ir.UnitAttr.get()
+    function.operation.attributes[PART] = ir.UnitAttr.get()
     block = function.add_entry_block()
     with ir.InsertionPoint(block):
         inside = dict(zip(buffers, _taken_over(block.arguments[0], buffers), strict=True))
@@ -145,24 +143,6 @@ def _outline(
         replace_operands(inner.operation, inside)
         inner.operation.move_before(end.operation)
     loop.erase()
-
-
-def _taken_from_outside(loop: ir.Operation) -> list[ir.Value]:
-    """The values that the body of a loop uses and that are defined around it."""
-    own: set[ir.Value] = set(loop.regions[0].blocks[0].arguments)
-    used: dict[ir.Value, None] = {}
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op != loop:
-            own.update(op.results)
-            used.update(dict.fromkeys(op.operands))
-        for region in op.regions:
-            for block in region.blocks:
-                own.update(block.arguments)
-        return ir.WalkResult.ADVANCE
-
-    loop.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return [value for value in used if value not in own]
 
 
 def _upper_bound(loop: ir.Operation) -> ir.Value:
@@ -237,10 +217,6 @@ def _rank(value: ir.Value) -> int:
 
 def _is_buffer(value: ir.Value) -> bool:
     return isinstance(value.type, ir.MemRefType)
-
-
-def _is_repeated(value: ir.Value) -> bool:
-    return not isinstance(value.owner, ir.Block) and value.owner.name in _REPEATED
 
 
 def _pointer() -> ir.Type:

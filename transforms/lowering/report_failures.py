@@ -20,9 +20,10 @@ after:
       return
     }
 
-A function that does a slice of the entry's work returns that number; an assertion of the entry that
-the status of slices is good hands the status on. Buffers that are live where an assertion fails are
-not freed here: `linalg-ext-lend-buffers` gives the large ones back, small ones are lost.
+A function that does a part of the entry's work returns that number, after its other results; an
+assertion of the entry that the status of a part is good hands the status on. Buffers that are live
+where an assertion fails are not freed here: `linalg-ext-lend-buffers` gives the large ones back,
+small ones are lost.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from linalg_ext.errors import LoweringError
 from linalg_ext.rewriting import Report, module_pass
 
 from ._elementwise import index
-from ._status import SLICE, STATUS_OF_SLICES, functions_with_status
+from ._status import PART, STATUS_OF_PART, functions_with_status
 from ._walk import operations, place
 
 NAME = "linalg-ext-report-failures"
@@ -103,8 +104,9 @@ def _append_fail_block(function: Any) -> Any:
     with function.location:
         fail = blocks.append(ir.IntegerType.get_signless(64))
         with ir.InsertionPoint(fail):
-            if SLICE in function.attributes:
-                func.ReturnOp([fail.arguments[0]])
+            if PART in function.attributes:
+                others = [_poison(type_) for type_ in _result_types(function)[:-1]]
+                func.ReturnOp([*others, fail.arguments[0]])
                 return fail
             zero = index(0)
             memref.store(fail.arguments[0], status, [zero])
@@ -128,7 +130,7 @@ def _split(block: Any, fail: Any, messages: dict[str, int]) -> int:
     ops = [op.operation for op in block.operations]
     positions = [at for at, op in enumerate(ops) if op.name == "cf.assert"]
     for at in positions:
-        if STATUS_OF_SLICES not in ops[at].attributes:
+        if STATUS_OF_PART not in ops[at].attributes:
             messages.setdefault(_message(ops[at]), len(messages) + 1)
     tail = ops[positions[-1] + 1 :]
     for at, before in zip(reversed(positions), [*reversed(positions[:-1]), -1], strict=True):
@@ -146,7 +148,7 @@ def _split(block: Any, fail: Any, messages: dict[str, int]) -> int:
 
 def _status(check: Any, messages: dict[str, int]) -> tuple[Any, list[Any]]:
     """The status that a failing assertion means, and the operations made for it."""
-    if STATUS_OF_SLICES in check.attributes:
+    if STATUS_OF_PART in check.attributes:
         # It says that a status is 0.
         return check.operands[0].owner.operands[0], []
     number = arith.constant(ir.IntegerType.get_signless(64), messages[_message(check)])
