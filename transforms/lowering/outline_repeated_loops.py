@@ -40,9 +40,9 @@ after:
       return
     }
 
-Layers of a model are the same loops on other buffers: what comes after is done once for all of them.
-Loops are alike that are the same text but for the values from outside; constants from outside are
-part of it. What is fused, and which buffers there are, has been decided by then, and stays.
+Layers of a model are the same loops on other buffers: what comes after is done once for all of
+them. Loops are alike that are the same text but for the values from outside; constants from outside
+are part of it. What is fused, and which buffers there are, has been decided by then, and stays.
 """
 
 from __future__ import annotations
