@@ -6,7 +6,15 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from linalg_ext.frameworks.torch import attention, bags, elementwise, places, reductions, scans
+from linalg_ext.frameworks.torch import (
+    attention,
+    bags,
+    elementwise,
+    places,
+    recurrent,
+    reductions,
+    scans,
+)
 from linalg_ext.frameworks.torch.requirements import importer, torch
 
 
@@ -63,7 +71,8 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
         aten._transformer_encoder_layer_fwd.default: attention.encoder_layer,
         aten._native_multi_head_attention.default: attention.multi_head_attention,
     }
-    return {**importer().decompositions(), **_by_pytorch(), **own}
+    ours = {**own, **recurrent.decompositions()}
+    return {**importer().decompositions(), **_by_pytorch(), **ours}
 
 
 _WRITTEN_BY_PYTORCH = ("addmv", "linalg_matrix_norm")

@@ -16,6 +16,7 @@ from linalg_ext.context import new_context
 from linalg_ext.diagnostics import Diagnostic, joined
 from linalg_ext.errors import CrashError, IRError
 from linalg_ext.frameworks.torch import graphs
+from linalg_ext.frameworks.torch.recurrent_calls import write_recurrent_layers
 from linalg_ext.frameworks.torch.requirements import importer, torch
 from linalg_ext.libraries import in_force
 from linalg_ext.module import Module
@@ -68,6 +69,7 @@ def imported(module: Any) -> Module:
     _refuse_what_would_differ(module.graph)
     names = {node.name for node in module.graph.nodes}
     raw = Module(_torch_ir(module), filename="PyTorch's graph")
+    write_recurrent_layers(raw.ir)
     try:
         done = guard.run_passes(raw.bytecode(), PIPELINE, allow_unregistered=False)
     except CrashError as error:

@@ -1,0 +1,100 @@
+"""Recurrent layers in a graph's module: calls of functions that are linalg before all else is.
+
+torch-mlir's passes leave what is on MLIR's own tensors as it is.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+from linalg_ext.bindings import func, ir
+from linalg_ext.frameworks.torch.cells import CELLS
+from linalg_ext.frameworks.torch.recurrent import BACKWARD, NAMESPACE
+from linalg_ext.tracing.jit_function import jit
+from linalg_ext.tracing.sizes import Dim, Size
+from linalg_ext.tracing.specs import ShapeDtype
+from linalg_ext.transforms.lowering._walk import replace_op
+
+_PREFIX = f"torch.{NAMESPACE}."
+
+
+def write_recurrent_layers(module: ir.Module) -> None:
+    """Make each op of a recurrent layer, in torch's dialect, a call of a function in linalg."""
+    known: dict[tuple[str, ir.FunctionType], str] = {}
+    for op in _operators(module):
+        name = ir.StringAttr(op.attributes["name"]).value.removeprefix(_PREFIX)
+        operands, results = list(op.operands), [result.type for result in op.results]
+        with op.location, ir.InsertionPoint(op):
+            type_ = ir.FunctionType.get([value.type for value in operands], results)
+            key = name, type_
+            if key not in known:
+                known[key] = f"{NAMESPACE}.{name}.{len(known)}"
+                _write(module, known[key], name, type_)
+            replace_op(op, *func.CallOp(results, known[key], operands).results)
+
+
+def _operators(module: ir.Module) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "torch.operator" and ir.StringAttr(op.attributes["name"]).value.startswith(
+            _PREFIX
+        ):
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return found
+
+
+def _write(module: ir.Module, symbol: str, name: str, type_: ir.FunctionType) -> None:
+    """Add a function that takes and gives tensors of torch's, and computes on MLIR's own."""
+    cell = CELLS[name.removesuffix(BACKWARD)]
+    over_rows = functools.partial(cell.over_rows, name.endswith(BACKWARD))
+    lowered = jit(over_rows).lower(*_specs([_own(each) for each in type_.inputs]))
+    written = ir.Module.parse(lowered.module.bytecode(), module.context)
+    (function,) = written.body.operations
+    with ir.InsertionPoint(module.body):
+        outer = func.FuncOp(symbol, type_, visibility="private")
+    block = outer.add_entry_block()
+    body = function.regions[0].blocks[0]
+    with ir.InsertionPoint(block):
+        for argument, given in zip(body.arguments, block.arguments, strict=True):
+            argument.replace_all_uses_with(
+                _converted("torch_c.to_builtin_tensor", argument.type, given)
+            )
+        end = func.ReturnOp([])
+    *ops, given_back = list(body.operations)
+    for op in ops:
+        op.operation.move_before(end.operation)
+    with ir.InsertionPoint(end):
+        results = zip(type_.results, given_back.operands, strict=True)
+        func.ReturnOp([_converted("torch_c.from_builtin_tensor", *each) for each in results])
+    end.operation.erase()
+
+
+def _converted(op: str, type_: ir.Type, value: ir.Value) -> ir.Value:
+    return ir.Operation.create(op, [type_], [value]).results[0]
+
+
+def _own(type_: ir.Type) -> ir.RankedTensorType:
+    """MLIR's type for one of torch's: `!torch.vtensor<[5,?],f32>`."""
+    text = str(type_).removeprefix("!torch.vtensor<[").removesuffix(">")
+    sizes, _, element = text.partition("],")
+    return ir.RankedTensorType(ir.Type.parse(f"tensor<{sizes.replace(',', 'x')}x{element}>"))
+
+
+def _specs(types: Sequence[ir.RankedTensorType]) -> list[ShapeDtype]:
+    """What a cell takes: of its rows the number of steps may be open, of all the batch."""
+    rows, *others = types
+    steps, batch = Dim("steps"), Dim("batch")
+    return [_spec(rows, steps, batch), *(_spec(each, batch) for each in others)]
+
+
+def _spec(type_: ir.RankedTensorType, *names: Size) -> ShapeDtype:
+    sizes = tuple(
+        names[axis] if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
+        for axis in range(type_.rank)
+    )
+    return ShapeDtype(sizes, str(type_.element_type))
