@@ -14,6 +14,7 @@ from linalg_ext.frameworks.torch import (
     recurrent,
     reductions,
     scans,
+    strides,
 )
 from linalg_ext.frameworks.torch.requirements import importer, torch
 
@@ -31,6 +32,7 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
         aten.hypot.default: elementwise.hypot,
         aten.isfinite.default: elementwise.isfinite,
         aten.reciprocal.default: elementwise.reciprocal,
+        aten.as_strided.default: strides.as_strided,
         aten.abs.default: elementwise.absolute,
         aten.signbit.default: elementwise.signbit,
         aten.copysign.Tensor: elementwise.copysign,
