@@ -55,6 +55,7 @@ _MADE: Mapping[str, Callable[[], Example]] = {
     "scan": lambda: (sequential.MinimalGRU(), (torch.randn(8, 256, 256),)),
     "transformer": lambda: _tokens(4),
     "LSTM": lambda: (nn.LSTM(256, 256, 2, batch_first=True), (torch.randn(8, 64, 256),)),
+    "12 layers": lambda: _tokens(12),
 }
 
 FAMILIES = tuple(Family(name, make) for name, make in _MADE.items())

@@ -125,7 +125,8 @@ def _run_sparingly(target: Module, steps: Sequence[Resolved], run: PipelineRun) 
             if not ours.has_work(names):
                 continue
         _run_group(target, group, run, trusted=True, verify_each=False)
-        names = None
+        if ours is None or run.reports[-1]:
+            names = None
     if not target.ir.operation.verify():
         raise _Failure("the module is invalid", ())
 

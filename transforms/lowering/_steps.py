@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from linalg_ext.bindings import ir
@@ -137,15 +138,19 @@ class Step:
             and not any(all(map(access.has, self.parallel)) for access in inputs)
         )
 
-    def nanoseconds(self, target: Target) -> float:
-        """About what it takes one core."""
-        moved = sum(
+    @cached_property
+    def _moved(self) -> int:
+        """The bytes that it reaches; asked for once for each way to share it."""
+        return sum(
             access.element_bytes * _reached(access, self.extents) for access in self.accesses
         )
-        rate = _NEAR if moved <= target.cache(2).size else _FAR
+
+    def nanoseconds(self, target: Target) -> float:
+        """About what it takes one core."""
+        rate = _NEAR if self._moved <= target.cache(2).size else _FAR
         lanes = target.vector_bits / 8 / min(a.element_bytes for a in self.accesses)
         cycles = _FUNCTION_CYCLES * self.functions + self.operations / target.fma_units / 2
-        return max(moved / rate, math.prod(self.extents) / lanes * cycles / _CYCLES)
+        return max(self._moved / rate, math.prod(self.extents) / lanes * cycles / _CYCLES)
 
     def nanoseconds_of_slice(self, loop: int, slices: int) -> float:
         """About what the longest of so many slices along a loop takes one core."""

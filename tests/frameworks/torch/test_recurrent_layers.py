@@ -97,7 +97,7 @@ def test_extreme_gates() -> None:
     agree(nn.LSTM(4, 6), 1e4 * torch.randn(3, 2, 4))
 
 
-class Mixed(nn.Module):
+class Mixed(torch.nn.Module):  # type: ignore[misc]
     """A layer beside an op that does not come through."""
 
     def __init__(self) -> None:

@@ -60,7 +60,7 @@ def layers(count: int) -> Any:
 
     rng = np.random.default_rng(0)
     arrays = [rng.standard_normal((24, 40), np.float32)]
-    arrays += [rng.standard_normal((40, 40), np.float32) / 6 for _ in range(count)]
+    arrays += [rng.standard_normal((40, 40), np.float32) for _ in range(count)]
     return model, arrays
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cmp_to_key
 from typing import Any
 
 from linalg_ext.bindings import ir
@@ -308,12 +309,8 @@ def _writers(buffer: Any) -> list[Any]:
             return []
         if use.operand_number == len(user.operands) - 1:
             found.append(user)
-    found.sort(key=_place)
+    found.sort(key=cmp_to_key(lambda one, other: -1 if one.is_before_in_block(other) else 1))
     return found
-
-
-def _place(op: Any) -> int:
-    return next(at for at, other in enumerate(op.block.operations) if other.operation == op)
 
 
 def _number_of_outputs(op: Any) -> int:
