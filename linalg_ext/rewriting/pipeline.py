@@ -125,8 +125,7 @@ def _run_sparingly(target: Module, steps: Sequence[Resolved], run: PipelineRun) 
             if not ours.has_work(names):
                 continue
         _run_group(target, group, run, trusted=True, verify_each=False)
-        if ours is None or run.reports[-1]:
-            names = None
+        names = None
     if not target.ir.operation.verify():
         raise _Failure("the module is invalid", ())
 

@@ -13,8 +13,7 @@ STATUS = "linalg_ext.status"
 """Unit attribute of the function whose last argument, a `memref<1xi64>`, takes the status."""
 
 PART = "linalg_ext.part"
-"""Unit attribute of a function that does a part of the entry's work, and returns its status last.
-"""
+"""Unit attribute of a function that does a part of the entry's work, and last gives its status."""
 
 STATUS_OF_PART = "linalg_ext.status_of_part"
 """Unit attribute of an assertion that the status of a part is good: if not, it is handed on."""
