@@ -72,7 +72,13 @@ def keep_shared_functions(module: ir.Operation) -> Report:
     calls = operations(module, {"func.call"})
     counts = Counter(map(_callee, calls))
     known = {_name(function): function for function in functions(module)}
-    kept = {name: one for name, one in known.items() if counts[name] > 1 and _may_be_kept(one)}
+    # Whoever has the address of a function calls it with the type that it has.
+    named = {_symbol(op, "value") for op in operations(module, {"func.constant"})}
+    kept = {
+        name: one
+        for name, one in known.items()
+        if counts[name] > 1 and name not in named and _may_be_kept(one)
+    }
     failing = _failing(known, calls)
     for name, function in kept.items():
         report.changed["func.func"] += 1
@@ -93,7 +99,11 @@ def _name(function: ir.Operation) -> str:
 
 
 def _callee(call: ir.Operation) -> str:
-    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+    return _symbol(call, "callee")
+
+
+def _symbol(op: ir.Operation, attribute: str) -> str:
+    return ir.FlatSymbolRefAttr(op.attributes[attribute]).value
 
 
 def _may_be_kept(function: Any) -> bool:
@@ -101,17 +111,22 @@ def _may_be_kept(function: Any) -> bool:
     attributes = function.attributes
     if "no_inline" in attributes or PART in attributes or "sym_visibility" not in attributes:
         return False
-    arguments = function.regions[0].blocks[0].arguments
-    return any(isinstance(argument.type, ir.MemRefType) for argument in arguments)
+    type_ = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value)
+    takes = any(isinstance(each, ir.MemRefType) for each in type_.inputs)
+    # Of a buffer that is given back, a plain pointer would not tell how to free it.
+    return takes and not any(isinstance(each, ir.MemRefType) for each in type_.results)
 
 
 def _is_plain(type_: ir.Type) -> bool:
     """Whether a value of a type is a pointer, or a scalar, and no more."""
     if not isinstance(type_, ir.MemRefType):
         return True
-    strides, offset = type_.get_strides_and_offset()
+    if not type_.has_static_shape:
+        return False
+    if not isinstance(type_.layout, ir.StridedLayoutAttr):
+        return bool(type_.affine_map == ir.AffineMap.get_identity(type_.rank))
     unknown = ir.ShapedType.get_dynamic_stride_or_offset()
-    return bool(type_.has_static_shape) and unknown not in (*strides, offset)
+    return unknown not in (*type_.layout.strides, type_.layout.offset)
 
 
 def _failing(known: dict[str, Any], calls: list[Any]) -> set[str]:

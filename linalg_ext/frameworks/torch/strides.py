@@ -20,7 +20,9 @@ def as_strided(
     rest = 0 if storage_offset is None else storage_offset - x.storage_offset()
     axes = [axis for axis in range(len(size)) if size[axis] > 1 and stride[axis]]
     axes.sort(key=lambda axis: stride[axis], reverse=True)
-    shape, places, above = [], [], x.numel()
+    shape: list[int] = []
+    places: list[int] = []
+    above = x.numel()
     for axis in axes:
         count, more = divmod(above, stride[axis])
         place, rest = divmod(rest, stride[axis])

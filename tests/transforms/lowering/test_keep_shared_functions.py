@@ -28,6 +28,13 @@ def test_functions_of_scalars_are_left_to_be_inlined() -> None:
     assert not file.keep_shared_functions(Module.parse(text, trusted=True))
 
 
+def test_a_function_whose_address_is_taken_keeps_its_type() -> None:
+    text = examples(file)[0][0].replace(
+        "call @part(%a)", "%f = func.constant @part : (memref<8xf32>) -> ()\ncall @part(%a)"
+    )
+    assert not file.keep_shared_functions(Module.parse(text, trusted=True))
+
+
 def test_where_nothing_fails_there_is_no_status() -> None:
     text = examples(file)[0][0]
     text = text.replace("%room = memref.alloc() : memref<8xf32>", "")
