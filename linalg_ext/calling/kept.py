@@ -30,6 +30,11 @@ _WORK = "work.mlirbc"
 _MODULE = "module.mlirbc"
 
 
+def is_keeping() -> bool:
+    """Whether kernels that are made now are kept."""
+    return keeping.key_of() is not None
+
+
 def key_of_module(
     kind: str,
     content: str | bytes,

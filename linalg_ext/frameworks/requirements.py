@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import importlib.util
+from pathlib import Path
+
 from linalg_ext import bindings
 from linalg_ext.errors import BindingsError
+from linalg_ext.runtime.keeping import file_stamp
 
 
 def require_torch_mlir(models: str) -> None:
@@ -21,3 +26,12 @@ def require_torch_mlir(models: str) -> None:
             f"{models} are imported by torch-mlir, and the bindings in use are `{root}`",
             cure="set LINALG_EXT_BINDINGS=torch_mlir before anything imports mlir",
         )
+
+
+@functools.cache
+def importer_files() -> list[object]:
+    """The files of torch-mlir's importers, which are not loaded for it: path, size, time."""
+    spec = importlib.util.find_spec("torch_mlir")
+    places = () if spec is None else (spec.submodule_search_locations or ())
+    files = (path for place in places for path in Path(place, "extras").glob("*.py"))
+    return [file_stamp(path) for path in sorted(files)]

@@ -15,8 +15,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from linalg_ext.errors import ArgumentError
-from linalg_ext.frameworks.torch.compiling import Options, compile_graph
+from linalg_ext.frameworks.torch.compiling import compile_graph
 from linalg_ext.frameworks.torch.decompositions import decompositions
+from linalg_ext.frameworks.torch.options import Options
 from linalg_ext.frameworks.torch.report import Report, together
 from linalg_ext.frameworks.torch.requirements import importer, torch
 from linalg_ext.locks import Lock

@@ -3,143 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from linalg_ext.calling.kernel import Kernel
-from linalg_ext.calling.signature import ArrayType
-from linalg_ext.compiler import compile
-from linalg_ext.errors import ArgumentError, IRError, ModelError
+from linalg_ext.errors import ModelError
 from linalg_ext.frameworks.torch import graphs
-from linalg_ext.frameworks.torch.importing import ENTRY, Refused, imported, refusal_of
+from linalg_ext.frameworks.torch.drafts import Draft
+from linalg_ext.frameworks.torch.options import Options
+from linalg_ext.frameworks.torch.piece import CompiledGraph, Piece
+from linalg_ext.frameworks.torch.refusals import Refused
 from linalg_ext.frameworks.torch.report import Left, Report
 from linalg_ext.frameworks.torch.requirements import torch
-from linalg_ext.frameworks.torch.tensors import as_array, as_tensor, dtype_of
+from linalg_ext.frameworks.torch.tensors import as_tensor
 from linalg_ext.logs import logger
-from linalg_ext.module import Module
-
-
-@dataclass(frozen=True)
-class Options:
-    """How graphs are compiled.
-
-    Attributes:
-        allow_fallback: whether ops that do not come through are left to PyTorch.
-        checked, opt_level: as of `lx.compile`.
-        threads: of each call; None for `lx.threads.current()`.
-        packed: whether kernels take the parameters of products in strips.
-
-    Raises:
-        ArgumentError: one of them is something else.
-    """
-
-    allow_fallback: bool = False
-    checked: bool | None = None
-    opt_level: int | None = None
-    threads: int | None = None
-    packed: bool = True
-
-    def __post_init__(self) -> None:
-        """Before a model is traced, which may take long."""
-        for name, known in _KNOWN.items():
-            if not any(getattr(self, name) is each for each in known):
-                raise ArgumentError(
-                    f"{name} is {getattr(self, name)!r}",
-                    expected=", ".join(map(repr, known)),
-                )
-
-
-_KNOWN: Mapping[str, tuple[object, ...]] = {
-    "allow_fallback": (True, False),
-    "checked": (True, False, None),
-    "opt_level": (0, 1, 2, 3, None),
-    "packed": (True, False),
-}
-"""The values of options that have few."""
-
-
-@dataclass(frozen=True)
-class CompiledGraph:
-    """A graph that has been compiled.
-
-    Attributes:
-        run: takes the values of the placeholders, tensors or arrays in their memory, and gives
-            the list of results.
-        pieces: its kernels.
-        report: what was compiled of it.
-    """
-
-    run: Callable[..., list[Any]]
-    pieces: tuple[Piece, ...]
-    report: Report
-
-    @property
-    def shapes(self) -> Sequence[tuple[int | None, ...] | None]:
-        """Of what the kernel takes for each placeholder; none where there are several kernels."""
-        kernel = self.pieces[0].kernel if self.pieces and self.run is self.pieces[0] else None
-        types = [each.type for each in kernel.signature.parameters] if kernel is not None else []
-        return [type_.shape if isinstance(type_, ArrayType) else None for type_ in types]
-
-
-class Piece:
-    """One kernel, and how tensors become its arguments and its results tensors.
-
-    Attributes:
-        module: of linalg on tensors, as it was compiled.
-        kernel: what runs; None where there is nothing to compute.
-    """
-
-    def __init__(self, graph_module: Any, module: Module | None) -> None:
-        """Of a graph, and of the module that was made of it; `compile` is still to be called."""
-        self.module = module
-        self.kernel: Kernel | None = None
-        self.graph = graph_module.graph
-        inputs = graphs.placeholders(self.graph)
-        self._names = [f"input {node.name!r}" for node in inputs]
-        self._threads: int | None = None
-        computed = _computed(self.graph)
-        self._dtypes = [_dtype_of_node(node) for node in computed]
-        self._results: list[Callable[[Sequence[Any], Sequence[Any]], Any]] = [
-            _giver(result, inputs, computed) for result in graphs.results(self.graph)
-        ]
-
-    def compile(self, options: Options) -> None:
-        """Make the kernel.
-
-        Raises:
-            Refused: the module cannot be compiled.
-        """
-        if self.module is None:
-            return
-        self._threads = options.threads
-        try:
-            self.kernel = compile(
-                self.module,
-                ENTRY,
-                trusted=True,
-                checked=options.checked,
-                opt_level=options.opt_level,
-                result_dtypes=self._dtypes,
-            )
-        except IRError as error:
-            raise refusal_of(error, self.graph) from error
-
-    def __call__(self, *values: Any) -> list[Any]:
-        """The results for the values of the placeholders."""
-        found: Any = ()
-        if self.kernel is not None:
-            tensor = torch().Tensor
-            arrays = [
-                as_array(value, name) if isinstance(value, tensor) else value
-                for value, name in zip(values, self._names, strict=True)
-            ]
-            found = self.kernel(*arrays, threads=self._threads)
-            if len(self._dtypes) == 1:
-                found = (found,)
-        return [give(values, found) for give in self._results]
 
 
 def compile_graph(graph_module: Any, options: Options) -> CompiledGraph:
@@ -156,50 +34,14 @@ def compile_graph(graph_module: Any, options: Options) -> CompiledGraph:
     if not options.packed:
         graphs.mark_parameters(graph_module.graph, ())
     try:
-        piece = _imported(graph_module)
-        piece.compile(options)
+        draft = Draft(graph_module, options)
+        piece = draft.finished()
     except Refused as refused:
         if not options.allow_fallback:
             raise _error(refused, graph_module.graph) from refused
         return _in_pieces(graph_module, options, refused)
     count = len(graphs.calls(graph_module.graph))
-    return CompiledGraph(piece, (piece,), Report(count, count, int(piece.module is not None)))
-
-
-def _imported(graph_module: Any) -> Piece:
-    computed = _computed(graph_module.graph)
-    if not computed:
-        return Piece(graph_module, None)
-    return Piece(graph_module, imported(graphs.with_results(graph_module, computed)))
-
-
-def _computed(graph: Any) -> list[Any]:
-    """The results that a kernel gives, each once."""
-    found = dict.fromkeys(
-        result
-        for result in graphs.results(graph)
-        if hasattr(result, "op") and result.op != "placeholder"
-    )
-    return list(found)
-
-
-def _giver(result: Any, inputs: Sequence[Any], computed: Sequence[Any]) -> Any:
-    """How a result is found among the inputs and what the kernel gave."""
-    if not hasattr(result, "op"):
-        return lambda values, found: result
-    if result.op == "placeholder":
-        place = inputs.index(result)
-        return lambda values, found: values[place]
-    place = computed.index(result)
-    if graphs.holds_tensors(result.meta.get("val")):
-        return lambda values, found: as_tensor(found[place])
-    return lambda values, found: np.asarray(found[place]).item()
-
-
-def _dtype_of_node(node: Any) -> Any:
-    """The dtype of a kernel's result; None for a number."""
-    value = node.meta.get("val")
-    return dtype_of(value.dtype) if isinstance(value, torch().Tensor) else None
+    return CompiledGraph(piece, (piece,), Report(count, count, int(piece.kernel is not None)))
 
 
 def _error(refused: Refused, graph: Any) -> ModelError:
@@ -225,9 +67,10 @@ def _in_pieces(graph_module: Any, options: Options, first: Refused) -> CompiledG
             # Nobody knows whom to blame: PyTorch runs all.
             known = {node.name: refused.reason for node in nodes if node.name not in left}
         left |= known
-        whole, pieces, refused = _cut(graph_module, left, options)
-    compiled = [node for node in nodes if not _is_left(node, left, pieces)]
-    report = Report(len(nodes), len(compiled), len(pieces), _grouped(nodes, left))
+        whole, parts, refused = _cut(graph_module, left, options)
+    inside = {node.name for part, _ in parts for node in graphs.calls(part.graph)}
+    compiled = [node for node in nodes if node.name in inside]
+    report = Report(len(nodes), len(compiled), len(parts), _grouped(nodes, left))
     for each in report.left:
         logger("fallbacks").info("left to PyTorch: %s", each)
 
@@ -235,7 +78,7 @@ def _in_pieces(graph_module: Any, options: Options, first: Refused) -> CompiledG
         tensors = [as_tensor(v) if isinstance(v, np.ndarray) else v for v in values]
         return list(whole(*tensors))
 
-    return CompiledGraph(run, tuple(pieces), report)
+    return CompiledGraph(run, tuple(piece for _, piece in parts), report)
 
 
 def _alike(nodes: Sequence[Any], refused: Refused, left: Mapping[str, str]) -> dict[str, str]:
@@ -258,8 +101,8 @@ def _kind(node: Any) -> Hashable:
 
 def _cut(
     graph_module: Any, left: Mapping[str, str], options: Options
-) -> tuple[Any, list[Piece], Refused | None]:
-    """The graph with kernels in the place of what can be compiled, and the kernels.
+) -> tuple[Any, list[tuple[Any, Piece]], Refused | None]:
+    """The graph with kernels in the place of what can be compiled; those parts, and the kernels.
 
     The last of what is returned says why one of them could not be made, if so.
     """
@@ -280,18 +123,15 @@ def _cut(
         if not all(map(graphs.is_free, part.nodes))
     ]
     whole = partitioner.fuse_partitions(parts)
-    pieces = {}
+    fused = {name: part for name, part in whole.named_children() if name.startswith("fused_")}
     try:
-        for name, part in list(whole.named_children()):
-            if name.startswith("fused_"):
-                pieces[name] = _imported(part)
-        for piece in pieces.values():
-            piece.compile(options)
+        drafts = [Draft(part, options) for part in fused.values()]
+        pieces = [draft.finished() for draft in drafts]
     except Refused as refused:
         return whole, [], refused
-    for name, piece in pieces.items():
-        setattr(whole, name, _as_module(piece))
-    return whole, list(pieces.values()), None
+    for (name, part), piece in zip(fused.items(), pieces, strict=True):
+        setattr(whole, name, _as_module(part.graph, piece))
+    return whole, list(zip(fused.values(), pieces, strict=True)), None
 
 
 def _copied(graph: Any) -> Any:
@@ -300,8 +140,8 @@ def _copied(graph: Any) -> Any:
     return copy
 
 
-def _as_module(piece: Piece) -> Any:
-    (output,) = (node for node in piece.graph.nodes if node.op == "output")
+def _as_module(graph: Any, piece: Piece) -> Any:
+    (output,) = (node for node in graph.nodes if node.op == "output")
     gives_several = isinstance(output.args[0], list | tuple)
 
     class Part(torch().nn.Module):  # type: ignore[misc]
@@ -310,12 +150,6 @@ def _as_module(piece: Piece) -> Any:
             return tuple(found) if gives_several else found[0]
 
     return Part()
-
-
-def _is_left(node: Any, left: Mapping[str, str], pieces: Sequence[Piece]) -> bool:
-    if node.name in left:
-        return True
-    return not any(node.name == own.name for piece in pieces for own in graphs.calls(piece.graph))
 
 
 def _grouped(nodes: Sequence[Any], left: Mapping[str, str]) -> tuple[Left, ...]:

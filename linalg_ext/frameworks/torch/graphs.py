@@ -65,6 +65,12 @@ def line_of(node: Any) -> SourceLocation | None:
     return SourceLocation(file, int(line), function)
 
 
+def lines_of(node: Any) -> list[tuple[str, str]]:
+    """The lines that a node comes from, PyTorch's own among them: files, and numbers."""
+    frames = _FRAME.findall(node.meta.get("stack_trace") or "")
+    return [(file, line) for file, line, _ in frames]
+
+
 def is_free(node: Any) -> bool:
     """Whether a node takes a value apart, or counts, and computes no tensor."""
     return node.target is operator.getitem or not holds_tensors(node.meta.get("val"))

@@ -17,15 +17,14 @@ from linalg_ext.diagnostics import Diagnostic, joined
 from linalg_ext.errors import CrashError, IRError
 from linalg_ext.frameworks.torch import graphs
 from linalg_ext.frameworks.torch.recurrent_calls import write_recurrent_layers
-from linalg_ext.frameworks.torch.requirements import importer, torch
+from linalg_ext.frameworks.torch.refusals import Refused
+from linalg_ext.frameworks.torch.requirements import ENTRY, importer, torch
 from linalg_ext.libraries import in_force
 from linalg_ext.module import Module
 from linalg_ext.runtime import guard
 from linalg_ext.transforms.codegen.contractions.pack_parameters import NAME as PACK_PARAMETERS
 from linalg_ext.transforms.codegen.contractions.pack_parameters import PARAMETER
 from linalg_ext.transforms.lowering._walk import functions
-
-ENTRY = "main"
 
 PIPELINE = (
     "func.func(torch-match-quantized-custom-ops),"
@@ -42,22 +41,6 @@ _KEEPING = frozenset(
     }
 )
 """What moves or converts elements, and computes nothing with their sign."""
-
-
-class Refused(Exception):
-    """A graph cannot be compiled.
-
-    Attributes:
-        node: the name of the node that is to blame, if one is known.
-        reason: why, in a few words.
-        notes: what upstream says of it.
-    """
-
-    def __init__(self, node: str | None, reason: str, notes: Sequence[str] = ()) -> None:
-        super().__init__(reason)
-        self.node = node
-        self.reason = reason
-        self.notes = tuple(notes)
 
 
 def imported(module: Any) -> Module:

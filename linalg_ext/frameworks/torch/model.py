@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -15,11 +15,16 @@ from linalg_ext.errors import (
     refuse_pickling,
 )
 from linalg_ext.frameworks.torch.bound import Bound
-from linalg_ext.frameworks.torch.compiling import CompiledGraph, Options, compile_graph
-from linalg_ext.frameworks.torch.program import Program, exported
+from linalg_ext.frameworks.torch.kept_models import sought
+from linalg_ext.frameworks.torch.options import Options
+from linalg_ext.frameworks.torch.piece import CompiledGraph
+from linalg_ext.frameworks.torch.program import Program
 from linalg_ext.frameworks.torch.report import Report
 from linalg_ext.frameworks.torch.requirements import importer, torch
-from linalg_ext.module import Module
+from linalg_ext.frameworks.torch.traceable import as_module, told_apart
+
+if TYPE_CHECKING:
+    from linalg_ext.module import Module
 
 
 def from_torch(
@@ -67,7 +72,7 @@ def from_torch(
         ArgumentError: something is no model, no example, or none of an option's values.
         ModelError: PyTorch cannot trace the model, or an op of it does not come through.
     """
-    importer()
+    torch()
     options = Options(allow_fallback, checked, opt_level, packed=packed)
     if isinstance(example_inputs, torch().Tensor):
         example_inputs = (example_inputs,)
@@ -97,8 +102,48 @@ def from_torch(
             cure="leave example_inputs, example_keywords and dynamic_shapes out",
         )
     _check_examples([*example_inputs, *(example_keywords or {}).values()])
-    program = exported(model, example_inputs, example_keywords or {}, dynamic_shapes, strict)
-    return TorchModel(program, compile_graph(program.graph_module, options))
+    if is_program:
+        return TorchModel(*_compiled(model, (), {}, None, strict, options))
+    module = as_module(model)
+    examples = told_apart(module, example_inputs, example_keywords or {})
+    if dynamic_shapes:
+        # A list of ops says nothing of sizes that are open.
+        return TorchModel(*_compiled(module, *examples, dynamic_shapes, strict, options))
+    return TorchModel(*_found_or_compiled(module, *examples, strict, options))
+
+
+def _found_or_compiled(
+    model: Any,
+    arguments: Sequence[Any],
+    keywords: Mapping[str, Any],
+    strict: bool,
+    options: Options,
+) -> tuple[Program, CompiledGraph]:
+    """A model whose sizes are those of its examples; from the disk where it is kept."""
+    place = sought(model, arguments, keywords, strict, options)
+    if place is not None and (found := place.found()) is not None:
+        return found
+    program, graph = _compiled(model, arguments, keywords, None, strict, options)
+    if place is not None:
+        place.keep(program, graph)
+    return program, graph
+
+
+def _compiled(
+    model: Any,
+    arguments: Sequence[Any],
+    keywords: Mapping[str, Any],
+    dynamic_shapes: Any,
+    strict: bool,
+    options: Options,
+) -> tuple[Program, CompiledGraph]:
+    importer()
+    # Only here what loads MLIR, and much of PyTorch: a model that is kept does without.
+    from linalg_ext.frameworks.torch.compiling import compile_graph
+    from linalg_ext.frameworks.torch.exporting import exported
+
+    graph_module, program = exported(model, arguments, keywords, dynamic_shapes, strict)
+    return program, compile_graph(graph_module, options)
 
 
 def _check_examples(examples: Sequence[Any]) -> None:

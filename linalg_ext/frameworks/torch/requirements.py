@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from typing import Any, NamedTuple
 
 from linalg_ext.errors import MissingExtraError
-from linalg_ext.frameworks.requirements import require_torch_mlir
+from linalg_ext.frameworks.requirements import importer_files, require_torch_mlir
 
 INSTALL = "pip install 'linalg-ext[torch]'"
+
+ENTRY = "main"
+"""The function of a module that a graph becomes."""
 
 
 class Importer(NamedTuple):
@@ -61,3 +65,11 @@ def importer() -> Importer:
             expected="PyTorch 2.6 or later",
             cure=f"install versions that fit one another: {INSTALL} --upgrade",
         ) from error
+
+
+@functools.cache
+def makers() -> list[object]:
+    """What a graph is made and imported by, for keys: PyTorch, and the files of the importer."""
+    found = torch()
+    versions = [found.__version__, str(found.version.git_version)]
+    return [*versions, *importer_files()]

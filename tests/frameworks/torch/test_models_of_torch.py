@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,24 +12,36 @@ from resources import package
 torch = package("torch", "pip install 'linalg-ext[torch]'")
 
 import linalg_ext as lx  # noqa: E402
+from linalg_ext.frameworks.torch import exporting  # noqa: E402
 from torch_models import MODELS, Causal  # noqa: E402
 
 # One worker imports PyTorch, and no other.
 pytestmark = pytest.mark.xdist_group("torch")
 
 
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINALG_EXT_CACHE_DIR", str(tmp_path))
+
+
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("family", MODELS)
-def test_a_model_equals_pytorch(family: str) -> None:
+def test_a_model_equals_pytorch_at_first_and_when_it_is_kept(
+    family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     torch.manual_seed(0)
     model, arguments = MODELS[family]()
     with torch.no_grad():
         expected = model.eval()(*arguments)
-    net = lx.from_torch(model, arguments)
-    assert net.report.share == 1
     leaves = torch.utils._pytree.tree_leaves
-    found, wanted = leaves(net(*arguments)), leaves(expected)
-    assert len(net.kernels) == 1
-    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5, equal_nan=True)
+    for _ in range(2):
+        net = lx.from_torch(model, arguments)
+        assert net.report.share == 1
+        found, wanted = leaves(net(*arguments)), leaves(expected)
+        assert len(net.kernels) == 1
+        torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5, equal_nan=True)
+        if family != "indexed":  # it counts, and the sizes of what it gives hang on values
+            monkeypatch.delattr(exporting, "exported", raising=False)
 
 
 def test_what_is_no_number_goes_where_it_goes_in_pytorch() -> None:

@@ -1,0 +1,26 @@
+"""What a kernel was compiled from, read when somebody asks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from linalg_ext.calling.kernel import Kernel
+from linalg_ext.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from linalg_ext.module import Module
+
+
+def module_of(kernel: Kernel) -> Module:
+    """Linalg on tensors, as it was compiled.
+
+    Raises:
+        ArgumentError: the kernel does not know.
+    """
+    if kernel.recipe is None:
+        raise ArgumentError(f"of {kernel.signature} nobody knows what it was made from")
+    # Only here what loads MLIR: a kernel that is kept does without.
+    from linalg_ext.context import new_context
+    from linalg_ext.module import Module
+
+    return Module.parse(kernel.recipe.module, trusted=True, context=new_context())

@@ -1,0 +1,53 @@
+"""How graphs are compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from linalg_ext.errors import ArgumentError
+from linalg_ext.settings import Options as Settings
+
+
+@dataclass(frozen=True)
+class Options:
+    """How graphs are compiled.
+
+    Attributes:
+        allow_fallback: whether ops that do not come through are left to PyTorch.
+        checked, opt_level: as of `lx.compile`.
+        threads: of each call; None for `lx.threads.current()`.
+        packed: whether kernels take the parameters of products in strips.
+
+    Raises:
+        ArgumentError: one of them is something else.
+    """
+
+    allow_fallback: bool = False
+    checked: bool | None = None
+    opt_level: int | None = None
+    threads: int | None = None
+    packed: bool = True
+
+    def __post_init__(self) -> None:
+        """Before a model is traced, which may take long."""
+        for name, known in _KNOWN.items():
+            if not any(getattr(self, name) is each for each in known):
+                raise ArgumentError(
+                    f"{name} is {getattr(self, name)!r}",
+                    expected=", ".join(map(repr, known)),
+                )
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether the code checks what only the run can tell."""
+        return Settings.current().checked if self.checked is None else self.checked
+
+
+_KNOWN: Mapping[str, tuple[object, ...]] = {
+    "allow_fallback": (True, False),
+    "checked": (True, False, None),
+    "opt_level": (0, 1, 2, 3, None),
+    "packed": (True, False),
+}
+"""The values of options that have few."""

@@ -1,0 +1,280 @@
+"""What a model computes: the list of ATen ops that it runs, on tensors without elements.
+
+The list is a whole program: each op with its arguments, what each tensor is like, what is constant,
+what comes out and where from. Models with one list compute the same, whatever they are written
+like; so what was compiled for one can be called for the other, with its own parameters. To make the
+list takes a small part of the time of an export.
+
+What cannot be told so has no list: results that hang on values, ops that others registered, loops
+and branches of PyTorch's, models that change themselves.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from linalg_ext.frameworks.torch.requirements import torch
+from linalg_ext.frameworks.torch.told import Untold, attribute, constant, form
+from linalg_ext.frameworks.torch.unchanged import unchanged
+
+_OWN = ("aten", "prims")
+"""The namespaces of ops that mean the same in every process."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What a model computes.
+
+    Attributes:
+        told: all of it, as plain data.
+        leaves: the inputs: tensors without elements, and values.
+        in_spec, out_spec: how inputs and results are contained.
+        constants: the tensors that are neither inputs nor of the model's state, in their order.
+    """
+
+    told: list[Any]
+    leaves: Sequence[Any]
+    in_spec: Any
+    out_spec: Any
+    constants: Sequence[Any]
+
+
+def recorded(model: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Recording | None:
+    """Run a model on tensors without elements; None where that does not tell all.
+
+    Args:
+        model: a module; its parameters and buffers keep their elements.
+        arguments, keywords: of a call; none is given twice, nor held by the model.
+    """
+    try:
+        with torch().no_grad(), warnings.catch_warnings(), unchanged(model), _exporting():
+            # What is to be said is said once, by the exporter.
+            warnings.simplefilter("ignore")
+            return _recorded(model, arguments, keywords)
+    except Exception:
+        # The model, or PyTorch, raises whatever it meets. The exporter tells of it.
+        return None
+
+
+def _recorded(model: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Recording:
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    pytree = torch().utils._pytree
+    given, in_spec = pytree.tree_flatten((tuple(arguments), dict(keywords)))
+    # Constants are taken as they are: each gets a twin without elements at its first use.
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
+    tensors = Tensors(model, mode.from_tensor)
+    leaves = [mode.from_tensor(each) if _is_tensor(each) else each for each in given]
+    told: list[Any] = [torch().get_default_dtype().__repr__(), str(in_spec), tensors.told_state]
+    for each, leaf in zip(given, leaves, strict=True):
+        told.append(("input", tensors.new(leaf, form(each))) if _is_tensor(each) else _value(each))
+    recorder = _recorder(tensors)
+    with mode, recorder:
+        arguments, keywords = pytree.tree_unflatten(leaves, in_spec)
+        found = _called(model, tensors.state, arguments, keywords)
+    if not recorder.is_whole:
+        raise Untold
+    for each in (*tensors.state.values(), *filter(_is_tensor, leaves)):
+        tensors.told(each)  # which refuses what was given other memory
+    results, out_spec = pytree.tree_flatten(found)
+    told += [recorder.ops, str(out_spec)]
+    told += [tensors.told(each) if _is_tensor(each) else _value(each) for each in results]
+    return Recording(told, leaves, in_spec, out_spec, tensors.constants)
+
+
+def _called(
+    model: Any, state: Mapping[str, Any], arguments: Sequence[Any], keywords: Mapping[str, Any]
+) -> Any:
+    """What a model gives with other parameters and buffers.
+
+    Raises:
+        Untold: it put others in their place, which no op shows.
+    """
+
+    class Watched(torch().nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, *arguments: Any, **keywords: Any) -> Any:
+            found = self.model(*arguments, **keywords)
+            now = dict(_state_of(self.model))
+            if now.keys() != state.keys() or any(now[name] is not state[name] for name in now):
+                raise Untold
+            return found
+
+    inside = {f"model.{name}": tensor for name, tensor in state.items()}
+    return torch().func.functional_call(Watched(), inside, arguments, keywords)
+
+
+def _state_of(model: Any) -> list[tuple[str, Any]]:
+    """Parameters and buffers, each by all its names."""
+    return [
+        *model.named_parameters(remove_duplicate=False),
+        *model.named_buffers(remove_duplicate=False),
+    ]
+
+
+class Tensors:
+    """The tensors of a run, by numbers; they stay alive, so that no two have one identity.
+
+    Attributes:
+        state: twins without elements of the model's parameters and buffers, by name.
+        told_state: what those are like, and which share memory.
+        constants: the tensors with elements that are not of the model's state.
+    """
+
+    def __init__(self, model: Any, twin_of: Callable[[Any], Any]) -> None:
+        """Those of the model's state come first."""
+        self.constants: list[Any] = []
+        self._alive: list[Any] = []
+        self._numbers: dict[int, int] = {}
+        self._places: dict[int, tuple[Any, ...]] = {}
+        self.state: dict[str, Any] = {}
+        self.told_state: list[Any] = []
+        storages: dict[int, int] = {}
+        for name, tensor in _state_of(model):
+            twin = self.state[name] = twin_of(tensor)
+            number = self._numbers.get(id(twin))
+            if number is None:
+                number, _ = self.new(twin, None)
+            storage = storages.setdefault(tensor.untyped_storage()._cdata, len(storages))
+            place = storage, tensor.storage_offset()
+            self.told_state.append((name, number, form(tensor), place))
+
+    def new(self, tensor: Any, like: Any) -> tuple[int, Any]:
+        """Number a tensor, and say what it is like."""
+        number = self._numbers[id(tensor)] = len(self._alive)
+        self._alive.append(tensor)
+        self._places[number] = _place(tensor)
+        return number, like
+
+    def told(self, tensor: Any) -> Any:
+        """A tensor that is known, or a constant.
+
+        Raises:
+            Untold: nobody knows where it comes from.
+        """
+        number = self._numbers.get(id(tensor))
+        if number is not None:
+            if self._places[number] != _place(tensor):
+                raise Untold  # it was given other memory, and no op did that
+            return "tensor", number
+        told = constant(tensor)  # which refuses what has no elements
+        self.constants.append(tensor)
+        return "constant", self.new(tensor, told)
+
+    def constants_among(self, *values: Any) -> bool:
+        """Whether there are tensors with elements in trees of arguments."""
+        known = set(map(id, self.constants))
+        return any(id(leaf) in known for leaf in torch().utils._pytree.tree_leaves(values))
+
+    def told_result(self, tensor: Any) -> Any:
+        """What an op gave: a new tensor, or one that is known, and now may be of another shape."""
+        if tensor.device.type != "cpu" or tensor.layout != torch().strided:
+            raise Untold
+        like = str(tensor.dtype), [*tensor.shape], [*tensor.stride()], tensor.storage_offset()
+        number = self._numbers.get(id(tensor))
+        if number is None:
+            return self.new(tensor, like)
+        self._places[number] = _place(tensor)
+        return "tensor", number, like
+
+
+def _place(tensor: Any) -> tuple[Any, ...]:
+    """Where the elements of a tensor are, or would be."""
+    storage = tensor.untyped_storage()._cdata
+    return storage, tensor.storage_offset(), tensor.shape, tensor.stride()
+
+
+def _recorder(tensors: Tensors) -> Any:
+    """A mode that writes down each op."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Recorder(TorchDispatchMode):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.ops: list[Any] = []
+            self.is_whole = True
+
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            keywords = kwargs or {}
+            if func.namespace == "prim":
+                return func(*args, **keywords)  # a question
+            try:
+                if func.namespace not in _OWN:
+                    raise Untold
+                given = _told(args, tensors.told), _told(keywords, tensors.told)
+                if func._schema.is_mutable and tensors.constants_among(args, keywords):
+                    raise Untold  # it would be changed here and now
+                found = func(*args, **keywords)
+                self.ops.append((str(func), given, _told(found, tensors.told_result), _lines()))
+            except BaseException:
+                # Whatever the model makes of it.
+                self.is_whole = False
+                raise
+            return found
+
+    return Recorder()
+
+
+def _told(value: Any, tensor: Any) -> Any:
+    """Arguments of an op, or its results, as plain data.
+
+    Args:
+        value: of any kind.
+        tensor: says what a tensor is.
+    """
+    if _is_tensor(value):
+        return tensor(value)
+    if isinstance(value, list | tuple):
+        return [_told(each, tensor) for each in value]
+    if isinstance(value, dict):
+        return {name: _told(each, tensor) for name, each in value.items()}
+    return attribute(value)
+
+
+def _value(leaf: Any) -> Any:
+    """An input or a result that is no tensor."""
+    return "value", attribute(leaf)
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, torch().Tensor)
+
+
+def _lines() -> list[tuple[str, int]]:
+    """The lines that are at work, but for those of PyTorch: a kernel's errors name them."""
+    package = torch().__path__[0] + os.sep
+    found = []
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename != __file__:
+        if not frame.f_code.co_filename.startswith(package):
+            found.append((frame.f_code.co_filename, frame.f_lineno))
+        frame = frame.f_back  # type: ignore[assignment]
+    return found
+
+
+@contextmanager
+def _exporting() -> Iterator[None]:
+    """Have models that ask whether they are compiled, or exported, do as they would there."""
+    compiler = torch().compiler
+    names = [
+        name for name in ("_is_compiling_flag", "_is_exporting_flag") if hasattr(compiler, name)
+    ]
+    before = {name: getattr(compiler, name) for name in names}
+    for name in names:
+        setattr(compiler, name, True)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(compiler, name, value)
