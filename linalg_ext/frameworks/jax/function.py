@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from linalg_ext.calling import kept
 from linalg_ext.calling.kernel import Kernel
-from linalg_ext.compiler import compile
 from linalg_ext.errors import ArgumentError, IRError, LinalgExtError, ModelError, refuse_pickling
 from linalg_ext.frameworks.jax.arrays import as_array, as_jax
-from linalg_ext.frameworks.jax.lowering import line_of, lowered
+from linalg_ext.frameworks.jax.lowering import ENTRY, line_of, lowered, stablehlo
 from linalg_ext.frameworks.jax.requirements import jax
-from linalg_ext.module import Module
+from linalg_ext.frameworks.modules import module_of
+from linalg_ext.settings import Options
+
+if TYPE_CHECKING:
+    from linalg_ext.module import Module
 
 
 def from_jax(
@@ -80,7 +85,6 @@ class JaxFunction:
     """A compiled function.
 
     Attributes:
-        module: of linalg on tensors, as it was compiled.
         kernel: what runs.
     """
 
@@ -103,22 +107,38 @@ class JaxFunction:
         outputs, self._out_tree = tree.tree_flatten(lowering.out_info)
         self._refuse_keys(self._inputs, "takes")
         self._refuse_keys(outputs, "gives")
-        self.module: Module = lowered(lowering, name)
+        self.kernel: Kernel = self._compiled(
+            stablehlo(lowering),
+            checked=Options.current().checked if checked is None else checked,
+            opt_level=opt_level,
+            result_dtypes=[np.dtype(each.dtype) for each in outputs],
+        )
+        self._count = len(outputs)
+
+    def _compiled(self, text: str, **options: Any) -> Kernel:
+        """The kernel of a text, whose key is all of it: what JAX lowers a function to."""
+        key = kept.key_of_module("StableHLO of JAX", text, ENTRY, libraries=(), **options)
+        if (found := kept.find(key)) is not None:
+            return found
+        # Only here what loads MLIR: a function that is kept does without.
+        from linalg_ext.compiler.in_place import compile_copy
+
         try:
-            self.kernel: Kernel = compile(
-                self.module,
-                "main",
-                trusted=True,
-                checked=checked,
-                opt_level=opt_level,
-                result_dtypes=[np.dtype(each.dtype) for each in outputs],
+            return compile_copy(
+                lowered(text, self.name), ENTRY, trusted=True, libraries=(), key=key, **options
             )
         except IRError as error:
             told = "\n".join([str(error.where), *map(str, error.diagnostics)])
             raise ModelError(
-                f"{name} cannot be compiled: {error.what}", where=line_of(told), cure=error.cure
+                f"{self.name} cannot be compiled: {error.what}",
+                where=line_of(told),
+                cure=error.cure,
             ) from error
-        self._count = len(outputs)
+
+    @cached_property
+    def module(self) -> Module:
+        """Linalg on tensors, as it was compiled."""
+        return module_of(self.kernel)
 
     def _refuse_keys(self, values: Sequence[Any], verb: str) -> None:
         dtypes = jax().dtypes

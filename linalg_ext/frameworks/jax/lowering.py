@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from linalg_ext.errors import IRError, ModelError, SourceLocation
 from linalg_ext.frameworks.jax.requirements import jax
-from linalg_ext.module import Module
+
+if TYPE_CHECKING:
+    from linalg_ext.module import Module
+
+ENTRY = "main"
+"""The function of a module that JAX makes."""
 
 _PIPELINE = (
     "builtin.module(func.func(stablehlo-legalize-composite-to-call),"
@@ -23,17 +28,32 @@ _FRAME = re.compile(r'"([^"]+)"\("([^"]+\.py)":(\d+)')
 _BARE_FRAME = re.compile(r'"([^"]+\.py)":(\d+)')
 
 
-def lowered(lowering: Any, name: str) -> Module:
-    """What `jax.jit(...).lower(...)` gave as linalg on tensors: the function `main`.
+def stablehlo(lowering: Any) -> str:
+    """What `jax.jit(...).lower(...)` gave, as a text that upstream's StableHLO reads."""
+    from jaxlib.mlir import ir, passmanager
+
+    module = lowering.compiler_ir("stablehlo")
+    with module.context:
+        module = ir.Module.parse(module.operation.get_asm(enable_debug_info=True))
+        passmanager.PassManager.parse(_PIPELINE).run(module.operation)
+        _forget_devices(module.operation, ir.WalkResult.ADVANCE)
+    text: str = module.operation.get_asm(enable_debug_info=True)
+    return text
+
+
+def lowered(text: str, name: str) -> Module:
+    """StableHLO as linalg on tensors: the function `main`.
 
     Args:
-        lowering: of JAX.
+        text: as `stablehlo` gives it.
         name: of the function, for errors.
 
     Raises:
         ModelError: an op of it does not come through; names the op and the line of the program.
     """
-    text = _stablehlo(lowering)
+    # Only here what loads MLIR: a function that is kept does without.
+    from linalg_ext.module import Module
+
     try:
         return Module.parse(text, trusted=True, filename=name)
     except IRError as error:
@@ -56,18 +76,6 @@ def line_of(location: str) -> SourceLocation | None:
         if not file.startswith(packages):
             return SourceLocation(file, int(line), "")
     return None
-
-
-def _stablehlo(lowering: Any) -> str:
-    from jaxlib.mlir import ir, passmanager
-
-    module = lowering.compiler_ir("stablehlo")
-    with module.context:
-        module = ir.Module.parse(module.operation.get_asm(enable_debug_info=True))
-        passmanager.PassManager.parse(_PIPELINE).run(module.operation)
-        _forget_devices(module.operation, ir.WalkResult.ADVANCE)
-    text: str = module.operation.get_asm(enable_debug_info=True)
-    return text
 
 
 def _forget_devices(root: Any, go_on: Any) -> None:

@@ -7,11 +7,9 @@ from typing import Any
 
 from linalg_ext.context import new_context
 from linalg_ext.errors import CrashError, IRError, ModelError
-from linalg_ext.frameworks.onnx.requirements import importer
+from linalg_ext.frameworks.onnx.requirements import ENTRY, importer, onnx
 from linalg_ext.module import Module
 from linalg_ext.runtime import guard
-
-ENTRY = "main"
 
 _PIPELINE = (
     "torch-onnx-to-torch-backend-pipeline,"
@@ -81,7 +79,7 @@ def _error(node: Any, reason: str) -> ModelError:
 
 
 def _torch_ir(model: Any) -> Any:
-    found = importer().importer
+    found = importer()
     context = new_context()
     model.graph.name = ENTRY
     try:
@@ -100,7 +98,7 @@ def _torch_ir(model: Any) -> Any:
 
 def _refuse_what_would_differ(model: Any) -> None:
     """Refuse what torch-mlir makes something else of than ONNX says, without a word."""
-    graph, types = model.graph, importer().onnx.TensorProto
+    graph, types = model.graph, onnx().TensorProto
     unsigned = {getattr(types, name) for name in _UNSIGNED}
     values = (*graph.value_info, *graph.input)
     kinds = {each.name: each.type.tensor_type.elem_type for each in values}

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import cached_property
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from linalg_ext.cache.keys import digest
+from linalg_ext.calling import kept
 from linalg_ext.calling.kernel import Kernel
-from linalg_ext.compiler import compile
 from linalg_ext.errors import ArgumentError, ArityError, IRError, refuse_pickling
-from linalg_ext.frameworks.onnx.importing import ENTRY, imported, refusal_of
+from linalg_ext.frameworks.modules import module_of
 from linalg_ext.frameworks.onnx.preparing import Prepared, prepared
-from linalg_ext.frameworks.onnx.requirements import importer
-from linalg_ext.module import Module
+from linalg_ext.frameworks.onnx.requirements import ENTRY, onnx
+from linalg_ext.frameworks.requirements import importer_files, require_torch_mlir
+from linalg_ext.settings import Options
+
+if TYPE_CHECKING:
+    from linalg_ext.module import Module
 
 
 def from_onnx(
@@ -42,7 +48,7 @@ def from_onnx(
         ModelError: the model breaks a rule of ONNX, or a node of it does not come through; names
             the node.
     """
-    importer()
+    require_torch_mlir("models of ONNX")
     return OnnxModel(prepared(model), checked, opt_level)
 
 
@@ -53,8 +59,7 @@ class OnnxModel:
         inputs: the names of its inputs, in order.
         outputs: those of its results.
         weights: the arrays that it holds, by name; what is written to them the next call sees.
-        module: of linalg on tensors, as it was compiled; its last arguments are the weights.
-        kernel: what runs.
+        kernel: what runs; its last arguments are the weights.
     """
 
     def __init__(self, model: Prepared, checked: bool | None, opt_level: int | None) -> None:
@@ -62,20 +67,19 @@ class OnnxModel:
         self.inputs = model.inputs
         self.outputs = tuple(each.name for each in model.proto.graph.output)
         self.weights: Mapping[str, np.ndarray[Any, Any]] = MappingProxyType(dict(model.weights))
-        self.module: Module = imported(model.proto)
-        dtype_of = importer().onnx.helper.tensor_dtype_to_np_dtype
+        dtype_of = onnx().helper.tensor_dtype_to_np_dtype
         kinds = [each.type.tensor_type.elem_type for each in model.proto.graph.output]
-        try:
-            self.kernel: Kernel = compile(
-                self.module,
-                ENTRY,
-                trusted=True,
-                checked=checked,
-                opt_level=opt_level,
-                result_dtypes=[dtype_of(kind) for kind in kinds],
-            )
-        except IRError as error:
-            raise refusal_of(model.proto, error) from error
+        self.kernel: Kernel = _compiled(
+            model.proto,
+            checked=Options.current().checked if checked is None else checked,
+            opt_level=opt_level,
+            result_dtypes=[dtype_of(kind) for kind in kinds],
+        )
+
+    @cached_property
+    def module(self) -> Module:
+        """Linalg on tensors, as it was compiled; its last arguments are the weights."""
+        return module_of(self.kernel)
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
         """What the model gives.
@@ -107,3 +111,20 @@ class OnnxModel:
 
     def __reduce__(self) -> NoReturn:
         refuse_pickling("a compiled model", "pickle the path of the model, and compile it there")
+
+
+def _compiled(proto: Any, **options: Any) -> Kernel:
+    """The kernel of a prepared model, whose key is all of it, and what will import it."""
+    told = digest(onnx().__version__, importer_files(), proto.SerializeToString(deterministic=True))
+    key = kept.key_of_module("model of ONNX", told, ENTRY, libraries=(), **options)
+    if (found := kept.find(key)) is not None:
+        return found
+    # Only here what loads MLIR: a model that is kept does without.
+    from linalg_ext.compiler.in_place import compile_copy
+    from linalg_ext.frameworks.onnx.importing import imported, refusal_of
+
+    module = imported(proto)
+    try:
+        return compile_copy(module, ENTRY, trusted=True, libraries=(), key=key, **options)
+    except IRError as error:
+        raise refusal_of(proto, error) from error

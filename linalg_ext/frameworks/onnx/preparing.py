@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.errors import ArgumentError, ModelError, PathError
-from linalg_ext.frameworks.onnx.requirements import importer
+from linalg_ext.frameworks.onnx.requirements import onnx
 
 Array = np.ndarray[Any, Any]
 
@@ -43,13 +43,12 @@ def prepared(source: Any) -> Prepared:
         ArgumentError: `source` is no model.
         ModelError: the model breaks a rule of ONNX.
     """
-    onnx = importer().onnx
     model = _loaded(source)
     try:
         # A copy: the caller's model stays as it is.
-        model = onnx.shape_inference.infer_shapes(model, data_prop=True)
-        onnx.checker.check_model(model)
-    except (ValueError, RuntimeError, onnx.checker.ValidationError) as error:
+        model = onnx().shape_inference.infer_shapes(model, data_prop=True)
+        onnx().checker.check_model(model)
+    except (ValueError, RuntimeError, onnx().checker.ValidationError) as error:
         first = str(error).strip().partition("\n")[0]
         raise ModelError(
             f"{_name_of(source)} breaks a rule of ONNX: {first}",
@@ -62,7 +61,7 @@ def prepared(source: Any) -> Prepared:
     declared = [each for each in graph.input if each.name in inputs]
     constants = [each for each in graph.initializer if each.name not in weights]
     made = [
-        onnx.helper.make_tensor_value_info(n, initial[n].data_type, list(initial[n].dims))
+        onnx().helper.make_tensor_value_info(n, initial[n].data_type, list(initial[n].dims))
         for n in weights
     ]
     _put(graph.input, [*declared, *made])
@@ -74,11 +73,10 @@ def prepared(source: Any) -> Prepared:
 
 
 def _loaded(source: Any) -> Any:
-    onnx = importer().onnx
-    if isinstance(source, onnx.ModelProto):
+    if isinstance(source, onnx().ModelProto):
         return source
     if isinstance(source, bytes):
-        return _read(lambda: onnx.load_model_from_string(source), "the bytes given")
+        return _read(lambda: onnx().load_model_from_string(source), "the bytes given")
     if not isinstance(source, str | os.PathLike):
         raise ArgumentError(
             f"a {type(source).__name__} is no model of ONNX",
@@ -86,7 +84,7 @@ def _loaded(source: Any) -> Any:
         )
     if not Path(source).is_file():
         raise PathError(f"there is no file {os.fspath(source)}", expected="a model: model.onnx")
-    return _read(lambda: onnx.load(os.fspath(source)), os.fspath(source))
+    return _read(lambda: onnx().load(os.fspath(source)), os.fspath(source))
 
 
 def _read(load: Any, name: str) -> Any:
@@ -105,14 +103,14 @@ def _name_of(source: Any) -> str:
 
 
 def _is_weight(initializer: Any) -> bool:
-    types = importer().onnx.TensorProto
+    types = onnx().TensorProto
     floats = (types.FLOAT, types.FLOAT16, types.DOUBLE, types.BFLOAT16)
     count = int(np.prod(list(initializer.dims), dtype=np.int64))
     return initializer.data_type in floats and count > _MOST_CONSTANTS
 
 
 def _array(initializer: Any) -> Array:
-    found = importer().onnx.numpy_helper.to_array(initializer)
+    found = onnx().numpy_helper.to_array(initializer)
     return np.array(found)  # its own memory, which can be written to
 
 

@@ -1,0 +1,56 @@
+"""Functions of JAX that were compiled once: found again, by all that they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import linalg_ext as lx
+from linalg_ext.compiler import in_place
+from resources import package
+
+jax: Any = package("jax", "pip install 'linalg-ext[jax]'")
+
+# One worker imports JAX, and no other.
+pytestmark = pytest.mark.xdist_group("jax")
+
+X = np.linspace(-1, 1, 40, dtype=np.float32).reshape(2, 20)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINALG_EXT_CACHE_DIR", str(tmp_path))
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What was compiled."""
+    found: list[Any] = []
+    compile_copy = in_place.compile_copy
+
+    def told(*given: Any, **options: Any) -> Any:
+        found.append(given)
+        return compile_copy(*given, **options)
+
+    monkeypatch.setattr(in_place, "compile_copy", told)
+    return found
+
+
+def _scaled(scale: float) -> Callable[[Any], Any]:
+    return lambda x: x * scale
+
+
+def test_a_function_is_found_by_all_that_jax_lowers_it_to(made: list[Any]) -> None:
+    for scale, count in ((2.0, 1), (2.0, 1), (3.0, 2)):
+        net = lx.from_jax(_scaled(scale), X)
+        np.testing.assert_allclose(net(X), X * scale, rtol=1e-6)
+        assert "linalg." in str(net.module)
+        assert len(made) == count
+    lx.from_jax(_scaled(2.0), X.astype(np.int32))
+    lx.from_jax(_scaled(2.0), X[:1])
+    lx.from_jax(_scaled(2.0), X, checked=False)
+    assert len(made) == 5
