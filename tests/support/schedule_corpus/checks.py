@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 
 import hypothesis
@@ -14,22 +13,20 @@ from linalg_ext.errors import LinalgExtError, ScheduleError
 from schedule_corpus.compositions import Composition, compose, compositions
 from schedule_corpus.nine import NINE, transform_all
 from schedule_corpus.subjects import Subject
+from schedule_corpus.tally import Tally
 
 
-def check_nine(subject: Subject, name: str) -> int:
+def check_nine(subject: Subject, name: str) -> Tally:
     """One of the nine on every op of a subject.
-
-    Returns:
-        How many ops took it.
 
     Raises:
         AssertionError: the numbers changed.
     """
     module = subject.module()
-    taken = transform_all(module, name)
-    if taken:
+    tally = transform_all(module, name)
+    if tally.taken:
         subject.check(module)
-    return taken
+    return tally
 
 
 def check_random(
@@ -39,7 +36,7 @@ def check_random(
     seed: int = 0,
     shrink: bool = False,
     tell: Callable[[str], object] = lambda text: None,
-) -> Counter[str]:
+) -> Tally:
     """Random schedules of up to six steps around each of the nine.
 
     Args:
@@ -49,14 +46,11 @@ def check_random(
         shrink: look for the shortest schedule that fails.
         tell: is told each schedule before its steps are taken.
 
-    Returns:
-        How often each step was taken.
-
     Raises:
         AssertionError, LinalgExtError: a step left an invalid module, or the numbers changed; a
             note has the schedule.
     """
-    taken: Counter[str] = Counter()
+    tally = Tally()
     around = st.sampled_from(sorted(NINE)).flatmap(compositions)
 
     @hypothesis.seed(seed)
@@ -71,13 +65,13 @@ def check_random(
     @hypothesis.given(st.integers(0, 63), around)
     def run(position: int, steps: Composition) -> None:
         tell(f"op {position}, {steps}")
-        taken.update(check_steps(subject, position, steps))
+        tally.add(check_steps(subject, position, steps))
 
     run()
-    return taken
+    return tally
 
 
-def check_steps(subject: Subject, position: int, steps: Composition) -> Counter[str]:
+def check_steps(subject: Subject, position: int, steps: Composition) -> Tally:
     """One schedule, as `check_random` has it; `position` counts ops, those beyond the last anew."""
     module = subject.module()
     schedule = lx.Schedule(module)
@@ -85,11 +79,11 @@ def check_steps(subject: Subject, position: int, steps: Composition) -> Counter[
         ops = schedule.match().taken[-1].report.matched.total()
         schedule.match(position=position % ops)
     except ScheduleError:
-        return Counter()  # a module without ops of linalg
-    taken = compose(schedule, steps)
+        return Tally()  # a module without ops of linalg
+    tally = compose(schedule, steps)
     try:
         subject.check(module)
     except (AssertionError, LinalgExtError) as error:
         error.add_note(str(schedule))
         raise
-    return taken
+    return tally

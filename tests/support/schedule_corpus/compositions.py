@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 
 import linalg_ext as lx
 from linalg_ext.errors import ScheduleError
+from schedule_corpus.tally import Tally
 
 Composition: TypeAlias = Sequence[tuple[str, Mapping[str, Any]]]
 """Steps by name, each with its arguments."""
@@ -76,13 +76,9 @@ def compositions(draw: st.DrawFn, around: str = "", most: int = 6) -> Compositio
     return [(name, draw(STEPS[name])) for name in names]
 
 
-def compose(schedule: lx.Schedule, steps: Composition) -> Counter[str]:
-    """Take those steps that can be; each that is refused must leave the module as it was.
-
-    Returns:
-        How often each was taken.
-    """
-    taken: Counter[str] = Counter()
+def compose(schedule: lx.Schedule, steps: Composition) -> Tally:
+    """Take those steps that can be; each that is refused must leave the module as it was."""
+    tally = Tally()
     for name, arguments in steps:
         before = schedule.module.ir
         try:
@@ -90,9 +86,10 @@ def compose(schedule: lx.Schedule, steps: Composition) -> Counter[str]:
                 schedule.match(**arguments)
             else:
                 schedule.take(name, **arguments)
-        except ScheduleError:
+        except ScheduleError as error:
+            tally.refuse(name, error)
             assert schedule.module.ir is before
             continue
-        taken[name] += 1
+        tally.take(name)
         schedule.module.verify()
-    return taken
+    return tally

@@ -11,6 +11,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ScheduleError
 from linalg_ext.structured import interface
 from linalg_ext.transforms.lowering._walk import select
+from schedule_corpus.tally import Tally
 
 _VECTOR = 512
 """Iterations in one vector op."""
@@ -91,21 +92,19 @@ NINE: Mapping[str, Apply] = {
 ON_BUFFERS = frozenset({"lower_to_loops"})
 
 
-def transform_all(module: lx.Module, name: str) -> int:
+def transform_all(module: lx.Module, name: str) -> Tally:
     """Apply one of the nine to every op that takes it; the module is verified after each.
 
     Ops in regions of others, such as those that were fused, are left.
-
-    Returns:
-        How many ops took it.
     """
+    tally = Tally()
     schedule = lx.Schedule(module)
     if name in ON_BUFFERS:
         try:
             schedule.bufferize()
-        except ScheduleError:
-            return 0  # an op of another dialect
-    taken = 0
+        except ScheduleError as error:  # an op of another dialect
+            tally.refuse("bufferize", error)
+            return tally
     # From the last on: what comes before an op keeps its number.
     for position in reversed(range(len(_loops(module)))):
         known = _loops(module)
@@ -117,14 +116,15 @@ def transform_all(module: lx.Module, name: str) -> int:
         schedule.match(position=position)
         try:
             NINE[name](schedule, loops)
-        except ScheduleError:
+        except ScheduleError as error:
+            tally.refuse(name, error)
             # Of two steps, the first may have been taken.
             del schedule.taken[steps:]
             module.swap(before)
         else:
             module.verify()
-            taken += 1
-    return taken
+            tally.take(name)
+    return tally
 
 
 def _loops(module: lx.Module) -> list[Loops | None]:
