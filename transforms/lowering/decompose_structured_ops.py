@@ -73,6 +73,9 @@ _SCRIPTS: Mapping[str, str] = {
 }
 """The transform script for each op."""
 
+NEED_TENSORS = frozenset(_SCRIPTS)
+"""Ops that have no way down once they are on buffers."""
+
 
 @module_pass(NAME, on=_SCRIPTS)
 def decompose_structured_ops(module: ir.Operation) -> Report:

@@ -26,10 +26,12 @@ def structured_loops(op: ir.Operation, step: str) -> Loops:
         ScheduleError: it is no structured op.
     """
     if not has_loops(op):
+        is_elementwise = op.name.startswith(("math.", "arith."))
         raise refusal(
             op,
             f"{step} is for structured ops; {op.name} is none",
             expected="an op of linalg, or tensor.pad",
+            cure='run("convert-elementwise-to-linalg") makes one of it' if is_elementwise else None,
         )
     return loops_of(op)
 

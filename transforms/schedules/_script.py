@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from linalg_ext.bindings import interpreter, ir
+from linalg_ext.bindings import ir, passmanager
 
 ANY = "!transform.any_op"
 FOR = '!transform.op<"scf.for">'
@@ -16,8 +17,17 @@ FUNCTIONS = (
 )
 """The line that finds all functions."""
 
+_ENTRY = "linalg_ext_steps"
+_SEQUENCES = "transform.with_named_sequence"
 _HANDLE = re.compile(r"%([a-z]\w*)")
 _SHARED = frozenset({"target", "root"})
+
+
+class Doubt(NamedTuple):
+    """Why upstream may say no to an op, told if it does: it gives no reason itself."""
+
+    what: str
+    cure: str | None = None
 
 
 @dataclass(frozen=True)
@@ -29,11 +39,13 @@ class Script:
         focus: the handle of what the next step is about. None: of what was `%target` and is still
             there, which keeps its attributes.
         one_by_one: whether upstream takes one op at a time here.
+        doubt: what is to be told of the op if upstream refuses it.
     """
 
     lines: tuple[str, ...]
     focus: str | None = None
     one_by_one: bool = False
+    doubt: Doubt | None = field(default=None, compare=False)
 
     def numbered(self, number: int, target: str) -> tuple[list[str], str | None]:
         """The lines and the focus with handles that no other step has."""
@@ -64,7 +76,7 @@ def sequence(lines: Sequence[str], name: str = "__transform_main") -> str:
     body = "\n".join(f"    {line}" for line in lines)
     return (
         "module attributes {transform.with_named_sequence} {\n"
-        f"  transform.named_sequence @{name}(%root: {ANY} {{transform.consumed}}) {{\n"
+        f"  transform.named_sequence @{name}(%root: {ANY} {{transform.readonly}}) {{\n"
         f"{body}\n    transform.yield\n  }}\n}}\n"
     )
 
@@ -84,9 +96,26 @@ def marked(handle: str, mark: str) -> str:
 def interpret(root: ir.Operation, lines: Sequence[str]) -> None:
     """Apply lines to the module `root`, in place.
 
+    The sequence stands in the module meanwhile, and the pass runs it: unlike a call of the
+    interpreter, it leaves what is said of single ops to the context, and prints nothing itself.
+
     Raises:
-        ValueError, RuntimeError or MLIRError: a transform failed.
+        MLIRError: a transform failed.
     """
+    holder = root.regions[0].blocks[0]
     with root.context, ir.Location.unknown():
-        parsed = ir.Module.parse(sequence(lines))
-        interpreter.apply_named_sequence(root, parsed.body.operations[0], parsed)
+        parsed = ir.Module.parse(sequence(lines, _ENTRY))
+        steps = parsed.body.operations[0].operation
+        with ir.InsertionPoint.at_block_begin(holder):
+            steps = steps.clone()
+        has_mark = _SEQUENCES in root.attributes
+        root.attributes[_SEQUENCES] = ir.UnitAttr.get()
+        try:
+            manager = passmanager.PassManager("builtin.module")
+            manager.add(f"transform-interpreter{{entry-point={_ENTRY}}}")
+            manager.enable_verifier(False)  # the caller names the step, or the function
+            manager.run(root)
+        finally:
+            steps.erase()
+            if not has_mark:
+                del root.attributes[_SEQUENCES]

@@ -36,7 +36,9 @@ def chosen(
             f"where is {where!r}", expected="a function of an op that answers True or False"
         )
     wanted = {} if attributes is None else dict(attributes)
-    named = select(root, lambda each: _is_called(each.name, op) and not _is_in_a_body(each))
+    named = _preferred(
+        select(root, lambda each: _is_called(each.name, op) and not _is_in_a_body(each))
+    )
     found = [
         each
         for each in named
@@ -59,6 +61,11 @@ def _is_called(name: str, wanted: str) -> bool:
     if wanted:
         return name == wanted or name.endswith("." + wanted)
     return name.startswith("linalg.") and name not in _OF_BODIES
+
+
+def _preferred(named: list[ir.Operation]) -> list[ir.Operation]:
+    """Those of linalg, where "exp" is the name of a `math.exp` as well."""
+    return [op for op in named if op.name.startswith("linalg.")] or named
 
 
 def _is_in_a_body(op: ir.Operation) -> bool:

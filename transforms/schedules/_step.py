@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from linalg_ext.rewriting.transformation import Transformation
 from linalg_ext.transforms.lowering._walk import place
 
 from ._focus import MADE, MARK, Spot, collect
-from ._script import Script, interpret, marked, matched
+from ._script import Doubt, Script, interpret, marked, matched
 from ._selecting import chosen
 
 PREFIX = "linalg-ext-"
@@ -43,7 +42,6 @@ _KINDS: Mapping[Any, tuple[str, Any, Any]] = {
     tuple[int, ...]: ("integers, such as [64, 64]", int, tuple),
     tuple[str, ...]: ("texts, such as ['thread_x']", str, tuple),
 }
-_SAID = re.compile(r"Diagnostic message\s*(?:at loc\([^)]*\): )?(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -164,18 +162,21 @@ class Step(Transformation):
         report = StepReport(self.pass_name)
         report.touched = tuple(f"{op.name} at {_location(op)}" for op in targets)
         report.matched.update(op.name for op in targets)
-        places = "" if not targets else place(targets[0])
+        spoken_of = _SpokenOf(
+            "" if not targets else place(targets[0]),
+            {str(op.location): name for op, name in zip(targets, report.touched, strict=True)},
+        )
         with root.context, root.location:
             for op in targets if self.whole else ():
                 op.attributes[MARK] = ir.UnitAttr.get()
             with collected(root.context) as emitted:
                 try:
-                    mark = self._do(root, targets, options, report)
+                    mark = self._do(root, targets, options, report, spoken_of.doubts)
                 except (ir.MLIRError, RuntimeError, ValueError) as error:
                     if isinstance(error, ArgumentError | ScheduleError):
                         raise
                     found = of_error(error) if isinstance(error, ir.MLIRError) else ()
-                    raise self._failure(error, joined(found, emitted), places) from None
+                    raise self._failure(error, joined(found, emitted), spoken_of) from None
         report.spots = collect(root, mark)
         report.focus.update(spot.name for spot in report.spots)
         report.changed.update(report.matched)
@@ -187,6 +188,7 @@ class Step(Transformation):
         targets: Sequence[ir.Operation],
         options: Mapping[str, Any],
         report: StepReport,
+        doubts: dict[str, Doubt | None],
     ) -> str:
         """Do what the step's function says; the mark that the focus then carries."""
         if self.whole:
@@ -197,6 +199,7 @@ class Step(Transformation):
         for op in targets:
             action = self.function(op, **options)
             if isinstance(action, Script):
+                doubts[str(op.location)] = action.doubt
                 key = (action, op if action.one_by_one else None)
                 group = scripts.setdefault(key, len(scripts))
                 op.attributes[MARK] = ir.Attribute.parse(f"{group} : i64")
@@ -224,16 +227,36 @@ class Step(Transformation):
             interpret(root, action.numbered(0, "%root")[0])
             report.script = action
 
-    def _failure(self, error: Exception, found: Sequence[Diagnostic], where: str) -> ScheduleError:
-        errors = [each.message for each in found if each.severity == "error"]
-        said = _SAID.search(str(error))
-        reason = (errors or [said[1] if said else str(error)])[0].strip().partition("\n")[0]
-        places = [_place_told(each) for each in found if each.severity == "error"]
+    def _failure(
+        self, error: Exception, found: Sequence[Diagnostic], spoken_of: _SpokenOf
+    ) -> ScheduleError:
+        errors = [each for each in found if each.severity == "error"]
+        reason = (errors[0].message if errors else str(error)).strip().partition("\n")[0]
+        location, where = spoken_of.failing(errors)
+        doubt = spoken_of.doubts.get(location)
         return ScheduleError(
-            f"{self.name} cannot be done: {reason or 'upstream gives no reason'}",
-            where=where or next(iter(places), None),
+            f"{self.name} cannot be done: "
+            + (doubt.what if doubt else reason or "upstream gives no reason"),
+            where=where or next(map(_place_told, errors), None),
+            cure=doubt.cure if doubt else None,
             diagnostics=[each.shown() for each in found if each.message.strip() != reason],
         )
+
+
+@dataclass
+class _SpokenOf:
+    """What an error may say of the ops that a step is about."""
+
+    first: str
+    touched: Mapping[str, str]
+    doubts: dict[str, Doubt | None] = field(default_factory=dict)
+
+    def failing(self, errors: Sequence[Diagnostic]) -> tuple[str, str]:
+        """The location of the op that upstream points at, the first one if none, and its place."""
+        first = next(iter(self.touched), "")
+        told = [note.location for error in errors for note in error.notes]
+        location = next((each for each in told if each in self.touched), first)
+        return location, self.first if location == first else self.touched[location]
 
 
 def schedule_step(

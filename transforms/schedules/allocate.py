@@ -20,7 +20,7 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 
 from ._checks import check_choice, check_least, check_tensors, refusal, structured_loops
-from ._script import ANY, Script
+from ._script import ANY, Doubt, Script
 from ._step import schedule_step
 
 _ALLOCATIONS = {"heap": "memref.alloc", "stack": "memref.alloca"}
@@ -53,5 +53,10 @@ def allocate(op: ir.Operation, *, memory: str = "heap", memory_space: int = 0) -
         (
             "%buffer, %made = transform.structured.bufferize_to_allocation %target "
             f'{{{space}alloc_op = "{_ALLOCATIONS[memory]}", bufferize_destination_only}} : {ANY}',
-        )
+        ),
+        doubt=Doubt(
+            f"upstream cannot put the {len(op.results)} results of this {op.name} into buffers of "
+            "its own",
+            "bufferize() puts the whole module on buffers",
+        ),
     )

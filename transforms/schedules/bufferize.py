@@ -19,14 +19,19 @@ Source: "Progressive Buffer Allocation" of MLIR's linalg document, its last step
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
-from linalg_ext.transforms.lowering._walk import functions
+from linalg_ext.transforms.lowering import decompose_structured_ops
+from linalg_ext.transforms.lowering._walk import functions, operations, select
 
+from ._checks import refusal
 from ._step import Passes, schedule_step
 
 _PASS = (
     "one-shot-bufferize{bufferize-function-boundaries=true "
     "function-boundary-type-conversion=identity-layout-map}"
 )
+
+_WITHOUT_BUFFERS = ("linalg_ext.", "gml_st.", "tm_tensor.")
+"""Dialects whose ops are lowered on tensors."""
 
 _WRITABLE = "bufferization.writable"
 
@@ -41,11 +46,29 @@ def bufferize(module: ir.Operation, *, in_place: bool = False) -> Passes:
             are, which costs a copy of what an op would write to.
 
     Raises:
-        ScheduleError: an op cannot be bufferized, such as ones of this library's dialects.
+        ScheduleError: an op cannot be bufferized, such as ones of this library's dialects; or it
+            has no way down from buffers, such as packs and softmax.
     """
+    _check_ops(module)
     for function in functions(module):
         _mark_arguments(function, writable=in_place)
     return Passes(f"eliminate-empty-tensors,{_PASS},canonicalize,cse")
+
+
+def _check_ops(module: ir.Operation) -> None:
+    for op in operations(module, decompose_structured_ops.NEED_TENSORS):
+        raise refusal(
+            op,
+            f"bufferize would put this {op.name} on buffers, from where it cannot be lowered",
+            cure=f'run("{decompose_structured_ops.NAME}") first makes other ops of it',
+        )
+    for op in select(module, lambda each: each.name.startswith(_WITHOUT_BUFFERS)):
+        if any(isinstance(result.type, ir.RankedTensorType) for result in op.results):
+            raise refusal(
+                op,
+                f"{op.name} has no form on buffers",
+                cure='run("linalg-ext-stage-linalg") first lowers it to ops that have',
+            )
 
 
 def _mark_arguments(function: ir.Operation, *, writable: bool) -> None:

@@ -11,7 +11,7 @@ from linalg_ext.transforms.rewrites.specialize import specialize as specialize_a
 
 from ._apart import run_apart
 from ._checks import check_maps, refusal, structured_loops
-from ._script import ANY, Script, line
+from ._script import ANY, Doubt, Script, line
 from ._step import schedule_step
 
 PACK = '!transform.op<"linalg.pack">'
@@ -95,4 +95,9 @@ def decompose(op: ir.Operation) -> Script:
         case "linalg.softmax" | "linalg.winograd_filter_transform":
             return Script((line("%parts", "structured.decompose_interface %target"),), "%parts")
         case _:
-            return Script((line("%parts", "structured.decompose %target"),), "%parts")
+            doubt = Doubt(
+                f"no simpler ops are known for this {op.name}: upstream has them for softmax, "
+                "packs, and windows of two dimensions, one of which is 1 as it is in the result",
+                "tile(...) a window and its result to 1 along one dimension first",
+            )
+            return Script((line("%parts", "structured.decompose %target"),), "%parts", doubt=doubt)

@@ -66,7 +66,9 @@ class Schedule(StepMethods, Shown, shown_as="schedule"):
         """Choose the ops that the next steps are about.
 
         Args:
-            op: their name, such as "linalg.matmul" or "matmul"; "" is every op of linalg.
+            op: their name, such as "linalg.matmul" or "matmul"; "" is every op of linalg. A name
+                without its dialect is that of ops of linalg where there are any, and not of
+                `math.exp` beside `linalg.exp`.
             attributes: names and values that they have; a value None stands for any.
             function: the name of the function that they are in.
             position: which of those that are found, in the order of the text, -1 the last.

@@ -47,8 +47,8 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 
-from ._checks import check_factor, enclosing
-from ._script import ANY, FOR, Script
+from ._checks import check_factor, enclosing, refusal
+from ._script import ANY, FOR, Doubt, Script
 from ._step import schedule_step
 
 
@@ -66,10 +66,24 @@ def unroll_and_jam(op: ir.Operation, *, factor: int, loop: int = 1) -> Script:
         ScheduleError: there is no such loop, or upstream cannot join what is inside it.
     """
     check_factor(op, factor, enclosing(op, "unroll_and_jam", loop))
+    for number in range(loop + 1):
+        if list(enclosing(op, "unroll_and_jam", number).results):
+            raise refusal(
+                op,
+                f"unroll_and_jam cannot join loop {number} around this {op.name}, which carries "
+                "values",
+                expected="loops on buffers",
+                cure="take the step bufferize() first, and match again",
+            )
     return Script(
         (
             f'%loop = transform.get_parent_op %target {{op_name = "scf.for", '
             f"nth_parent = {loop + 1}}} : ({ANY}) -> {FOR}",
             f"transform.loop.unroll_and_jam %loop {{factor = {factor}}} : {FOR}",
-        )
+        ),
+        doubt=Doubt(
+            f"the loops in loop {loop} around this {op.name} cannot be joined: upstream joins "
+            "those whose bounds and steps do not depend on it",
+            f"unroll(...) repeats them one behind the other, or give a loop below {loop}",
+        ),
     )

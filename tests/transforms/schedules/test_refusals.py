@@ -41,8 +41,40 @@ def _read_at(index: str, size: int, *, type_: str = "f32", out: str = "i, j") ->
 BACKWARDS = _read_at("7 - j", 8)
 HALVES = _read_at("j floordiv 2", 4)
 HALVED_SUM = _read_at("j floordiv 2", 4, out="i")
+_NEGATED = """  %n = linalg.negf ins(%a : tensor<4x8xf32>) outs(%c : tensor<4x8xf32>)
+    -> tensor<4x8xf32>"""
+_NEGATED_SUMS = """%n = linalg.negf ins(%r : tensor<4x1x4xf32>) outs(%c : tensor<4x1x4xf32>)
+    -> tensor<4x1x4xf32>"""
 EMPTY = TEXTS["generic"].replace("20x", "0x")
 BITS = _read_at("j", 8, type_="i1")
+
+KEPT = function(
+    "%a: tensor<?x?x?xf32>, %c: tensor<?x1x?xf32>",
+    """  %r = linalg.generic {
+    indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i, 0, k)>],
+    iterator_types = ["parallel", "reduction", "parallel"]
+  } ins(%a : tensor<?x?x?xf32>) outs(%c : tensor<?x1x?xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %s = arith.addf %x, %o : f32
+    linalg.yield %s : f32
+  } -> tensor<?x1x?xf32>""",
+    "tensor<?x1x?xf32>",
+)
+TRANSPOSED = function(
+    "%a: tensor<3x500xf32>, %c: tensor<500x3xf32>",
+    """  %r = linalg.transpose ins(%a : tensor<3x500xf32>) outs(%c : tensor<500x3xf32>)
+    permutation = [1, 0]""",
+    "tensor<500x3xf32>",
+)
+SCAN = function(
+    "%a: tensor<4x8xf32>, %t: tensor<4xf32>",
+    """  %r = linalg_ext.contract
+    ins(%a, %a, %a : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>)
+    outs(%t : tensor<4xf32>) indexing_maps = [affine_map<(i, j) -> (i, j)>,
+    affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>]
+    kind = "max+" -> tensor<4xf32>""",
+    "tensor<4xf32>",
+)
 
 REFUSED: list[tuple[str, str, Callable[[lx.Schedule], Any], str]] = [
     ("softmax", SOFTMAX, lambda s: s.tile([0, 2]), "each sum of this softmax is over all of it"),
@@ -58,6 +90,18 @@ REFUSED: list[tuple[str, str, Callable[[lx.Schedule], Any], str]] = [
     ("empty", EMPTY, lambda s: s.tile_evenly(1, 4), "runs 0 times"),
     ("empty", EMPTY, lambda s: s.vectorize(), "runs 0 times"),
     ("bits", BITS, lambda s: s.vectorize(), "load i1 as packed bits"),
+    ("long", TRANSPOSED.replace("500", "513"), lambda s: s.vectorize(), "513 rounds of loop 0"),
+    (
+        "large",
+        TRANSPOSED.replace("3x", "9x").replace("x3x", "x9x"),
+        lambda s: s.vectorize(),
+        "4500 elements of operand 0",
+    ),
+    ("masked", KEPT, lambda s: s.vectorize([4, 8, 8]), "cannot mask a result at"),
+    ("window", TEXTS["conv"], lambda s: s.tile([1, 4]).vectorize(), r"operand 0 .* d1 \+ d4"),
+    ("carried", TEXTS["generic"], lambda s: s.tile([4, 4]).unroll_and_jam(2), "carries values"),
+    ("simple", TEXTS["generic"], lambda s: s.decompose(), "no simpler ops are known"),
+    ("softmax", SOFTMAX, lambda s: s.bufferize(), 'decompose-structured-ops"\\) first'),
     ("unrolled", TEXTS["generic"], lambda s: s.tile([4]).unroll(6), "factor is 6.*at most 5"),
     ("not a number", TEXTS["matmul"], lambda s: s.pad([0, 0, 5], float("nan")), "with nan"),
 ]
@@ -76,6 +120,43 @@ def test_what_upstream_gets_wrong_is_refused(
     assert "linalg." in str(caught.value.where)
     if len(schedule.taken) == 1:
         assert str(module) == str(parsed(text))
+
+
+def test_ops_of_this_library_are_lowered_before_buffers() -> None:
+    module = parsed(SCAN)
+    with pytest.raises(ScheduleError, match=r"linalg_ext\.contract has no form on buffers"):
+        lx.Schedule(module).bufferize()
+    lx.Schedule(module).run("linalg-ext-stage-linalg").bufferize()
+    assert_same_results(parsed(SCAN), module)
+
+
+def test_of_several_ops_the_one_that_upstream_refuses_is_named() -> None:
+    schedule = lx.Schedule(parsed(TEXTS["matmul"])).match()
+    with pytest.raises(ScheduleError, match=r"no simpler ops are known for this linalg\.fill"):
+        schedule.decompose()
+    both = lx.Schedule(parsed(SOFTMAX.replace("return", _NEGATED + "\n  return"))).match()
+    with pytest.raises(ScheduleError, match=r"for this linalg\.negf(?s:.)*linalg\.negf at "):
+        both.decompose()
+
+
+def test_what_upstream_says_of_producers_is_not_printed(capfd: pytest.CaptureFixture[str]) -> None:
+    text = KEPT.replace("?", "4").replace("return %r", _NEGATED_SUMS + "\n  return %n")
+    module = parsed(text)
+    lx.Schedule(module).match("negf").fuse([2, 0, 2])
+    assert "scf.for" in str(module)
+    assert capfd.readouterr().err == ""
+    assert_same_results(parsed(text), module)
+
+
+def test_a_short_name_is_that_of_an_op_of_linalg() -> None:
+    text = TEXTS["generic"].replace(
+        "return %r", "%n = arith.negf %r : tensor<20x16xf32>\n  return %n"
+    )
+    schedule = lx.Schedule(parsed(text)).match("negf")
+    assert schedule.taken[0].report.matched == {"linalg.negf": 1}
+    schedule.match("arith.negf")
+    with pytest.raises(ScheduleError, match="convert-elementwise-to-linalg"):
+        schedule.vectorize()
 
 
 def test_what_is_read_backwards_is_cut_by_subsets() -> None:
