@@ -6,17 +6,15 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 from schedule_corpus.checks import check_nine, check_random
 from schedule_corpus.nine import NINE, transform_all
-from schedule_corpus.running import Tell, apart
+from schedule_corpus.running import Outcome, Tell, apart
 from schedule_corpus.subjects import Subject, names, subject
 from schedule_corpus.tally import Tally
-
-Work = Callable[[Tell], Tally]
 
 
 def main() -> int:
@@ -29,8 +27,7 @@ def main() -> int:
     chosen = names(given.word)[given.first : given.last : given.every]
     for name in chosen:
         print(name, file=sys.stderr, flush=True)
-        for what, work in _works(subject(name), given):
-            outcome = apart(work, given.seconds)
+        for what, outcome in _outcomes(subject(name), given):
             if outcome.wrong:
                 wrong += 1
                 print(f"--- {name}, {what}: {outcome.wrong}", flush=True)
@@ -68,12 +65,17 @@ def _warm_up() -> None:
         check_nine(subject("matmul"), name)
 
 
-def _works(of: Subject, given: argparse.Namespace) -> Iterator[tuple[str, Work]]:
-    if given.kind == "nine":
-        for name in NINE:
-            yield name, partial(_counted if given.unrun else _nine, of, name)
-    else:
-        yield f"seed {given.seed}", partial(_random, of, given)
+def _outcomes(of: Subject, given: argparse.Namespace) -> Iterator[tuple[str, Outcome]]:
+    if given.kind == "random":
+        yield f"seed {given.seed}", apart(partial(_random, of, given), given.seconds)
+        return
+    work = _counted if given.unrun else _nine
+    together = apart(lambda tell: {name: work(of, name, tell) for name in NINE}, given.seconds)
+    if not together.wrong:
+        yield from ((name, Outcome(tally)) for name, tally in together.value.items())
+        return
+    for name in NINE:
+        yield name, apart(partial(work, of, name), given.seconds)
 
 
 def _nine(of: Subject, name: str, tell: Tell) -> Tally:
