@@ -19,7 +19,10 @@ from schedule_corpus.tally import Tally
 
 def main() -> int:
     """Run so many schedules; 1 where one was wrong."""
-    given = _parser().parse_args()
+    parser = _parser()
+    given = parser.parse_args()
+    if given.record and given.kind != "nine":
+        parser.error("--record is for the nine")
     _warm_up()
     start, wrong = time.monotonic(), 0
     total = Tally()

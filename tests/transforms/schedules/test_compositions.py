@@ -4,7 +4,7 @@ A few of each here; `python -m schedule_corpus` has all modules and all ops. `ma
 how many ops of each took each of the nine. To write it anew:
 
     PYTHONPATH=tests/support python -m schedule_corpus nine \
-        --first 3 --every 16 --record tests/transforms/schedules/matches.json
+        --unrun --record tests/transforms/schedules/matches.json
 """
 
 from __future__ import annotations
