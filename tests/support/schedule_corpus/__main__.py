@@ -26,19 +26,19 @@ def main() -> int:
     _warm_up()
     start, wrong = time.monotonic(), 0
     total = Tally()
-    recorded: dict[str, dict[str, int]] = {}
     chosen = names(given.word)[given.first : given.last : given.every]
     for name in chosen:
         print(name, file=sys.stderr, flush=True)
+        taken: dict[str, int] = {}
         for what, outcome in _outcomes(subject(name), given):
             if outcome.wrong:
                 wrong += 1
                 print(f"--- {name}, {what}: {outcome.wrong}", flush=True)
                 continue
             total.add(outcome.value)
-            recorded.setdefault(name, {})[what] = outcome.value.taken[what]
-    if given.record:
-        _record(given.record, recorded)
+            taken[what] = outcome.value.taken[what]
+        if given.record:
+            _record(given.record, name, taken)
     print(f"{len(chosen)} subjects, {wrong} wrong; {total}")
     print(f"in {time.monotonic() - start:.0f} s")
     return min(wrong, 1)
@@ -93,9 +93,9 @@ def _random(of: Subject, given: argparse.Namespace, tell: Tell) -> Tally:
     return check_random(of, count=given.count, seed=given.seed, shrink=given.shrink, tell=tell)
 
 
-def _record(file: Path, recorded: dict[str, dict[str, int]]) -> None:
+def _record(file: Path, subject_name: str, taken: dict[str, int]) -> None:
     known = json.loads(file.read_text()) if file.exists() else {}
-    known |= recorded
+    known[subject_name] = taken
     lines = [
         f"  {json.dumps(name)}: {json.dumps(known[name])}" for name in names() if name in known
     ]
