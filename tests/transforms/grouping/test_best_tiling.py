@@ -72,7 +72,7 @@ def test_what_a_product_hands_on_is_used_in_tiles(function: Any, shapes: Any) ->
 @pytest.mark.parametrize("shapes", [((100, 32), (32, 100)), ((0, 32), (32, 100)), ((1, 1), (1, 1))])
 def test_nothing_is_asked_of_what_the_caches_hold(shapes: Any) -> None:
     class Unasked(TargetModel):
-        def what_if(self, state: State, group: int, tiling: Any) -> Cost:
+        def what_if(self, state: State, group: int | str, tiling: Any) -> Cost:
             raise AssertionError(tiling)
 
     found = search(module_of(row_sums, *shapes), model=Unasked("avx2", threads=1), seconds=60)
