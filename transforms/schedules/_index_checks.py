@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterator, Sequence
+
+import numpy as np
 
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import (
@@ -16,7 +20,10 @@ from linalg_ext.structured.maps import indexing_maps
 from linalg_ext.transforms.lowering._walk import element_type, select
 
 from ._checks import refusal
-from ._facts import has_maps
+from ._facts import DYNAMIC, has_maps, loops_of
+
+_MOST_TRIED = 1 << 20
+"""Iterations of a tile."""
 
 _DIVISIONS = (AffineKind.FLOORDIV, AffineKind.CEILDIV, AffineKind.MOD)
 
@@ -84,10 +91,16 @@ def check_linear(op: ir.Operation, step: str, loop: int) -> None:
                 )
 
 
-def check_ascending(op: ir.Operation, step: str) -> None:
-    """Raise `ScheduleError` where an operand is read backwards, as upstream miscounts its part."""
+def check_parts(op: ir.Operation, step: str, sizes: Sequence[int] = ()) -> None:
+    """Operands of which upstream takes the right part for a tile: its first place to its last.
+
+    Raises:
+        ScheduleError: an operand is read backwards, or its last place is not the highest, as a
+            remainder begins anew.
+    """
     if not has_maps(op):
         return
+    ranges = loops_of(op).ranges
     for number, map_ in enumerate(indexing_maps(op)):
         for index in map_.results:
             if any(each.kind is AffineKind.MUL and _is_negative(each) for each in _parts(index)):
@@ -96,6 +109,36 @@ def check_ascending(op: ir.Operation, step: str) -> None:
                     f"{step} cannot cut operand {number}, which is read backwards, at {index}",
                     cure="tile_subsets(...) can, by a size that divides the loop",
                 )
+            has_remainder = any(each.kind is AffineKind.MOD for each in _parts(index))
+            if has_remainder and not _ends_highest(index, map_.dims, sizes, ranges):
+                raise refusal(
+                    op,
+                    f"{step} cannot cut operand {number}, whose places at {index} begin anew "
+                    "within a tile",
+                    cure="tile it by sizes of which the divisor is a multiple, or copy the operand "
+                    "into that order first",
+                )
+
+
+def _ends_highest(
+    index: AffineExpr, dims: Sequence[str], sizes: Sequence[int], ranges: Sequence[int]
+) -> bool:
+    """Whether the last iteration of every tile has the highest place; so many as can be tried."""
+    own = [(loop, AffineDim(dim)) for loop, dim in enumerate(dims) if dim in index.dims]
+    extents = []
+    for loop, _ in own:
+        size, range_ = sizes[loop] if loop < len(sizes) else 0, ranges[loop]
+        if range_ == DYNAMIC:
+            return False
+        extents.append({size, range_ % size} - {0} if 0 < size < range_ else {range_} - {0})
+    for tile in itertools.product(*extents):
+        if math.prod(tile) > _MOST_TRIED:
+            return False
+        places = np.indices(tile)
+        found = index.evaluate({dim: place for (_, dim), place in zip(own, places, strict=True)})
+        if np.max(found) > np.ravel(found)[-1]:
+            return False
+    return True
 
 
 def _parts(index: AffineExpr) -> Iterator[AffineBinary]:

@@ -37,7 +37,7 @@ from linalg_ext.transforms.rewrites.specialize import specialize
 
 from ._apart import run_apart
 from ._checks import check_maps, check_sizes, check_tensors, refusal
-from ._index_checks import check_ascending
+from ._index_checks import check_parts
 from ._script import ANY, Script, integers, line
 from ._step import schedule_step
 
@@ -60,7 +60,7 @@ def finer(
             small op is another one than `name`.
     """
     loops = check_maps(op, "finer")
-    check_ascending(op, "finer")
+    check_parts(op, "finer")
     if name == "mmt4d":
         return _mmt4d(op, sizes)
     check_sizes(op, "sizes", sizes, loops)

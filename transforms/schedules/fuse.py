@@ -38,7 +38,7 @@ from ._checks import (
     refusal,
     structured_loops,
 )
-from ._index_checks import check_ascending
+from ._index_checks import check_parts
 from ._script import ANY, Script, integers, line
 from ._step import schedule_step
 
@@ -64,10 +64,11 @@ def fuse(
             what would be fused reaches memory that is no operand.
     """
     loops = structured_loops(op, "fuse")
-    check_ascending(op, "fuse")
     check_tensors(op, "fuse")
     check_sizes(op, "sizes", sizes, loops)
+    check_parts(op, "fuse", sizes)
     for maker in _computed_from(op):
+        check_parts(maker, "fuse")
         check_repeatable(maker, "fuse", by=f", which {op.name} is computed from")
     check_rows(op, "sizes", sizes)
     order, kind = "", ""

@@ -19,10 +19,13 @@ Source: "Map to Parallel and Reduction Loops and Hardware" of MLIR's linalg docu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from linalg_ext.bindings import ir
 
 from ._checks import check_rows, check_sizes, refusal, structured_loops
-from ._index_checks import check_ascending
+from ._facts import DYNAMIC
+from ._index_checks import check_parts
 from ._script import Script, integers, line
 from ._step import schedule_step
 
@@ -50,7 +53,6 @@ def parallelize(
             does not fit the op.
     """
     loops = structured_loops(op, "parallelize")
-    check_ascending(op, "parallelize")
     if bool(sizes) == bool(threads):
         raise refusal(
             op,
@@ -59,6 +61,7 @@ def parallelize(
         )
     name, given = ("sizes", sizes) if sizes else ("threads", threads)
     check_sizes(op, name, given, loops)
+    check_parts(op, "parallelize", sizes or _tiles(threads, loops.ranges))
     check_rows(op, name, given)
     for loop in loops.reductions:
         if loop < len(given) and given[loop]:
@@ -90,3 +93,11 @@ def _attribute(op: ir.Operation, name: str) -> str:
             expected=f"one of {', '.join(_UNITS)}, then _x, _y or _z",
         )
     return f"#gpu.{unit}<{axis}>"
+
+
+def _tiles(threads: Sequence[int], ranges: Sequence[int]) -> list[int]:
+    """The sizes of the tiles that workers get."""
+    return [
+        -(-range_ // count) if count and range_ != DYNAMIC else 0
+        for count, range_ in zip(threads, ranges, strict=False)
+    ]

@@ -36,7 +36,7 @@ from linalg_ext.bindings import ir
 
 from ._checks import check_least, check_maps, check_tensors, refusal
 from ._facts import DYNAMIC
-from ._index_checks import check_ascending, check_linear, check_separable
+from ._index_checks import check_linear, check_parts, check_separable
 from ._script import Script, line
 from ._step import schedule_step
 
@@ -57,7 +57,7 @@ def split_reduction(
         ScheduleError: the op has no such reduction.
     """
     loops = check_maps(op, "split_reduction")
-    check_ascending(op, "split_reduction")
+    check_parts(op, "split_reduction")
     check_tensors(op, "split_reduction")
     check_separable(op, "split_reduction")
     check_least(op, "factor", factor, 2)

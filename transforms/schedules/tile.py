@@ -27,7 +27,7 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 
 from ._checks import check_permutation, check_rows, check_sizes, structured_loops
-from ._index_checks import check_ascending
+from ._index_checks import check_parts
 from ._script import Script, integers, line
 from ._step import schedule_step
 
@@ -46,8 +46,8 @@ def tile(op: ir.Operation, *, sizes: tuple[int, ...], interchange: tuple[int, ..
         ScheduleError: the sizes do not fit the loops of the op.
     """
     loops = structured_loops(op, "tile")
-    check_ascending(op, "tile")
     check_sizes(op, "sizes", sizes, loops)
+    check_parts(op, "tile", sizes)
     check_rows(op, "sizes", sizes)
     order = ""
     if interchange:

@@ -32,7 +32,7 @@ from linalg_ext.bindings import ir
 from ._checks import check_least, check_loop, check_maps, refusal
 from ._facts import DYNAMIC
 from ._focus import MADE
-from ._index_checks import check_ascending
+from ._index_checks import check_parts
 from ._script import ANY, Script
 from ._step import schedule_step
 
@@ -50,7 +50,7 @@ def tile_continuously(op: ir.Operation, *, loop: int, size: int) -> Script:
         ScheduleError: there is no such loop, or its range is not known.
     """
     loops = check_maps(op, "tile_continuously")
-    check_ascending(op, "tile_continuously")
+    check_parts(op, "tile_continuously")
     check_loop(op, "loop", loop, loops)
     check_least(op, "size", size, 1)
     extent = loops.ranges[loop]

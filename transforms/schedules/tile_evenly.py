@@ -30,7 +30,7 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 
 from ._checks import check_least, check_loop, check_maps, refusal
-from ._index_checks import check_ascending, check_linear
+from ._index_checks import check_linear, check_parts
 from ._script import ANY, Script
 from ._step import schedule_step
 
@@ -49,7 +49,7 @@ def tile_evenly(op: ir.Operation, *, loop: int, size: int, divisor: int = 1) -> 
         ScheduleError: there is no such loop, or no two such sizes.
     """
     loops = check_maps(op, "tile_evenly")
-    check_ascending(op, "tile_evenly")
+    check_parts(op, "tile_evenly")
     check_loop(op, "loop", loop, loops)
     check_linear(op, "tile_evenly", loop)
     check_least(op, "divisor", divisor, 1)

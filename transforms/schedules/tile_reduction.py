@@ -36,7 +36,7 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 
 from ._checks import check_maps, check_sizes, check_tensors, refusal
-from ._index_checks import check_ascending, check_separable
+from ._index_checks import check_parts, check_separable
 from ._script import Script, integers, line
 from ._step import schedule_step
 
@@ -54,7 +54,7 @@ def tile_reduction(op: ir.Operation, *, sizes: tuple[int, ...], parallel: bool =
         ScheduleError: the op has no reduction, or the sizes are of other loops.
     """
     loops = check_maps(op, "tile_reduction")
-    check_ascending(op, "tile_reduction")
+    check_parts(op, "tile_reduction")
     check_tensors(op, "tile_reduction")
     check_separable(op, "tile_reduction")
     check_sizes(op, "sizes", sizes, loops)

@@ -39,6 +39,8 @@ def _read_at(index: str, size: int, *, type_: str = "f32", out: str = "i, j") ->
 
 
 BACKWARDS = _read_at("7 - j", 8)
+TURNED = _read_at("(j + 4) mod 8", 8)
+REPEATED = _read_at("j mod 5", 5)
 HALVES = _read_at("j floordiv 2", 4)
 HALVED_SUM = _read_at("j floordiv 2", 4, out="i")
 _NEGATED = """  %n = linalg.negf ins(%a : tensor<4x8xf32>) outs(%c : tensor<4x8xf32>)
@@ -84,6 +86,11 @@ REFUSED: list[tuple[str, str, Callable[[lx.Schedule], Any], str]] = [
     ("backwards", BACKWARDS, lambda s: s.tile([2, 2]), r"operand 0, which is read backwards"),
     ("backwards", BACKWARDS, lambda s: s.tile_evenly(0, 4), "read backwards"),
     ("backwards", BACKWARDS, lambda s: s.pack([0, 2]), "operand 0 is indexed by"),
+    ("turned", TURNED, lambda s: s.tile([2]), r"\(d1 \+ 4\) mod 8 begin anew within a tile"),
+    ("turned", TURNED, lambda s: s.fuse([2]), "begin anew"),
+    ("turned", TURNED, lambda s: s.parallelize(threads=[2]), "begin anew"),
+    ("turned", TURNED, lambda s: s.tile_evenly(0, 4), "begin anew"),
+    ("repeated", REPEATED, lambda s: s.tile([2]), "d1 mod 5 begin anew"),
     ("halves", HALVES, lambda s: s.tile_evenly(1, 3), "operand 0 is indexed by d1 floordiv 2"),
     ("halved sum", HALVED_SUM, lambda s: s.split_reduction(2), "indexed by d1 floordiv 2"),
     ("empty", EMPTY, lambda s: s.tile([0, 4]), "loop 0 of this op runs 0 times"),
