@@ -63,7 +63,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("words", nargs="*", help="words of the names of the cases")
     parser.add_argument("--quick", action="store_true", help="fewer cases, fewer rounds")
     parser.add_argument(
-        "--threads", type=int, default=1, help="of grouping-cost: threads that a call may take"
+        "--threads", type=int, help="of grouping-cost and models: threads that a call may take"
     )
     parser.add_argument("--output", type=Path, default=OUTPUT, help="the folder for results")
     given = parser.parse_args(arguments)
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str]) -> int:
     return max([_run(part, words, given.quick, given.output, given.threads) for part in parts])
 
 
-def _run(part: str, words: list[str], quick: bool, output: Path, threads: int) -> int:
+def _run(part: str, words: list[str], quick: bool, output: Path, threads: int | None) -> int:
     if part == "limits":
         from benchmarks import limits
 
@@ -97,7 +97,7 @@ def _run(part: str, words: list[str], quick: bool, output: Path, threads: int) -
     if part == "grouping-cost":
         from benchmarks import grouping_cost
 
-        return grouping_cost.run(words, quick=quick, threads=threads)
+        return grouping_cost.run(words, quick=quick, threads=threads or 1)
     if part == "library":
         from benchmarks import library
 
@@ -119,7 +119,7 @@ def _run(part: str, words: list[str], quick: bool, output: Path, threads: int) -
     if part == "contractions":
         return subprocess.run([sys.executable, "-m", "benchmarks.contractions", *words]).returncode
     if part == "models":
-        flags = ["--quick"] if quick else []
+        flags = [*(["--quick"] if quick else []), *([f"--threads={threads}"] if threads else [])]
         return subprocess.run(
             [sys.executable, "-m", "benchmarks.models", *words, *flags]
         ).returncode
