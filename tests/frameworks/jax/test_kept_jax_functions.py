@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.compiler import in_place
 from resources import package
 
 jax: Any = package("jax", "pip install 'linalg-ext[jax]'")
@@ -24,20 +23,6 @@ X = np.linspace(-1, 1, 40, dtype=np.float32).reshape(2, 20)
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINALG_EXT_CACHE_DIR", str(tmp_path))
-
-
-@pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What was compiled."""
-    found: list[Any] = []
-    compile_copy = in_place.compile_copy
-
-    def told(*given: Any, **options: Any) -> Any:
-        found.append(given)
-        return compile_copy(*given, **options)
-
-    monkeypatch.setattr(in_place, "compile_copy", told)
-    return found
 
 
 def _scaled(scale: float) -> Callable[[Any], Any]:

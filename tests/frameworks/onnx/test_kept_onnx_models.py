@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.compiler import in_place
 from resources import package
 
 onnx: Any = package("onnx", "pip install 'linalg-ext[onnx]'")
@@ -20,20 +19,6 @@ X = np.linspace(-1, 1, 40, dtype=np.float32).reshape(2, 20)
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINALG_EXT_CACHE_DIR", str(tmp_path))
-
-
-@pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What was compiled."""
-    found: list[Any] = []
-    compile_copy = in_place.compile_copy
-
-    def told(*given: Any, **options: Any) -> Any:
-        found.append(given)
-        return compile_copy(*given, **options)
-
-    monkeypatch.setattr(in_place, "compile_copy", told)
-    return found
 
 
 def _model(weight: Any, kind: str) -> Any:

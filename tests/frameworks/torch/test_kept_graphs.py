@@ -13,7 +13,6 @@ from resources import package
 torch: Any = package("torch", "pip install 'linalg-ext[torch]'")
 
 import linalg_ext as lx  # noqa: E402
-from linalg_ext.compiler import in_place  # noqa: E402
 from linalg_ext.frameworks.torch import importing  # noqa: E402
 from linalg_ext.frameworks.torch.backend import linalg_ext, report  # noqa: E402
 
@@ -30,20 +29,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     torch._dynamo.reset()
     report(clear=True)
-
-
-@pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What was compiled."""
-    found: list[Any] = []
-    compile_copy = in_place.compile_copy
-
-    def told(*given: Any, **options: Any) -> Any:
-        found.append(given)
-        return compile_copy(*given, **options)
-
-    monkeypatch.setattr(in_place, "compile_copy", told)
-    return found
 
 
 def _scaled(scale: float) -> Callable[[Any], Any]:
