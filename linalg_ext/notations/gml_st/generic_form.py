@@ -1,19 +1,20 @@
-"""One op of `gml_st` in the generic form, as MLIR prints it, taken apart."""
+"""Ops in the generic form, as MLIR prints them, taken apart, and written another way."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from linalg_ext.errors import ParseError
 from linalg_ext.notations.gml_st.layout import (
     ACCUMULATOR_FLAGS,
     DYNAMIC,
     GENERATED,
     OPERAND_SEGMENTS,
 )
-from linalg_ext.notations.mlir_text import Reader, Span
+from linalg_ext.notations.mlir_text import CodeFilter, Edit, Reader, Span, apply_edits
 from linalg_ext.notations.source_text import SourceText
 
 _ARRAY = re.compile(r"array<i\w+(?::\s*([^>]*))?>")
@@ -111,6 +112,36 @@ class GenericOp:
             if name not in GENERATED
         ]
         return f" {{{', '.join(notes)}}}" if notes else ""
+
+
+Printer = Callable[[SourceText, GenericOp], Sequence[Span | str]]
+"""Writes one op another way. A ValueError leaves it as it is."""
+
+
+def rewritten(text: str, names: re.Pattern[str], printers: Mapping[str, Printer]) -> str:
+    """A text as MLIR prints it, ops in the generic form written another way.
+
+    An op that is not as it must be stays: the generic form shows all of it.
+
+    Args:
+        text: of a module.
+        names: finds the quoted name of an op that may be written so; its group is the name alone.
+        printers: by that name; an op that has none stays.
+    """
+    source = SourceText(text, "-")
+    # Of strings and comments only those are met that such a name stands in.
+    code = CodeFilter(text)
+    edits: list[Edit] = []
+    for found in names.finditer(text):
+        name = found[1]
+        if name not in printers or not code.is_code(found.start()):
+            continue
+        try:
+            op = read_generic(source, found.start(), name)
+            edits.append(Edit(op.start, op.end, printers[name](source, op)))
+        except (ParseError, ValueError):
+            continue
+    return apply_edits(source, edits, keeps_lines=False).text
 
 
 def read_generic(source: SourceText, start: int, name: str) -> GenericOp:

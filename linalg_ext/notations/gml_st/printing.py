@@ -6,10 +6,8 @@ An op that does not have the layout that it must is left in the generic form, wh
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
-from linalg_ext.errors import ParseError
-from linalg_ext.notations.gml_st.generic_form import GenericOp, read_generic
+from linalg_ext.notations.gml_st.generic_form import GenericOp, Printer, rewritten
 from linalg_ext.notations.gml_st.layout import (
     DISTRIBUTION,
     INPUT_SLOTS,
@@ -25,7 +23,6 @@ from linalg_ext.notations.gml_st.layout import (
 from linalg_ext.notations.gml_st.printed_yields import print_yield
 from linalg_ext.notations.gml_st.reading import Piece
 from linalg_ext.notations.gml_st.types import pretty_types
-from linalg_ext.notations.mlir_text import CodeFilter, Edit, apply_edits
 from linalg_ext.notations.source_text import SourceText
 
 _GENERIC = re.compile(r'"gml_st\.(\w+)"(?=\()')
@@ -37,19 +34,7 @@ def pretty(text: str) -> str:
     """A text as MLIR prints it, in the form of the documents."""
     if "gml_st." not in text:
         return text
-    source = SourceText(text, "-")
-    # Of strings and comments only those are met that such a name stands in.
-    code = CodeFilter(text)
-    edits: list[Edit] = []
-    for found in _GENERIC.finditer(text):
-        if found[1] not in _PRINTERS or not code.is_code(found.start()):
-            continue
-        try:
-            op = read_generic(source, found.start(), found[1])
-            edits.append(Edit(op.start, op.end, _PRINTERS[found[1]](source, op)))
-        except (ParseError, ValueError):
-            continue
-    return pretty_types(apply_edits(source, edits, keeps_lines=False).text)
+    return pretty_types(rewritten(text, _GENERIC, _PRINTERS))
 
 
 def _space(source: SourceText, op: GenericOp) -> list[Piece]:
@@ -157,7 +142,7 @@ def _one(op: GenericOp) -> str:
     return result
 
 
-_PRINTERS: dict[str, Callable[[SourceText, GenericOp], list[Piece]]] = {
+_PRINTERS: dict[str, Printer] = {
     "space": _space,
     "full": _full,
     "tile": _tile,

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 
-from linalg_ext.errors import ParseError
-from linalg_ext.notations.gml_st.generic_form import GenericOp, read_generic
+from linalg_ext.notations.gml_st.generic_form import GenericOp, rewritten
 from linalg_ext.notations.groups.layout import (
     GROUPS,
     INIT_SLOTS,
@@ -20,7 +19,7 @@ from linalg_ext.notations.groups.layout import (
     TILING,
     YIELD,
 )
-from linalg_ext.notations.mlir_text import CodeFilter, Edit, Span, apply_edits
+from linalg_ext.notations.mlir_text import Span
 from linalg_ext.notations.source_text import SourceText
 
 _GENERIC = re.compile(rf'"linalg_ext\.({"|".join((*GROUPS, YIELD))})"(?=\()')
@@ -36,22 +35,10 @@ def pretty(text: str) -> str:
     """A text as MLIR prints it, its groups as people write them."""
     if '"linalg_ext.' not in text:
         return text
-    source = SourceText(text, "-")
-    code = CodeFilter(text)
-    edits: list[Edit] = []
-    for found in _GENERIC.finditer(text):
-        if not code.is_code(found.start()):
-            continue
-        try:
-            op = read_generic(source, found.start(), found[1])
-            pieces = _yield(op) if op.name == YIELD else _group(source, op)
-        except (ParseError, ValueError):
-            continue
-        edits.append(Edit(op.start, op.end, pieces))
-    return apply_edits(source, edits, keeps_lines=False).text
+    return rewritten(text, _GENERIC, {**dict.fromkeys(GROUPS, _group), YIELD: _yield})
 
 
-def _yield(op: GenericOp) -> list[Span | str]:
+def _yield(_: SourceText, op: GenericOp) -> list[Span | str]:
     (values,) = op.segments(INIT_SLOTS)
     named, types = ", ".join(op.operands), ", ".join(op.types)
     return [f"linalg_ext.{YIELD} {named} : {types}" if values else f"linalg_ext.{YIELD}"]
