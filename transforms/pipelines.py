@@ -93,6 +93,8 @@ _LINALG = (
     "convert-elementwise-to-linalg",
     "func.func(lift-cf-to-scf)",
     "inline",
+    # A tensor whose sizes are asked for is not fused, and one that nobody else reads is allocated.
+    "resolve-ranked-shaped-type-result-dims",
     "canonicalize",
     "cse",
     "linalg-generalize-named-ops",
@@ -106,6 +108,8 @@ _LINALG = (
     "linalg-fuse-elementwise-ops",
     "linalg-ext-read-scalars-as-operands",
     "linalg-ext-reshape-fills",
+    # Fusion asks for sizes of its own.
+    "resolve-ranked-shaped-type-result-dims",
     "canonicalize",
     "cse",
     "linalg-ext-separate-factors",

@@ -138,7 +138,19 @@ def _torch_ir(module: Any) -> Any:
         text = str(error).strip().partition("\n")[0]
         reason = f"torch-mlir's importer does not know it: {type(error).__name__}: {text[:200]}"
         raise Refused(node, reason) from error
+    _say_that_sizes_agree(made.module)
     return made.module
+
+
+def _say_that_sizes_agree(module: ir.Module) -> None:
+    """Say of all functions that no open size is 1 where another one is meant.
+
+    PyTorch has decided while it traced what is broadcast, and the sizes of a call are checked
+    against that. Without this, torch-mlir has each element ask for it anew.
+    """
+    with module.context:
+        for function in functions(module.operation):
+            function.attributes["torch.assume_strict_symbolic_shapes"] = ir.UnitAttr.get()
 
 
 def _naming(base: Any, last: list[Any]) -> Any:

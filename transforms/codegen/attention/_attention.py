@@ -11,6 +11,7 @@ of a group that shares them, are rows as the queries are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -63,7 +64,7 @@ class Attention:
         keys: the loop over keys.
         depth: loops over what queries and keys are multiplied along.
         columns: loops over what a value consists of.
-        sizes: of all loops.
+        sizes: of all loops; None where only the run tells.
     """
 
     op: Any
@@ -80,7 +81,7 @@ class Attention:
     keys: int
     depth: tuple[int, ...]
     columns: tuple[int, ...]
-    sizes: Mapping[int, int]
+    sizes: Mapping[int, int | None]
 
 
 _NEAR = 2
@@ -321,13 +322,12 @@ class _Finder:
             raise _Left("its vectors have one element")
         if not all(loop in query.at and loop in key.at for loop in depth):
             raise _Left("its operands have a dimension of their own")
-        sizes = {loop: size for loop, size in self._reader.sizes.items() if size is not None}
-        if not {*known, *columns} <= sizes.keys() or not all(sizes.values()):
-            raise _Left("its sizes are not known")
-        count = 1
-        for loop in rows:
-            count *= sizes[loop]
-        if count < _LEAST_ROWS:
+        sizes = self._reader.sizes
+        if 0 in sizes.values():
+            raise _Left("it is empty")
+        if any(sizes[loop] is None for loop in (*depth, *columns)):
+            raise _Left("how long its vectors are is not known")
+        if _is_few([sizes[loop] for loop in rows]):
             raise _Left("it has few queries")
         for each in (query, key, value, score):
             if str(ir.ShapedType(each.value.type).element_type) not in ELEMENTS:
@@ -351,6 +351,12 @@ class _Hashed:
 
     def __hash__(self) -> int:
         return 0
+
+
+def _is_few(rows: list[int | None]) -> bool:
+    """Whether there are few queries; open sizes are taken for large ones."""
+    known = [size for size in rows if size is not None]
+    return len(known) == len(rows) and math.prod(known) < _LEAST_ROWS
 
 
 def _is_sum_of_products(found: Reduced) -> bool:

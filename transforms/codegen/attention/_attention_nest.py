@@ -48,8 +48,9 @@ class _Nest:
         self._lanes = plan.scores.tile.lanes
         self._element = plan.scores.problem.element
         loops = plan.loops
-        self._rows, self._keys = loops.count(loops.rows), loops.sizes[loops.keys]
-        self._depth, self._columns = loops.count(loops.depth), loops.count(loops.columns)
+        self._sizes: dict[str, Index] = {
+            f"d{loop}": size for loop, size in loops.sizes.items() if size is not None
+        }
         roles: tuple[Operand, ...] = ("A", "B", "B", "C")
         self._query, self._key, self._value, self._result = (
             self._operand(number, role, call.arguments[number]) for number, role in enumerate(roles)
@@ -58,18 +59,20 @@ class _Nest:
             (element, self._other(number + len(roles), element, argument))
             for number, (element, argument) in enumerate(call.others)
         ]
+        self._depth, self._columns = loops.key_length, loops.value_length
+        self._keys = self._sizes[f"d{loops.keys}"]
+        rows = [(loop, self._sizes[f"d{loop}"]) for loop in loops.rows]
+        self._rows: Index = 1
+        for _, size in rows:
+            self._rows = w.mul(self._rows, size)
         self._changes = ScoreChanges(
-            w, call.changed, call.score, others,
-            plan.scores.problem.rows.dimensions, loops.keys, self._lanes,
-        )  # fmt: skip
+            w, call.changed, call.score, others, rows, loops.keys, self._lanes
+        )
 
     def _operand(self, number: int, role: Operand, argument: Argument) -> Strided:
         """An argument as flat memory."""
-        sizes: dict[str, Index] = {
-            f"d{loop}": size for loop, size in self._plan.loops.sizes.items()
-        }
-        memory, strides = flattened(self._w, f"X{number}", argument, self._lanes, sizes)
-        return Strided(memory, role, 0, sizes, strides)
+        memory, strides = flattened(self._w, f"X{number}", argument, self._lanes, self._sizes)
+        return Strided(memory, role, 0, self._sizes, strides)
 
     def _other(self, number: int, element: Element, argument: Argument) -> Other:
         loops = self._plan.loops
@@ -105,7 +108,7 @@ class _Nest:
         maxima, totals, growth = (self._scratch(plan.span) for _ in range(3))
         with ExitStack() as batches:
             for loop in plan.loops.batch:
-                at = batches.enter_context(w.loop(0, plan.loops.sizes[loop]))
+                at = batches.enter_context(w.loop(0, self._sizes[f"d{loop}"]))
                 self._move(loop, at)
             self._softmax = SoftmaxRows(
                 w, plan, self._scored, maxima, totals, growth, self._changes
@@ -282,7 +285,9 @@ class _Nest:
         problem = plan.sums.problem
         in_vectors = problem.columns.pieces("C", self._lanes) == 1
         with w.loop(0, count) as row:
-            total = self._softmax.total_of(row, masked_is_zero=self._call.masked_is_zero)
+            total = self._softmax.total_of(
+                row, self._keys, masked_is_zero=self._call.masked_is_zero
+            )
             start = w.mul(row, plan.sum_stride)
             offset = result.offset(problem.rows, w.add(first, row))
             with w.loop(0, self._columns, self._lanes) as column:

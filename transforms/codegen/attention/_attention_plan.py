@@ -43,11 +43,23 @@ class Loops:
     keys: int
     depth: tuple[int, ...]
     columns: tuple[int, ...]
-    sizes: Mapping[int, int]
+    sizes: Mapping[int, int | None]
 
-    def count(self, loops: Sequence[int]) -> int:
-        """How many steps some loops have together."""
-        return math.prod(self.sizes[loop] for loop in loops)
+    def count(self, loops: Sequence[int]) -> int | None:
+        """How many steps some loops have together; None where only the run tells."""
+        sizes = [self.sizes[loop] for loop in loops]
+        known = [size for size in sizes if size is not None]
+        return math.prod(known) if len(known) == len(sizes) else None
+
+    @property
+    def key_length(self) -> int:
+        """How many elements queries and keys have."""
+        return math.prod(self.sizes[loop] or 1 for loop in self.depth)
+
+    @property
+    def value_length(self) -> int:
+        """How many elements values and results have."""
+        return math.prod(self.sizes[loop] or 1 for loop in self.columns)
 
 
 @dataclass(frozen=True)
@@ -73,7 +85,8 @@ class AttentionPlan:
     @property
     def is_one_block(self) -> bool:
         """Whether all keys are done at once."""
-        return self.key_block >= self.loops.sizes[self.loops.keys]
+        keys = self.loops.sizes[self.loops.keys]
+        return keys is not None and self.key_block >= keys
 
     @property
     def score_stride(self) -> int:
@@ -83,7 +96,7 @@ class AttentionPlan:
     @property
     def sum_stride(self) -> int:
         """Elements from one row of sums to the next."""
-        return _up(self.loops.count(self.loops.columns), self.sums.tile.columns)
+        return _up(self.loops.value_length, self.sums.tile.columns)
 
     def __repr__(self) -> str:
         loops, element = self.loops, self.scores.problem.element
@@ -103,11 +116,10 @@ class AttentionPlan:
         ]
         rows = [
             ("attention", element),
-            ("batch", str(loops.count(loops.batch))),
-            ("queries", f"{loops.count(loops.rows)}, by {self.span} and {self.row_block}"),
-            ("keys", f"{loops.sizes[loops.keys]}, by {self.key_block}"),
-            ("elements", f"{loops.count(loops.depth)} of a key, "
-                         f"{loops.count(loops.columns)} of a value"),
+            ("batch", _said(loops.count(loops.batch))),
+            ("queries", f"{_said(loops.count(loops.rows))}, by {self.span} and {self.row_block}"),
+            ("keys", f"{_said(loops.sizes[loops.keys])}, by {self.key_block}"),
+            ("elements", f"{loops.key_length} of a key, {loops.value_length} of a value"),
             ("tiles", f"{' and '.join(tiles)} of {self.scores.tile.lanes}"),
             ("packing", f"{', '.join(packed)}, {size:.0f} KiB"),
         ]  # fmt: skip
@@ -126,7 +138,7 @@ def plan_attention(
 ) -> AttentionPlan | str:
     """The plan of attention on a machine, or why there is none."""
     bytes_ = int(element[1:]) // 8
-    depth, columns = loops.count(loops.depth), loops.count(loops.columns)
+    depth, columns = loops.key_length, loops.value_length
     if depth > _MOST_DEPTH:
         return "its keys are long"
     keys, rows = loops.sizes[loops.keys], loops.count(loops.rows)
@@ -158,7 +170,7 @@ def plan_attention(
     height = math.lcm(*(plan.tile.rows for plan in tiles))
     if height > 2 * _ROW_BLOCK:
         height = tiles[0].tile.rows
-    row_block = _up(min(rows, _ROW_BLOCK), height)
+    row_block = _up(_ROW_BLOCK if rows is None else min(rows, _ROW_BLOCK), height)
     span = _up(max(row_block, machine.l2_bytes // 8 // bytes_ // columns), row_block)
     stride = _up(key_block, width) + _PADDING
     scores, sums = problems(stride)
@@ -190,9 +202,9 @@ def plan_attention(
         pack_b=pack_values,
         pieces_c=1,
     )
-    return AttentionPlan(
-        loops, scores_plan, sums_plan, min(span, _up(rows, row_block)), row_block, key_block
-    )
+    if rows is not None:
+        span = min(span, _up(rows, row_block))
+    return AttentionPlan(loops, scores_plan, sums_plan, span, row_block, key_block)
 
 
 _MOST_DEPTH = 512
@@ -215,8 +227,14 @@ def _up(size: int, multiple: int) -> int:
     return -(-size // multiple) * multiple
 
 
-def _even(size: int, most: int, multiple: int) -> int:
+def _said(size: int | None) -> str:
+    return "?" if size is None else str(size)
+
+
+def _even(size: int | None, most: int, multiple: int) -> int:
     """Blocks of about the same size, none larger than `most` and a quarter of it."""
+    if size is None:
+        return _up(most, multiple)
     count = -(-size // (most + most // 4))
     return _up(-(-size // count), multiple)
 
@@ -224,9 +242,11 @@ def _even(size: int, most: int, multiple: int) -> int:
 def _row_strides(loops: Loops, stride: int) -> dict[int, int | None]:
     """The strides of a buffer whose rows are walked as one."""
     found: dict[int, int | None] = {}
+    here: int | None = stride
     for loop in reversed(loops.rows):
-        found[loop] = stride
-        stride *= loops.sizes[loop]
+        found[loop] = here
+        size = loops.sizes[loop]
+        here = None if here is None or size is None else here * size
     return found
 
 

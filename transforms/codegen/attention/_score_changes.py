@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linalg_ext.transforms.codegen._memory import Strided
-from linalg_ext.transforms.codegen._problem import Dimension, Group
+from linalg_ext.transforms.codegen._problem import Group
 from linalg_ext.transforms.codegen._writer import Index, Writer
 
 from ._expressions import Applied, At, Element, Expression, Number, Position
@@ -46,7 +46,7 @@ class ScoreChanges:
         changed: Expression,
         score: Element,
         others: Sequence[tuple[Element, Other]],
-        rows: Sequence[Dimension],
+        rows: Sequence[tuple[int, Index]],
         keys: int,
         lanes: int,
     ) -> None:
@@ -56,7 +56,7 @@ class ScoreChanges:
             changed: what becomes of a score.
             score: how `changed` names it.
             others: what it names besides, and where that lies.
-            rows: the loops over rows, outermost first.
+            rows: the loops over rows, outermost first, and how many steps each has.
             keys: the loop over keys.
             lanes: of a vector.
         """
@@ -211,9 +211,8 @@ class RowChanges:
     def _row_position(self, loop: int) -> Index:
         """Where a loop is in a row."""
         w, rest = self._w, self._row
-        for dimension in reversed(self._changes._rows[1:]):
-            size = dimension.size or 1
-            if dimension.name == f"d{loop}":
+        for each, size in reversed(self._changes._rows[1:]):
+            if each == loop:
                 return w.rem(rest, size)
             rest = w.div(rest, size)
         return rest

@@ -102,8 +102,14 @@ class SoftmaxRows:
         growth = self._growth.load(row)
         return self._w.op(f"vector.broadcast {growth} : {self._element} to {self._growth.vector}")
 
-    def total_of(self, row: Index, *, masked_is_zero: bool) -> str:
-        """What the sums of a row of the span are divided by, as a vector."""
+    def total_of(self, row: Index, keys: Index, *, masked_is_zero: bool) -> str:
+        """What the sums of a row of the span are divided by, as a vector.
+
+        Args:
+            row: the row.
+            keys: how many there are: of none, the sum is zero.
+            masked_is_zero: whether it is so where all of them are masked.
+        """
         w, element = self._w, self._element
         total = self._totals.load(row)
         if masked_is_zero:
@@ -112,6 +118,10 @@ class SoftmaxRows:
             is_zero = w.op(f"arith.cmpf oeq, {total}, {w.constant('0.0', element)} : {element}")
             is_empty = w.op(f"arith.andi {is_masked}, {is_zero} : i1")
             total = w.op(f"arith.select {is_empty}, {one}, {total} : {element}")
+        if not isinstance(keys, int):
+            is_none = w.compare("eq", keys, 0)
+            one = w.constant("1.0", element)
+            total = w.op(f"arith.select {is_none}, {one}, {total} : {element}")
         return w.op(f"vector.broadcast {total} : {element} to {self._totals.vector}")
 
     def _lowest(self, type_: str) -> str:

@@ -89,8 +89,11 @@ from .gather_attention import contractions
 
 NAME = "linalg-ext-fuse-attention"
 
-_BETWEEN = frozenset({"arith.constant", "memref.alloc", "memref.get_global", "memref.subview"})
-"""Ops that may stand among those of attention: nothing that is read changes by them."""
+_BETWEEN = frozenset(
+    {"memref.alloc", "memref.dim", "memref.get_global", "memref.subview", "cf.assert"}
+)
+"""Ops that may stand among those of attention, and those of arith and affine on numbers: nothing
+that is read changes by them."""
 
 _VECTORS = frozenset({"f32", "f64", "i1", "i8", "i16", "i32", "i64"})
 """Element types of masks that are read in vectors."""
@@ -176,10 +179,11 @@ def _is_together(attention: Attention, zeros: Any) -> bool:
     ops = [op.operation for op in attention.op.block.operations]
     first = min(ops.index(op) for op in attention.ops)
     between = ops[first : ops.index(attention.op)]
-    return all(
-        op in attention.ops or op == zeros or op.name in _BETWEEN or "_shape" in op.name
-        for op in between
-    )
+    return all(op in attention.ops or op == zeros or _writes_nothing(op) for op in between)
+
+
+def _writes_nothing(op: Any) -> bool:
+    return op.name in _BETWEEN or op.name.startswith("arith.") or "_shape" in op.name
 
 
 def _others(attention: Attention) -> list[Element]:

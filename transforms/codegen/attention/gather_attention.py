@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from linalg_ext.bindings import ir, tensor
+from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.codegen._machine import this_machine
 from linalg_ext.transforms.lowering._generic import maps_of
@@ -81,9 +81,8 @@ def _gather(attention: Attention) -> None:
                 made.operands[position] = _new_value(value, new)
             if "shape" not in op.name and not is_cloned and _is_empty(destination):
                 with ir.InsertionPoint(made):
-                    made.operands[len(op.operands) - 1] = tensor.EmptyOp(
-                        list(destination.type.shape), destination.type.element_type
-                    ).result
+                    own = producer(destination).clone()
+                made.operands[len(op.operands) - 1] = own.results[0]
             new.append((op.results[0], made.results[0]))
         for position, value in enumerate(list(last.operands)[:-1]):
             last.operands[position] = _new_value(value, new)
