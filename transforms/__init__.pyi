@@ -39,6 +39,7 @@ from linalg_ext.transforms.subsets.fold_casts_into_subset_loops import fold_cast
 from linalg_ext.transforms.subsets.fold_constants_into_subsets import fold_constants_into_subsets as fold_constants_into_subsets
 from linalg_ext.transforms.subsets.fold_dims_of_subset_loops import fold_dims_of_subset_loops as fold_dims_of_subset_loops
 from linalg_ext.transforms.rewrites.fold_into_maps import fold_into_maps as fold_into_maps
+from linalg_ext.transforms.lowering.fold_open_reshapes import fold_open_reshapes as fold_open_reshapes
 from linalg_ext.transforms.lowering.fold_position_checks import fold_position_checks as fold_position_checks
 from linalg_ext.transforms.subsets.fold_subset_questions import fold_subset_questions as fold_subset_questions
 from linalg_ext.transforms.rewrites.fold_transposes import fold_transposes as fold_transposes

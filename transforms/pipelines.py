@@ -106,6 +106,7 @@ _LINALG = (
     "linalg-ext-keep-windows",
     "linalg-ext-keep-effects",
     "linalg-fuse-elementwise-ops",
+    "linalg-ext-fold-open-reshapes",
     "linalg-ext-read-scalars-as-operands",
     "linalg-ext-reshape-fills",
     # Fusion asks for sizes of its own.

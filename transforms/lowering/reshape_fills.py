@@ -25,10 +25,12 @@ sees any more that a sum starts from zero.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.subsets.rules.sizes import mixed_sizes, sizes_of
 
 from ._walk import operations, producer, replace_op
 
@@ -44,12 +46,12 @@ def reshape_fills(module: ir.Operation) -> Report:
     for op in operations(module, _RESHAPES):
         number = _number(producer(op.operands[0]))
         type_ = op.results[0].type
-        if number is None or not type_.has_static_shape:
+        if number is None:
             continue
         report.matched[op.name] += 1
         report.changed[op.name] += 1
         with op.location, ir.InsertionPoint(op):
-            filled = _filled(type_, number)
+            filled = _filled(type_, mixed_sizes(sizes_of(op.results[0])), number)
         fill = producer(op.operands[0])
         replace_op(op, filled)
         if not any(True for _ in fill.results[0].uses):
@@ -57,13 +59,13 @@ def reshape_fills(module: ir.Operation) -> Report:
     return report
 
 
-def _filled(type_: Any, number: Any) -> Any:
+def _filled(type_: Any, sizes: Sequence[Any], number: Any) -> Any:
     identity = ir.AffineMapAttr.get(ir.AffineMap.get_identity(type_.rank))
     parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
     generic = linalg.GenericOp(
         [type_],
         [],
-        [tensor.EmptyOp(list(type_.shape), type_.element_type).result],
+        [tensor.EmptyOp(list(sizes), type_.element_type).result],
         ir.ArrayAttr.get([identity]),
         ir.ArrayAttr.get([parallel] * type_.rank),
     )

@@ -14,6 +14,8 @@ from linalg_ext.frameworks.torch.requirements import torch
 _PARAMETER = "linalg_ext.parameter"
 """What the `meta` of an input says where it is the same for many calls."""
 
+_NAME = re.compile(r'"(\w+)"[(:)]')
+
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
 
 
@@ -69,6 +71,11 @@ def lines_of(node: Any) -> list[tuple[str, str]]:
     """The lines that a node comes from, PyTorch's own among them: files, and numbers."""
     frames = _FRAME.findall(node.meta.get("stack_trace") or "")
     return [(file, line) for file, line, _ in frames]
+
+
+def name_in(location: str, names: Collection[str]) -> str | None:
+    """The name of a node in the location of an op that was made of it; None where there is none."""
+    return next((name for name in _NAME.findall(location) if name in names), None)
 
 
 def is_free(node: Any) -> bool:

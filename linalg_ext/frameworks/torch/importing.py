@@ -7,7 +7,6 @@ further down, refuses that node.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ from linalg_ext.frameworks.torch import graphs
 from linalg_ext.frameworks.torch.recurrent_calls import write_recurrent_layers
 from linalg_ext.frameworks.torch.refusals import Refused
 from linalg_ext.frameworks.torch.requirements import ENTRY, importer, torch
+from linalg_ext.frameworks.torch.reshapes import write_reshapes
 from linalg_ext.libraries import in_force
 from linalg_ext.module import Module
 from linalg_ext.runtime import guard
@@ -53,6 +53,7 @@ def imported(module: Any) -> Module:
     names = {node.name for node in module.graph.nodes}
     raw = Module(_torch_ir(module), filename="PyTorch's graph")
     write_recurrent_layers(raw.ir)
+    write_reshapes(raw.ir, module.graph)
     try:
         done = guard.run_passes(raw.bytecode(), PIPELINE, allow_unregistered=False)
     except CrashError as error:
@@ -90,18 +91,14 @@ def _packed(module: Module, parameters: Sequence[int]) -> Module:
 def refusal_of(error: IRError, graph: Any) -> Refused:
     """An error of this library's compiler, by the node that it is about."""
     names = {node.name for node in graph.nodes}
-    node = _name_in("\n".join([str(error.where), *error.diagnostics]), names)
+    node = graphs.name_in("\n".join([str(error.where), *error.diagnostics]), names)
     return Refused(node, error.what, error.diagnostics[:1])
 
 
 def node_of(found: Sequence[Diagnostic], names: set[str]) -> str | None:
     """The node that diagnostics point at first."""
     everything = (each for one in found for each in (one, *one.notes))
-    return next((n for one in everything if (n := _name_in(one.location, names))), None)
-
-
-def _name_in(location: str, names: set[str]) -> str | None:
-    return next((name for name in re.findall(r'"(\w+)"[(:)]', location) if name in names), None)
+    return next((n for one in everything if (n := graphs.name_in(one.location, names))), None)
 
 
 def _reason(found: Sequence[Diagnostic]) -> str:

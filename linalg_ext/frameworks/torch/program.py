@@ -172,9 +172,9 @@ class Program:
             elif own.node.expr.is_Symbol and sizes.setdefault(own.node.expr, size) != size:
                 self._refuse_shape(expected, given, f"{own} is {sizes[own.node.expr]} elsewhere")
 
-    def _check_sizes(self, leaves: Sequence[Any], sizes: Mapping[Any, int]) -> None:
+    def _check_sizes(self, leaves: Sequence[Any], sizes: dict[Any, int]) -> None:
         """Open dimensions: within their bounds, and those that follow from others as they must."""
-        if not sizes:
+        if not self.ranges:
             return
         for expected, given in zip(self.inputs, leaves, strict=True):
             if not expected.is_tensor:
@@ -183,12 +183,33 @@ class Program:
                 if isinstance(own, int):
                     continue
                 expression = own.node.expr
-                if not expression.is_Symbol and expression.subs(sizes) != size:
-                    self._refuse_shape(expected, given, f"{expression} is {expression.subs(sizes)}")
-                low, high = self.ranges.get(expression, (0, None))
-                if size < low or (high is not None and size > high):
-                    bounds = f"{low} to {'any' if high is None else high}"
-                    self._refuse_shape(expected, given, f"{expression} is {bounds}")
+                if not expression.is_Symbol:
+                    self._check_computed(expected, given, size, expression, sizes)
+                self._check_range(expected, given, size, expression)
+
+    def _check_computed(
+        self, expected: Expected, given: Any, size: int, expression: Any, sizes: dict[Any, int]
+    ) -> None:
+        """A size that PyTorch knows as an expression: it can be all that tells of a symbol."""
+        unknown = sorted(expression.free_symbols - sizes.keys(), key=str)
+        if len(unknown) == 1:
+            (symbol,) = unknown
+            factor, rest = expression.coeff(symbol, 1), expression.coeff(symbol, 0).subs(sizes)
+            found = (size - rest) / factor if factor.is_Integer else None
+            if found is not None and (not found.is_Integer or found < 0):
+                self._refuse_shape(expected, given, f"no {symbol} gives {expression} = {size}")
+            if found is not None:
+                sizes[symbol] = int(found)
+                self._check_range(expected, given, sizes[symbol], symbol)
+        value = expression.subs(sizes)
+        if not value.free_symbols and value != size:
+            self._refuse_shape(expected, given, f"{expression} is {value}")
+
+    def _check_range(self, expected: Expected, given: Any, size: int, expression: Any) -> None:
+        low, high = self.ranges.get(expression, (0, None))
+        if size < low or (high is not None and size > high):
+            bounds = f"{low} to {'any' if high is None else high}"
+            self._refuse_shape(expected, given, f"{expression} is {bounds}")
 
     def _refuse_shape(self, expected: Expected, given: Any, why: str = "") -> None:
         shape = ", ".join(map(str, expected.like.shape))

@@ -1,7 +1,4 @@
-"""Recurrent layers in a graph's module: calls of functions that are linalg before all else is.
-
-torch-mlir's passes leave what is on MLIR's own tensors as it is.
-"""
+"""Recurrent layers in a graph's module: calls of functions that are linalg before all else is."""
 
 from __future__ import annotations
 
@@ -10,6 +7,7 @@ from collections.abc import Sequence
 
 from linalg_ext.bindings import func, ir
 from linalg_ext.frameworks.torch.cells import CELLS
+from linalg_ext.frameworks.torch.own_tensors import converted, own_type
 from linalg_ext.frameworks.torch.recurrent import BACKWARD, NAMESPACE
 from linalg_ext.tracing.jit_function import jit
 from linalg_ext.tracing.sizes import Dim, Size
@@ -52,7 +50,7 @@ def _write(module: ir.Module, symbol: str, name: str, type_: ir.FunctionType) ->
     """Add a function that takes and gives tensors of torch's, and computes on MLIR's own."""
     cell = CELLS[name.removesuffix(BACKWARD)]
     over_rows = functools.partial(cell.over_rows, name.endswith(BACKWARD))
-    lowered = jit(over_rows).lower(*_specs([_own(each) for each in type_.inputs]))
+    lowered = jit(over_rows).lower(*_specs([own_type(each) for each in type_.inputs]))
     written = ir.Module.parse(lowered.module.bytecode(), module.context)
     (function,) = written.body.operations
     with ir.InsertionPoint(module.body):
@@ -62,7 +60,7 @@ def _write(module: ir.Module, symbol: str, name: str, type_: ir.FunctionType) ->
     with ir.InsertionPoint(block):
         for argument, given in zip(body.arguments, block.arguments, strict=True):
             argument.replace_all_uses_with(
-                _converted("torch_c.to_builtin_tensor", argument.type, given)
+                converted("torch_c.to_builtin_tensor", argument.type, given)
             )
         end = func.ReturnOp([])
     *ops, given_back = list(body.operations)
@@ -70,19 +68,8 @@ def _write(module: ir.Module, symbol: str, name: str, type_: ir.FunctionType) ->
         op.operation.move_before(end.operation)
     with ir.InsertionPoint(end):
         results = zip(type_.results, given_back.operands, strict=True)
-        func.ReturnOp([_converted("torch_c.from_builtin_tensor", *each) for each in results])
+        func.ReturnOp([converted("torch_c.from_builtin_tensor", *each) for each in results])
     end.operation.erase()
-
-
-def _converted(op: str, type_: ir.Type, value: ir.Value) -> ir.Value:
-    return ir.Operation.create(op, [type_], [value]).results[0]
-
-
-def _own(type_: ir.Type) -> ir.RankedTensorType:
-    """MLIR's type for one of torch's: `!torch.vtensor<[5,?],f32>`."""
-    text = str(type_).removeprefix("!torch.vtensor<[").removesuffix(">")
-    sizes, _, element = text.partition("],")
-    return ir.RankedTensorType(ir.Type.parse(f"tensor<{sizes.replace(',', 'x')}x{element}>"))
 
 
 def _specs(types: Sequence[ir.RankedTensorType]) -> list[ShapeDtype]:

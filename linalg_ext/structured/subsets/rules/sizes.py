@@ -15,6 +15,7 @@ from linalg_ext.analysis.numbers import (
     Symbol,
     clamped,
     equal,
+    product,
     select,
     substitute,
     symbols_of,
@@ -62,6 +63,37 @@ def size_of(value: ir.Value, axis: int) -> Number:
     op = defining(value) if isinstance(value.type, ir.RankedTensorType) else None
     found = None if op is None else _made_size(op, value, axis)
     return Symbol(SizeOf(value, axis), lower=0).number if found is None else found
+
+
+def by_origin(number: Number) -> Number:
+    """The number by the sizes of what all else is made of, in the place of ops that ask for sizes.
+
+    Two sizes that come from one tensor are then equal, whoever asked for them, and of what.
+    """
+    known: dict[Hashable, Number] = {}
+    for symbol in symbols_of(number):
+        asked = _asked(symbol.key) if isinstance(symbol.key, ir.Value) else symbol.key
+        if isinstance(asked, SizeOf):
+            size = _size_at_origin(asked)
+            if size != symbol.number:
+                known[symbol.key] = by_origin(size)
+    return substitute(number, dict(known)) if known else number
+
+
+def _size_at_origin(asked: SizeOf) -> Number:
+    op = defining(asked.tensor)
+    if op is not None and op.name == "bufferization.to_tensor":
+        return size_of(op.operands[0], asked.axis)
+    return size_of(asked.tensor, asked.axis)
+
+
+def _asked(value: ir.Value) -> SizeOf | None:
+    """The size that an op asks for; None where the value is none."""
+    op = defining(value)
+    if op is None or op.name not in ("tensor.dim", "memref.dim"):
+        return None
+    axis = as_number(op.operands[1])
+    return SizeOf(op.operands[0], axis) if isinstance(axis, int) else None
 
 
 def with_dims(number: Number) -> Number:
@@ -174,6 +206,12 @@ def _made_size(op: ir.Operation, value: ir.Value, axis: int) -> Number | None:
         case "tensor.extract_slice":
             _, sizes_, _ = slice_numbers(op)
             return sizes_[kept_axes(op, value.type)[axis]]
+        case "tensor.expand_shape":
+            return as_number(list(op.operands)[1 + _dynamic_before(value.type, axis)])
+        case "tensor.collapse_shape":
+            group = ir.ArrayAttr(op.attributes["reassociation"])[axis]
+            axes = [ir.IntegerAttr(each).value for each in ir.ArrayAttr(group)]
+            return product(size_of(op.operands[0], each) for each in axes)
         case "tensor.pad":
             low, high = pad_numbers(op)
             return low[axis] + size_of(op.operands[0], axis) + high[axis]
