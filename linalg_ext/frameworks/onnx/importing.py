@@ -8,13 +8,12 @@ from typing import Any
 from linalg_ext.context import new_context
 from linalg_ext.errors import CrashError, IRError, ModelError
 from linalg_ext.frameworks.onnx.requirements import ENTRY, importer, onnx
+from linalg_ext.frameworks.torch_dialect.views import write_views
 from linalg_ext.module import Module
 from linalg_ext.runtime import guard
 
-_PIPELINE = (
-    "torch-onnx-to-torch-backend-pipeline,"
-    "torch-backend-to-linalg-on-tensors-backend-pipeline{allow-non-finites=true}"
-)
+_TO_TORCH = "torch-onnx-to-torch-backend-pipeline"
+_TO_LINALG = "inline,torch-backend-to-linalg-on-tensors-backend-pipeline{allow-non-finites=true}"
 
 _UNSIGNED = ("UINT8", "UINT16", "UINT32", "UINT64")
 _KEEPING = frozenset(
@@ -34,9 +33,16 @@ def imported(model: Any) -> Module:
         ModelError: a node of it does not come through; names it.
     """
     _refuse_what_would_differ(model)
-    raw = Module(_torch_ir(model), filename="the model")
+    module = Module(_torch_ir(model), filename="the model")
+    module = _lowered(model, module, _TO_TORCH)
+    write_views(module.ir)
+    return _lowered(model, module, _TO_LINALG)
+
+
+def _lowered(model: Any, module: Module, pipeline: str) -> Module:
+    """What passes make of a module, in the guard process: what kills them is an error here."""
     try:
-        done = guard.run_passes(raw.bytecode(), _PIPELINE, allow_unregistered=False)
+        done = guard.run_passes(module.bytecode(), pipeline, allow_unregistered=False)
     except CrashError as error:
         raise ModelError(f"torch-mlir's passes die of the model: {error.what}") from error
     if isinstance(done, guard.Refusal):

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from linalg_ext.bindings import func, ir
 from linalg_ext.frameworks.torch.cells import CELLS
-from linalg_ext.frameworks.torch.own_tensors import converted, own_type
 from linalg_ext.frameworks.torch.recurrent import BACKWARD, NAMESPACE
+from linalg_ext.frameworks.torch_dialect.own_tensors import converted, own_type
 from linalg_ext.tracing.jit_function import jit
 from linalg_ext.tracing.sizes import Dim, Size
 from linalg_ext.tracing.specs import ShapeDtype
