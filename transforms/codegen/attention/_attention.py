@@ -11,7 +11,6 @@ of a group that shares them, are rows as the queries are.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +18,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.transforms.codegen._fills import preceding_zeros
 
+from ._attention_checks import Left, check_alone, check_on_vectors, in_order, is_few
 from ._elements import ElementReader, Reduced, has_maps_and_body, output_of, writer
 from ._expressions import (
     Applied,
@@ -26,13 +26,13 @@ from ._expressions import (
     Element,
     Expression,
     Number,
-    Position,
     is_constant,
     number,
     product,
     replaced,
     walk,
 )
+from ._precision import NARROW, WIDE, type_of, unrounded, widened
 
 ELEMENTS = ("f32", "f64")
 
@@ -40,11 +40,6 @@ _MAXIMA = ("arith.maximumf", "arith.maxnumf")
 
 _LOWEST = {"f32": -3.4e38, "f64": -1.79e308}
 """What a maximum starts from is no more than this, or NaN where NaN is passed over."""
-
-_ON_VECTORS = {f"math.{name}" for name in ("absf", "fma", "sqrt", "exp", "exp2", "log", "tanh")}
-
-_LEAST_ROWS = 4
-"""With fewer queries for a head, putting its keys in order is not repaid."""
 
 
 @dataclass(frozen=True)
@@ -84,12 +79,10 @@ class Attention:
     sizes: Mapping[int, int | None]
 
 
+_CASTS = ("arith.extf", "arith.truncf")
+
 _NEAR = 2
 """Levels from weights to the exponential: they are chosen, or zeros, and divided by their sum."""
-
-
-class _Left(Exception):
-    """Why something that resembles attention is left; caught where it was asked."""
 
 
 def find_attention(op: Any) -> Attention | str | None:
@@ -104,7 +97,7 @@ def find_attention(op: Any) -> Attention | str | None:
     at = reader.at_output(op)
     try:
         return _Finder(reader, op, at).found()
-    except _Left as reason:
+    except Left as reason:
         return str(reason)
 
 
@@ -126,7 +119,7 @@ class _Finder:
             return None
         weights, value = split
         if not self._starts_from_zeros():
-            raise _Left("its result is added to something")
+            raise Left("its result is added to something")
         (keys,) = outer.loops
         is_zero, changed = self._softmax(weights, keys)
         score, products = self._scores(changed, keys)
@@ -159,14 +152,14 @@ class _Finder:
             before = len(self._reader.seen)
             if not self._is_near_exponential(factor, _NEAR):
                 del self._reader.seen[before:]
-                others.append(factor)
+                others.append(self._narrow(factor))
                 continue
             full = self._reader.full(factor)
             if any(isinstance(e, Applied) and e.name == "math.exp" for e in walk(full)):
                 weights.append(full)
             else:
                 del self._reader.seen[before:]
-                others.append(factor)
+                others.append(self._narrow(factor))
         if len(weights) != 1 or len(others) != 1 or not isinstance(others[0], Element):
             return None
         return weights[0], others[0]
@@ -182,6 +175,7 @@ class _Finder:
             return False
         if expression.name == "math.exp":
             return True
+        levels += expression.name in _CASTS
         return levels > 0 and any(
             self._is_near_exponential(each, levels - 1) for each in expression.operands
         )
@@ -189,18 +183,20 @@ class _Finder:
     def _softmax(self, weights: Expression, keys: int) -> tuple[bool, Expression]:
         """Whether masked rows give zeros, and what the softmax is of."""
         condition: Expression | None = None
+        weights = unrounded(weights)
         if isinstance(weights, Applied) and weights.name == "arith.select":
             condition, zero, weights = weights.operands
-            if number(zero) != 0:
-                raise _Left("its weights are chosen among")
+            weights = unrounded(weights)
+            if number(widened(zero)) != 0:
+                raise Left("its weights are chosen among")
         if not isinstance(weights, Applied) or weights.name != "arith.divf":
-            raise _Left("its weights are not divided by their sum")
+            raise Left("its weights are not divided by their sum")
         exponential, total = weights.operands
         if not isinstance(exponential, Applied) or exponential.name != "math.exp":
-            raise _Left("what is divided is no exponential")
+            raise Left("what is divided is no exponential")
         (difference,) = exponential.operands
         if not isinstance(difference, Applied) or difference.name != "arith.subf":
-            raise _Left("no maximum is subtracted before the exponential")
+            raise Left("no maximum is subtracted before the exponential")
         changed, maximum = difference.operands
         self._require(total, keys, ("arith.addf",), exponential, "the divisor is not their sum")
         found = self._require(maximum, keys, _MAXIMA, changed, "what is subtracted is no maximum")
@@ -219,36 +215,35 @@ class _Finder:
     ) -> Reduced:
         found = self._reader.reduced(element, [keys])
         if found is None or found.function not in functions:
-            raise _Left(otherwise)
+            raise Left(otherwise)
         if self._reader.full(found.operand) != expected:
-            raise _Left(otherwise)
+            raise Left(otherwise)
         if found.function == "arith.addf" and number(found.initial) != 0:
-            raise _Left(otherwise)
+            raise Left(otherwise)
         return found
 
     def _check_lowest(self, maximum: Reduced) -> None:
         start = number(maximum.initial)
         is_nan = start is not None and start != start
         if start is None or (is_nan and maximum.function != "arith.maxnumf"):
-            raise _Left("its maximum starts from something")
+            raise Left("its maximum starts from something")
         if not is_nan and start > _LOWEST[self._element_type()]:
-            raise _Left("its maximum starts from something")
+            raise Left("its maximum starts from something")
 
     def _require_masked(self, condition: Expression, keys: int, changed: Expression) -> None:
         """Check that a condition says that all scores of a row are -inf."""
         found = self._reader.reduced(condition, [keys])
         otherwise = "its weights are chosen among"
         if found is None or found.function != "arith.andi" or number(found.initial) != 1:
-            raise _Left(otherwise)
+            raise Left(otherwise)
         compared = self._reader.full(found.operand)
         if not isinstance(compared, Applied) or compared.name != "arith.cmpf":
-            raise _Left(otherwise)
+            raise Left(otherwise)
         score, limit = compared.operands
-        if isinstance(score, Applied) and score.name == "arith.extf":
-            (score,) = score.operands
-        equal = ("predicate = 1 : i64",)  # oeq
-        if score != changed or number(limit) != float("-inf") or compared.attributes not in equal:
-            raise _Left(otherwise)
+        is_equal = compared.attributes == "predicate = 1 : i64"  # oeq
+        is_lowest = number(_as_f32(limit)) == float("-inf")
+        if not is_equal or not is_lowest or _as_f32(score) != _as_f32(changed):
+            raise Left(otherwise)
 
     def _scores(self, changed: Expression, keys: int) -> tuple[Element, Reduced]:
         """The sum of products of queries and keys among what the softmax is of."""
@@ -264,20 +259,31 @@ class _Finder:
             else:
                 del self._reader.seen[before:]
         if len(found) != 1:
-            raise _Left("its scores are no product of two operands")
+            raise Left("its scores are no product of two operands")
         return found[0]
 
     def _factors(self, products: Reduced) -> tuple[Element, Element, list[Expression]]:
         """Queries, keys, and constants that they are multiplied by."""
         scales: list[Expression] = []
         elements: list[Element] = []
-        for factor in product(products.operand):
+        for factor in map(self._narrow, product(products.operand)):
             if isinstance(factor, Element):
                 elements.append(self._unscaled(factor, scales))
             else:
                 scales.append(factor)
         one, other = elements
         return one, other, scales
+
+    def _narrow(self, factor: Expression) -> Expression:
+        """A factor as it lies in memory: before it was widened to be multiplied."""
+        before = len(self._reader.seen)
+        inner = self._reader.behind(factor) if isinstance(factor, Element) else factor
+        if isinstance(inner, Applied) and inner.name == "arith.extf":
+            (narrow,) = inner.operands
+            if isinstance(narrow, Element) and type_of(narrow) in NARROW and inner.type == WIDE:
+                return narrow
+        del self._reader.seen[before:]
+        return factor
 
     def _unscaled(self, element: Element, scales: list[Expression]) -> Element:
         """An operand before it was multiplied by constants, which join the others."""
@@ -307,7 +313,7 @@ class _Finder:
         if keys in query.at:
             query, key = key, query
         if keys in query.at or keys not in key.at or keys not in value.at:
-            raise _Left("queries and keys are not told apart")
+            raise Left("queries and keys are not told apart")
         scored = [loop for loop in self._at if loop is not None and loop in score.at]
         columns = [loop for loop in self._at if loop is not None and loop not in score.at]
         batch = tuple(loop for loop in scored if loop in key.at or loop in value.at)
@@ -315,30 +321,31 @@ class _Finder:
         known = {*batch, *rows, keys, *depth}
         reached = {loop for each in (query, key, score) for loop in each.at if loop is not None}
         if not reached <= known or not all(loop in query.at for loop in rows):
-            raise _Left("its operands have a dimension of their own")
+            raise Left("its operands have a dimension of their own")
         if not {loop for loop in value.at if loop is not None} <= {*batch, keys, *columns}:
-            raise _Left("its values have a dimension of their own")
+            raise Left("its values have a dimension of their own")
         if not columns or not all(loop in value.at for loop in columns) or not depth:
-            raise _Left("its vectors have one element")
+            raise Left("its vectors have one element")
         if not all(loop in query.at and loop in key.at for loop in depth):
-            raise _Left("its operands have a dimension of their own")
+            raise Left("its operands have a dimension of their own")
         sizes = self._reader.sizes
         if 0 in sizes.values():
-            raise _Left("it is empty")
+            raise Left("it is empty")
         if any(sizes[loop] is None for loop in (*depth, *columns)):
-            raise _Left("how long its vectors are is not known")
-        if _is_few([sizes[loop] for loop in rows]):
-            raise _Left("it has few queries")
+            raise Left("how long its vectors are is not known")
+        if is_few([sizes[loop] for loop in rows]):
+            raise Left("it has few queries")
+        element = self._element_type()
+        if type_of(score) not in ELEMENTS:
+            raise Left("its scores are no f32 or f64")
         for each in (query, key, value, score):
-            if str(ir.ShapedType(each.value.type).element_type) not in ELEMENTS:
-                raise _Left("its elements are no f32 or f64")
-            if ir.ShapedType(each.value.type).element_type != output_of(self._op).type.element_type:
-                raise _Left("its element types are mixed")
-        _check_on_vectors(changed, {*batch, *rows, keys})
-        ops = _in_order(self._reader.seen)
-        _check_alone(ops, writer(score.value), self._op)
+            if type_of(each) != element and not (element == WIDE and type_of(each) in NARROW):
+                raise Left("its element types are mixed")
+        check_on_vectors(changed, {*batch, *rows, keys})
+        ops = in_order(self._reader.seen)
+        check_alone(ops, writer(score.value), self._op)
         return Attention(
-            self._op, ops, query, key, value, self._at, score, changed, is_zero,
+            self._op, ops, query, key, value, self._at, score, widened(changed), is_zero,
             batch, rows, keys, depth, tuple(columns), sizes,
         )  # fmt: skip
 
@@ -353,59 +360,27 @@ class _Hashed:
         return 0
 
 
-def _is_few(rows: list[int | None]) -> bool:
-    """Whether there are few queries; open sizes are taken for large ones."""
-    known = [size for size in rows if size is not None]
-    return len(known) == len(rows) and math.prod(known) < _LEAST_ROWS
+def _as_f32(expression: Expression) -> Expression:
+    """An expression as f32, whether it was widened to that, or from it to f64."""
+    wide = widened(expression)
+    if isinstance(wide, Applied) and wide.name == "arith.extf" and type_of(wide) == "f64":
+        return wide.operands[0]
+    return wide
 
 
 def _is_sum_of_products(found: Reduced) -> bool:
     factors = product(found.operand)
-    elements = [factor for factor in factors if isinstance(factor, Element)]
-    others = [factor for factor in factors if not isinstance(factor, Element)]
+    elements = [factor for factor in factors if isinstance(factor, Element) or _is_widened(factor)]
+    others = [factor for factor in factors if factor not in elements]
     constants = all(map(is_constant, others))
     is_sum = found.function == "arith.addf" and number(found.initial) == 0
     return is_sum and len(elements) == 2 and constants
 
 
-def _check_on_vectors(changed: Expression, loops: set[int]) -> None:
-    for each in walk(changed):
-        if isinstance(each, Applied):
-            if each.name.startswith("math.") and each.name not in _ON_VECTORS:
-                raise _Left(f"its scores go through {each.name}")
-        elif isinstance(each, Element):
-            if not {loop for loop in each.at if loop is not None} <= loops:
-                raise _Left("its mask has a dimension of its own")
-        elif isinstance(each, Position) and each.loop is not None and each.loop not in loops:
-            raise _Left("its mask asks for another position")
-
-
-def _in_order(ops: list[Any]) -> tuple[Any, ...]:
-    """The ops in the order of their block, in which all must be."""
-    if any(op.block != ops[0].block for op in ops):
-        raise _Left("its ops are in several blocks")
-    order = [other.operation for other in ops[0].block.operations]
-    return tuple(sorted(ops, key=order.index))
-
-
-def _check_alone(ops: tuple[Any, ...], scores: Any, last: Any) -> None:
-    """Check that nobody else reads the scores, or what is computed of them."""
-    of_scores = [scores]
-    for op in ops:
-        if op == last or op.name == "arith.constant":
-            continue
-        inputs = list(op.operands)[: 1 if "shape" in op.name else len(op.operands) - 1]
-        if op != scores and not any(_comes_of(value, of_scores) for value in inputs):
-            continue
-        of_scores.append(op)
-        result = op.results[0] if len(op.results) else output_of(op)
-        for use in result.uses:
-            user = use.owner.operation
-            fills = len(user.operands) == 1 and has_maps_and_body(user)
-            if user not in ops and user.name != "memref.dealloc" and not fills:
-                raise _Left("its scores or weights are read by others")
-
-
-def _comes_of(value: Any, ops: list[Any]) -> bool:
-    op = writer(value)
-    return op is not None and op in ops
+def _is_widened(factor: Expression) -> bool:
+    """Whether a factor is an element that is cast to be multiplied."""
+    return (
+        isinstance(factor, Applied)
+        and factor.name == "arith.extf"
+        and isinstance(factor.operands[0], Element)
+    )

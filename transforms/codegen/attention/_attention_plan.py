@@ -16,7 +16,7 @@ normalizer calculation for softmax", 2018, for the keys that come in blocks:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from linalg_ext.transforms.codegen._machine import Machine
@@ -135,8 +135,17 @@ def plan_attention(
     value: Strides,
     result: Strides,
     machine: Machine,
+    narrow: Collection[int] = (),
 ) -> AttentionPlan | str:
-    """The plan of attention on a machine, or why there is none."""
+    """The plan of attention on a machine, or why there is none.
+
+    Args:
+        loops: what is computed.
+        element: the type of its sums.
+        query: the strides of the queries; likewise `key`, `value` and `result`.
+        machine: that it is for.
+        narrow: which of queries, keys and values, 0 to 2, are widened as they are read.
+    """
     bytes_ = int(element[1:]) // 8
     depth, columns = loops.key_length, loops.value_length
     if depth > _MOST_DEPTH:
@@ -153,12 +162,14 @@ def plan_attention(
                 _group(loops, loops.rows, A=query, C=scored),
                 _group(loops, [loops.keys], B=key, C={loops.keys: 1}),
                 _group(loops, loops.depth, A=query, B=key),
+                converted={operand for number, operand in ((0, "A"), (1, "B")) if number in narrow},
             ),
             _problem(
                 element,
                 _group(loops, loops.rows, A=scored, C=result),
                 _group(loops, loops.columns, B=value, C=result),
                 _group(loops, [loops.keys], A={loops.keys: 1}, B=value),
+                converted={"B"} if 2 in narrow else (),
             ),
         )
 
@@ -182,11 +193,11 @@ def plan_attention(
         row_block,
         column_block=_up(key_block, width),
         depth_block=_up(depth, lanes),
-        pack_a="none" if _is_plain(scores, "A") else tiles[0].pack_a,
+        pack_a="none" if _is_plain(scores, "A") and 0 not in narrow else tiles[0].pack_a,
         pack_b=tiles[0].pack_b,
         pieces_c=1,
     )
-    in_place = _is_plain(sums, "B") and sums.columns.pieces("B", lanes) == 1
+    in_place = 2 not in narrow and _is_plain(sums, "B") and sums.columns.pieces("B", lanes) == 1
     # Rows far apart would share the sets of the cache.
     if in_place and 0 < (value.get(loops.keys) or 0) <= 2 * columns:
         pack_values: Packing = "none"
@@ -213,8 +224,13 @@ _MOST_DEPTH = 512
 _MOST_KEYS, _LEAST_KEYS = 512, 64
 
 
-def _problem(element: str, rows: Group, columns: Group, depth: Group) -> Problem:
-    return Problem(element, (), rows, columns, depth, swapped=False, overwrites=True)
+def _problem(
+    element: str, rows: Group, columns: Group, depth: Group, converted: Collection[Operand]
+) -> Problem:
+    return Problem(
+        element, (), rows, columns, depth,
+        swapped=False, overwrites=True, converted=frozenset(converted),
+    )  # fmt: skip
 
 
 def _is_plain(problem: Problem, operand: Operand) -> bool:

@@ -63,11 +63,13 @@ after:
 What the ops compute is read from them, however it is cut into ops: see `_attention.py`, and
 `_attention_plan.py` for the blocks. Scales, masks and biases are done on the scores of a block.
 Exponentials are summed with the values as they are, and divided by their total at the end: sums of
-products are in another order than that of the ops.
+products are in another order than that of the ops. Of bf16 and f16 nothing is rounded in between:
+see `_precision.py`.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from linalg_ext.bindings import ir
@@ -85,6 +87,7 @@ from ._attention_nest import attention_function
 from ._attention_plan import Loops, Strides, plan_attention
 from ._elements import output_of
 from ._expressions import Applied, At, Element, Expression
+from ._precision import NARROW, WIDE
 from .gather_attention import contractions
 
 NAME = "linalg-ext-fuse-attention"
@@ -95,7 +98,7 @@ _BETWEEN = frozenset(
 """Ops that may stand among those of attention, and those of arith and affine on numbers: nothing
 that is read changes by them."""
 
-_VECTORS = frozenset({"f32", "f64", "i1", "i8", "i16", "i32", "i64"})
+_VECTORS = frozenset({"f32", "f64", "bf16", "f16", "i1", "i8", "i16", "i32", "i64"})
 """Element types of masks that are read in vectors."""
 
 
@@ -139,6 +142,8 @@ def _rewrite(attention: Attention, functions: Functions) -> str | None:
         argument = argument_of(each.value, _dimensions(each.at))
         if isinstance(argument, str):
             return argument
+        if len(arguments) < 3 and argument.element in NARROW:
+            argument = replace(argument, cast="arith.extf", read_as=WIDE)
         arguments.append(argument)
     for argument in arguments[4:]:
         reason = _obstacle(argument, attention.keys)
@@ -151,7 +156,10 @@ def _rewrite(attention: Attention, functions: Functions) -> str | None:
     query, key, value, result = (
         _strides(argument, each.at) for argument, each in zip(arguments[:4], operands, strict=False)
     )
-    plan = plan_attention(loops, arguments[3].element, query, key, value, result, machine)
+    converted = frozenset(number for number, each in enumerate(arguments) if each.cast)
+    plan = plan_attention(
+        loops, arguments[3].element, query, key, value, result, machine, converted
+    )
     if isinstance(plan, str):
         return plan
     named = {-1: attention.score, **dict(enumerate(others))}

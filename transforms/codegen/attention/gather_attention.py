@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from linalg_ext.bindings import ir
+from linalg_ext.bindings import arith, ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.codegen._machine import this_machine
 from linalg_ext.transforms.lowering._generic import maps_of
@@ -70,7 +70,9 @@ def contractions(module: ir.Operation, kind: Any) -> list[Any]:
 
 def _gather(attention: Attention) -> None:
     last = attention.op
-    old = [op for op in attention.ops if op != last and op.name != "arith.constant"]
+    widened = _read_narrow(last)
+    others = (last, *widened)
+    old = [op for op in attention.ops if op not in others and op.name != "arith.constant"]
     new: list[tuple[Any, Any]] = []
     with last.location, ir.InsertionPoint(last):
         for op in old:
@@ -87,9 +89,40 @@ def _gather(attention: Attention) -> None:
         for position, value in enumerate(list(last.operands)[:-1]):
             last.operands[position] = _new_value(value, new)
     _bring_destination(last)
-    for op in reversed(old):
+    for op in reversed([*widened, *old]):
         if not any(True for _ in op.results[0].uses):
             op.erase()
+
+
+def _read_narrow(op: Any) -> list[Any]:
+    """Have a product read what was widened for it before that: else every row waits for all of it.
+
+    Returns:
+        The ops that widened.
+    """
+    found: list[Any] = []
+    body = op.regions[0].blocks[0]
+    for position, value in enumerate(list(op.operands)[:-1]):
+        widening = producer(value)
+        if widening is None or not _only_widens(widening):
+            continue
+        source, argument = widening.operands[0], body.arguments[position]
+        wide = argument.type
+        argument.set_type(source.type.element_type)
+        with op.location, ir.InsertionPoint.at_block_begin(body):
+            cast = arith.ExtFOp(wide, argument)
+        argument.replace_all_uses_except(cast.result, cast.operation)
+        op.operands[position] = source
+        found.append(widening)
+    return found
+
+
+def _only_widens(op: Any) -> bool:
+    if op.name != "linalg.generic" or len(op.operands) != 2:
+        return False
+    first, *others = op.regions[0].blocks[0].operations
+    is_identity = all(map_ == ir.AffineMap.get_identity(map_.n_dims) for map_ in maps_of(op))
+    return is_identity and first.operation.name == "arith.extf" and len(others) == 1
 
 
 def _new_value(value: Any, new: list[tuple[Any, Any]]) -> Any:
