@@ -162,7 +162,7 @@ def plan_attention(
                 _group(loops, loops.rows, A=query, C=scored),
                 _group(loops, [loops.keys], B=key, C={loops.keys: 1}),
                 _group(loops, loops.depth, A=query, B=key),
-                converted={operand for number, operand in ((0, "A"), (1, "B")) if number in narrow},
+                converted=_widened(narrow),
             ),
             _problem(
                 element,
@@ -231,6 +231,12 @@ def _problem(
         element, (), rows, columns, depth,
         swapped=False, overwrites=True, converted=frozenset(converted),
     )  # fmt: skip
+
+
+def _widened(narrow: Collection[int]) -> list[Operand]:
+    """Which operands of the scores are widened."""
+    operands: tuple[Operand, ...] = ("A", "B")
+    return [operand for number, operand in enumerate(operands) if number in narrow]
 
 
 def _is_plain(problem: Problem, operand: Operand) -> bool:
