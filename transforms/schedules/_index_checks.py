@@ -94,6 +94,11 @@ def check_linear(op: ir.Operation, step: str, loop: int) -> None:
 def check_parts(op: ir.Operation, step: str, sizes: Sequence[int] = ()) -> None:
     """Operands of which upstream takes the right part for a tile: its first place to its last.
 
+    Args:
+        op: what is cut.
+        step: that cuts it.
+        sizes: of its tiles; 0 where a loop stays whole, `DYNAMIC` where that is not known.
+
     Raises:
         ScheduleError: an operand is read backwards, or its last place is not the highest, as a
             remainder begins anew.
@@ -128,7 +133,7 @@ def _ends_highest(
     extents = []
     for loop, _ in own:
         size, range_ = sizes[loop] if loop < len(sizes) else 0, ranges[loop]
-        if range_ == DYNAMIC:
+        if DYNAMIC in (range_, size):
             return False
         extents.append({size, range_ % size} - {0} if 0 < size < range_ else {range_} - {0})
     for tile in itertools.product(*extents):

@@ -23,10 +23,13 @@ Source: "Tiled Producer-Consumer Fusion with Parametric Tile-And-Fuse" of MLIR's
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 
 from linalg_ext.bindings import ir
+from linalg_ext.definition.affine import AffineDim
 from linalg_ext.structured.interfaces.structured_interface import is_structured
+from linalg_ext.structured.maps import indexing_maps
 from linalg_ext.transforms.lowering._walk import producer
 
 from ._checks import (
@@ -38,6 +41,7 @@ from ._checks import (
     refusal,
     structured_loops,
 )
+from ._facts import DYNAMIC, has_maps
 from ._index_checks import check_parts
 from ._script import ANY, Script, integers, line
 from ._step import schedule_step
@@ -67,8 +71,8 @@ def fuse(
     check_tensors(op, "fuse")
     check_sizes(op, "sizes", sizes, loops)
     check_parts(op, "fuse", sizes)
-    for maker in _computed_from(op):
-        check_parts(maker, "fuse")
+    for maker, part in _computed_from(op, sizes):
+        check_parts(maker, "fuse", part)
         check_repeatable(maker, "fuse", by=f", which {op.name} is computed from")
     check_rows(op, "sizes", sizes)
     order, kind = "", ""
@@ -99,14 +103,46 @@ def fuse(
     )
 
 
-def _computed_from(op: ir.Operation) -> Iterator[ir.Operation]:
-    """The structured ops that an op is computed from, near and far."""
-    open_ = [op]
-    seen = {op}
+def _computed_from(
+    op: ir.Operation, sizes: tuple[int, ...]
+) -> Iterator[tuple[ir.Operation, tuple[int, ...]]]:
+    """The structured ops that an op is computed from, near and far, with the sizes of their tiles.
+
+    One that is reached by several ways has as many tiles.
+    """
+    open_ = [(op, sizes)]
+    seen = set(open_)
     while open_:
-        for value in open_.pop().operands:
+        reader, tile = open_.pop()
+        for number, value in enumerate(reader.operands):
             maker = producer(value)
-            if maker is not None and maker not in seen and is_structured(maker):
-                seen.add(maker)
-                open_.append(maker)
-                yield maker
+            if maker is None or not is_structured(maker):
+                continue
+            found = (maker, _sizes_in(maker, ir.OpResult(value), _sizes_read(reader, number, tile)))
+            if found not in seen:
+                seen.add(found)
+                open_.append(found)
+                yield found
+
+
+def _sizes_read(reader: ir.Operation, number: int, tile: Sequence[int]) -> list[int]:
+    """How much of an operand a tile reads along each axis: 0 all of it, `DYNAMIC` not known."""
+    if not has_maps(reader):
+        return [DYNAMIC] * ir.ShapedType(reader.operands[number].type).rank
+    map_ = indexing_maps(reader)[number]
+    sizes = dict(itertools.zip_longest(map_.dims, tile, fillvalue=0))
+    return [
+        sizes[index.name] if isinstance(index, AffineDim) else DYNAMIC for index in map_.results
+    ]
+
+
+def _sizes_in(maker: ir.Operation, result: ir.OpResult, read: Sequence[int]) -> tuple[int, ...]:
+    """The tile of an op that makes so much of a result, by its loops."""
+    if not has_maps(maker):
+        return ()
+    map_ = indexing_maps(maker)[len(maker.operands) - len(maker.results) + result.result_number]
+    sizes = dict.fromkeys(map_.dims, 0)
+    for index, size in zip(map_.results, read, strict=True):
+        is_known = isinstance(index, AffineDim) or not size
+        sizes.update((dim, size if is_known else DYNAMIC) for dim in index.dims)
+    return tuple(sizes.values())

@@ -173,6 +173,33 @@ def test_what_is_read_backwards_is_cut_by_subsets() -> None:
     assert_same_results(parsed(BACKWARDS), module)
 
 
+def _behind_two(text: str) -> str:
+    """A function whose result is negated, and that once more, its other dimension first."""
+    return text.replace(
+        "return %r : tensor<6x8xf32>",
+        """%n = linalg.negf ins(%r : tensor<6x8xf32>) outs(%c : tensor<6x8xf32>) -> tensor<6x8xf32>
+  %e = tensor.empty() : tensor<8x6xf32>
+  %t = linalg.transpose ins(%n : tensor<6x8xf32>) outs(%e : tensor<8x6xf32>) permutation = [1, 0]
+  return %t : tensor<8x6xf32>""",
+    ).replace("-> tensor<6x8xf32> {\n", "-> tensor<8x6xf32> {\n")
+
+
+@pytest.mark.parametrize("sizes", [[5], [5, 4], [1]])
+def test_what_begins_anew_between_tiles_only_is_fused(sizes: list[int]) -> None:
+    text = _behind_two(REPEATED)
+    module = parsed(text)
+    lx.Schedule(module).match("transpose").fuse(sizes)
+    assert str(module).index("scf.for") < str(module).index("linalg.generic")
+    assert_same_results(parsed(text), module)
+
+
+@pytest.mark.parametrize("sizes", [[0, 2], [6]])
+def test_what_begins_anew_within_a_tile_of_what_is_fused_is_refused(sizes: list[int]) -> None:
+    schedule = lx.Schedule(parsed(_behind_two(REPEATED))).match("transpose")
+    with pytest.raises(ScheduleError, match=r"operand 0, whose places at d1 mod 5 begin anew"):
+        schedule.fuse(sizes)
+
+
 def test_padding_may_be_infinite() -> None:
     module = parsed(TEXTS["maximum"])
     lx.Schedule(module).match("generic").pad([8], float("-inf"))
