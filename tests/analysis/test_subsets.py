@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import itertools
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import pytest
@@ -131,6 +132,21 @@ def test_relations_of_open_tiles_are_those_of_their_sets_once_known(
     assert holds(containment(a, b), values) == (other <= one)
     assert holds(emptiness(a), values) == (not one)
     assert contains(a, b) in (None, other <= one)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(_tiles(UNIT_DIMS, 1), min_size=3, max_size=6))
+def test_intersections_of_intersections_are_those_of_all_sets(tiles: list[Tile]) -> None:
+    opened = [_open(tile, f"t{number}") for number, tile in enumerate(tiles)]
+    values = {key: number for _, known in opened for key, number in known.items()}
+    met = reduce(intersection, [tile for tile, _ in opened])
+    assert _set(replaced(met, values)) == set.intersection(*map(_set, tiles))
+
+
+def test_an_intersection_grows_by_as_much_with_each_set() -> None:
+    tiles = [Tile((Symbol(f"o{k}", 0),), (Symbol(f"s{k}", 0),)) for k in range(9)]
+    lengths = [len(str(met)) for met in itertools.accumulate(tiles, intersection)]
+    assert lengths[8] - lengths[5] == lengths[5] - lengths[2]
 
 
 @settings(max_examples=30, deadline=None)

@@ -45,6 +45,7 @@ from linalg_ext.analysis.numbers.expression import (
     as_number,
 )
 from linalg_ext.analysis.numbers.folding import (
+    below,
     ceildiv,
     clamped,
     floordiv,
@@ -77,6 +78,7 @@ __all__ = [
     "any_of",
     "as_number",
     "at_most",
+    "below",
     "ceildiv",
     "clamped",
     "decided",

@@ -35,6 +35,18 @@ def clamped(number: Operand, lowest: Operand, highest: Operand) -> Number:
     return minimum(maximum(number, lowest), highest)
 
 
+def below(number: Operand, limit: Operand) -> Number:
+    """A number that may stand for another wherever `limit` or less is taken of it in the end.
+
+    `min(max(below(a, limit), b), limit)` is `min(max(a, b), limit)`: of a minimum, operands that
+    are no smaller than the limit are left out.
+    """
+    own = as_number(number)
+    operands = _flattened(own, True)
+    needed = [each for each in operands if not is_le(limit, each)]
+    return minimum(*needed) if 0 < len(needed) < len(operands) else own
+
+
 def total(numbers: Iterable[Operand]) -> Number:
     """The sum of any count of numbers."""
     return linear(*((as_number(number), 1) for number in numbers))

@@ -15,6 +15,7 @@ from linalg_ext.analysis.numbers import (
     all_of,
     any_of,
     at_most,
+    below,
     ceildiv,
     clamped,
     decided,
@@ -39,7 +40,7 @@ def intersection(a: Subset, b: Subset) -> Tile:
         SubsetError: the ranks differ, a stride is not known and the other one is not equal to it,
             or one of them is a filter.
     """
-    return tile_of([common(x, y) for x, y in _paired(a, b)])
+    return tile_of([_shared(x, y) for x, y in _paired(a, b)])
 
 
 def convex_union(a: Subset, b: Subset) -> Tile:
@@ -131,8 +132,18 @@ def _paired(a: Subset, b: Subset) -> list[tuple[Progression, Progression]]:
     return list(zip(progressions(_checked(a)), progressions(_checked(b)), strict=True))
 
 
+def _shared(a: Progression, b: Progression) -> Progression:
+    """What two progressions have in common; one that is empty lies anywhere in the root."""
+    if not a.stride == b.stride == 1:
+        return common(a, b)
+    # Its end is `end` again, whatever it begins with: sets of sets stay small.
+    end = minimum(a.offset + a.size, b.offset + b.size)
+    start = minimum(maximum(below(a.offset, end), below(b.offset, end)), end)
+    return Progression(start, end - start, 1)
+
+
 def common(a: Progression, b: Progression) -> Progression:
-    """What two progressions have in common."""
+    """What two progressions have in common; one that is empty lies in the first of them."""
     # Neighbours have every index between them: then a stride that is not known may be the other's.
     is_picked = a.stride == 1 and not isinstance(b.stride, int)
     return _met(b, a) if is_picked else _met(a, b)
