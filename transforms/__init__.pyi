@@ -9,6 +9,7 @@ from linalg_ext.transforms import pipelines as pipelines
 from linalg_ext.transforms import rewrites as rewrites
 from linalg_ext.transforms import schedules as schedules
 from linalg_ext.transforms import subsets as subsets
+from linalg_ext.transforms.nests.accumulate_in_memory import accumulate_in_memory as accumulate_in_memory
 from linalg_ext.transforms.lowering.advise_huge_pages import advise_huge_pages as advise_huge_pages
 from linalg_ext.transforms.schedules.allocate import allocate as allocate
 from linalg_ext.transforms.lowering.allocate_results_first import allocate_results_first as allocate_results_first
@@ -115,6 +116,7 @@ from linalg_ext.transforms.subsets.privatize_accumulators import privatize_accum
 from linalg_ext.transforms.schedules.promote import promote as promote
 from linalg_ext.transforms.rewrites.propagate_compute_type import propagate_compute_type as propagate_compute_type
 from linalg_ext.transforms.schedules.whole_modules import propagate_packs as propagate_packs
+from linalg_ext.transforms.nests.raise_loops import raise_loops as raise_loops
 from linalg_ext.transforms.rewrites.raise_matmul_variants import raise_matmul_variants as raise_matmul_variants
 from linalg_ext.transforms.rewrites.raise_to_contract import raise_to_contract as raise_to_contract
 from linalg_ext.transforms.lowering.read_destinations_as_inputs import read_destinations_as_inputs as read_destinations_as_inputs

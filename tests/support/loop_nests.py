@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import strategies as st
+
+import linalg_ext as lx
+from linalg_ext.module import Module
 
 SIZE = 7
 """Of every dimension of every buffer; loops and offsets stay well below."""
@@ -62,3 +66,19 @@ def _place(buffer: str, ivs: list[str]) -> str:
 
 def _read(buffer: str, ivs: list[str]) -> str:
     return f"memref.load {_place(buffer, ivs)}"
+
+
+Results = list[np.ndarray[tuple[int, ...], np.dtype[np.int32]]]
+
+
+def results(module: Module | str) -> Results:
+    """What the buffers hold afterwards, for several bounds one after another."""
+    kernel = lx.compile(module, "f")
+    found: Results = []
+    for n in (0, 1, 4):
+        rng = np.random.default_rng(n)
+        shapes = [(SIZE, SIZE), (SIZE,), (SIZE,)]
+        buffers = [rng.integers(-9, 9, shape, dtype=np.int32) for shape in shapes]
+        kernel(*buffers, n)
+        found += buffers
+    return found

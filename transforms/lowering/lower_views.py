@@ -21,21 +21,16 @@ that both operands are rectangles of. An empty view begins at index 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
-from linalg_ext.analysis.numbers import Number, any_of, at_most, select
-from linalg_ext.analysis.subsets import Tile
 from linalg_ext.bindings import ir, memref
 from linalg_ext.errors import ArgumentError, LoweringError
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.subsets.emission import Emitter
-from linalg_ext.structured.subsets.rules.sizes import mixed_attribute, with_dims
 from linalg_ext.structured.views import ops
-from linalg_ext.structured.views.placement import Placement, ViewReader, step_of
-from linalg_ext.structured.views.types import view_type
+from linalg_ext.structured.views.placement import ViewReader, step_of
 
+from ._subviews import subview
 from ._walk import operations, place
 
 NAME = "linalg-ext-lower-views"
@@ -57,7 +52,7 @@ def lower_views(module: ir.Operation) -> Report:
             for result in op.results:
                 found = step_of(result, ViewReader())
                 if found is not None:
-                    result.replace_all_uses_with(_subview(found, result.type))
+                    result.replace_all_uses_with(_as(subview(found), result.type))
         op.erase()
     for op in operations(module, [ops.RANGE]):
         report.matched[op.name] += 1
@@ -67,32 +62,8 @@ def lower_views(module: ir.Operation) -> Report:
     return report
 
 
-def _subview(found: Placement, wanted: ir.Type) -> ir.Value:
-    if list(found.dims) != sorted(found.dims):
-        raise ArgumentError(
-            f"the view has dimensions {found.dims} of what it is a view of",
-            expected="ascending ones",
-            cure="combine the views before they are transposed",
-        )
-    tile = _begun_at_0(found.tile)
-    sizes = [size if isinstance(size, int) else None for size in tile.sizes]
-    type_ = view_type(ir.MemRefType(found.base.type), tile, sizes, found.dims)
-    emitter = Emitter()
-    columns = [
-        emitter.mixed([with_dims(number) for number in column])
-        for column in (tile.offsets, tile.sizes, tile.strides)
-    ]
-    dynamic = [[each for each in column if not isinstance(each, int)] for column in columns]
-    numbers: list[Any] = [*dynamic, *map(mixed_attribute, columns)]
-    view: ir.Value = memref.SubViewOp(type_, found.base, *numbers).result
+def _as(view: ir.Value, wanted: ir.Type) -> ir.Value:
     return view if view.type == wanted else memref.CastOp(wanted, view).result
-
-
-def _begun_at_0(tile: Tile) -> Tile:
-    """A tile that begins at 0 where it is empty: upstream refuses an empty one at the end."""
-    is_empty = any_of(*(at_most(size, 0) for size in tile.sizes))
-    offsets: Sequence[Number] = [select(is_empty, 0, offset) for offset in tile.offsets]
-    return Tile(offsets, tile.sizes, tile.strides)
 
 
 @contextmanager

@@ -114,6 +114,14 @@ class Memory:
                 return False
         return True
 
+    def may_share(self, first: ir.Operation, second: ir.Operation) -> bool:
+        """Whether two statements may touch the same buffer, if at different places of it."""
+        return any(
+            self._may_alias(one.root, other.root)
+            for one in self.accesses(first)
+            for other in self.accesses(second)
+        )
+
     def is_read_only(self, load: ir.Operation, loop: ir.Operation) -> bool:
         """Whether nothing in a loop writes what a load in it reads."""
         (read,) = self.accesses(load)

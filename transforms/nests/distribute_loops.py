@@ -43,10 +43,9 @@ from linalg_ext.structured.values import producer
 from linalg_ext.transforms.lowering._walk import operations, select
 
 from ._accesses import Access, Memory, is_load, is_pure
+from ._bands import FOR
 
 NAME = "linalg-ext-distribute-loops"
-
-FOR = "scf.for"
 
 Part = list[int]
 """Ops of a body by their places in it, in order."""

@@ -67,6 +67,9 @@ class StepMethods:
     def propagate_packs(self) -> Self:
         """Move `linalg.pack` and `linalg.unpack` across element-wise ops, so that they meet and go."""
 
+    def raise_loops(self) -> Self:
+        """Write loops of scf and affine over buffers as `linalg.generic`, each nest that is one."""
+
     def simplify(self) -> Self:
         """Fold constants, drop what nobody uses and what is said twice."""
 

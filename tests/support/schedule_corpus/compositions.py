@@ -46,6 +46,7 @@ STEPS: Mapping[str, st.SearchStrategy[dict[str, Any]]] = {
     "lower_vectors": st.fixed_dictionaries(
         {}, optional={"contraction": st.sampled_from(("outerproduct", "dot", "parallelarith"))}
     ),
+    "raise_loops": st.fixed_dictionaries({}),
     "finer": st.fixed_dictionaries({"sizes": SIZES}, optional={"name": st.just("mmt4d")}),
     "interchange": st.fixed_dictionaries({"order": ORDERS}),
     "peel": st.fixed_dictionaries({}, optional={"loop": LOOP, "front": st.booleans()}),

@@ -14,7 +14,7 @@ from linalg_ext.transforms.lowering._walk import operations
 from linalg_ext.transforms.nests import distribute_loops as distribution
 from linalg_ext.transforms.nests import embed_conditionals as embedding
 from linalg_ext.transforms.nests import undo_predication as undoing
-from loop_nests import SIZE, nests
+from loop_nests import nests, results
 
 AROUND = """
 func.func @f(%a: memref<?x?xf32>, %c: memref<?xf32>, %zero: f32, %m: index, %n: index) {
@@ -45,22 +45,6 @@ def test_the_example_of_undoing() -> None:
       return
     }"""
     check_example(undoing.undo_predication, examples(undoing)[0], around=around)
-
-
-Results = list[np.ndarray[tuple[int, ...], np.dtype[np.int32]]]
-
-
-def results(module: Module | str) -> Results:
-    """What the buffers hold afterwards, for several bounds one after another."""
-    kernel = lx.compile(module, "f")
-    found: Results = []
-    for n in (0, 1, 4):
-        rng = np.random.default_rng(n)
-        shapes = [(SIZE, SIZE), (SIZE,), (SIZE,)]
-        buffers = [rng.integers(-9, 9, shape, dtype=np.int32) for shape in shapes]
-        kernel(*buffers, n)
-        found += buffers
-    return found
 
 
 def is_perfect(module: Module) -> bool:

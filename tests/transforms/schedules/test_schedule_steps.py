@@ -118,6 +118,12 @@ CASES: list[tuple[str, str, Steps, dict[str, int]]] = [
         {"linalg.conv_1d_nwc_wcf": 1},
     ),
     ("fuse_elementwise", "generic", lambda s: s.fuse_elementwise().match(), {"linalg.generic": 1}),
+    (
+        "raise_loops",
+        "conv",
+        lambda s: _on_buffers("conv")(s).lower_to_loops("affine").raise_loops().match("generic"),
+        {"linalg.generic": 1},
+    ),
     ("fold_unit_extents", "conv", lambda s: s.fold_unit_extents(), {OPS["conv"]: 1}),
     ("run", "matmul", lambda s: s.tile([4]).run("canonicalize,cse"), {"linalg.matmul": 1}),
 ]

@@ -46,6 +46,7 @@ AROUND: dict[str, tuple[str, str | None]] = {
     "peel": _VECTOR,
     "promote": _VECTOR,
     "propagate_packs": (_VECTOR[0] + ", %p: tensor<2x4xf32>", _VECTOR[1]),
+    "raise_loops": ("%a: memref<8xf32>, %c: memref<f32>", None),
     "simplify": ("%a: f32", "f32"),
     "split_reduction": _ROWS,
     "tile_continuously": ("%a: tensor<7xf32>, %c: tensor<7xf32>", "tensor<7xf32>"),

@@ -69,7 +69,7 @@ class Combiner:
 _ROUNDED_EACH_STEP = ("f16", "bf16")
 """In these formats another order is another sum: too few digits to hide it."""
 
-_ROUNDED = frozenset(["arith.addf", "arith.mulf", "math.fma"])
+_ROUNDED = frozenset(["arith.addf", "arith.mulf"])
 
 _SPECIAL = {
     "-inf": {
@@ -84,20 +84,28 @@ _SPECIAL = {
 
 
 def combiner_of(argument: Any, yielded: Any) -> Combiner | None:
-    """How a body combines the old value of an output with the new; None where it does otherwise."""
+    """How a body combines the old value of an output with the new; None where order matters."""
+    name = combining_op(argument, yielded)
+    if name is None or (name in _ROUNDED and str(yielded.type) in _ROUNDED_EACH_STEP):
+        return None
+    return Combiner(name)
+
+
+def combining_op(argument: Any, yielded: Any) -> str | None:
+    """The associative op by which a body combines the old value of an output with the new.
+
+    None where it does otherwise, or uses the old value for something else as well.
+    """
     owner = yielded.owner
     if isinstance(owner, ir.Block) or len(list(argument.uses)) != 1:
         return None
     op = owner.operation
-    type_ = op.results[0].type
-    if str(type_) in _ROUNDED_EACH_STEP and op.name in _ROUNDED:
-        return None
-    if str(type_) == "i1" and op.name not in _LOGIC:
+    if str(op.results[0].type) == "i1" and op.name not in _LOGIC:
         return None
     if op.name == "math.fma":
-        return Combiner("arith.addf") if op.operands[2] == argument else None
+        return "arith.addf" if op.operands[2] == argument else None
     if op.name in _FLOAT_NEUTRAL or op.name in _INTEGER_NEUTRAL:
-        return Combiner(op.name) if argument in list(op.operands) else None
+        return str(op.name) if argument in list(op.operands) else None
     return None
 
 

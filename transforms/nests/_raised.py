@@ -1,0 +1,193 @@
+"""A band as `linalg.generic`: what its iterations read, write and compute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from linalg_ext.analysis.numbers import Symbol
+from linalg_ext.bindings import ir, linalg
+from linalg_ext.definition.affine import AffineDim
+from linalg_ext.rewriting import Left
+from linalg_ext.structured.maps import maps_attribute
+from linalg_ext.structured.subsets.roots import is_defined_inside
+from linalg_ext.structured.subsets.rules.sizes import value_of
+from linalg_ext.structured.values import producer
+from linalg_ext.transforms.codegen.loops._combiners import combining_op
+from linalg_ext.transforms.lowering._walk import replace_operands, select
+
+from ._accesses import Memory, is_load, is_pure
+from ._bands import Band, Linear, linear
+from ._element_views import ElementView, element_view
+from ._indices import induction_variable
+from ._sizes import size_reader
+
+_STORE = "memref.store"
+
+
+@dataclass
+class _Element:
+    """An element of a buffer that an iteration reads or writes: an operand of the op.
+
+    Attributes:
+        view: where it is.
+        ops: the loads and stores of it, in order.
+    """
+
+    view: ElementView
+    ops: list[ir.Operation] = field(default_factory=list)
+
+    @property
+    def stores(self) -> list[ir.Operation]:
+        """The ops that write it."""
+        return [op for op in self.ops if op.name == _STORE]
+
+    @property
+    def is_written(self) -> bool:
+        """Whether it is an output."""
+        return bool(self.stores)
+
+
+def raised(band: Band) -> Left | None:
+    """Build a band as `linalg.generic` in front of it; why not, where that cannot be.
+
+    The band itself stays.
+    """
+    if any(level.count == 0 for level in band.levels):
+        return Left("it never runs")
+    elements = _elements(band)
+    if isinstance(elements, Left):
+        return elements
+    outputs = [each for each in elements if each.is_written]
+    if not outputs:
+        return Left("it writes nothing")
+    kinds = _iterator_types(band, elements, outputs)
+    if isinstance(kinds, Left):
+        return kinds
+    if "reduction" in kinds and not all(map(_is_combined, outputs)):
+        return Left("its iterations do not combine what they write by one associative op")
+    ordered = [*(each for each in elements if not each.is_written), *outputs]
+    with band.outermost.location, ir.InsertionPoint(band.outermost):
+        _build(band, ordered, kinds)
+    return None
+
+
+def _elements(band: Band) -> list[_Element] | Left:
+    """What an iteration touches, each element once."""
+    body = band.outermost.regions[0].blocks[0]
+    loops, memory = [level.loop for level in band.levels], Memory()
+    read = size_reader(band.outermost)
+    found: dict[tuple[ir.Value, tuple[Linear, ...]], _Element] = {}
+    for op in band.ops:
+        is_store = op.name == _STORE
+        if not is_store and not is_load(op):
+            if not is_pure(op):
+                return Left(f"{op.name} in it does more than read, compute and write")
+            continue
+        buffer, *values = list(op.operands)[int(is_store) :]
+        if is_defined_inside(buffer, body):
+            return Left("it reads through views that it makes: fold-memref-alias-ops comes before")
+        seen = [linear(read(value), loops, read) for value in values]
+        indices = tuple(index for index in seen if index is not None)
+        if len(indices) < len(seen):
+            return Left("an index is more than a sum of multiples of induction variables")
+        view = element_view(buffer, indices, band.levels, _dims(band))
+        if isinstance(view, Left):
+            return view
+        found.setdefault((buffer, indices), _Element(view)).ops.append(op)
+    elements = list(found.values())
+    for one in elements:
+        for other in elements:
+            if one is not other and one.is_written and memory.may_share(one.ops[0], other.ops[0]):
+                return Left("it may read or write elsewhere what it writes")
+    return elements
+
+
+def _iterator_types(
+    band: Band, elements: Sequence[_Element], outputs: Sequence[_Element]
+) -> list[str] | Left:
+    dims = _dims(band)
+    indexed = {index.name for e in elements for index in e.view.indices if _is_dim(index)}
+    for number, dim in enumerate(dims):
+        if dim not in indexed:
+            return Left(f"no buffer is as long as loop {number}")
+    written = {frozenset(index.dims[0] for index in e.view.indices if index.dims) for e in outputs}
+    if not all(e.view.map(dims).is_projected_permutation for e in outputs):
+        return Left("it writes at sums of induction variables, or at one of them twice")
+    if len(written) > 1:
+        return Left("it writes results of different loops")
+    (parallel,) = written
+    return ["parallel" if dim in parallel else "reduction" for dim in dims]
+
+
+def _is_dim(index: object) -> bool:
+    return isinstance(index, AffineDim)
+
+
+def _dims(band: Band) -> tuple[str, ...]:
+    return tuple(f"d{number}" for number in range(len(band.levels)))
+
+
+def _is_combined(output: _Element) -> bool:
+    """Whether an iteration combines an element with what it was, by an associative op."""
+    if len(output.ops) != 2 or not is_load(output.ops[0]):
+        return False
+    load, store = output.ops
+    return combining_op(load.results[0], store.operands[0]) is not None
+
+
+def _build(band: Band, elements: Sequence[_Element], kinds: Sequence[str]) -> None:
+    values = [each.view.value() for each in elements]
+    inputs = sum(not each.is_written for each in elements)
+    generic = linalg.GenericOp(
+        result_tensors=[],
+        inputs=values[:inputs],
+        outputs=values[inputs:],
+        indexing_maps=maps_attribute([each.view.map(_dims(band)) for each in elements]),
+        iterator_types=ir.ArrayAttr.get(
+            [ir.Attribute.parse(f"#linalg.iterator_type<{kind}>") for kind in kinds]
+        ),
+    ).operation
+    types = [ir.MemRefType(value.type).element_type for value in values]
+    block = generic.regions[0].blocks.append(*types)
+    with ir.InsertionPoint(block):
+        linalg.YieldOp(_payload(band, elements, list(block.arguments)))
+
+
+def _payload(
+    band: Band, elements: Sequence[_Element], arguments: Sequence[ir.Value]
+) -> list[ir.Value]:
+    """The ops of an iteration at the insertion point, on elements; what the outputs become."""
+    place = {op: number for number, each in enumerate(elements) for op in each.ops}
+    current = list(arguments)
+    given: dict[ir.Value, ir.Value] = {}
+    needed = _needed(band, [op.operands[0] for each in elements for op in each.stores])
+    for number, level in enumerate(band.levels):
+        iv = induction_variable(level.loop)
+        if any(iv in list(each.operands) for op in needed for each in select(op, lambda _: True)):
+            index = Symbol(linalg.IndexOp(number).result, lower=0)
+            given[iv] = value_of(level.lower + index * level.step)
+    for op in band.ops:
+        if op.name == _STORE:
+            current[place[op]] = given.get(op.operands[0], op.operands[0])
+        elif is_load(op):
+            given[op.results[0]] = current[place[op]]
+        elif op in needed:
+            clone = op.clone().operation
+            replace_operands(clone, given)
+            given.update(zip(op.results, clone.results, strict=True))
+    return [value for value, each in zip(current, elements, strict=True) if each.is_written]
+
+
+def _needed(band: Band, values: Sequence[ir.Value]) -> set[ir.Operation]:
+    """The pure ops of an iteration that values are computed from."""
+    own = set(band.ops)
+    found: set[ir.Operation] = set()
+    open_ = list(values)
+    while open_:
+        op = producer(open_.pop())
+        if op is None or op not in own or op in found or is_load(op):
+            continue
+        found.add(op)
+        open_ += [value for each in select(op, lambda _: True) for value in each.operands]
+    return found
