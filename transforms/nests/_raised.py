@@ -107,7 +107,8 @@ def _iterator_types(
     band: Band, elements: Sequence[_Element], outputs: Sequence[_Element]
 ) -> list[str] | Left:
     dims = _dims(band)
-    indexed = {index.name for e in elements for index in e.view.indices if _is_dim(index)}
+    indices = [index for each in elements for index in each.view.indices]
+    indexed = {index.name for index in indices if isinstance(index, AffineDim)}
     for number, dim in enumerate(dims):
         if dim not in indexed:
             return Left(f"no buffer is as long as loop {number}")
@@ -118,10 +119,6 @@ def _iterator_types(
         return Left("it writes results of different loops")
     (parallel,) = written
     return ["parallel" if dim in parallel else "reduction" for dim in dims]
-
-
-def _is_dim(index: object) -> bool:
-    return isinstance(index, AffineDim)
 
 
 def _dims(band: Band) -> tuple[str, ...]:

@@ -57,8 +57,8 @@ from linalg_ext.structured.values import producer
 from linalg_ext.transforms.lowering._walk import operations, select
 
 from ._accesses import Memory, is_load, is_pure
+from ._bands import FOR
 from ._indices import counts_in_indices, induction_variable
-from .distribute_loops import FOR
 
 NAME = "linalg-ext-embed-conditionals"
 

@@ -50,8 +50,8 @@ from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.lowering._walk import operations
 
+from ._bands import FOR
 from ._splitting import COMPARISON, decide, find_split, split_at
-from .distribute_loops import FOR
 
 NAME = "linalg-ext-undo-predication"
 

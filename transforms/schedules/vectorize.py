@@ -38,6 +38,8 @@ _MOST_OF_A_LOOP = 1 << 9
 _MOST_OF_AN_OPERAND = 1 << 12
 """Elements of an operand in it."""
 
+_WITH_VECTORS = ("arith", "math", "linalg")
+
 _LOOPS = "leave it out: match(..., where=...); lower_to_loops() makes loops of it"
 
 
@@ -146,6 +148,11 @@ def _doubt(op: ir.Operation, loops: Loops) -> Doubt | None:
             f"the body of this {op.name} reads at places that it computes, which upstream has no "
             "vectors for here",
             _LOOPS,
+        )
+    others = select(op, lambda each: each.name.partition(".")[0] not in _WITH_VECTORS)
+    if others:
+        return Doubt(
+            f"{others[0].operation.name} in the body of this {op.name} has no vector form", _LOOPS
         )
     if loops.reductions:
         return Doubt(

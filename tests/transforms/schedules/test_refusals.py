@@ -49,6 +49,11 @@ _NEGATED_SUMS = """%n = linalg.negf ins(%r : tensor<4x1x4xf32>) outs(%c : tensor
     -> tensor<4x1x4xf32>"""
 EMPTY = TEXTS["generic"].replace("20x", "0x")
 BITS = _read_at("j", 8, type_="i1")
+ASSERTED = _read_at("j", 8).replace(
+    "linalg.yield", """%t = arith.cmpf une, %x, %y : f32
+    cf.assert %t, "equal"
+    linalg.yield"""
+)
 
 KEPT = function(
     "%a: tensor<?x?x?xf32>, %c: tensor<?x1x?xf32>",
@@ -106,6 +111,7 @@ REFUSED: list[tuple[str, str, Callable[[lx.Schedule], Any], str]] = [
     ),
     ("masked", KEPT, lambda s: s.vectorize([4, 8, 8]), "cannot mask a result at"),
     ("window", TEXTS["conv"], lambda s: s.tile([1, 4]).vectorize(), r"operand 0 .* d1 \+ d4"),
+    ("asserted", ASSERTED, lambda s: s.vectorize(), r"cf\.assert in the body of this linalg"),
     ("carried", TEXTS["generic"], lambda s: s.tile([4, 4]).unroll_and_jam(2), "carries values"),
     ("simple", TEXTS["generic"], lambda s: s.decompose(), "no simpler ops are known"),
     ("softmax", SOFTMAX, lambda s: s.bufferize(), 'decompose-structured-ops"\\) first'),
