@@ -38,6 +38,9 @@ _MOST_OF_A_LOOP = 1 << 9
 _MOST_OF_AN_OPERAND = 1 << 12
 """Elements of an operand in it."""
 
+_MOST_TURNED = 1 << 11
+"""Elements of an operand in it whose last dimension is another loop than the last of its loops."""
+
 _WITH_VECTORS = ("arith", "math", "linalg")
 
 _LOOPS = "leave it out: match(..., where=...); lower_to_loops() makes loops of it"
@@ -96,12 +99,13 @@ def _check_amount(op: ir.Operation, sizes: Sequence[int]) -> None:
     kinds = [("iterations", math.prod(sizes), _MOST)]
     kinds += [(f"rounds of loop {n}", size, _MOST_OF_A_LOOP) for n, size in enumerate(sizes)]
     for number, map_ in enumerate(indexing_maps(op) if has_maps(op) else ()):
-        used = [
-            size
-            for dim, size in zip(map_.dims, sizes, strict=True)
-            if any(dim in index.dims for index in map_.results)
-        ]
-        kinds.append((f"elements of operand {number}", math.prod(used), _MOST_OF_AN_OPERAND))
+        order = [dim for index in map_.results for dim in index.dims]
+        used = [(dim, size) for dim, size in zip(map_.dims, sizes, strict=True) if dim in order]
+        # Elements are moved one by one where neighbours do not stay neighbours.
+        is_turned = bool(used) and order[-1] != used[-1][0]
+        most = _MOST_TURNED if is_turned else _MOST_OF_AN_OPERAND
+        count = math.prod(size for _, size in used)
+        kinds.append((f"{'turned ' * is_turned}elements of operand {number}", count, most))
     for what, count, most in kinds:
         if count > most:
             raise refusal(

@@ -50,9 +50,10 @@ _NEGATED_SUMS = """%n = linalg.negf ins(%r : tensor<4x1x4xf32>) outs(%c : tensor
 EMPTY = TEXTS["generic"].replace("20x", "0x")
 BITS = _read_at("j", 8, type_="i1")
 ASSERTED = _read_at("j", 8).replace(
-    "linalg.yield", """%t = arith.cmpf une, %x, %y : f32
+    "linalg.yield",
+    """%t = arith.cmpf une, %x, %y : f32
     cf.assert %t, "equal"
-    linalg.yield"""
+    linalg.yield""",
 )
 
 KEPT = function(
@@ -72,6 +73,12 @@ TRANSPOSED = function(
     """  %r = linalg.transpose ins(%a : tensor<3x500xf32>) outs(%c : tensor<500x3xf32>)
     permutation = [1, 0]""",
     "tensor<500x3xf32>",
+)
+LARGE = function(
+    "%a: tensor<9x500xf32>, %c: tensor<9x500xf32>",
+    """  %r = linalg.negf ins(%a : tensor<9x500xf32>) outs(%c : tensor<9x500xf32>)
+    -> tensor<9x500xf32>""",
+    "tensor<9x500xf32>",
 )
 SCAN = function(
     "%a: tensor<4x8xf32>, %t: tensor<4xf32>",
@@ -103,11 +110,12 @@ REFUSED: list[tuple[str, str, Callable[[lx.Schedule], Any], str]] = [
     ("empty", EMPTY, lambda s: s.vectorize(), "runs 0 times"),
     ("bits", BITS, lambda s: s.vectorize(), "load i1 as packed bits"),
     ("long", TRANSPOSED.replace("500", "513"), lambda s: s.vectorize(), "513 rounds of loop 0"),
+    ("large", LARGE, lambda s: s.vectorize(), "4500 elements of operand 0"),
     (
-        "large",
-        TRANSPOSED.replace("3x", "9x").replace("x3x", "x9x"),
+        "turned",
+        TRANSPOSED.replace("3x", "6x").replace("x3x", "x6x"),
         lambda s: s.vectorize(),
-        "4500 elements of operand 0",
+        "3000 turned elements of operand 0.*at most 2048",
     ),
     ("masked", KEPT, lambda s: s.vectorize([4, 8, 8]), "cannot mask a result at"),
     ("window", TEXTS["conv"], lambda s: s.tile([1, 4]).vectorize(), r"operand 0 .* d1 \+ d4"),
