@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linalg_ext.analysis.numbers import Number, is_eq, maximum, total
-from linalg_ext.analysis.subsets import Tile
+from linalg_ext.analysis.subsets import Tile, check_within
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineMap
+from linalg_ext.errors import SubsetError
 from linalg_ext.rewriting import Left
 from linalg_ext.structured.subsets.rules.sizes import sizes_of
 from linalg_ext.structured.views.ops import is_view
@@ -60,7 +61,11 @@ def element_view(
         if isinstance(axis, Left):
             return axis
         axes.append(axis)
-    tile = Tile([a.offset for a in axes], [a.size for a in axes], [a.stride for a in axes])
+    try:
+        tile = Tile([a.offset for a in axes], [a.size for a in axes], [a.stride for a in axes])
+        check_within(tile, sizes_of(buffer))
+    except SubsetError:
+        return Left("it reaches beyond a buffer")
     kept = tuple(number for number, axis in enumerate(axes) if axis.index is not None)
     exprs = tuple(axis.index for axis in axes if axis.index is not None)
     is_whole = len(kept) == len(axes) and all(

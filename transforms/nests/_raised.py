@@ -158,10 +158,12 @@ def _payload(
     place = {op: number for number, each in enumerate(elements) for op in each.ops}
     current = list(arguments)
     given: dict[ir.Value, ir.Value] = {}
-    needed = _needed(band, [op.operands[0] for each in elements for op in each.stores])
+    stored = [op.operands[0] for each in elements for op in each.stores]
+    needed = _needed(band, stored)
+    used = stored + [value for op in needed for value in _read(op)]
     for number, level in enumerate(band.levels):
         iv = induction_variable(level.loop)
-        if any(iv in list(each.operands) for op in needed for each in select(op, lambda _: True)):
+        if iv in used:
             index = Symbol(linalg.IndexOp(number).result, lower=0)
             given[iv] = value_of(level.lower + index * level.step)
     for op in band.ops:
@@ -186,5 +188,10 @@ def _needed(band: Band, values: Sequence[ir.Value]) -> set[ir.Operation]:
         if op is None or op not in own or op in found or is_load(op):
             continue
         found.add(op)
-        open_ += [value for each in select(op, lambda _: True) for value in each.operands]
+        open_ += _read(op)
     return found
+
+
+def _read(op: ir.Operation) -> list[ir.Value]:
+    """The operands of an op and of all that is in it."""
+    return [value for each in select(op, lambda _: True) for value in each.operands]

@@ -46,13 +46,13 @@ def raise_loops(module: ir.Operation) -> list[ir.Operation]:
         ScheduleError: no loop could be raised; says why.
     """
     to_scf(module)
-    for first in (accumulate_in_memory, distribute_loops):
-        first.apply(module)
-    report = raise_perfect_nests.apply(module)
-    if not report:
-        reasons = "; ".join(sorted(set().union(*report.left.values())))
+    passes = (accumulate_in_memory, distribute_loops, raise_perfect_nests)
+    reports = [each.apply(module) for each in passes]
+    if not reports[-1]:
+        reasons = {reason for report in reports for left in report.left.values() for reason in left}
+        why = "; ".join(sorted(reasons)) or "the module has no loops of scf or affine"
         raise ScheduleError(
-            f"raise_loops cannot be done: {reasons or 'the module has no loops of scf or affine'}",
+            f"raise_loops cannot be done: {why}",
             expected="a loop over buffers that is a structured op",
         )
     return []

@@ -176,6 +176,42 @@ def test_what_a_loop_carries_is_kept_on_the_stack_where_nothing_stores_it() -> N
     assert lx.compile(module, "f")(array, 2.0) == array.sum() + 2
 
 
+def test_a_place_itself_is_stored() -> None:
+    text = f"""
+    func.func @f(%c: memref<6xindex>) {{
+      {CONSTANTS}
+      scf.for %i = %c1 to %c6 step %c2 {{
+        memref.store %i, %c[%i] : memref<6xindex>
+      }}
+      return
+    }}"""
+    module = lx.parse(text)
+    lx.transforms.raise_loops(module)
+    assert "scf.for" not in str(module)
+    found = np.zeros(6, np.int64)
+    lx.compile(module, "f")(found)
+    assert found.tolist() == [0, 1, 0, 3, 0, 5]
+
+
+def test_what_threads_would_share_is_not_put_on_the_stack() -> None:
+    text = f"""
+    func.func @f(%a: memref<8x6xf32>, %c: memref<8xf32>, %start: f32) {{
+      {CONSTANTS}
+      scf.forall (%i) in (8) {{
+        %sum = scf.for %j = %c0 to %c6 step %c1 iter_args(%s = %start) -> (f32) {{
+          %x = memref.load %a[%i, %j] : memref<8x6xf32>
+          %u = arith.addf %s, %x : f32
+          scf.yield %u : f32
+        }}
+        %e = math.exp %sum : f32
+        memref.store %e, %c[%i] : memref<8xf32>
+      }}
+      return
+    }}"""
+    with pytest.raises(ScheduleError, match="a parallel loop around it would need its own memory"):
+        lx.Schedule(lx.parse(text)).raise_loops()
+
+
 LEFT = [
     (
         "%y = memref.load %a[%i, %k] : memref<8x8xf32>\n memref.store %y, %c[%i] : memref<8xf32>",
@@ -194,6 +230,15 @@ LEFT = [
         "do not combine",
     ),
     ("memref.store %x, %c[%c0] : memref<8xf32>", "no buffer is as long as loop 0"),
+    (
+        "%n = arith.addi %k, %c1 : index\n memref.store %x, %a[%i, %n] : memref<8x8xf32>",
+        "it reaches beyond a buffer",
+    ),
+    (
+        "%v = memref.subview %c[%i] [1] [1] : memref<8xf32> to memref<1xf32, strided<[1], "
+        "offset: ?>>\n memref.store %x, %v[%c0] : memref<1xf32, strided<[1], offset: ?>>",
+        "fold-memref-alias-ops comes before",
+    ),
 ]
 
 
