@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linalg_ext.analysis.numbers import Number, ceildiv, maximum
@@ -63,7 +64,7 @@ def band_of(loop: ir.Operation, read: IndexReader) -> Band | Left:
         level = _level(each, read)
         if isinstance(level, Left):
             return level
-        if any(linear(number, loops, read) != _same(number, loops) for number in _numbers(level)):
+        if not (_is_fixed(level.lower, loops, read) and _is_fixed(level.count, loops, read)):
             return Left("a loop inside begins or ends where one around it says")
         levels.append(level)
     return Band(tuple(levels), tuple(ops))
@@ -77,7 +78,7 @@ class Linear:
     rest: Number
 
 
-def linear(number: Number, loops: list[ir.Operation], read: IndexReader) -> Linear | None:
+def linear(number: Number, loops: Sequence[ir.Operation], read: IndexReader) -> Linear | None:
     """A number as a nest sees it; None where it is not linear, or the nest computes the rest."""
     factors: list[int] = []
     rest = number
@@ -99,9 +100,7 @@ def _level(loop: ir.Operation, read: IndexReader) -> Level | Left:
     return Level(loop, lower, step, ceildiv(maximum(upper - lower, 0), step))
 
 
-def _numbers(level: Level) -> tuple[Number, Number]:
-    return level.lower, level.count
-
-
-def _same(number: Number, loops: list[ir.Operation]) -> Linear:
-    return Linear((0,) * len(loops), number)
+def _is_fixed(number: Number, loops: Sequence[ir.Operation], read: IndexReader) -> bool:
+    """Whether a number is the same in all iterations."""
+    seen = linear(number, loops, read)
+    return seen is not None and not any(seen.factors)

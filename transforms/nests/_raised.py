@@ -20,7 +20,7 @@ from ._accesses import Memory, is_load, is_pure
 from ._bands import Band, Linear, linear
 from ._element_views import ElementView, element_view
 from ._indices import induction_variable
-from ._sizes import size_reader
+from ._sizes import SizeReader
 
 _STORE = "memref.store"
 
@@ -76,7 +76,7 @@ def _elements(band: Band) -> list[_Element] | Left:
     """What an iteration touches, each element once."""
     body = band.outermost.regions[0].blocks[0]
     loops, memory = [level.loop for level in band.levels], Memory()
-    read = size_reader(band.outermost)
+    read = SizeReader()
     found: dict[tuple[ir.Value, tuple[Linear, ...]], _Element] = {}
     for op in band.ops:
         is_store = op.name == _STORE

@@ -1,26 +1,23 @@
-"""Sizes of buffers by the ops that read them, as numbers that name the buffer."""
+"""Sizes of buffers, as numbers that name the buffer and not the op that asks for them."""
 
 from __future__ import annotations
 
-from linalg_ext.analysis.numbers import Operand
+from linalg_ext.analysis.numbers import Number
 from linalg_ext.bindings import ir
 from linalg_ext.structured.subsets.index_values import IndexReader
-from linalg_ext.structured.subsets.rules.sizes import as_number, size_of
-from linalg_ext.transforms.lowering._walk import operations
-
-_DIM = "memref.dim"
+from linalg_ext.structured.subsets.rules.sizes import size_of
+from linalg_ext.structured.values import producer
 
 
-def size_reader(op: ir.Operation) -> IndexReader:
-    """A reader of the index values around an op, to which two ops that read one size are one."""
-    function = op
-    while function.parent is not None and function.name != "func.func":
-        function = function.parent.operation
-    known: dict[ir.Value, Operand] = {}
-    for dim in operations(function, [_DIM]):
-        buffer, axis = dim.operands
-        number = as_number(axis)
-        is_ranked = isinstance(buffer.type, ir.MemRefType)
-        if is_ranked and isinstance(number, int) and 0 <= number < buffer.type.rank:
-            known[dim.results[0]] = size_of(buffer, number)
-    return IndexReader(known)
+class SizeReader(IndexReader):
+    """Reads index values; two ops that ask for one size give one number."""
+
+    def _read(self, value: ir.Value) -> Number:
+        op = producer(value)
+        if op is not None and op.name == "memref.dim":
+            buffer, axis = op.operands
+            number = self(axis)
+            is_ranked = isinstance(buffer.type, ir.MemRefType)
+            if is_ranked and isinstance(number, int) and 0 <= number < buffer.type.rank:
+                return size_of(buffer, number)
+        return super()._read(value)

@@ -49,7 +49,7 @@ from linalg_ext.transforms.lowering._walk import operations
 
 from ._bands import FOR, band_of
 from ._raised import raised
-from ._sizes import size_reader
+from ._sizes import SizeReader
 
 NAME = "linalg-ext-raise-loops"
 
@@ -77,7 +77,7 @@ def to_scf(module: ir.Operation) -> None:
 
 def _raise(loop: ir.Operation, report: Report) -> None:
     """Raise the nest that begins with a loop; else those inside."""
-    band = band_of(loop, size_reader(loop))
+    band = band_of(loop, SizeReader())
     answer = band if isinstance(band, Left) else raised(band)
     if answer is None:
         report.changed[FOR] += len(operations(loop, [FOR]))
