@@ -16,8 +16,8 @@ class SizeReader(IndexReader):
         op = producer(value)
         if op is not None and op.name == "memref.dim":
             buffer, axis = op.operands
-            number = self(axis)
-            is_ranked = isinstance(buffer.type, ir.MemRefType)
-            if is_ranked and isinstance(number, int) and 0 <= number < buffer.type.rank:
+            number, type_ = self(axis), buffer.type
+            rank = type_.rank if isinstance(type_, ir.MemRefType) else 0
+            if isinstance(number, int) and 0 <= number < rank:
                 return size_of(buffer, number)
         return super()._read(value)
