@@ -136,6 +136,8 @@ _BUFFERS = (
     "cse",
     # What was kept by its name so far, and what bufferization made.
     "linalg-generalize-named-ops",
+    # Parts of a loop may be shared between threads, and are fit for vectors.
+    "linalg-ext-split-index-sets",
 )
 _LOOPS = (
     # Slices of an entry's work name a part of an operand once for each op.

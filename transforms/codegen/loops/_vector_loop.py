@@ -89,10 +89,10 @@ class VectorLoop:
             whole = _whole(low, high, step)
             if static is None and step > lanes and any(self._reductions()):
                 carried = self._wide(size, whole, step, lanes)
-            elif whole is not low:
+            elif not _is_same(whole, low):
                 carried = self._loop(_at(low), _at(whole), step, masked=None, carried=carried)
             low = whole
-        if low is not high:
+        if not _is_same(low, high):
             carried = self._rest(_at(low), size, lanes, carried, static)
         # Where there was no loop the row is empty.
         self._after(self._start(1) if carried is None else carried)
@@ -384,6 +384,11 @@ def _whole(low: Any, high: Any, step: int) -> Any:
         return high - (high - low) % step if high - low >= step else low
     rest = high if isinstance(low, int) and low == 0 else arith.subi(high, _at(low))
     return arith.subi(high, arith.remui(rest, index(step)))
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two places are known to be one: numbers, or one value."""
+    return type(one) is type(other) and bool(one == other)
 
 
 def _at(place: Any) -> Any:
