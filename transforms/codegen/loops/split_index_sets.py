@@ -29,7 +29,7 @@ after:
 
 What the body asks about its position is answered in each part, and what is not read there is no
 operand of it: of two vectors one after the other, each part copies one. Source: index-set
-splitting; R. Allen and K. Kennedy, Optimizing Compilers for Modern Architectures, 2001, section 5.7.
+splitting; R. Allen and K. Kennedy, Optimizing Compilers for Modern Architectures, 2001, 5.7.
 """
 
 from __future__ import annotations
