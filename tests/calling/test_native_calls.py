@@ -271,14 +271,17 @@ def test_ops_know_dtypes_apart() -> None:
         assert is_native(partial(lx.ops.mul, array(), number)) == native
 
 
-def test_truth_values_of_odd_bytes_are_not_taken_as_they_are() -> None:
-    plain = np.tile([False, True, True, False, True], 5)
-    odd = plain.view(np.uint8).copy()
-    odd[odd == 1] = 6
+@pytest.mark.parametrize("size", [7, 64, 65, 5000])
+def test_truth_values_of_odd_bytes_are_not_taken_as_they_are(size: int) -> None:
+    plain = np.arange(size) % 5 % 3 > 0
+    plain[[0, -1]] = True
     for _ in range(3):
         np.testing.assert_array_equal(lx.ops.logical_not(plain), ~plain)
     assert is_native(lambda: lx.ops.logical_not(plain))
-    np.testing.assert_array_equal(lx.ops.logical_not(odd.view(np.bool_)), ~plain)
+    for at in (0, size // 2, size - 1):
+        odd = plain.view(np.uint8).copy()
+        odd[at] *= 6
+        np.testing.assert_array_equal(lx.ops.logical_not(odd.view(np.bool_)), ~plain)
 
 
 @pytest.mark.parametrize("text", ["ij,jk->ik", "ij,jk->ki", "ji,jk->ik", "ij,kj->ik"])
