@@ -62,22 +62,35 @@ def computed(member: Member, depth: int, values: Sequence[Any], pass_: Pass | No
         values: the elements of the operands; None for those that the body does not read.
         pass_: the round of loop `depth`; None outside of it.
     """
+    yielded = member.nest.body.operations[len(member.nest.body.operations) - 1].operation.operands
+    results = of_body(member, depth, values, pass_, list(yielded))
+    return results if pass_ is None else [as_row(value, pass_.lanes) for value in results]
+
+
+def of_body(
+    member: Member,
+    depth: int,
+    values: Sequence[Any],
+    pass_: Pass | None,
+    wanted: Sequence[Any],
+) -> list[Any]:
+    """As `computed`, for values of the body that do not depend on operands that are None."""
     body = member.nest.body
-    given = zip(body.arguments, values, strict=True)
-    known: dict[Any, Any] = {argument: value for argument, value in given if value is not None}
-    for op in body.operations:
-        operation = op.operation
-        if operation.name == "linalg.yield":
-            results = [known.get(value, value) for value in operation.operands]
-            return results if pass_ is None else [as_row(v, pass_.lanes) for v in results]
-        if operation.name == "linalg.index":
-            made = [_position(member, depth, operation, pass_)]
-        elif operation.name == LOAD and pass_ is not None:
-            made = [_loaded(operation, known, pass_)]
+    known: dict[Any, Any] = dict(zip(body.arguments, values, strict=True))
+    for op in (each.operation for each in body.operations):
+        if op.name == "linalg.yield":
+            break
+        if any(value in known and known[value] is None for value in op.operands):
+            known.update(dict.fromkeys(op.results))
+            continue
+        if op.name == "linalg.index":
+            made = [_position(member, depth, op, pass_)]
+        elif op.name == LOAD and pass_ is not None:
+            made = [_loaded(op, known, pass_)]
         else:
-            made = on_rows(operation, known)
-        known.update(zip(operation.results, made, strict=True))
-    return []
+            made = on_rows(op, known)
+        known.update(zip(op.results, made, strict=True))
+    return [known.get(value, value) for value in wanted]
 
 
 def _position(member: Member, depth: int, op: Any, pass_: Pass | None) -> Any:

@@ -10,12 +10,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from linalg_ext.bindings import arith, ir
 from linalg_ext.transforms.lowering._walk import producer
 
 _LOGIC = ("arith.andi", "arith.ori", "arith.xori")
+_COMPARED = {
+    arith.CmpFPredicate.OGT: (False, False, True, False, False, False),
+    arith.CmpFPredicate.OLT: (True, False, False, False, False, False),
+    arith.CmpFPredicate.UNE: (True, False, True, True, True, True),
+    arith.CmpFPredicate.UNO: (False, False, False, True, True, True),
+}
+"""What holds where `a` is less than `b`, equal, greater, where `a` is NaN, `b`, or both."""
+
+_SELF = {
+    arith.CmpFPredicate.UNE: (False, True),
+    arith.CmpFPredicate.UNO: (False, True),
+    arith.CmpFPredicate.OGT: (False, False),
+    arith.CmpFPredicate.OLT: (False, False),
+}
+"""The same of a value and itself: where it is a number, where it is NaN."""
+
+_NAN_WINS = {
+    (False, False, True, True, False, False): arith.CmpFPredicate.UGT,
+    (True, False, False, True, False, False): arith.CmpFPredicate.ULT,
+}
+"""What holds where the first NaN is best: a comparison, where the old element is a number."""
 _STRICT = {
     "arith.cmpf": {
         ir_predicate.value
@@ -55,6 +77,7 @@ class Choice:
         old: the best so far in the body.
         value: which output the element is.
         position: which output its position is.
+        places: all that the body computes of positions, the old one too.
     """
 
     condition: Any
@@ -62,10 +85,24 @@ class Choice:
     old: Any
     value: int
     position: int
+    places: tuple[Any, ...] = ()
+
+    @cached_property
+    def predicate(self) -> Any | None:
+        """The comparison that says the same of floats where `old` is a number, and it must be one.
+
+        None where there is none.
+        """
+        if not isinstance(self.old.type, ir.FloatType):
+            return None
+        return _NAN_WINS.get(tuple(_holds(self.condition, self.new, case) for case in range(6)))
 
     def is_better(self, new: Any, old: Any) -> Any:
         """The condition of vectors of elements."""
-        return _evaluated(self.condition, {self.new: new, self.old: old})
+        if self.predicate is None:
+            return _evaluated(self.condition, {self.new: new, self.old: old})
+        is_number = arith.cmpf(arith.CmpFPredicate.ORD, old, old)
+        return arith.andi(arith.cmpf(self.predicate, new, old), is_number)
 
 
 def choice_of(outputs: Sequence[Any], yielded: Sequence[Any], inner: int) -> Choice | None:
@@ -87,7 +124,8 @@ def choice_of(outputs: Sequence[Any], yielded: Sequence[Any], inner: int) -> Cho
         if new is None or elsewhere != outputs[position] or _uses(elsewhere) != 1:
             continue
         if _is_position(where, inner) and _compares(condition, new, outputs[value]):
-            return Choice(condition, new, outputs[value], value, position)
+            places = (elsewhere, yielded[position], *_casts(where))
+            return Choice(condition, new, outputs[value], value, position, places)
     return None
 
 
@@ -126,14 +164,37 @@ def _compares(condition: Any, new: Any, old: Any) -> bool:
     return ir.IntegerAttr(op.attributes["predicate"]).value in _STRICT[op.name]
 
 
+def _holds(condition: Any, new: Any, case: int) -> bool:
+    """Whether a condition on floats holds in one of the cases of `_COMPARED`."""
+    op = condition.owner.operation
+    if op.name == "arith.constant":
+        return bool(ir.IntegerAttr(op.attributes["value"]).value)
+    if op.name in _LOGIC:
+        one, other = (_holds(each, new, case) for each in op.operands)
+        return {"andi": one & other, "ori": one | other, "xori": one ^ other}[op.name[6:]]
+    predicate = arith.CmpFPredicate(ir.IntegerAttr(op.attributes["predicate"]).value)
+    left, right = op.operands
+    if left == right:
+        is_nan = case == 5 or case == (3 if left == new else 4)
+        return _SELF[predicate][is_nan]
+    mirrored = (2, 1, 0, 4, 3, 5)
+    return _COMPARED[predicate][case if left == new else mirrored[case]]
+
+
 def _is_position(value: Any, inner: int) -> bool:
     """Whether a value is the position along loop `inner`, as an integer of any width."""
-    op = producer(value)
-    while op is not None and op.name == "arith.index_cast":
-        op = producer(op.operands[0])
+    op = producer(_casts(value)[-1])
     if op is None or op.name != "linalg.index":
         return False
     return bool(ir.IntegerAttr(op.attributes["dim"]).value == inner)
+
+
+def _casts(value: Any) -> list[Any]:
+    """A value, what it is cast from, and so on."""
+    found = [value]
+    while (op := producer(found[-1])) is not None and op.name == "arith.index_cast":
+        found.append(op.operands[0])
+    return found
 
 
 def _evaluated(value: Any, known: dict[Any, Any]) -> Any:

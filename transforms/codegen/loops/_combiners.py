@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,3 +117,19 @@ def halves(value: Any) -> tuple[Any, Any]:
         vector.extract_strided_slice(type_, value, [start], [half], [1]) for start in (0, half)
     )
     return low, high
+
+
+def split(value: Any, parts: int) -> list[Any]:
+    """A vector as so many parts, a power of two of them."""
+    if parts == 1:
+        return [value]
+    return [part for half in halves(value) for part in split(half, parts // 2)]
+
+
+def joined(parts: Sequence[Any]) -> Any:
+    """Vectors, a power of two of them, as one."""
+    if len(parts) == 1:
+        return parts[0]
+    half = len(parts) // 2
+    low, high = joined(parts[:half]), joined(parts[half:])
+    return vector.shuffle(low, high, list(range(2 * low.type.shape[0])))

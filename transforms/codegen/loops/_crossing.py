@@ -18,10 +18,11 @@ from linalg_ext.bindings import arith, ir, scf
 from linalg_ext.transforms.lowering._elementwise import index
 
 from ._bodies import Member
+from ._bounds import size_of
 from ._collapsing import Collapser
 from ._nests import Access, Nest, widest_bits
 from ._streaming import fence
-from ._vector_loop import VectorLoop, size_of
+from ._vector_loop import VectorLoop
 
 MOST_LANES = 16
 """Of a vector; bytes have room for more, and their squares would be long code."""

@@ -9,11 +9,12 @@ from linalg_ext.bindings import arith, ir, memref, scf
 from linalg_ext.transforms.lowering._elementwise import index
 
 from ._bodies import Member
+from ._bounds import size_of
 from ._collapsing import Collapser
 from ._grouping import Group, partition
 from ._nests import Access, Nest
 from ._streaming import fence
-from ._vector_loop import VectorLoop, size_of
+from ._vector_loop import VectorLoop
 
 ROWS_AT_ONCE = 8
 """How many rows are added to one before it goes back to memory."""

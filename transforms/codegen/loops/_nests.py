@@ -21,7 +21,7 @@ from linalg_ext.transforms.lowering._generic import (
     parallel_loops,
 )
 
-from ._reductions import Reduction, reduction_of
+from ._reductions import FirstBest, Reduction, reduction_of
 from ._roots import Root, root_of
 
 SHORTEST = 4
@@ -185,19 +185,20 @@ def read_nest(op: Any) -> Nest | Left:
         return Left("elements of index are written")
     yielded = body.operations[len(body.operations) - 1].operation
     is_parallel = parallel_loops(op)
-    reduction = None
-    if is_parallel and not is_parallel[-1]:
-        outputs = list(body.arguments)[inputs:]
-        reduction = reduction_of(outputs, list(yielded.operands), len(is_parallel) - 1)
     nest = Nest(
         op,
         tuple(operands),
         inputs,
         is_parallel,
         tuple(any(True for _ in argument.uses) for argument in body.arguments),
-        reduction,
+        None,
         tuple(loads),
     )
+    if is_parallel and not is_parallel[-1]:
+        outputs, inner = list(body.arguments)[inputs:], nest.rank - 1
+        length = nest.static_extent(inner)
+        reduction = reduction_of(outputs, list(yielded.operands), inner, length)
+        nest = replace(nest, reduction=reduction)
     nest = replace(nest, is_crossed=_lies_across(nest))
     obstacle = None if nest.is_crossed else _innermost_obstacle(nest)
     obstacle = _overlap(nest) if obstacle is None else obstacle
@@ -361,12 +362,20 @@ def widest_bits(nests: Sequence[Nest]) -> int:
     """
     widths = [8]
     for nest in nests:
-        read, computed = _on_vectors(nest)
+        read, computed = (_without_places(nest, values) for values in _on_vectors(nest))
+        if isinstance(nest.reduction, FirstBest):
+            widths.append(nest.reduction.position_type.width)
         narrow = any(str(value.type) in _NARROW_FLOATS for value in computed)
         widths += [32] if narrow else []
         types = [value.type for value in (*read, *computed)]
         widths += [t.width for t in types if isinstance(t, ir.IntegerType | ir.FloatType)]
     return min(64, max(widths))
+
+
+def _without_places(nest: Nest, values: Sequence[Any]) -> list[Any]:
+    """Values of a body but the positions that its reduction computes in a type of its own."""
+    places = nest.reduction.choice.places if isinstance(nest.reduction, FirstBest) else ()
+    return [value for value in values if value not in places]
 
 
 def _on_vectors(nest: Nest) -> tuple[list[Any], list[Any]]:

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from linalg_ext.bindings import arith, ir, vector
+from linalg_ext.transforms.lowering._elementwise import constant
 
 from ._choices import Choice, choice_of
-from ._combiners import Combiner, combiner_of, halves
+from ._combiners import Combiner, combiner_of, halves, joined, split
+
+_BEFORE = -1
+"""The position of what was found before the row began."""
 
 
 class Reduction(Protocol):
@@ -72,14 +76,52 @@ class Sums(Reduction):
 
 @dataclass(frozen=True)
 class FirstBest(Reduction):
-    """The best element and where it is; the first of several that are equal."""
+    """The best element and where it is; the first of several that are equal.
+
+    Attributes:
+        choice: what is better.
+        position_type: of the positions in the vectors, as narrow as the elements where the row is
+            known to be short enough: vectors of both then have as many lanes.
+    """
 
     choice: Choice
+    position_type: Any
     begins_with_old: bool = True
 
     def start(self, types: Sequence[Any], old: Sequence[Any], lanes: int) -> list[Any]:
-        """What the outputs hold, in every lane: only what is better takes its place."""
-        return [vector.broadcast(ir.VectorType.get([lanes], each.type), each) for each in old]
+        """What the outputs hold, in every lane: found before the row, till there is better."""
+        value = old[self.choice.value]
+        values = vector.broadcast(ir.VectorType.get([lanes], value.type), value)
+        before = constant(ir.VectorType.get([lanes], self.position_type), _BEFORE)
+        return self._ordered(values, before)
+
+    def chosen(self, new: Any, at: Any, old: Sequence[Any], registers: int) -> list[Any]:
+        """The vectors after one more round.
+
+        Args:
+            new: the elements that are new.
+            at: the position of the first of them.
+            old: the vectors before.
+            registers: into how many parts they are taken apart: what compares parts as long as a
+                register stays in registers.
+        """
+        lanes = new.type.shape[0]
+        type_ = ir.VectorType.get([lanes], self.position_type)
+        first = vector.broadcast(type_, arith.index_cast(self.position_type, at))
+        steps = vector.step(ir.VectorType.get([lanes], ir.IndexType.get()))
+        where = arith.addi(first, arith.index_cast(type_, steps))
+        vectors = (new, where, old[self.choice.value], old[self.choice.position])
+        parts = zip(*(split(each, registers) for each in vectors), strict=True)
+        values, places = zip(*(self._better(*part) for part in parts), strict=True)
+        return self._ordered(joined(values), joined(places))
+
+    def _better(self, new: Any, where: Any, best: Any, place: Any) -> tuple[Any, Any]:
+        take = self.choice.is_better(new, best)
+        return arith.select(take, new, best), arith.select(take, where, place)
+
+    def _ordered(self, value: Any, position: Any) -> list[Any]:
+        """Value and position in the order of the outputs."""
+        return [value, position] if self.choice.value == 0 else [position, value]
 
     def narrowed(self, values: Sequence[Any], lanes: int) -> list[Any]:
         """The better of two halves, and where both are equal the one found earlier."""
@@ -93,7 +135,11 @@ class FirstBest(Reduction):
 
     def finish(self, old: Sequence[Any], values: Sequence[Any]) -> list[Any]:
         """What was found: the old elements were among it."""
-        return [vector.extract(value, [], [0]) for value in self.narrowed(values, 1)]
+        found = [vector.extract(value, [], [0]) for value in self.narrowed(values, 1)]
+        place, before = found[self.choice.position], old[self.choice.position]
+        is_before = arith.cmpi(arith.CmpIPredicate.eq, place, constant(place.type, _BEFORE))
+        position = arith.select(is_before, before, _resized(place, before.type))
+        return self._ordered(found[self.choice.value], position)
 
     def _is_better(self, one: Sequence[Any], other: Sequence[Any]) -> Any:
         choice = self.choice
@@ -105,16 +151,32 @@ class FirstBest(Reduction):
         return arith.ori(wins, arith.andi(earlier, arith.cmpi(arith.CmpIPredicate.eq, wins, loses)))
 
 
-def reduction_of(outputs: Sequence[Any], yielded: Sequence[Any], inner: int) -> Reduction | None:
+def _resized(place: Any, type_: Any) -> Any:
+    """A position as an integer of another width."""
+    if place.type == type_:
+        return place
+    resize = arith.extsi if type_.width > place.type.width else arith.trunci
+    return resize(type_, place)
+
+
+def reduction_of(
+    outputs: Sequence[Any], yielded: Sequence[Any], inner: int, length: int | None
+) -> Reduction | None:
     """How a body reduces along loop `inner`; None where vectors cannot do it.
 
     Args:
         outputs: the arguments of the body for the old elements of the outputs.
         yielded: their new elements.
+        inner: the loop.
+        length: of it, where that is known.
     """
     combiners = [combiner_of(*each) for each in zip(outputs, yielded, strict=True)]
     known = tuple(each for each in combiners if each is not None)
     if len(known) == len(combiners):
         return Sums(known)
     choice = choice_of(outputs, yielded, inner)
-    return None if choice is None else FirstBest(choice)
+    if choice is None:
+        return None
+    is_short = length is not None and length < 1 << 31
+    is_narrow = is_short and choice.old.type.width <= 32
+    return FirstBest(choice, ir.IntegerType.get_signless(32 if is_narrow else 64))

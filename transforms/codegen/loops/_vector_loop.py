@@ -12,21 +12,21 @@ result is aligned, and a masked vector stands before them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from linalg_ext.bindings import arith, ir, memref, scf, vector
+from linalg_ext.bindings import arith, ir, memref, scf
 from linalg_ext.transforms.lowering._elementwise import constant, index
 
-from ._bodies import Key, Member, Pass, computed
+from ._bodies import Key, Member, Pass, computed, of_body
+from ._bounds import as_index, either, first_lanes, is_same, size_of, whole_steps
 from ._nests import Access, Nest, widest_bits
-from ._reductions import Reduction
+from ._reductions import FirstBest, Reduction
 from ._rows import (
     as_row,
     is_truth,
     load_across,
     load_row,
-    row_type,
     store_row,
 )
 from ._streaming import first_aligned, is_streamed, rows_are_aligned_alike
@@ -66,6 +66,7 @@ class VectorLoop:
         self._unused = unused
         self._loops = [each.nest for each in members if each.nest.rank > depth]
         self._scalars: dict[tuple[int, int], Any] = {}
+        self._lanes = 1
         self.streams = False
         """Whether something is written past the caches."""
 
@@ -77,6 +78,7 @@ class VectorLoop:
             return
         static = self._loops[0].static_extent(self._depth)
         lanes, unroll = self._shape(static)
+        self._lanes = lanes
         size = size_of(self._loops[0], self._depth)
         start = self._first_aligned(size, lanes)
         self.streams = start is not None
@@ -86,14 +88,16 @@ class VectorLoop:
             carried = self._loop(index(0), start, lanes, masked=start, carried=None)
             low, high = start, size
         for step in dict.fromkeys([lanes * unroll, lanes]):
-            whole = _whole(low, high, step)
+            whole = whole_steps(low, high, step)
             if static is None and step > lanes and any(self._reductions()):
                 carried = self._wide(size, whole, step, lanes)
-            elif not _is_same(whole, low):
-                carried = self._loop(_at(low), _at(whole), step, masked=None, carried=carried)
+            elif not is_same(whole, low):
+                carried = self._loop(
+                    as_index(low), as_index(whole), step, masked=None, carried=carried
+                )
             low = whole
-        if not _is_same(low, high):
-            carried = self._rest(_at(low), size, lanes, carried, static)
+        if not is_same(low, high):
+            carried = self._rest(as_index(low), size, lanes, carried, static)
         # Where there was no loop the row is empty.
         self._after(self._start(1) if carried is None else carried)
 
@@ -202,7 +206,7 @@ class VectorLoop:
         loop = scf.ForOp(low, high, index(lanes), carried)
         with ir.InsertionPoint(loop.body):
             at = loop.induction_variable
-            mask = None if masked is None else _mask(lanes, arith.subi(masked, at))
+            mask = None if masked is None else first_lanes(lanes, arith.subi(masked, at))
             pass_ = Pass(lanes, at, mask, self.streams and mask is None)
             scf.YieldOp(self._round(pass_, list(loop.inner_iter_args)))
         return list(loop.results)
@@ -216,7 +220,7 @@ class VectorLoop:
             return self._narrowed(found, lanes)
 
         is_long = arith.cmpi(arith.CmpIPredicate.uge, size, index(wide))
-        return _either(is_long, given, rounds, lambda: given)
+        return either(is_long, given, rounds, lambda: given)
 
     def _rest(
         self, at: Any, size: Any, lanes: int, carried: list[Any] | None, static: int | None
@@ -228,12 +232,12 @@ class VectorLoop:
         """
         given = self._start(lanes) if carried is None else self._narrowed(carried, lanes)
         # Before the branches, where a loop over rows need not make them for each row.
-        masked = Pass(lanes, at, _mask(lanes, arith.subi(size, at)), False)
+        masked = Pass(lanes, at, first_lanes(lanes, arith.subi(size, at)), False)
         may_repeat = self._may_repeat(lanes, static)
         if static is not None and not (may_repeat and static >= lanes):
             return self._round(masked, given)
         start = arith.subi(size, index(lanes))
-        seen = _mask(lanes, arith.subi(at, start))
+        seen = first_lanes(lanes, arith.subi(at, start))
         last = Pass(lanes, start, None, False, fresh=arith.xori(seen, constant(seen.type, 1)))
         if static is not None:
             return self._round(last, given)
@@ -243,10 +247,10 @@ class VectorLoop:
                 return self._round(masked, given)
             is_long = arith.cmpi(arith.CmpIPredicate.uge, size, index(lanes))
             whole, part = (lambda: self._round(last, given), lambda: self._round(masked, given))
-            return _either(is_long, given, whole, part)
+            return either(is_long, given, whole, part)
 
         is_left = arith.cmpi(arith.CmpIPredicate.ult, at, size)
-        return _either(is_left, given, left, lambda: given)
+        return either(is_left, given, left, lambda: given)
 
     def _may_repeat(self, lanes: int, static: int | None) -> bool:
         """Whether elements may be computed and stored once more, and that is worth it."""
@@ -279,7 +283,7 @@ class VectorLoop:
                 self._operand(number, at, operand, pass_, old)
                 for at, operand in enumerate(nest.operands)
             ]
-            results = computed(member, self._depth, values, pass_)
+            results = self._results(member, values, pass_, old)
             if not reduces:
                 for access, value in zip(nest.writes, results, strict=True):
                     self._keep(member, access, value, pass_)
@@ -292,6 +296,17 @@ class VectorLoop:
             store_row(value, target, where, pass_.mask, past_caches)
         return yielded
 
+    def _results(
+        self, member: Member, values: Sequence[Any], pass_: Pass, old: Sequence[Any]
+    ) -> list[Any]:
+        """What a member makes of its operands in a round, given what it has reduced so far."""
+        reduction = member.nest.reduction
+        if not isinstance(reduction, FirstBest):
+            return computed(member, self._depth, values, pass_)
+        (new,) = of_body(member, self._depth, values, pass_, [reduction.choice.new])
+        registers = max(1, pass_.lanes // self._lanes)
+        return reduction.chosen(as_row(new, pass_.lanes), pass_.at, old, registers)
+
     def _operand(
         self, number: int, at: int, operand: Any, pass_: Pass, old: Sequence[Any]
     ) -> Any | None:
@@ -299,7 +314,8 @@ class VectorLoop:
         if not isinstance(operand, Access):
             return operand
         if old and at >= member.nest.inputs:
-            return old[at - member.nest.inputs]
+            is_chosen = isinstance(member.nest.reduction, FirstBest)
+            return None if is_chosen else old[at - member.nest.inputs]
         if not member.nest.is_read[at]:
             return None
         if not self._is_row(operand):
@@ -357,48 +373,3 @@ class VectorLoop:
             for access, where, value in zip(accesses, places, new, strict=True):
                 memref.store(value, access.memref, where)
             rest = rest[len(accesses) :]
-
-
-def _either(
-    condition: Any,
-    given: Sequence[Any],
-    then: Callable[[], list[Any]],
-    otherwise: Callable[[], list[Any]],
-) -> list[Any]:
-    """What one of two ways to go on yields, values of the types of those given."""
-    branch: Any = scf.IfOp(condition, [value.type for value in given], has_else=True)
-    for block, way in ((branch.then_block, then), (branch.else_block, otherwise)):
-        with ir.InsertionPoint(block):
-            scf.YieldOp(way())
-    return list(branch.results)
-
-
-def _mask(lanes: int, count: Any) -> Any:
-    """The first `count` lanes."""
-    return vector.create_mask(row_type(lanes, ir.IntegerType.get_signless(1)), [count])
-
-
-def _whole(low: Any, high: Any, step: int) -> Any:
-    """Where the last whole step from `low` ends: `low` where it is known that there is none."""
-    if isinstance(low, int) and isinstance(high, int):
-        return high - (high - low) % step if high - low >= step else low
-    rest = high if isinstance(low, int) and low == 0 else arith.subi(high, _at(low))
-    return arith.subi(high, arith.remui(rest, index(step)))
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    """Whether two places are known to be one: numbers, or one value."""
-    return type(one) is type(other) and bool(one == other)
-
-
-def _at(place: Any) -> Any:
-    return index(place) if isinstance(place, int) else place
-
-
-def size_of(nest: Nest, dim: int) -> Any:
-    """The length of a loop, as a value."""
-    static = nest.static_extent(dim)
-    if static is not None:
-        return index(static)
-    source, axis = next(nest.extents(dim))
-    return memref.dim(source, index(axis))

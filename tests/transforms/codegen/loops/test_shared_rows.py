@@ -183,6 +183,17 @@ def test_softmax_of_odd_rows() -> None:
     np.testing.assert_allclose(lx.jit(softmax)(x), expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("columns", [1, 31, 200])
+def test_what_was_found_before_stays_with_its_place(columns: int) -> None:
+    x = np.random.default_rng(0).integers(0, 9, (5, columns)).astype(np.float32)
+    before = np.array([4, 9, -1, np.nan, 8], np.float32), np.full(5, 1 << 40)
+    _, where = lx.ops.row_argmax(x, init=before)
+    is_better = x.max(1) > before[0]
+    np.testing.assert_array_equal(where, np.where(is_better, x.argmax(1), 1 << 40))
+    loops = lx.jit(lambda x: lx.ops.row_argmax(x)).lower(x).compile().as_text("loops")
+    assert not re.search(r"arith.select .*xi64>", loops), "a place is as wide as an element"
+
+
 @pytest.mark.parametrize("columns", [1, 7, 8, 9, 16, 33, 64, 130, 1000])
 @pytest.mark.parametrize("name", ["row_argmax", "row_argmin"])
 def test_the_first_of_the_best(name: str, columns: int) -> None:
