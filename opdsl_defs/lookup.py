@@ -31,8 +31,8 @@ def embedding(
 
         O[m, n] += A[labels[m], n]
 
-    Every row of the table is looked at for each label, for a structured op indexes by positions
-    alone: K * M * N steps. A row of -inf or NaN elsewhere in the table does no harm.
+    A structured op indexes by positions alone: it compares each label with every row of the table.
+    Compiled the row is looked up. A row of -inf or NaN elsewhere in the table does no harm.
 
     Shapes: A (K, N), labels (M), O (M, N); a label outside of [0, K) adds nothing.
     Dtypes: A and O any number, alike; labels signed integers.

@@ -67,6 +67,7 @@ from linalg_ext.transforms.lowering.keep_shared_functions import keep_shared_fun
 from linalg_ext.transforms.codegen.windows.keep_windows import keep_windows as keep_windows
 from linalg_ext.transforms.lowering.lend_buffers import lend_buffers as lend_buffers
 from linalg_ext.transforms.lowering.link_library_calls import link_library_calls as link_library_calls
+from linalg_ext.transforms.codegen.loops.look_up_labels import look_up_labels as look_up_labels
 from linalg_ext.transforms.lowering.lower_concatenate import lower_concatenate as lower_concatenate
 from linalg_ext.transforms.rewrites.lower_contract import lower_contract as lower_contract
 from linalg_ext.transforms.lowering.lower_dynamic_broadcast import lower_dynamic_broadcast as lower_dynamic_broadcast

@@ -102,6 +102,7 @@ _LINALG = (
     "linalg-ext-read-destinations-as-inputs",
     "linalg-ext-spread-transposed-convolutions",
     "linalg-ext-carry-prefixes",
+    "linalg-ext-look-up-labels",
     "linalg-ext-keep-contractions",
     "linalg-ext-keep-windows",
     "linalg-ext-keep-effects",

@@ -45,6 +45,9 @@ _FUNCTIONS: Mapping[str, Callable[[Any, Any], Any]] = {
 }
 _CASTS = ("arith.index_cast", "arith.extsi")
 
+_NEUTRAL = {"arith.addf": 0, "arith.addi": 0, "arith.mulf": 1, "arith.muli": 1}
+"""What a combiner takes where it is to change nothing."""
+
 
 @dataclass(frozen=True)
 class ConditionalStep:
@@ -72,6 +75,17 @@ class ConditionalStep:
     def otherwise(self) -> Any:
         """What is taken elsewhere."""
         return self.choice.operands[2]
+
+    @property
+    def is_neutral_elsewhere(self) -> bool:
+        """Whether what is taken where they do not hold is known to change nothing."""
+        other = producer(self.otherwise)
+        if other is None or other.name != "arith.constant":
+            return False
+        constant = other.attributes["value"]
+        if not isinstance(constant, ir.FloatAttr | ir.IntegerAttr):
+            return False
+        return bool(constant.value == _NEUTRAL.get(self.combiner.name))
 
 
 def conditional_step(op: Any) -> ConditionalStep | str:

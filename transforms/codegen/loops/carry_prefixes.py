@@ -62,12 +62,9 @@ from linalg_ext.transforms.codegen._index_conditions import (
 from linalg_ext.transforms.lowering._elementwise import index
 from linalg_ext.transforms.lowering._generic import computed_anew, counted, parallel_loops
 from linalg_ext.transforms.lowering._replacing import replace_each
-from linalg_ext.transforms.lowering._walk import producer, select
+from linalg_ext.transforms.lowering._walk import select
 
 NAME = "linalg-ext-carry-prefixes"
-
-_NEUTRAL = {"arith.addf": 0, "arith.addi": 0, "arith.mulf": 1, "arith.muli": 1}
-"""What a combiner takes where it is to change nothing."""
 
 _CHOOSING = frozenset(
     f"arith.{name}" for name in ("maximumf", "minimumf", "maxsi", "minsi", "maxui", "minui")
@@ -170,12 +167,8 @@ def _direction(
 def _changes_nothing_elsewhere(found: _Prefixes) -> bool:
     """Whether what is taken where no condition holds makes no difference."""
     step, name = found.step, found.step.combiner.name
-    other = producer(step.otherwise)
-    if name in _NEUTRAL:
-        constant: Any = other.attributes["value"] if _is_constant(other) else None
-        if not isinstance(constant, ir.FloatAttr | ir.IntegerAttr):
-            return False
-        return bool(constant.value == _NEUTRAL[name]) and not _reads(found, found.along)
+    if step.is_neutral_elsewhere:
+        return not _reads(found, found.along)
     if name not in _CHOOSING:
         return False
     arguments = list(found.op.regions[0].blocks[0].arguments)
@@ -187,10 +180,6 @@ def _changes_nothing_elsewhere(found: _Prefixes) -> bool:
     is_own = found.op.operands[taken] == found.op.operands[kept]
     at_along = AffineDim(found.along) in found.maps[taken].results
     return is_own and not at_along and list(found.maps[kept].results) == renamed
-
-
-def _is_constant(op: Any) -> bool:
-    return op is not None and op.name == "arith.constant"
 
 
 def _reads(found: _Prefixes, loop: str) -> bool:
