@@ -100,13 +100,13 @@ class Pieces:
         return self._joined(other, lambda a, b: (a.slope + b.slope, a.offset + b.offset))
 
     def __radd__(self, other: Any) -> Pieces:
-        return self + other
+        return self.__add__(other)
 
     def __sub__(self, other: Any) -> Pieces:
         return self._joined(other, lambda a, b: (a.slope - b.slope, a.offset - b.offset))
 
     def __rsub__(self, other: Any) -> Pieces:
-        return -self + other
+        return (-self).__add__(other)
 
     def __mul__(self, other: Any) -> Pieces:
         def product(a: Piece, b: Piece) -> tuple[int, int]:
@@ -117,7 +117,7 @@ class Pieces:
         return self._joined(other, product)
 
     def __rmul__(self, other: Any) -> Pieces:
-        return self * other
+        return self.__mul__(other)
 
     def __floordiv__(self, divisor: Any) -> Pieces:
         if not isinstance(divisor, int) or divisor < 1:
@@ -125,19 +125,19 @@ class Pieces:
         return Pieces(self.size, [p for span in self._spans() for p in _quotients(*span, divisor)])
 
     def __mod__(self, divisor: Any) -> Pieces:
-        return self - self // divisor * divisor
+        return self.__sub__(self // divisor * divisor)
 
     def __and__(self, other: Any) -> Pieces:
         return self._joined(other, _of_constants(operator.and_))
 
     def __rand__(self, other: Any) -> Pieces:
-        return self & other
+        return self.__and__(other)
 
     def __or__(self, other: Any) -> Pieces:
         return self._joined(other, _of_constants(operator.or_))
 
     def __ror__(self, other: Any) -> Pieces:
-        return self | other
+        return self.__or__(other)
 
     def __lt__(self, other: Any) -> Pieces:
         return self._compared(other, operator.lt)

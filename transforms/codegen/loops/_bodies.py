@@ -18,6 +18,8 @@ from linalg_ext.transforms.lowering._walk import producer
 from ._nests import LOAD, Nest, is_in_rows
 from ._rows import as_row, gather_row, load_row, on_rows, row_type
 
+_EXTREMA = ("arith.maximumf", "arith.minimumf")
+
 Key = tuple[Any, tuple[Any, ...]]
 """A memref and the positions along its axes: values, but None for 0 and for the vector's own."""
 
@@ -77,6 +79,7 @@ def of_body(
     """As `computed`, for values of the body that do not depend on operands that are None."""
     body = member.nest.body
     known: dict[Any, Any] = dict(zip(body.arguments, values, strict=True))
+    outputs = list(body.arguments)[member.nest.inputs :]
     for op in (each.operation for each in body.operations):
         if op.name == "linalg.yield":
             break
@@ -88,9 +91,19 @@ def of_body(
         elif op.name == LOAD and pass_ is not None:
             made = [_loaded(op, known, pass_)]
         else:
-            made = on_rows(op, known)
+            made = on_rows(op, _old_last(op, outputs), known)
         known.update(zip(op.results, made, strict=True))
     return [known.get(value, value) for value in wanted]
+
+
+def _old_last(op: Any, outputs: Sequence[Any]) -> list[Any]:
+    """The operands of an op; of an extremum of floats what an output held is the last.
+
+    LLVM selects the first where it is NaN. Of what was loaded from where the result goes it would
+    make a store under a mask, which some machines do element by element.
+    """
+    operands = list(op.operands)
+    return operands[::-1] if op.name in _EXTREMA and operands[0] in outputs else operands
 
 
 def _position(member: Member, depth: int, op: Any, pass_: Pass | None) -> Any:

@@ -29,14 +29,15 @@ def as_row(value: Any, lanes: int) -> Any:
     return vector.broadcast(row_type(lanes, value.type), value)
 
 
-def on_rows(op: Any, known: Mapping[Any, Any]) -> list[Any]:
+def on_rows(op: Any, operands: Iterable[Any], known: Mapping[Any, Any]) -> list[Any]:
     """The results of an op of a body on vectors; on scalars where all its operands are.
 
     Args:
         op: the op.
+        operands: its operands, in the order in which it is to take them.
         known: what its operands are, where they are not themselves.
     """
-    operands = [known.get(value, value) for value in op.operands]
+    operands = [known.get(value, value) for value in operands]
     lanes = next((v.type.shape[0] for v in operands if isinstance(v.type, ir.VectorType)), None)
     types = [value.type for value in op.results]
     if lanes is not None:

@@ -17,7 +17,7 @@ from kernels import kernel
 from linalg_ext.errors import ArgumentError
 from linalg_ext.module import Module
 from linalg_ext.rewriting import Report, Transformation
-from linalg_ext.target import Target
+from linalg_ext.target import Target, using
 from linalg_ext.transforms.codegen._machine import Machine
 from linalg_ext.transforms.codegen.loops import vectorize_loops as file
 from loop_texts import function, generic
@@ -382,3 +382,13 @@ def test_extrema_in_narrow_formats(dtype: Any, size: int) -> None:
     for op, numpy in ((lx.ops.row_max, np.max), (lx.ops.row_min, np.min)):
         exact = numpy(x.astype(np.float32), axis=1)
         np.testing.assert_array_equal(op(x).astype(np.float32), exact)
+
+
+def test_an_extremum_in_memory_is_stored_without_a_mask() -> None:
+    x = np.random.default_rng(0).normal(size=(3, 512)).astype(np.float32)
+    x[1, 7] = np.nan
+    np.testing.assert_array_equal(lx.ops.column_max(x), x.max(0))
+    with using("avx2"):
+        compiled = lx.jit(lambda x: lx.ops.column_max(x)).lower(x).compile()
+        assert "vmaxps" in compiled.asm()
+        assert "vmaskmov" not in compiled.asm()
