@@ -61,7 +61,7 @@ def preceding_zeros(op: Any) -> Any:
         A fill, a generic that fills, or a copy of a constant; None where there is none.
     """
     found = preceding_fill(op)
-    return found[0] if found is not None and found[1] in _ZEROS else None
+    return found[0] if found is not None and found[1] in ZEROS else None
 
 
 def preceding_fill(op: Any) -> tuple[Any, str] | None:
@@ -134,7 +134,7 @@ def _covers(op: Any) -> bool:
     return bool(maps_of(op)[-1].is_permutation)
 
 
-_ZEROS = ("0.000000e+00", "0")
+ZEROS = ("0.000000e+00", "0")
 """+0 as MLIR writes it."""
 
 

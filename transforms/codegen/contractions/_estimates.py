@@ -97,12 +97,12 @@ def _products(plan: Plan, target: Target, rows: int, columns: int, depth: int) -
     if plan.is_inner:
         steps = _ceil(depth, tile.lanes) * _ceil(rows, tile.rows) * _ceil(columns, tile.columns)
         read = (rows * _ceil(columns, tile.columns) + columns) * depth * size
-        return max(steps * cycles_of_a_step(tile, target), read / _rate(target, read))
+        return max(steps * cycles_of_a_step(tile, target), read / bytes_per_cycle(target, read))
     strips = _ceil(rows, tile.rows)
     cycles = strips * _ceil(columns, tile.columns) * depth * cycles_of_a_step(tile, target)
     # Each strip of A meets all of the panel of B, which comes from where it stays.
     panel = min(columns, plan.column_block) * min(depth, plan.depth_block) * size
-    streamed = strips * columns * depth * size / _rate(target, panel)
+    streamed = strips * columns * depth * size / bytes_per_cycle(target, panel)
     return max(cycles, streamed)
 
 
@@ -117,8 +117,8 @@ def _moves(packing: str, operand: int, elements: int, plan: Plan, target: Target
     if packing == "none":
         return 0.0
     size = plan.problem.element_bytes
-    read = elements * size / _rate(target, operand * size)
-    written = elements * size / _rate(target, target.cache(1).size + 1)
+    read = elements * size / bytes_per_cycle(target, operand * size)
+    written = elements * size / bytes_per_cycle(target, target.cache(1).size + 1)
     by_element = {"scalar": _SCALAR_CYCLES, "transpose": _TRANSPOSED_CYCLES}.get(packing, 0.0)
     return read + written + by_element * elements
 
@@ -129,10 +129,10 @@ def _result(plan: Plan, target: Target, rows: int, columns: int, depth: int) -> 
     moves = 2 * passes - (1 if plan.problem.overwrites else 0)
     elements = rows * columns
     one_by_one = 0.0 if plan.pieces_c or plan.is_inner else _SCALAR_CYCLES * elements * passes
-    return moves * elements * size / _rate(target, elements * size) + one_by_one
+    return moves * elements * size / bytes_per_cycle(target, elements * size) + one_by_one
 
 
-def _rate(target: Target, footprint: int) -> float:
+def bytes_per_cycle(target: Target, footprint: int) -> float:
     """Bytes a cycle from the nearest cache that holds so many."""
     for cache in target.caches:
         if footprint <= cache.size:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from linalg_ext.transforms.codegen._flattening import flattened
 from linalg_ext.transforms.codegen._writer import Index, Writer
 
+from ._window_finish import Finisher
 from ._window_plan import WindowPlan
 from ._window_reader import Key, Lanes, Operand, Operands, Reader
 
@@ -41,11 +42,7 @@ class _Nest:
         w, problem = self._w, self._problem
         operands = {place: self._flat(place) for place in problem.arguments}
         self._sizes |= {each.name: each.size for each in problem.loops if each.size is not None}
-        self._scalars = {
-            place: w.op(f"vector.broadcast %A{place} : {type_} to {self._vector(type_)}")
-            for place, type_ in enumerate(self._types)
-            if place not in problem.arguments
-        }
+        self._finish = Finisher(w, problem, self._types, self._plan.lanes)
         self._outer(self._plan.order, operands, {}, Lanes(None))
 
     def _vector(self, element: str) -> str:
@@ -138,24 +135,7 @@ class _Nest:
         looped = [name for name in problem.reduced if name not in plan.unrolled]
         values = self._reduced(looped, operands, tile, values, lanes, masks)
         for at, value in zip(tile, values, strict=True):
-            reader.store(problem.output, at, self._finished(reader, at, value))
-
-    def _finished(self, reader: Reader, at: Mapping[str, int], value: str) -> str:
-        """What becomes of a result at the end."""
-        finish = self._problem.finish
-        if finish is None:
-            return value
-        given: list[str | None] = []
-        for operand, place in enumerate(finish.places):
-            if place is None:
-                given.append(value)
-            elif not finish.body.reads(operand):
-                given.append(None)
-            elif place in self._scalars:
-                given.append(self._scalars[place])
-            else:
-                given.append(reader.result(place, at))
-        return finish.body.write(self._w, given, self._plan.lanes)
+            reader.store(problem.output, at, self._finish(reader, at, value))
 
     def _reduced(
         self,
@@ -185,7 +165,7 @@ class _Nest:
                 given: list[str | None] = [None] * problem.body.operands
                 for place in problem.inputs:
                     given[place] = reader.vector(place, {**result, **tap})
-                for place, scalar in self._scalars.items():
+                for place, scalar in self._finish.scalars.items():
                     if place < len(given):
                         given[place] = scalar
                 given[problem.output] = found[number]

@@ -22,8 +22,9 @@ overlap. The vectors run along the channels where these come last in memory, and
 width. Each result combines the elements of its window in the order that
 the loops have; a product that is added is not rounded before.
 
-A convolution that multiplies matrices is done so too where its kernel is small enough to stay in
-the cache: the windows are read where they lie. Any other is left to be packed.
+A convolution that multiplies matrices is done by Winograd's algorithm where it can be and that is
+quicker, as `_winograd_plan` tells. Another one is read where it lies if its kernel is small enough
+to stay in the cache. Any other is left to be packed.
 
 Where the output was just filled with a constant, the results start from it, and the fill is gone.
 Where its only reader is an element-wise op, a bias and an activation say, that is done on the tile,
@@ -34,7 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import RecognitionError
@@ -42,6 +43,7 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.contraction.pairs import contraction_of
 from linalg_ext.structured.maps import split_operands
 from linalg_ext.structured.recognition import recognize
+from linalg_ext.target import current
 from linalg_ext.transforms.codegen._argument import Argument, argument_of
 from linalg_ext.transforms.codegen._epilogue import (
     FoundEpilogue,
@@ -60,8 +62,12 @@ from ._window_nest import window_function
 from ._window_plan import WindowPlan, make_window_plan, repeating
 from ._window_problem import Finish, Loop, WindowProblem
 from ._window_products import make_product_plan
+from ._winograd_nest import winograd_function
+from ._winograd_plan import WinogradPlan, find_convolution, make_winograd_plan
 
 NAME = "linalg-ext-tile-windows"
+
+_Plan: TypeAlias = WindowPlan | WinogradPlan
 
 
 @module_pass(NAME, on="linalg.generic")
@@ -106,7 +112,7 @@ def _rewrite(op: Any, functions: Functions, machine: Machine, pending: list[Any]
     found = None
     if fill is not None and len(op.operands) == 3:
         found = find_epilogue(op, problem.arguments[problem.output].dimensions, fill[0])
-    plan: WindowPlan | str = "there is no epilogue"
+    plan: _Plan | str = "there is no epilogue"
     given = operands
     if found is not None:
         finished = _finished(problem, operands, found, machine)
@@ -130,12 +136,16 @@ def _rewrite(op: Any, functions: Functions, machine: Machine, pending: list[Any]
     return None
 
 
-def _function(functions: Functions, plan: WindowPlan, types: Sequence[str]) -> str:
+def _function(functions: Functions, plan: _Plan, types: Sequence[str]) -> str:
     """The name of the function of a plan, for operands of some types."""
     key = f"{plan.problem}{types}"
-    return functions.known(key) or functions.add(
-        key, plan, lambda name: window_function(name, plan, types)
-    )
+    return functions.known(key) or functions.add(key, plan, lambda name: _text(name, plan, types))
+
+
+def _text(name: str, plan: _Plan, types: Sequence[str]) -> str:
+    if isinstance(plan, WinogradPlan):
+        return winograd_function(name, plan, types)
+    return window_function(name, plan, types)
 
 
 def _finished(
@@ -171,11 +181,16 @@ def _finished(
     return replace(problem, arguments=arguments, finish=finish), given
 
 
-def _planned(op: Any, problem: WindowProblem, machine: Machine) -> WindowPlan | str:
+def _planned(op: Any, problem: WindowProblem, machine: Machine) -> _Plan | str:
     """The plan of an op, or why it has none here."""
     if not _multiplies_matrices(op) or repeating(problem, machine) is not None:
         return make_window_plan(problem, machine)
     elements = {argument.element for argument in problem.arguments.values()}
+    convolution = find_convolution(problem)
+    if convolution is not None:
+        winograd = make_winograd_plan(convolution, machine, current())
+        if winograd is not None:
+            return winograd
     plan = None
     if machine.has_fma and elements in ({"f32"}, {"f64"}):
         plan = make_product_plan(problem, machine)

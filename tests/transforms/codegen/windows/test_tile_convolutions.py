@@ -295,9 +295,13 @@ def test_threads_share_the_rows(threads: int) -> None:
 
 def test_the_code_has_no_gathers_and_spills_nothing() -> None:
     sizes = {"n": 1, "c": 64, "f": 64, "h": 8, "w": 48}
+    multiplied_out = target.current().with_note("convolutions.winograd", False)
     for layout in LAYOUTS[:2]:
         for stride in (1, 2):
-            compiled = check(convolution(layout, stride), sizes, PLACES, fill="0.0", plan=DIRECT)
+            with target.using(multiplied_out):
+                compiled = check(
+                    convolution(layout, stride), sizes, PLACES, fill="0.0", plan=DIRECT
+                )
             lines = compiled.asm().splitlines()
             assert not [line for line in lines if "gather" in line]
             assert not [line for line in lines if "mm" in line and "rsp" in line]
