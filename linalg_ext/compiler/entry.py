@@ -35,6 +35,8 @@ A function that somebody called `exp` would otherwise be what LLVM finds when it
 STATUS_ATTRIBUTE = "linalg_ext.status"
 """Marks the entry whose last argument, a memref<1xi64>, takes the number of a failed assertion."""
 
+_ARGUMENTS = "arg_attrs"
+
 
 def find_entry(module: ir.Module, name: str | None) -> Any:
     """The `func.func` to call: the one called `name`, or the only public one.
@@ -90,6 +92,10 @@ def wrap_entry(module: ir.Module, function: Any, signature: Signature) -> Entry:
         )
         wrapper.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
         wrapper.attributes[STATUS_ATTRIBUTE] = ir.UnitAttr.get()
+        if _ARGUMENTS in function.operation.attributes:
+            said = list(ir.ArrayAttr(function.operation.attributes[_ARGUMENTS]))
+            nothing = [ir.DictAttr.get({})] * (len(outputs) + 1)
+            wrapper.attributes[_ARGUMENTS] = ir.ArrayAttr.get([*map(_ours, said), *nothing])
         block = wrapper.add_entry_block()
         with ir.InsertionPoint(block):
             arguments = list(block.arguments)
@@ -103,6 +109,12 @@ def wrap_entry(module: ir.Module, function: Any, signature: Signature) -> Entry:
                 _store(results[index], signature.results[index].type, destination)
             func.ReturnOp([_returned(results[index]) for index in returned])
     return Entry(symbol, destinations, returned)
+
+
+def _ours(attributes: Any) -> ir.DictAttr:
+    """What this library says of an argument; what others say may hold for tensors alone."""
+    said = {each.name: each.attr for each in ir.DictAttr(attributes)}
+    return ir.DictAttr.get({n: attr for n, attr in said.items() if n.startswith("linalg_ext.")})
 
 
 def _is_destination(type_: ValueType) -> bool:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 from linalg_ext.errors import DTypeError, ShapeError, caller_location
 from linalg_ext.frameworks.torch.program import Held
+from linalg_ext.frameworks.torch.requirements import torch
 from linalg_ext.frameworks.torch.tensors import Array, as_array
 
 
 class Bound:
     """A tensor of the model's, and the array that the kernel is given for it.
 
-    That is the tensor's own memory, or a copy of it in strips, if the kernel reads it so.
+    That is the tensor's own memory, or a copy of it as the kernel reads it.
 
     Attributes:
         held: where the tensor is found.
@@ -26,9 +28,11 @@ class Bound:
         """
         self.held = held
         self._tensor = held.tensor
-        self._strips: Strips | None = None
+        self._copy: Copy | None = None
         if shape is not None and len(shape) > self._tensor.dim():
-            self._strips = Strips(shape[-1] or 1)
+            self._copy = Strips(shape[-1] or 1)
+        elif shape is not None and len(shape) < self._tensor.dim():
+            self._copy = Factors(shape[-1] or 1)
         self._bind()
 
     def _bind(self) -> None:
@@ -38,17 +42,17 @@ class Bound:
 
     def refresh(self) -> None:
         """Forget what was copied of the tensor."""
-        if self._strips is not None:
-            self._strips.forget()
+        if self._copy is not None:
+            self._copy.forget()
 
     def array(self) -> Array:
-        """Its memory as it is now, or the strips of it."""
+        """Its memory as it is now, or the copy of it."""
         tensor = self.held.tensor
         if tensor is not self._tensor or tensor.data_ptr() != self._address:
             self._refuse_change(tensor)
             self._tensor = tensor
             self._bind()
-        return self._array if self._strips is None else self._strips.of(tensor, self._array)
+        return self._array if self._copy is None else self._copy.of(tensor, self._array)
 
     def _refuse_change(self, tensor: Any) -> None:
         name, before = self.held.name, self._array
@@ -66,16 +70,16 @@ class Bound:
             )
 
 
-class _Copy(NamedTuple):
-    """Strips, and what the tensor was when they were made."""
+class _Made(NamedTuple):
+    """A copy, and what the tensor was when it was made."""
 
     version: int
     sample: bytes
-    strips: Array
+    array: Array
 
 
-class Strips:
-    """A parameter in strips along its first axis, `w[n, j, k]` as `w[n, k, j]`, kept between calls.
+class Copy(ABC):
+    """A parameter in another order, or with more than it, kept between calls.
 
     PyTorch counts what is written to a tensor, except through `.data` and through arrays in its
     memory. So some elements, spread over all of it, are compared at each call, too.
@@ -84,17 +88,17 @@ class Strips:
     def __init__(self, width: int) -> None:
         """
         Args:
-            width: how many values of the first axis a strip has.
+            width: of a strip.
         """
         self._width = width
-        self._kept: _Copy | None = None
+        self._kept: _Made | None = None
 
     def forget(self) -> None:
         """Copy anew at the next call."""
         self._kept = None
 
     def of(self, tensor: Any, array: Array) -> Array:
-        """The strips of a tensor, whose memory is an array."""
+        """The copy of a tensor, whose memory is an array."""
         # Nothing is counted for a tensor that was made in inference mode.
         version = -1 if tensor.is_inference() else tensor._version
         sample = array[tuple(slice(None, None, -(-size // _SAMPLES)) for size in array.shape)]
@@ -102,15 +106,45 @@ class Strips:
         kept = self._kept
         if kept is None or version < 0 or kept.version != version or kept.sample != seen:
             # Another array than before: a call in another thread may be reading that.
-            kept = self._kept = _Copy(version, seen, self._made(tensor))
-        return kept.strips
+            kept = self._kept = _Made(version, seen, self._made(tensor.detach()))
+        return kept.array
+
+    @abstractmethod
+    def _made(self, tensor: Any) -> Array:
+        """A copy of a tensor. PyTorch's memory begins at a cache line, as it had better."""
+
+
+class Strips(Copy):
+    """A parameter in strips along its first axis, `w[n, j, k]` as `w[n, k, j]`."""
 
     def _made(self, tensor: Any) -> Array:
         count, *others = tensor.shape
-        apart = tensor.detach().reshape(count // self._width, self._width, *others)
-        # PyTorch's memory begins at a cache line, as strips had better.
+        apart = tensor.reshape(count // self._width, self._width, *others)
         return as_array(apart.movedim(1, -1).contiguous(), "a parameter")
 
+
+class Factors(Copy):
+    """Filters of 3 x 3, and the factors that Winograd's algorithm multiplies, in strips of filters.
+
+    As the pass `linalg-ext-prepare-filters` says.
+    """
+
+    def _made(self, tensor: Any) -> Array:
+        library, width = torch(), self._width
+        results, channels = tensor.shape[:2]
+        both = library.tensor(_OF_FILTERS, dtype=library.float64)
+        factors = (both @ tensor.double() @ both.T).float()
+        strips = -(-results // width)
+        filled = factors.new_zeros(strips * width, *factors.shape[1:])
+        filled[:results] = factors
+        in_strips = filled.reshape(strips, width, channels, -1).permute(0, 3, 2, 1)
+        rest = factors.new_zeros(-tensor.numel() % width)
+        parts = [tensor.reshape(-1), rest, in_strips.reshape(-1)]
+        return as_array(library.cat(parts).reshape(-1, width), "a parameter")
+
+
+_OF_FILTERS = ((1.0, 0.0, 0.0), (0.5, 0.5, 0.5), (0.5, -0.5, 0.5), (0.0, 0.0, 1.0))
+"""The transform of filters of F(2x2, 3x3), which is done along both of their axes."""
 
 _SAMPLES = 9
 """So many places along each axis are compared, at most."""

@@ -22,8 +22,9 @@ from linalg_ext.frameworks.torch.reshapes import write_reshapes
 from linalg_ext.libraries import in_force
 from linalg_ext.module import Module
 from linalg_ext.runtime import guard
+from linalg_ext.transforms.codegen._parameters import PARAMETER
 from linalg_ext.transforms.codegen.contractions.pack_parameters import NAME as PACK_PARAMETERS
-from linalg_ext.transforms.codegen.contractions.pack_parameters import PARAMETER
+from linalg_ext.transforms.codegen.windows.prepare_filters import NAME as PREPARE_FILTERS
 from linalg_ext.transforms.lowering._walk import functions
 
 PIPELINE = (
@@ -66,7 +67,7 @@ def imported(module: Any) -> Module:
 
 
 def _packed(module: Module, parameters: Sequence[int]) -> Module:
-    """The module with its parameters in the order in which products read them, if that is better.
+    """The module with its parameters as products and convolutions read them, if that is better.
 
     Args:
         module: the function `main`.
@@ -84,7 +85,7 @@ def _packed(module: Module, parameters: Sequence[int]) -> Module:
             function.attributes["arg_attrs"] = ir.ArrayAttr.get(
                 [ir.DictAttr.get(each) for each in said]
             )
-    module.run(PACK_PARAMETERS)
+    module.run(f"{PACK_PARAMETERS},{PREPARE_FILTERS}")
     return module
 
 

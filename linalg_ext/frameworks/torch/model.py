@@ -61,7 +61,9 @@ def from_torch(
         strict: trace Python's bytecode (TorchDynamo), as of `torch.export.export`.
         checked, opt_level: as of `linalg_ext.compile`.
         packed: keep weights of products in the order in which the kernel reads them, too: it takes
-            their memory once more, and is faster. The kernel itself, `.kernels[0]`, takes them so.
+            their memory once more, and is faster. Filters of 3 x 3 have what Winograd's algorithm
+            makes of them behind, up to twice their memory more. The kernel itself, `.kernels[0]`,
+            takes them so.
 
     Returns:
         A function of what the model takes: tensors on the CPU. What it gives is new, but for what

@@ -215,3 +215,37 @@ def test_ops_left_to_pytorch_read_weights_as_they_are(x: Any, copies: list[Any])
     net = lx.from_torch(model, (x,), allow_fallback=True)
     check(net, model, x)
     assert not copies
+
+
+# Convolutions, whose filters come with factors.
+
+
+class Convolved(torch.nn.Module):  # type: ignore[misc]
+    """Two convolutions with one set of filters, and one with its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = torch.nn.Conv2d(32, 32, 3, padding=1)
+        self.last = torch.nn.Conv2d(32, 37, 3, padding=1, bias=False)
+
+    def forward(self, x: Any) -> Any:
+        return self.last(torch.relu(self.inner(torch.relu(self.inner(x)))))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_filters_and_their_factors(threads: int) -> None:
+    torch.manual_seed(0)
+    model, x = Convolved(), torch.randn(1, 32, 32, 32)
+    with lx.threads.using(threads):
+        net = lx.from_torch(model, (x,))
+        check(net, model, x)
+        with torch.no_grad():
+            model.inner.weight[3, 3, 1, 1] = 9.0
+        check(net, model, x)
+        model.last.weight = torch.nn.Parameter(torch.randn(32, 37, 3, 3).transpose(0, 1))
+        check(net, model, x)
+        model.last.weight.detach().numpy()[1, 2, 0, 0] = 30.0
+        net.refresh()
+        check(net, model, x)
+    if threads == 1 and "fma" in lx.target.current().features:
+        assert "transformed before" in str(net.kernels[0].explain())

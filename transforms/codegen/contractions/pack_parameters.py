@@ -37,6 +37,7 @@ from linalg_ext.bindings import arith, ir, linalg, tensor
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.target import current
 from linalg_ext.transforms.codegen._machine import Machine, this_machine
+from linalg_ext.transforms.codegen._parameters import parameters, retype
 from linalg_ext.transforms.codegen._problem import Dimension, Operand, Problem, classify
 from linalg_ext.transforms.lowering._generic import generic_on_tensors
 from linalg_ext.transforms.lowering._walk import functions, replace_op
@@ -48,9 +49,6 @@ from ._plan import Plan
 
 NAME = "linalg-ext-pack-parameters"
 
-PARAMETER = "linalg_ext.parameter"
-"""The attribute of an argument that is the same for many calls."""
-
 _ELEMENTS = ("f32", "f64")
 
 
@@ -61,7 +59,7 @@ def pack_parameters(module: ir.Operation) -> Report:
     machine = this_machine()
     for function in functions(module):
         block = function.regions[0].blocks[0]
-        for number in _parameters(function):
+        for number in parameters(function):
             report.matched["parameter"] += 1
             found = _found(block.arguments[number], machine)
             if isinstance(found, str):
@@ -69,7 +67,7 @@ def pack_parameters(module: ir.Operation) -> Report:
                 continue
             _pack(block.arguments[number], found)
             report.changed["parameter"] += 1
-        _retype(function)
+        retype(function)
     return report
 
 
@@ -79,14 +77,6 @@ class _Found:
 
     readers: tuple[Reader, ...]
     width: int
-
-
-def _parameters(function: Any) -> list[int]:
-    """The numbers of the arguments that are said to be parameters."""
-    if "arg_attrs" not in function.attributes:
-        return []
-    given = ir.ArrayAttr(function.attributes["arg_attrs"])
-    return [number for number, each in enumerate(given) if PARAMETER in ir.DictAttr(each)]
 
 
 def _found(parameter: Any, machine: Machine) -> _Found | str:
@@ -230,10 +220,3 @@ def _product(reader: Reader, parameter: Any, width: int) -> Any:
 def _map(order: Sequence[str], dims: Sequence[str]) -> ir.AffineMapAttr:
     results = [ir.AffineExpr.get_dim(order.index(dim)) for dim in dims]
     return ir.AffineMapAttr.get(ir.AffineMap.get(len(order), 0, results))
-
-
-def _retype(function: Any) -> None:
-    """Have the type of a function say what its arguments are."""
-    given = [argument.type for argument in function.regions[0].blocks[0].arguments]
-    results = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).results
-    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(given, results))

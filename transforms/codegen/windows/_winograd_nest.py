@@ -19,7 +19,7 @@ from linalg_ext.transforms.codegen._writer import Index, Writer
 from ._window_finish import Finisher
 from ._window_plan import WindowPlan
 from ._window_reader import Lanes, Operand, Reader
-from ._winograd_plan import WinogradPlan
+from ._winograd_plan import WinogradPlan, rows_of_filters
 from ._winograd_transforms import (
     POINTS,
     RESULTS,
@@ -40,10 +40,12 @@ def winograd_function(name: str, plan: WinogradPlan, operands: Sequence[str]) ->
     Args:
         name: of the function.
         plan: how.
-        operands: the types of the operands of the body: memrefs, or scalars.
+        operands: the types of the operands of the body: memrefs, or scalars. The last one is the
+            memory of filters and factors where the plan has the factors from there.
     """
     w = Writer()
-    _Nest(w, plan, operands).write()
+    count = len(operands) - plan.is_prepared
+    _Nest(w, plan, operands[:count]).write(operands[count:])
     signature = ", ".join(f"%A{place}: {type_}" for place, type_ in enumerate(operands))
     return f"func.func private @{name}({signature}) {{\n{w.text()}\nreturn\n}}"
 
@@ -59,6 +61,7 @@ class _Nest:
     def __init__(self, w: Writer, plan: WinogradPlan, types: Sequence[str]) -> None:
         self._w = w
         self._plan = plan
+        self._types = types
         self._conv = c = plan.convolution
         self._lanes = plan.tile.lanes
         self._vector = f"vector<{self._lanes}xf32>"
@@ -74,17 +77,24 @@ class _Nest:
             self._planes = tuple(_spread(tiles * pitch) for pitch in self._pitches)
         self._finish = Finisher(w, plan.problem, types, self._lanes)
 
-    def write(self) -> None:
-        """Write the nest."""
+    def write(self, prepared: Sequence[str]) -> None:
+        """Write the nest.
+
+        Args:
+            prepared: the type of the memory that has the factors of the filters, if one has.
+        """
         w, plan, c = self._w, self._plan, self._conv
         sizes: dict[str, Index] = {}
         operands = {place: self._flat(place, sizes) for place in plan.problem.arguments}
         sizes |= {each.name: each.size for each in plan.problem.loops if each.size is not None}
-        self._factors, self._inputs, self._sums = scratch = [
-            self._scratch(size)
-            for size in (plan.filter_elements, *(POINTS * plane for plane in self._planes))
-        ]
-        self._write_filters(operands[c.filters])
+        self._inputs, self._sums = (self._scratch(POINTS * plane) for plane in self._planes)
+        scratch = [self._inputs, self._sums]
+        if prepared:
+            self._factors = self._prepared(f"A{len(self._types)}", *prepared)
+        else:
+            self._factors = self._scratch(plan.filter_elements)
+            scratch.append(self._factors)
+            self._write_filters(operands[c.filters])
         tiles = c.tiles(c.rows), c.tiles(c.columns)
         with ExitStack() as loops:
             for name in c.batch:
@@ -115,6 +125,20 @@ class _Nest:
         return Memory(self._w, name, type_, "f32", self._lanes)
 
     # The filters.
+
+    def _prepared(self, name: str, type_: str) -> Memory:
+        """The factors behind the filters of an argument."""
+        w, plan = self._w, self._plan
+        filters = self._results * self._channels * TAPS * TAPS
+        rows = rows_of_filters(filters, plan.strip)
+        whole, line = f"memref<{rows * plan.strip + plan.filter_elements}xf32>", "strided<[1], "
+        all_ = w.op(f"memref.collapse_shape %{name} [[0, 1]] : {type_} into {whole}")
+        part = f"memref<{plan.filter_elements}xf32, {line}offset: {rows * plan.strip}>>"
+        factors = w.op(
+            f"memref.subview {all_}[{rows * plan.strip}] [{plan.filter_elements}] [1] : "
+            f"{whole} to {part}"
+        )
+        return Memory(w, factors, part, "f32", self._lanes)
 
     def _write_filters(self, filters: Operand) -> None:
         w, plan, c = self._w, self._plan, self._conv

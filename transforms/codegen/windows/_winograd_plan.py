@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from linalg_ext.target import Target
@@ -19,7 +19,8 @@ from linalg_ext.transforms.codegen._machine import Machine
 from linalg_ext.transforms.codegen.contractions._estimates import bytes_per_cycle, cycles_of_a_step
 from linalg_ext.transforms.codegen.contractions._plan import Tile
 
-from ._window_problem import WindowProblem
+from ._window_body import Body
+from ._window_problem import Loop, WindowProblem
 from ._winograd_transforms import POINTS, RESULTS, TAPS
 
 CHOICE = "convolutions.winograd"
@@ -82,6 +83,7 @@ class WinogradPlan:
         rows: of tiles, in a block.
         columns: of tiles, in a block.
         strips: of filters, whose sums are transformed back at once.
+        is_prepared: whether the factors of the filters are there before a call.
     """
 
     convolution: Convolution
@@ -89,6 +91,7 @@ class WinogradPlan:
     rows: int
     columns: int
     strips: int
+    is_prepared: bool = False
 
     @property
     def problem(self) -> WindowProblem:
@@ -133,6 +136,7 @@ class WinogradPlan:
             ("vectors", f"of {self.tile.lanes} {c.vector if c.lanes == 'columns' else 'channels'}"),
             ("tile", f"{self.tile.rows} x {self.tile.vectors} vectors"),
             ("block", f"{self.rows} x {self.columns} tiles, {self.strips * self.strip} filters"),
+            ("filters", "transformed before" if self.is_prepared else "transformed at each call"),
             ("result", f"starts from {start or 'what is there'}"),
         ]
         width = max(len(name) for name, _ in rows)
@@ -196,19 +200,60 @@ def _slid(
             yield stride, over, tap
 
 
+def rows_of_filters(elements: int, width: int) -> int:
+    """How many rows of so many elements the filters take that prepared factors come after."""
+    return -(-elements // width)
+
+
+def sized_convolution(
+    images: int | None, channels: int, results: int, rows: int, columns: int
+) -> Convolution:
+    """A convolution of given sizes whose channels come first, before its operands are in memory."""
+    names = ("images", "results", "rows", "columns", "channels", "down", "along")
+    sizes = (images, results, rows, columns, channels, TAPS, TAPS)
+    loops = tuple(
+        Loop(name, size, is_parallel=place < 4)
+        for place, (name, size) in enumerate(zip(names, sizes, strict=True))
+    )
+    problem = WindowProblem(loops, {}, 2, frozenset({0}), Body(3, (), 2), None)
+    image, result, row, column, channel, *taps = names
+    return Convolution(
+        problem, 0, 1, (image,), row, column, result, channel, (taps[0], taps[1]), "columns"
+    )
+
+
 def make_winograd_plan(
-    convolution: Convolution, machine: Machine, target: Target
+    convolution: Convolution,
+    machine: Machine,
+    target: Target,
+    *,
+    is_prepared: bool = False,
+    strip: int | None = None,
 ) -> WinogradPlan | None:
-    """The plan of a convolution by Winograd's algorithm; None where multiplying out is quicker."""
+    """The plan of a convolution by Winograd's algorithm; None where multiplying out is quicker.
+
+    Args:
+        convolution: what is computed.
+        machine: one core of the target.
+        target: that it is made for.
+        is_prepared: whether the factors of the filters are there before a call.
+        strip: how many filters a strip of those has; whatever is best where nothing is said.
+    """
     wanted = target.note(CHOICE, bool)
     if wanted is False or not machine.has_fma:
         return None
-    plans = _plans(convolution, machine, target)
-    best = min(plans, key=lambda plan: cycles(plan, machine, target), default=None)
+    plans = [
+        replace(plan, is_prepared=is_prepared)
+        for plan in _plans(convolution, machine)
+        if strip in (None, plan.strip)
+    ]
+    best = min(plans, key=lambda plan: cycles(plan, target), default=None)
     if best is None or wanted:
         return best
     images = math.prod(convolution.problem.size(name) or 1 for name in convolution.batch)
-    whole = images * cycles(best, machine, target) + filter_cycles(convolution)
+    whole = images * cycles(best, target)
+    if not is_prepared:
+        whole += filter_cycles(convolution)
     return best if whole < _LEAST_GAIN * images * direct_cycles(convolution, target) else None
 
 
@@ -228,7 +273,7 @@ _DIRECT_EFFICIENCY = 0.75
 """Of the multiply-adds in a direct convolution, beside the peak."""
 
 
-def _plans(convolution: Convolution, machine: Machine, target: Target) -> Iterator[WinogradPlan]:
+def _plans(convolution: Convolution, machine: Machine) -> Iterator[WinogradPlan]:
     """The plans to choose from: the tiles of the products, and blocks that divide rows evenly."""
     lanes = machine.vector_bytes // 4
     rows, columns = (convolution.tiles(n) for n in (convolution.rows, convolution.columns))
@@ -239,13 +284,15 @@ def _plans(convolution: Convolution, machine: Machine, target: Target) -> Iterat
             shapes.add((1, -(-count * lanes // step) * step))
         for shape in sorted(shapes):
             plan = WinogradPlan(convolution, tile, *shape, 1)
-            yield WinogradPlan(convolution, tile, *shape, _strips(plan, machine))
+            yield replace(plan, strips=_strips(plan, machine))
 
 
 def _tiles(lanes: int, machine: Machine) -> Iterator[Tile]:
+    """Those that hide what a sum waits for, and leave registers for what is multiplied."""
+    waiting = machine.fma_units * machine.fma_latency
     for vectors in (2, 3):
         for rows in range(2, machine.vector_registers):
-            if rows * vectors + vectors + 1 <= machine.vector_registers and rows * vectors >= 8:
+            if (rows + 1) * vectors <= machine.vector_registers - 2 and rows * vectors >= waiting:
                 yield Tile(rows, vectors, lanes)
 
 
@@ -255,27 +302,33 @@ def _strips(plan: WinogradPlan, machine: Machine) -> int:
     return min(plan.all_strips, max(1, machine.l2_bytes // 4 // one))
 
 
-def cycles(plan: WinogradPlan, machine: Machine, target: Target) -> float:
+def cycles(plan: WinogradPlan, target: Target) -> float:
     """What one image takes, without the transform of the filters."""
-    c = plan.convolution
-    rows, columns = c.tiles(c.rows), c.tiles(c.columns)
+    c, lanes = plan.convolution, plan.tile.lanes
     channels, results = c.size(c.channels), c.size(c.results)
-    blocks = -(-rows // plan.rows) * -(-columns // plan.columns)
-    steps = -(-plan.block // plan.step) * plan.all_strips * channels
-    products = POINTS * steps * cycles_of_a_step(plan.tile, target)
-    inputs = POINTS * plan.block * channels * 4
+    blocks = -(-c.tiles(c.rows) // plan.rows) * -(-c.tiles(c.columns) // plan.columns)
+    steps = POINTS * -(-plan.block // plan.step) * plan.all_strips * channels
     parts = -(-plan.all_strips // plan.strips)
-    filters = 4 * plan.filter_elements
-    moved = parts * inputs / bytes_per_cycle(target, inputs + filters // parts)
-    moved += filters / bytes_per_cycle(target, inputs + filters)
-    lanes = plan.tile.lanes
+    inputs, sums, filters = (
+        4 * elements
+        for elements in (
+            POINTS * plan.block * channels,
+            POINTS * plan.block * plan.strips * plan.strip,
+            plan.filter_elements,
+        )
+    )
+    # Each part of the filters meets all inputs, and its sums are written and read.
+    near, far = inputs + sums + filters // parts, inputs + sums + filters
+    moved = (1 + parts) * inputs / bytes_per_cycle(target, near)
+    moved += 2 * parts * sums / bytes_per_cycle(target, near)
+    moved += filters / bytes_per_cycle(target, far)
     if c.lanes == "columns":
-        given = made = plan.rows * -(-plan.columns // lanes)
-        transforms = given * channels * _INPUT_CYCLES[c.lanes] + made * results * _RESULT_CYCLES
+        vectors = plan.rows * -(-plan.columns // lanes)
+        given, made = vectors * channels, vectors * results
     else:
-        given, made = -(-channels // lanes), -(-results // lanes)
-        transforms = plan.block * (given * _INPUT_CYCLES[c.lanes] + made * _RESULT_CYCLES)
-    return blocks * (max(products, moved) + transforms)
+        given, made = (plan.block * -(-count // lanes) for count in (channels, results))
+    transforms = given * _INPUT_CYCLES[c.lanes] + made * _RESULT_CYCLES
+    return blocks * (steps * cycles_of_a_step(plan.tile, target) + moved + transforms)
 
 
 def filter_cycles(convolution: Convolution) -> float:

@@ -43,7 +43,6 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.contraction.pairs import contraction_of
 from linalg_ext.structured.maps import split_operands
 from linalg_ext.structured.recognition import recognize
-from linalg_ext.target import current
 from linalg_ext.transforms.codegen._argument import Argument, argument_of
 from linalg_ext.transforms.codegen._epilogue import (
     FoundEpilogue,
@@ -62,8 +61,9 @@ from ._window_nest import window_function
 from ._window_plan import WindowPlan, make_window_plan, repeating
 from ._window_problem import Finish, Loop, WindowProblem
 from ._window_products import make_product_plan
+from ._winograd_factors import winograd_plan_for
 from ._winograd_nest import winograd_function
-from ._winograd_plan import WinogradPlan, find_convolution, make_winograd_plan
+from ._winograd_plan import WinogradPlan, find_convolution
 
 NAME = "linalg-ext-tile-windows"
 
@@ -123,6 +123,8 @@ def _rewrite(op: Any, functions: Functions, machine: Machine, pending: list[Any]
         plan, given = _planned(op, problem, machine), operands
     if isinstance(plan, str):
         return plan
+    if isinstance(plan, WinogradPlan) and plan.is_prepared:
+        given = [*given, root(op.operands[plan.convolution.filters])]
     name = _function(functions, plan, [str(value.type) for value in given])
     if found is not None:
         move_before(found, op)
@@ -188,7 +190,7 @@ def _planned(op: Any, problem: WindowProblem, machine: Machine) -> _Plan | str:
     elements = {argument.element for argument in problem.arguments.values()}
     convolution = find_convolution(problem)
     if convolution is not None:
-        winograd = make_winograd_plan(convolution, machine, current())
+        winograd = winograd_plan_for(convolution, op, machine)
         if winograd is not None:
             return winograd
     plan = None

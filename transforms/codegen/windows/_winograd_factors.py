@@ -1,0 +1,50 @@
+"""The factors of Winograd's algorithm that a caller made before, and gives with the filters."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from linalg_ext.bindings import ir
+from linalg_ext.target import current
+from linalg_ext.transforms.codegen._fills import root
+from linalg_ext.transforms.codegen._machine import Machine
+from linalg_ext.transforms.codegen._parameters import has_factors
+
+from ._winograd_plan import Convolution, WinogradPlan, make_winograd_plan, rows_of_filters
+
+
+def winograd_plan_for(convolution: Convolution, op: Any, machine: Machine) -> WinogradPlan | None:
+    """The plan of a convolution on buffers, with prepared factors where there are some.
+
+    Args:
+        convolution: what the op computes.
+        op: a generic, whose filters may be a view of an argument that has their factors behind.
+        machine: one core of the target in force.
+    """
+    filters = op.operands[convolution.filters]
+    width = _width(filters)
+    if width is not None:
+        plan = make_winograd_plan(convolution, machine, current(), is_prepared=True, strip=width)
+        if plan is not None and _is_all(filters, plan):
+            return plan
+    return make_winograd_plan(convolution, machine, current())
+
+
+def _width(filters: Any) -> int | None:
+    """How many filters a strip of the factors has that come with filters; None where none do."""
+    argument = root(filters)
+    if argument == filters or not has_factors(argument):
+        return None
+    return int(argument.type.shape[-1])
+
+
+def _is_all(filters: Any, plan: WinogradPlan) -> bool:
+    """Whether filters are all that an argument holds of them, from its first element on."""
+    strides, offset = ir.MemRefType(filters.type).get_strides_and_offset()
+    shape = list(filters.type.shape)
+    dense = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    rows = rows_of_filters(math.prod(shape), plan.strip)
+    elements = rows * plan.strip + plan.filter_elements
+    held = math.prod(root(filters).type.shape)
+    return offset == 0 and list(strides) == dense and held == elements
