@@ -9,6 +9,7 @@ from typing import Any
 from linalg_ext.frameworks.torch import (
     attention,
     bags,
+    convolutions,
     elementwise,
     places,
     recurrent,
@@ -24,6 +25,7 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
     """What torch-mlir asks for, and what it has no way down for."""
     aten = torch().ops.aten
     own: dict[Any, Callable[..., Any]] = {
+        aten.convolution.default: convolutions.convolution,
         aten.clamp.default: elementwise.clamp,
         aten.hardsigmoid.default: elementwise.hardsigmoid,
         aten.hardtanh.default: elementwise.hardtanh,
