@@ -113,7 +113,7 @@ from linalg_ext.transforms.schedules.parallelize import parallelize as paralleli
 from linalg_ext.transforms.lowering.pass_narrow_floats_as_integers import pass_narrow_floats_as_integers as pass_narrow_floats_as_integers
 from linalg_ext.transforms.schedules.peel import peel as peel
 from linalg_ext.transforms.subsets.peel_subset_loops import peel_subset_loops as peel_subset_loops
-from linalg_ext.transforms.codegen.windows.prepare_filters import prepare_filters as prepare_filters
+from linalg_ext.transforms.codegen.winograd.prepare_filters import prepare_filters as prepare_filters
 from linalg_ext.transforms.subsets.privatize_accumulators import privatize_accumulators as privatize_accumulators
 from linalg_ext.transforms.schedules.promote import promote as promote
 from linalg_ext.transforms.rewrites.propagate_compute_type import propagate_compute_type as propagate_compute_type

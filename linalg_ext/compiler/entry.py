@@ -113,8 +113,9 @@ def wrap_entry(module: ir.Module, function: Any, signature: Signature) -> Entry:
 
 def _ours(attributes: Any) -> ir.DictAttr:
     """What this library says of an argument; what others say may hold for tensors alone."""
-    said = {each.name: each.attr for each in ir.DictAttr(attributes)}
-    return ir.DictAttr.get({n: attr for n, attr in said.items() if n.startswith("linalg_ext.")})
+    said: Any = ir.DictAttr(attributes)
+    ours = {each.name: each.attr for each in said if each.name.startswith("linalg_ext.")}
+    return ir.DictAttr.get(ours)
 
 
 def _is_destination(type_: ValueType) -> bool:

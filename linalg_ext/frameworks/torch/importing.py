@@ -24,7 +24,7 @@ from linalg_ext.module import Module
 from linalg_ext.runtime import guard
 from linalg_ext.transforms.codegen._parameters import PARAMETER
 from linalg_ext.transforms.codegen.contractions.pack_parameters import NAME as PACK_PARAMETERS
-from linalg_ext.transforms.codegen.windows.prepare_filters import NAME as PREPARE_FILTERS
+from linalg_ext.transforms.codegen.winograd.prepare_filters import NAME as PREPARE_FILTERS
 from linalg_ext.transforms.lowering._walk import functions
 
 PIPELINE = (

@@ -23,8 +23,8 @@ width. Each result combines the elements of its window in the order that
 the loops have; a product that is added is not rounded before.
 
 A convolution that multiplies matrices is done by Winograd's algorithm where it can be and that is
-quicker, as `_winograd_plan` tells. Another one is read where it lies if its kernel is small enough
-to stay in the cache. Any other is left to be packed.
+quicker, as `winograd/_choosing.py` tells. Another one is read where it lies if its kernel is small
+enough to stay in the cache. Any other is left to be packed.
 
 Where the output was just filled with a constant, the results start from it, and the fill is gone.
 Where its only reader is an element-wise op, a bias and an activation say, that is done on the tile,
@@ -53,6 +53,10 @@ from linalg_ext.transforms.codegen._epilogue import (
 from linalg_ext.transforms.codegen._fills import comes_of, preceding_fill, root
 from linalg_ext.transforms.codegen._functions import Functions
 from linalg_ext.transforms.codegen._machine import Machine, this_machine
+from linalg_ext.transforms.codegen.winograd._convolution import find_convolution
+from linalg_ext.transforms.codegen.winograd._nest import winograd_function
+from linalg_ext.transforms.codegen.winograd._plan import WinogradPlan
+from linalg_ext.transforms.codegen.winograd._prepared import winograd_plan_for
 from linalg_ext.transforms.lowering._generic import maps_of, parallel_loops
 from linalg_ext.transforms.lowering._walk import producer, select
 
@@ -61,9 +65,6 @@ from ._window_nest import window_function
 from ._window_plan import WindowPlan, make_window_plan, repeating
 from ._window_problem import Finish, Loop, WindowProblem
 from ._window_products import make_product_plan
-from ._winograd_factors import winograd_plan_for
-from ._winograd_nest import winograd_function
-from ._winograd_plan import WinogradPlan, find_convolution
 
 NAME = "linalg-ext-tile-windows"
 

@@ -14,7 +14,7 @@ from examples import examples
 from kernels import normalized
 from linalg_ext.module import Module
 from linalg_ext.transforms.codegen._machine import this_machine
-from linalg_ext.transforms.codegen.windows import prepare_filters as file
+from linalg_ext.transforms.codegen.winograd import prepare_filters as file
 from memrefs import integers
 from window_kernels import Windows
 

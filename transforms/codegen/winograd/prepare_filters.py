@@ -20,6 +20,7 @@ alone, which get the attribute `linalg_ext.factors`.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from linalg_ext.bindings import ir, tensor
@@ -29,8 +30,10 @@ from linalg_ext.transforms.codegen._machine import Machine, this_machine
 from linalg_ext.transforms.codegen._parameters import FACTORS, mark, parameters, retype
 from linalg_ext.transforms.lowering._walk import functions
 
-from ._winograd_plan import make_winograd_plan, rows_of_filters, sized_convolution
-from ._winograd_transforms import POINTS, TAPS
+from ._choosing import make_winograd_plan
+from ._convolution import sized_convolution
+from ._plan import WinogradPlan
+from ._transforms import TAPS
 
 NAME = "linalg-ext-prepare-filters"
 
@@ -46,66 +49,65 @@ def prepare_filters(module: ir.Operation) -> Report:
         block = function.regions[0].blocks[0]
         for number in parameters(function):
             report.matched["parameter"] += 1
-            width = _width(block.arguments[number], machine, target)
-            if isinstance(width, str):
-                report.leave("parameter", width)
+            plan = _plan(block.arguments[number], machine, target)
+            if isinstance(plan, str):
+                report.leave("parameter", plan)
                 continue
-            _prepare(block.arguments[number], width)
+            _prepare(block.arguments[number], plan)
             mark(function, number, FACTORS)
             report.changed["parameter"] += 1
         retype(function)
     return report
 
 
-def _width(parameter: Any, machine: Machine, target: Target) -> int | str:
-    """How many filters a strip has for the convolutions that read a parameter; or why none do."""
+def _plan(parameter: Any, machine: Machine, target: Target) -> WinogradPlan | str:
+    """A plan whose strips do for all convolutions that read a parameter; or why there is none."""
     type_ = parameter.type
     if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape:
         return "it is no tensor of known sizes"
     if type_.rank != 4 or list(type_.shape)[2:] != [TAPS, TAPS]:
         return "it has no filters of 3 x 3"
-    widths = {_width_for(use, machine, target) for use in parameter.uses}
-    if len(widths) != 1 or None in widths:
+    plans = [_plan_of(use, machine, target) for use in parameter.uses]
+    found = [plan for plan in plans if plan is not None]
+    if not found or len(found) < len(plans) or len({plan.strip for plan in found}) > 1:
         return "something else reads it than convolutions that are done in one way"
-    return widths.pop() or 0
+    return found[0]
 
 
-def _width_for(use: Any, machine: Machine, target: Target) -> int | None:
-    """How many filters a strip has for one reader; None where it takes no factors."""
+def _plan_of(use: Any, machine: Machine, target: Target) -> WinogradPlan | None:
+    """The plan of one reader; None where it takes no factors."""
     op = use.owner.operation
     if op.name != _CONVOLUTION or use.operand_number != 1 or not _is_dense(op):
         return None
     types = [value.type for value in op.operands]
     if any(str(type_.element_type) != "f32" for type_ in types):
         return None
-    images, channels, *_ = types[0].shape
-    _, results, *space = types[2].shape
-    sizes = (images, channels, results, *space)
-    if any(size == ir.ShapedType.get_dynamic_size() for size in sizes[1:]):
+    channels = types[0].shape[1]
+    images, *sizes = (
+        None if types[2].is_dynamic_dim(axis) else size for axis, size in enumerate(types[2].shape)
+    )
+    known = [size for size in sizes if size is not None]
+    if len(known) < len(sizes) or types[0].is_dynamic_dim(1):
         return None
-    open_images = None if types[0].is_dynamic_dim(0) else images
-    convolution = sized_convolution(open_images, channels, results, *space)
-    plan = make_winograd_plan(convolution, machine, target, is_prepared=True)
-    return plan.strip if plan is not None else None
+    results, rows, columns = known
+    convolution = sized_convolution(images, channels, results, rows, columns)
+    return make_winograd_plan(convolution, machine, target, is_prepared=True)
 
 
 def _is_dense(op: Any) -> bool:
     """Whether windows slide one by one over elements side by side."""
-    return all(
-        name not in op.attributes or set(ir.DenseIntElementsAttr(op.attributes[name])) == {1}
-        for name in ("strides", "dilations")
-    )
+    named = [op.attributes[name] for name in ("strides", "dilations") if name in op.attributes]
+    steps: list[Any] = [ir.DenseIntElementsAttr(each) for each in named]
+    return all(set(each) == {1} for each in steps)
 
 
-def _prepare(parameter: Any, width: int) -> None:
+def _prepare(parameter: Any, plan: WinogradPlan) -> None:
     """Give a parameter the type of filters and factors, and have its readers read the filters."""
-    results, channels, *taps = parameter.type.shape
-    element = parameter.type.element_type
+    shape, element = list(parameter.type.shape), parameter.type.element_type
     readers = [(use.owner.operation, use.operand_number) for use in parameter.uses]
-    count = results * channels * TAPS * TAPS
-    rows = rows_of_filters(count, width)
-    strips = -(-results // width)
-    parameter.set_type(ir.RankedTensorType.get([rows + strips * POINTS * channels, width], element))
+    rows, width, count = plan.filter_rows, plan.strip, math.prod(shape)
+    factors = plan.filter_elements // width
+    parameter.set_type(ir.RankedTensorType.get([rows + factors, width], element))
 
     def type_of(*shape: int) -> Any:
         return ir.RankedTensorType.get(shape, element)
@@ -116,7 +118,6 @@ def _prepare(parameter: Any, width: int) -> None:
             line = tensor.collapse_shape(type_of(rows * width), top, [[0, 1]])
             if rows * width > count:
                 line = _slice(line, type_of(count))
-            shape = [results, channels, *taps]
             filters = tensor.expand_shape(type_of(*shape), line, [[0, 1, 2, 3]], [], shape)
         op.operands[number] = filters
 

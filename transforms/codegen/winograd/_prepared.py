@@ -11,7 +11,9 @@ from linalg_ext.transforms.codegen._fills import root
 from linalg_ext.transforms.codegen._machine import Machine
 from linalg_ext.transforms.codegen._parameters import has_factors
 
-from ._winograd_plan import Convolution, WinogradPlan, make_winograd_plan, rows_of_filters
+from ._choosing import make_winograd_plan
+from ._convolution import Convolution
+from ._plan import WinogradPlan
 
 
 def winograd_plan_for(convolution: Convolution, op: Any, machine: Machine) -> WinogradPlan | None:
@@ -44,7 +46,6 @@ def _is_all(filters: Any, plan: WinogradPlan) -> bool:
     strides, offset = ir.MemRefType(filters.type).get_strides_and_offset()
     shape = list(filters.type.shape)
     dense = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
-    rows = rows_of_filters(math.prod(shape), plan.strip)
-    elements = rows * plan.strip + plan.filter_elements
+    elements = plan.filter_rows * plan.strip + plan.filter_elements
     held = math.prod(root(filters).type.shape)
     return offset == 0 and list(strides) == dense and held == elements
