@@ -29,7 +29,7 @@ _LEAST_GAIN = 0.85
 """Of the time: a model is no measurement."""
 
 _FILTER_CYCLES = 25.0
-"""For a filter of one channel: 9 loads, 28 sums, 16 stores."""
+"""For a filter of one channel, or a vector of them: 9 loads, 28 sums, 16 stores."""
 
 _INPUT_CYCLES = {"columns": 48.0, "channels": 32.0}
 """For a vector of tiles: 16 loads, 32 sums, 16 stores, and what brings columns into lanes."""
@@ -72,7 +72,7 @@ def make_winograd_plan(
     images = math.prod(convolution.problem.size(name) or 1 for name in convolution.batch)
     whole = images * cycles(best, target)
     if not is_prepared:
-        whole += filter_cycles(convolution)
+        whole += filter_cycles(convolution, best.tile.lanes)
     return best if whole < _LEAST_GAIN * images * direct_cycles(convolution, target) else None
 
 
@@ -134,10 +134,11 @@ def cycles(plan: WinogradPlan, target: Target) -> float:
     return blocks * (steps * cycles_of_a_step(plan.tile, target) + moved + transforms)
 
 
-def filter_cycles(convolution: Convolution) -> float:
-    """What the transform of the filters takes."""
+def filter_cycles(convolution: Convolution, lanes: int) -> float:
+    """What the transform of the filters takes, in vectors of so many where it can be in vectors."""
     c = convolution
-    return _FILTER_CYCLES * c.size(c.channels) * c.size(c.results)
+    beside = lanes if c.has_filters_in_lanes else 1
+    return _FILTER_CYCLES * c.size(c.channels) * -(-c.size(c.results) // beside)
 
 
 def direct_cycles(convolution: Convolution, target: Target) -> float:

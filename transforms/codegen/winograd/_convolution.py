@@ -53,6 +53,11 @@ class Convolution:
         return -(-self.size(loop) // RESULTS)
 
     @property
+    def has_filters_in_lanes(self) -> bool:
+        """Whether filters lie side by side, element by element, as the results of channels do."""
+        return self.lanes == "channels" and self.problem.stride(self.filters, self.results) == 1
+
+    @property
     def vector(self) -> str:
         """The loop over results that vectors run along."""
         return self.columns if self.lanes == "columns" else self.results

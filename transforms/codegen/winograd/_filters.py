@@ -3,35 +3,68 @@
 from __future__ import annotations
 
 from linalg_ext.transforms.codegen._memory import Memory
-from linalg_ext.transforms.codegen._writer import Writer
+from linalg_ext.transforms.codegen._writer import Index, Writer
 from linalg_ext.transforms.codegen.windows._window_reader import Operand
 
+from ._part import Part
 from ._plan import WinogradPlan
 from ._transforms import POINTS, TAPS, transform_filter
 
 
-def write_factors(w: Writer, plan: WinogradPlan, filters: Operand, factors: Memory) -> None:
-    """The transform of all filters, in strips."""
-    c = plan.convolution
-    channels = c.size(c.channels)
-    down, along = (filters.strides[tap] for tap in c.taps)
-    plane = channels * plan.strip
-    with w.loop(0, c.size(c.results)) as result, w.loop(0, channels) as channel:
-        read = filters.moved(c.results, result).moved(c.channels, channel)
-        taps = [
-            [
-                read.memory.load(w.add(read.base, w.mul(down, y), w.mul(along, x)))
-                for x in range(TAPS)
-            ]
+class Factors(Part):
+    """Writes the transform of the filters."""
+
+    def __init__(self, w: Writer, plan: WinogradPlan, factors: Memory) -> None:
+        super().__init__(w, plan)
+        self._factors = factors
+
+    def write(self, filters: Operand) -> None:
+        """The transform of all filters, in strips; memory is walked over as it lies."""
+        w, c = self._w, self._conv
+        if c.has_filters_in_lanes:
+            with w.loop(0, self._channels) as channel:
+                moved = filters.moved(c.channels, channel)
+                self._along_channels(
+                    self._results, lambda at, whole: self._write_vector(moved, channel, at, whole)
+                )
+            return
+        with w.loop(0, self._results) as result, w.loop(0, self._channels) as channel:
+            taps = filters.moved(c.results, result).moved(c.channels, channel)
+            loaded = [[taps.memory.load(place) for place in row] for row in self._places(taps)]
+            values = transform_filter(w, "f32", loaded)
+            for place, value in zip(self._points(result, channel), values, strict=True):
+                self._factors.store(value, place)
+
+    def _write_vector(self, filters: Operand, channel: Index, at: Index, whole: bool) -> None:
+        """Transform a vector of filters, which is within a strip."""
+        taps = filters.moved(self._conv.results, at)
+        mask = None if whole else self._below(self._w.sub(self._results, at))
+        loaded = [
+            [taps.memory.load_vector(place, mask) for place in row] for row in self._places(taps)
+        ]
+        values = transform_filter(self._w, self._vector, loaded)
+        for place, value in zip(self._points(at, channel), values, strict=True):
+            self._factors.store_vector(value, place)
+
+    def _places(self, taps: Operand) -> list[list[Index]]:
+        """Where the elements of a filter are, row by row."""
+        w = self._w
+        down, along = (taps.strides[tap] for tap in self._conv.taps)
+        return [
+            [w.add(taps.base, w.mul(down, y), w.mul(along, x)) for x in range(TAPS)]
             for y in range(TAPS)
         ]
+
+    def _points(self, result: Index, channel: Index) -> list[Index]:
+        """Where the 16 factors of a filter of one channel go."""
+        w, strip = self._w, self._plan.strip
+        plane = self._channels * strip
         base = w.add(
-            w.mul(w.div(result, plan.strip), POINTS * plane),
-            w.mul(channel, plan.strip),
-            w.rem(result, plan.strip),
+            w.mul(w.div(result, strip), POINTS * plane),
+            w.mul(channel, strip),
+            w.rem(result, strip),
         )
-        for point, value in enumerate(transform_filter(w, "f32", taps)):
-            factors.store(value, w.add(base, point * plane))
+        return [w.add(base, point * plane) for point in range(POINTS)]
 
 
 def prepared_factors(w: Writer, plan: WinogradPlan, name: str, type_: str) -> Memory:

@@ -15,7 +15,7 @@ from linalg_ext.transforms.codegen._memory import Memory
 from linalg_ext.transforms.codegen._writer import Index, Writer
 from linalg_ext.transforms.codegen.windows._window_reader import Operand
 
-from ._filters import prepared_factors, write_factors
+from ._filters import Factors, prepared_factors
 from ._inputs import Inputs
 from ._part import Block, Points, plane_of, shape_of_inputs, shape_of_sums
 from ._plan import WinogradPlan
@@ -95,7 +95,7 @@ class _Nest:
             name = f"A{len(self._types) - 1}"
             return prepared_factors(self._w, self._plan, name, self._types[-1])
         factors = self._allocated(self._plan.filter_elements)
-        write_factors(self._w, self._plan, filters, factors)
+        Factors(self._w, self._plan, factors).write(filters)
         return factors
 
     def _points(self, shape: tuple[int, int]) -> Points:
