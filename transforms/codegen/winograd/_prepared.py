@@ -38,7 +38,11 @@ def _width(filters: Any) -> int | None:
     argument = root(filters)
     if argument == filters or not has_factors(argument):
         return None
-    return int(argument.type.shape[-1])
+    type_ = argument.type
+    dense = ir.MemRefType.get(type_.shape, ir.MemRefType(filters.type).element_type)
+    if type_ != dense or type_.rank != 2 or not type_.has_static_shape:
+        return None
+    return int(type_.shape[-1])
 
 
 def _is_all(filters: Any, plan: WinogradPlan) -> bool:

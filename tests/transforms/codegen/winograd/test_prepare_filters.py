@@ -141,3 +141,17 @@ def test_nothing_is_prepared_where_it_is_forbidden() -> None:
     module = Module.parse(convolutions("1", 32), trusted=True)
     with choice(False):
         assert not lx.transforms.prepare_filters(module).changed
+
+
+def test_an_argument_of_another_size_has_no_factors() -> None:
+    """What the attribute says is not taken for true: nothing beyond the memory is read."""
+    module = Module.parse(convolutions("1", 32), trusted=True)
+    with choice(True):
+        lx.transforms.prepare_filters(module)
+        ((rows, width),) = re.findall(r"%arg1: tensor<(\d+)x(\d+)xf32>", str(module))
+        less = str(module).replace(f"tensor<{rows}x{width}", f"tensor<{int(rows) - 1}x{width}")
+        kernel = lx.compile(less)
+    x, w = integers(1, 24, 21, 21), integers(32, 24, 3, 3)
+    wanted = Windows("nchw", "fchw", "nfhw").reference(x, w, np.zeros((1, 32, 19, 19), np.float32))
+    assert "transformed at each call" in kernel.as_text("loops")
+    np.testing.assert_array_equal(kernel(x, prepared(w, module)[:-1]), wanted)
