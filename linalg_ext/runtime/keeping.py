@@ -92,6 +92,16 @@ def write(
         _warn_once(str(error))
 
 
+def replace(
+    key: str | None, name: str, record: Mapping[str, Any], files: Mapping[str, bytes]
+) -> None:
+    """Keep something in the place of what is there under its key."""
+    store = cache.store()
+    if store is not None and key is not None:
+        store.remove(key)
+        write(key, name, record, files)
+
+
 def load(entry: Entry) -> LoadedCode:
     """The code of an entry.
 

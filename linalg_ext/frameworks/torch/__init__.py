@@ -20,7 +20,10 @@ traceable     a model as a module, its examples as tensors that are told apart
 program       a model as it is called: its state, its inputs, what they may be
 told          values as plain data, for keys
 unchanged     a model that is run only to be looked at
+elementless   tensors without elements
+known_forms   what ops give for those
 recording     what a model computes, as a list of ops
+kept_forms    forms on disk
 kept_models   models on disk, found by that list
 exporting     a model as a graph, and a program
 graphs        what is asked of graphs of torch.fx

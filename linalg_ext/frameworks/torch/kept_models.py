@@ -6,14 +6,16 @@ by itself. A model of which a part was left to PyTorch is exported anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from linalg_ext.calling import kept
+from linalg_ext.frameworks.torch.kept_forms import KeptForms, state_of_module
+from linalg_ext.frameworks.torch.known_forms import Forms
 from linalg_ext.frameworks.torch.options import Options
 from linalg_ext.frameworks.torch.piece import CompiledGraph, Piece, Plan
 from linalg_ext.frameworks.torch.program import Expected, Held, Program, state_of
-from linalg_ext.frameworks.torch.recording import Recording, recorded
+from linalg_ext.frameworks.torch.recording import Recording, Runner, asking, knowing, recorded
 from linalg_ext.frameworks.torch.report import Report
 from linalg_ext.frameworks.torch.requirements import makers, torch
 from linalg_ext.logs import logger
@@ -118,14 +120,14 @@ class Sought:
         return Held(name, {name: tensor.clone() if source == "copy" else tensor}, name)
 
 
-def sought(
+def look_up(
     model: Any,
     arguments: Sequence[Any],
     keywords: Mapping[str, Any],
     strict: bool,
     options: Options,
-) -> Sought | None:
-    """A model as it is looked for; None where nothing is kept, or its ops do not tell all of it.
+) -> tuple[Found | None, Sought | None]:
+    """A model that is kept; and where it is to be kept, if it may be.
 
     Args:
         model: a module.
@@ -134,8 +136,35 @@ def sought(
         options: how it is compiled.
     """
     if not kept.is_keeping() or _others_decompositions():
-        return None
-    recording = recorded(model, arguments, keywords)
+        return None, None
+    forms = KeptForms(model, arguments, keywords)
+    if forms.known:
+        place = sought(model, arguments, keywords, strict, options, knowing(forms.known))
+        if place is not None and (found := place.found()) is not None:
+            return found, place
+    learned: Forms = {}
+    place = sought(model, arguments, keywords, strict, options, asking(learned))
+    if place is None:
+        return None, None
+    forms.keep(learned)
+    return place.found(), place
+
+
+def sought(
+    model: Any,
+    arguments: Sequence[Any],
+    keywords: Mapping[str, Any],
+    strict: bool,
+    options: Options,
+    runner: Runner,
+) -> Sought | None:
+    """A model as it is looked for; None where its ops do not tell all of it.
+
+    Args:
+        model, arguments, keywords, strict, options: as of `look_up`.
+        runner: what its ops are run by, to be told.
+    """
+    recording = recorded(model, arguments, keywords, runner)
     if recording is None:
         return None
     key = keeping.key_of(
@@ -147,14 +176,9 @@ def sought(
         options.opt_level,
         options.packed,
         # They have no versions that would tell when to pack them anew.
-        [name for name, each in _state_of(model) if each.is_inference()],
+        [name for name, each in state_of_module(model) if each.is_inference()],
     )
     return None if key is None else Sought(model, recording, options, key)
-
-
-def _state_of(model: Any) -> Iterator[tuple[str, Any]]:
-    yield from model.named_parameters()
-    yield from model.named_buffers()
 
 
 def _others_decompositions() -> list[Callable[..., Any]]:

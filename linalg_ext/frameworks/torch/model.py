@@ -15,7 +15,7 @@ from linalg_ext.errors import (
     refuse_pickling,
 )
 from linalg_ext.frameworks.torch.bound import Bound
-from linalg_ext.frameworks.torch.kept_models import sought
+from linalg_ext.frameworks.torch.kept_models import look_up
 from linalg_ext.frameworks.torch.options import Options
 from linalg_ext.frameworks.torch.piece import CompiledGraph
 from linalg_ext.frameworks.torch.program import Program
@@ -122,8 +122,8 @@ def _found_or_compiled(
     options: Options,
 ) -> tuple[Program, CompiledGraph]:
     """A model whose sizes are those of its examples; from the disk where it is kept."""
-    place = sought(model, arguments, keywords, strict, options)
-    if place is not None and (found := place.found()) is not None:
+    found, place = look_up(model, arguments, keywords, strict, options)
+    if found is not None:
         return found
     program, graph = _compiled(model, arguments, keywords, None, strict, options)
     if place is not None:

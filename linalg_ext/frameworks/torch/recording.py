@@ -11,16 +11,19 @@ and branches of PyTorch's, models that change themselves.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+from linalg_ext.frameworks.torch.elementless import Twins
+from linalg_ext.frameworks.torch.known_forms import Forms, answering, learning, quiet_mode
 from linalg_ext.frameworks.torch.requirements import torch
-from linalg_ext.frameworks.torch.told import Untold, attribute, constant, form
+from linalg_ext.frameworks.torch.told import Untold, attribute, constant, form, tree
 from linalg_ext.frameworks.torch.unchanged import unchanged
 
 _OWN = ("aten", "prims")
@@ -45,37 +48,67 @@ class Recording:
     constants: Sequence[Any]
 
 
-def recorded(model: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Recording | None:
+class Runner(NamedTuple):
+    """How ops are run on tensors without elements.
+
+    Attributes:
+        twin_of: makes such a tensor of one that has them.
+        modes: of PyTorch's dispatch, the one that sees an op last first.
+    """
+
+    twin_of: Callable[[Any], Any]
+    modes: Sequence[Any]
+
+
+def asking(forms: Forms) -> Runner:
+    """As PyTorch itself does, which tells what ops give: it is written down in `forms`."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    # Constants are taken as they are: each gets a twin without elements at its first use.
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
+    return Runner(mode.from_tensor, (mode, learning(forms)))
+
+
+def knowing(forms: Forms) -> Runner:
+    """By what is known already of what ops give: nothing of PyTorch is loaded for it."""
+    twins = Twins()
+    return Runner(twins.of, (answering(forms, twins),))
+
+
+def recorded(
+    model: Any, arguments: Sequence[Any], keywords: Mapping[str, Any], runner: Runner
+) -> Recording | None:
     """Run a model on tensors without elements; None where that does not tell all.
 
     Args:
         model: a module; its parameters and buffers keep their elements.
         arguments, keywords: of a call; none is given twice, nor held by the model.
+        runner: what the ops are run by.
     """
     try:
         with torch().no_grad(), warnings.catch_warnings(), unchanged(model), _exporting():
             # What is to be said is said once, by the exporter.
             warnings.simplefilter("ignore")
-            return _recorded(model, arguments, keywords)
+            return _recorded(model, arguments, keywords, runner)
     except Exception:
         # The model, or PyTorch, raises whatever it meets. The exporter tells of it.
         return None
 
 
-def _recorded(model: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Recording:
-    from torch._subclasses.fake_tensor import FakeTensorMode
-
+def _recorded(
+    model: Any, arguments: Sequence[Any], keywords: Mapping[str, Any], runner: Runner
+) -> Recording:
     pytree = torch().utils._pytree
     given, in_spec = pytree.tree_flatten((tuple(arguments), dict(keywords)))
-    # Constants are taken as they are: each gets a twin without elements at its first use.
-    mode = FakeTensorMode(allow_non_fake_inputs=True)
-    tensors = Tensors(model, mode.from_tensor)
-    leaves = [mode.from_tensor(each) if _is_tensor(each) else each for each in given]
+    tensors = Tensors(model, runner.twin_of)
+    leaves = [runner.twin_of(each) if _is_tensor(each) else each for each in given]
     told: list[Any] = [torch().get_default_dtype().__repr__(), str(in_spec), tensors.told_state]
     for each, leaf in zip(given, leaves, strict=True):
         told.append(("input", tensors.new(leaf, form(each))) if _is_tensor(each) else _value(each))
     recorder = _recorder(tensors)
-    with mode, recorder:
+    with contextlib.ExitStack() as modes:
+        for mode in (*runner.modes, recorder):
+            modes.enter_context(mode)
         arguments, keywords = pytree.tree_unflatten(leaves, in_spec)
         found = _called(model, tensors.state, arguments, keywords)
     if not recorder.is_whole:
@@ -136,6 +169,7 @@ class Tensors:
         self._alive: list[Any] = []
         self._numbers: dict[int, int] = {}
         self._places: dict[int, tuple[Any, ...]] = {}
+        self._storages: dict[int, int] = {}
         self.state: dict[str, Any] = {}
         self.told_state: list[Any] = []
         storages: dict[int, int] = {}
@@ -179,7 +213,9 @@ class Tensors:
         """What an op gave: a new tensor, or one that is known, and now may be of another shape."""
         if tensor.device.type != "cpu" or tensor.layout != torch().strided:
             raise Untold
-        like = str(tensor.dtype), [*tensor.shape], [*tensor.stride()], tensor.storage_offset()
+        storage = self._storages.setdefault(tensor.untyped_storage()._cdata, len(self._storages))
+        place = [*tensor.shape], [*tensor.stride()], tensor.storage_offset(), storage
+        like = str(tensor.dtype), *place
         number = self._numbers.get(id(tensor))
         if number is None:
             return self.new(tensor, like)
@@ -195,9 +231,8 @@ def _place(tensor: Any) -> tuple[Any, ...]:
 
 def _recorder(tensors: Tensors) -> Any:
     """A mode that writes down each op."""
-    from torch.utils._python_dispatch import TorchDispatchMode
 
-    class Recorder(TorchDispatchMode):  # type: ignore[misc]
+    class Recorder(quiet_mode()):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.ops: list[Any] = []
@@ -212,11 +247,11 @@ def _recorder(tensors: Tensors) -> Any:
             try:
                 if func.namespace not in _OWN:
                     raise Untold
-                given = _told(args, tensors.told), _told(keywords, tensors.told)
+                given = tree(args, tensors.told), tree(keywords, tensors.told)
                 if func._schema.is_mutable and tensors.constants_among(args, keywords):
                     raise Untold  # it would be changed here and now
                 found = func(*args, **keywords)
-                self.ops.append((str(func), given, _told(found, tensors.told_result), _lines()))
+                self.ops.append((str(func), given, tree(found, tensors.told_result), _lines()))
             except BaseException:
                 # Whatever the model makes of it.
                 self.is_whole = False
@@ -224,22 +259,6 @@ def _recorder(tensors: Tensors) -> Any:
             return found
 
     return Recorder()
-
-
-def _told(value: Any, tensor: Any) -> Any:
-    """Arguments of an op, or its results, as plain data.
-
-    Args:
-        value: of any kind.
-        tensor: says what a tensor is.
-    """
-    if _is_tensor(value):
-        return tensor(value)
-    if isinstance(value, list | tuple):
-        return [_told(each, tensor) for each in value]
-    if isinstance(value, dict):
-        return {name: _told(each, tensor) for name, each in value.items()}
-    return attribute(value)
 
 
 def _value(leaf: Any) -> Any:

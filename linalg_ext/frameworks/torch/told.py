@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from linalg_ext.cache.keys import checksum
@@ -32,6 +33,25 @@ def attribute(value: Any) -> Any:
     if isinstance(value, kinds):
         return type(value).__name__, str(value)
     raise Untold
+
+
+def tree(value: Any, tensor: Callable[[Any], Any]) -> Any:
+    """Arguments of an op, or its results.
+
+    Args:
+        value: of any kind.
+        tensor: says what a tensor is.
+
+    Raises:
+        Untold: there is something else among them.
+    """
+    if isinstance(value, torch().Tensor):
+        return tensor(value)
+    if isinstance(value, list | tuple):
+        return [tree(each, tensor) for each in value]
+    if isinstance(value, dict):
+        return {name: tree(each, tensor) for name, each in value.items()}
+    return attribute(value)
 
 
 def form(tensor: Any) -> Any:

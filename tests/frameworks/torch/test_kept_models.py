@@ -19,7 +19,7 @@ from linalg_ext import cache  # noqa: E402
 from linalg_ext.frameworks.torch import exporting, graph_keys, kept_models  # noqa: E402
 from linalg_ext.frameworks.torch.kept_models import sought  # noqa: E402
 from linalg_ext.frameworks.torch.options import Options  # noqa: E402
-from linalg_ext.frameworks.torch.recording import recorded  # noqa: E402
+from linalg_ext.frameworks.torch.recording import asking, recorded  # noqa: E402
 from linalg_ext.frameworks.torch.traceable import as_module  # noqa: E402
 from torch_models import MODELS  # noqa: E402
 
@@ -68,12 +68,13 @@ net = lx.from_torch(model.eval(), inputs)
 with torch.no_grad():
     torch.testing.assert_close(net(*inputs), model(*inputs), rtol=1e-4, atol=1e-5)
 print(net.report)
-print([name for name in ("torch_mlir", "mlir", "torch.export._trace") if name in sys.modules])
+slow = "torch_mlir", "mlir", "torch.export._trace", "torch._dynamo"
+print([name for name in slow if name in sys.modules])
 print(["linalg." in text for text in (str(net.modules[0]), net.kernels[0].as_text("module"))])
 """
 
 
-def test_a_second_process_loads_neither_importer_nor_exporter(folder: Path) -> None:
+def test_a_second_process_loads_neither_importer_nor_compiler(folder: Path) -> None:
     family = "mlp"
     torch.manual_seed(0)
     model, inputs = MODELS[family]()
@@ -187,7 +188,7 @@ def _on(operation: Model) -> Model:
 )
 def test_another_program_is_not_taken_for_it(one: Any, other: Any) -> None:
     def key(model: Any) -> str:
-        found = sought(as_module(model), (X, Y), {}, False, Options())
+        found = sought(as_module(model), (X, Y), {}, False, Options(), asking({}))
         assert found is not None
         return found.key
 
@@ -288,7 +289,7 @@ def _caught(x: Any, y: Any) -> Any:
 )
 def test_what_no_list_of_ops_tells_has_none(model: Any) -> None:
     before = dict(vars(model))
-    assert recorded(as_module(model), (X, Y), {}) is None
+    assert recorded(as_module(model), (X, Y), {}, asking({})) is None
     assert vars(model).keys() == before.keys()
     assert all(vars(model)[name] is value for name, value in before.items())
 
