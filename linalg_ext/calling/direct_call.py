@@ -27,10 +27,10 @@ from linalg_ext.runtime.dtypes import to_machine
 from linalg_ext.runtime.machine_code import PackedFunction
 from linalg_ext.runtime.threads import current
 
-_READABLE = 0x1 | 0x100
+READABLE = 0x1 | 0x100
 """NumPy's flags C_CONTIGUOUS and ALIGNED, as in `array.flags.num`."""
 
-_WRITABLE = _READABLE | 0x400
+_WRITABLE = READABLE | 0x400
 """And WRITEABLE."""
 
 
@@ -130,13 +130,13 @@ class DirectCall:
             arrays = [values[at] for at in self._places]
             numbers = [(scalar, scalar.prepare(values[at])) for at, scalar in self._scalars]
         for array in arrays:
-            if array.flags.num & _READABLE != _READABLE:
+            if array.flags.num & READABLE != READABLE:
                 return NotImplemented
         for at, element in self._elements:
             if to_machine(arrays[at], element) is not arrays[at]:
                 return NotImplemented
         addresses = list(map(address_of, arrays))
-        if self._written and not self._may_write(arrays, addresses):
+        if self._written and not may_write(self._written, arrays, addresses):
             return NotImplemented
         if out is None:
             results = [slot.prepare(None) for slot in self._slots]
@@ -185,39 +185,57 @@ class DirectCall:
             scalar.write(frame, number)
         frame[STATUS] = 0
 
-    def _may_write(self, arrays: Sequence[Any], addresses: Sequence[int]) -> bool:
-        """Whether what the code writes is writable, and meets no other argument."""
-        ranges = [
-            (address, address + array.nbytes)
-            for array, address in zip(arrays, addresses, strict=True)
-        ]
-        for at in self._written:
-            if not arrays[at].flags.writeable:
-                return False
-            start, end = ranges[at]
-            others = ranges[:at] + ranges[at + 1 :]
-            if any(start < other_end and other_start < end for other_start, other_end in others):
-                return False
-        return True
-
 
 def direct_call(callee: Callee) -> DirectCall | None:
     """The short way into a kernel that returns nothing itself; None where there is none."""
     if any(slot.vector for slot in callee.slots):
         return None
-    taken = [argument for argument in callee.arguments if _is_taken(argument)]
-    if len(taken) != len(callee.arguments) or not any(isinstance(a, ArrayArgument) for a in taken):
+    taken = [argument for argument in callee.arguments if is_taken(argument)]
+    if len(taken) != len(callee.arguments) or not has_arrays(taken):
         return None
     return DirectCall(callee, taken)
 
 
-def _is_taken(argument: Argument) -> TypeGuard[ArrayArgument | ScalarArgument]:
-    """Whether an argument may come the short way."""
+def is_taken(
+    argument: Argument, *, static: bool = True
+) -> TypeGuard[ArrayArgument | ScalarArgument]:
+    """Whether an argument may come the short way.
+
+    Args:
+        argument: of the kernel.
+        static: whether all of its sizes must be known, and bits that are not used can be seen to.
+    """
     if isinstance(argument, ScalarArgument):
         return True
     if not isinstance(argument, ArrayArgument) or isinstance(argument, StridedArgument):
         return False
     type_ = argument.type
     # What clears unused bits of an array that is written would have to write it.
-    is_clear = not (type_.element.is_sub_byte and argument.is_written)
-    return is_clear and not type_.vector and type_.is_static
+    is_clear = not (type_.element.is_sub_byte and (argument.is_written or not static))
+    return is_clear and not type_.vector and (type_.is_static or not static)
+
+
+def has_arrays(arguments: Sequence[Argument]) -> bool:
+    """Whether there are arrays among arguments."""
+    return any(isinstance(argument, ArrayArgument) for argument in arguments)
+
+
+def may_write(written: Sequence[int], arrays: Sequence[Any], addresses: Sequence[int]) -> bool:
+    """Whether what the code writes is writable, and meets no other argument.
+
+    Args:
+        written: the places of what it writes among the arrays.
+        arrays: of the call, each in row-major order.
+        addresses: of their first elements.
+    """
+    ranges = [
+        (address, address + array.nbytes) for array, address in zip(arrays, addresses, strict=True)
+    ]
+    for at in written:
+        if not arrays[at].flags.writeable:
+            return False
+        start, end = ranges[at]
+        others = ranges[:at] + ranges[at + 1 :]
+        if any(start < other_end and other_start < end for other_start, other_end in others):
+            return False
+    return True

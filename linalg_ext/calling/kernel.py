@@ -16,10 +16,11 @@ from linalg_ext import dispatch
 from linalg_ext.calling.argument import refuse_keywords
 from linalg_ext.calling.arrays import ArrayArgument, check_aliasing
 from linalg_ext.calling.code import Code, Entry
-from linalg_ext.calling.direct_call import Callee, direct_call
+from linalg_ext.calling.direct_call import Callee, DirectCall, direct_call
 from linalg_ext.calling.failures import Failures
 from linalg_ext.calling.guests import call_with_guests, has_guests
 from linalg_ext.calling.layout import argument_of, laid_out
+from linalg_ext.calling.open_call import OpenCall, open_call
 from linalg_ext.calling.recipe import Recipe, arrived
 from linalg_ext.calling.results import ResultSlot, split_out
 from linalg_ext.calling.shared_work import SharedWork
@@ -70,7 +71,8 @@ class Kernel(Shown, shown_as="kernel"):
         explanation: gives what the passes say of their work, if that is known.
         is_kept: whether its code comes from the disk, see `linalg_ext.cache`.
         callee: what its calls run.
-        direct: the short way into it, if there is one.
+        short: the short way into it, if there is one.
+        direct: that, where all its sizes are known.
         recipe: what it was made from; None where that is not known.
     """
 
@@ -133,6 +135,9 @@ class Kernel(Shown, shown_as="kernel"):
             open_ended,
         )
         self.direct = None if self._returned else direct_call(self.callee)
+        self.short: DirectCall | OpenCall | None = self.direct
+        if self.short is None:
+            self.short = open_call(self.callee, self._returned)
 
     def __call__(
         self, *args: Any, out: Any = None, threads: int | None = None, **unknown: Any
@@ -164,8 +169,8 @@ class Kernel(Shown, shown_as="kernel"):
         """
         if threads is not None:
             checked(threads)
-        if self.direct is not None and not unknown:
-            result = self.direct(args, out, threads)
+        if self.short is not None and not unknown:
+            result = self.short(args, out, threads)
             if result is not NotImplemented:
                 if self._is_slow:
                     self._quicken()
@@ -222,8 +227,11 @@ class Kernel(Shown, shown_as="kernel"):
 
     def _quicken(self) -> None:
         """Have native code answer the calls that the short way answers, once there is some."""
+        if self.direct is None:
+            self._is_slow = False
+            return
         native = caller()
-        if native is None or self.direct is None:
+        if native is None:
             return
         if self.shared and alone() is None:
             return  # a call on one thread may come

@@ -16,9 +16,9 @@ _ADDRESS_SPACE = 1 << 56
 """More bytes than any machine of today can address."""
 
 _libc = ctypes.CDLL(None)
-_free = _libc.free
-_free.argtypes = [ctypes.c_void_p]
-_free.restype = None
+free = _libc.free
+free.argtypes = [ctypes.c_void_p]
+free.restype = None
 
 
 class _Allocation:
@@ -33,7 +33,7 @@ class _Allocation:
             "data": (start, False),
         }
 
-    def __del__(self, free: Any = _free) -> None:
+    def __del__(self, free: Any = free) -> None:
         free(self._allocated)
 
 
@@ -74,5 +74,5 @@ def take_over(
         return memory.view(dtype).reshape(shape)
     array = descriptor.copy(dtype, inner)
     if is_ours:
-        _free(allocated)
+        free(allocated)
     return array

@@ -271,11 +271,12 @@ def _frozen(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _assert_all_ways_agree(kernel: lx.Kernel, arguments: tuple[Any, ...], out: Any) -> None:
-    direct, kernel.direct = kernel.direct, None
+    short, kernel.short = kernel.short, None
     try:
         long = _outcome(lambda: kernel.__call__(*arguments, out=out))
     finally:
-        kernel.direct = direct
+        kernel.short = short
+    direct = kernel.direct
     assert direct is not None
     short = _outcome(lambda: kernel.__call__(*arguments, out=out))
     native = _outcome(lambda: kernel(*arguments, out=out))
