@@ -14,10 +14,14 @@ library; without a line of code the variable `LINALG_EXT_LOG` has it written to 
 from __future__ import annotations
 
 import functools
-import logging
 import os
+import sys
+from typing import TYPE_CHECKING
 
 from linalg_ext.errors import ArgumentError
+
+if TYPE_CHECKING:
+    import logging
 
 VARIABLE = "LINALG_EXT_LOG"
 """The environment variable that has the log written to standard error."""
@@ -25,18 +29,38 @@ VARIABLE = "LINALG_EXT_LOG"
 NAMES = ("compile", "cache", "tuning", "fallbacks")
 """What there are loggers of, below `linalg_ext`."""
 
-_LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}
+_LEVELS = {"debug": 10, "info": 20, "warning": 30}
+"""As `logging` numbers them."""
+
 _ROOT = "linalg_ext"
 _FORMAT = "%(asctime)s %(name)s: %(message)s"
 
 
-def logger(name: str) -> logging.Logger:
-    """The logger of one of `NAMES`.
+class Unheard:
+    """In the place of a logger where nobody listens: `logging` itself takes long to be loaded."""
+
+    def isEnabledFor(self, level: int) -> bool:  # as a logger has it
+        """Never."""
+        return False
+
+    def info(self, text: str, *values: object) -> None:
+        """Say nothing."""
+
+    debug = info
+
+
+def logger(name: str) -> logging.Logger | Unheard:
+    """The logger of one of `NAMES`; where nothing has loaded `logging`, one that says nothing.
 
     Raises:
         ArgumentError: the environment variable says what is no level, or of no logger.
     """
-    _follow_environment(os.environ.get(VARIABLE, "").strip())
+    said = os.environ.get(VARIABLE, "").strip()
+    if not said and "logging" not in sys.modules:
+        return Unheard()
+    import logging
+
+    _follow_environment(said)
     return logging.getLogger(f"{_ROOT}.{name}")
 
 
@@ -44,6 +68,8 @@ def logger(name: str) -> logging.Logger:
 def _follow_environment(said: str) -> None:
     if not said:
         return
+    import logging
+
     chosen = {f"{_ROOT}.{name}".rstrip("."): level for name, level in _parsed(said).items()}
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter(_FORMAT))

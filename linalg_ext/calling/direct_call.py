@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 from numpy import ndarray
 
@@ -34,8 +33,7 @@ _WRITABLE = READABLE | 0x400
 """And WRITEABLE."""
 
 
-@dataclass(frozen=True)
-class Callee:
+class Callee(NamedTuple):
     """What a call of a kernel runs.
 
     Attributes:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from linalg_ext import dispatch
 from linalg_ext.arrivals import Arrivals
@@ -11,8 +10,7 @@ from linalg_ext.runtime.dtypes import DType
 from linalg_ext.target import Target
 
 
-@dataclass(frozen=True)
-class Recipe:
+class Recipe(NamedTuple):
     """Enough to make a kernel again, in another process and for another machine. Data alone.
 
     Attributes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -112,7 +111,7 @@ def compile_in_place(
         )
         if (found := kept.find(key)) is not None:
             if found.recipe is not None:
-                found.recipe = replace(found.recipe, trusted=trusted)
+                found.recipe = found.recipe._replace(trusted=trusted)
             return found
     # Before the entry is wrapped: errors then show the names that the user wrote.
     refuse_unsupported.apply(own.ir.operation)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from linalg_ext.runtime.descriptors import word_count
 
@@ -34,8 +34,7 @@ TABLE = 1
 Frame = ctypes.Array[ctypes.c_int64]
 
 
-@dataclass(frozen=True)
-class FrameTemplate:
+class FrameTemplate(NamedTuple):
     """What all blocks of a layout have in common.
 
     Attributes:
