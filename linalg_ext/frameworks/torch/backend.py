@@ -19,7 +19,7 @@ from linalg_ext.frameworks.torch.compiling import compile_graph
 from linalg_ext.frameworks.torch.decompositions import decompositions
 from linalg_ext.frameworks.torch.options import Options
 from linalg_ext.frameworks.torch.report import Report, together
-from linalg_ext.frameworks.torch.requirements import importer, torch
+from linalg_ext.frameworks.torch.requirements import require_importer, torch
 from linalg_ext.locks import Lock
 
 _OPTIONS = ("allow_fallback", "checked", "opt_level", "threads")
@@ -43,7 +43,7 @@ def linalg_ext(
         ArgumentError: an unknown option.
         ModelError: an op does not come through, and `allow_fallback` is False.
     """
-    importer()
+    require_importer()
     given = dict(options or {})
     if unknown := [name for name in given if name not in _OPTIONS]:
         raise ArgumentError(

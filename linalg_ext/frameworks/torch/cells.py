@@ -14,9 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.tracing.control import loop
-from linalg_ext.tracing.creation import zeros
-
 Step = Callable[[Any, Any, Sequence[Any], Sequence[Any]], tuple[Any, ...]]
 
 
@@ -46,6 +43,10 @@ class Cell:
         Returns:
             What is shown after each step, (steps, batch, width), and the state after the last.
         """
+        # Who traces has MLIR; who knows the op by its name alone does without.
+        from linalg_ext.tracing.control import loop
+        from linalg_ext.tracing.creation import zeros
+
         weights, state = others[: self.weights], others[self.weights :]
         steps, hidden = rows.shape[0], state[0]
 

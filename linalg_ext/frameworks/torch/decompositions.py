@@ -17,7 +17,7 @@ from linalg_ext.frameworks.torch import (
     scans,
     strides,
 )
-from linalg_ext.frameworks.torch.requirements import importer, torch
+from linalg_ext.frameworks.torch.requirements import decomposition_table, torch
 
 
 @functools.cache
@@ -76,7 +76,7 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
         aten._native_multi_head_attention.default: attention.multi_head_attention,
     }
     ours = {**own, **recurrent.decompositions()}
-    return {**importer().decompositions(), **_by_pytorch(), **ours}
+    return {**decomposition_table(), **_by_pytorch(), **ours}
 
 
 _WRITTEN_BY_PYTORCH = ("addmv", "linalg_matrix_norm")

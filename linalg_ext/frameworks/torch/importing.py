@@ -122,7 +122,7 @@ def _base(op: str) -> str:
 
 def _torch_ir(module: Any) -> Any:
     """The graph, and those of its loops, as ops of the torch dialect."""
-    fx = importer().fx
+    fx = importer()
     last: list[Any] = []
     context = new_context()
     made = fx.FxImporter(

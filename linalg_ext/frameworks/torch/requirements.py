@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import importlib
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from linalg_ext.errors import MissingExtraError
 from linalg_ext.frameworks.requirements import importer_files, require_torch_mlir
@@ -13,18 +14,6 @@ INSTALL = "pip install 'linalg-ext[torch]'"
 
 ENTRY = "main"
 """The function of a module that a graph becomes."""
-
-
-class Importer(NamedTuple):
-    """torch-mlir's importer.
-
-    Attributes:
-        fx: its module for graphs of torch.fx.
-        decompositions: gives the table of ops that PyTorch itself is to write as others.
-    """
-
-    fx: Any
-    decompositions: Any
 
 
 def torch() -> Any:
@@ -44,24 +33,45 @@ def torch() -> Any:
     return found
 
 
-def importer() -> Importer:
-    """The importer of torch-mlir; loads PyTorch, and makes the dialects known.
+def require_importer() -> None:
+    """Refuse to go on without PyTorch and torch-mlir, of which nothing but PyTorch is loaded.
 
     Raises:
-        BindingsError: the bindings in use are LLVM's own, which have none.
-        MissingExtraError: PyTorch is missing, or another version than it can read.
+        BindingsError: the bindings in use are LLVM's own, which have no importer.
+        MissingExtraError: PyTorch is missing.
     """
-    found = torch()
+    torch()
     require_torch_mlir("models of PyTorch")
+
+
+def importer() -> Any:
+    """torch-mlir's importer of graphs of torch.fx; makes the dialects known.
+
+    Raises:
+        BindingsError, MissingExtraError: as of `require_importer`, or the versions do not fit.
+    """
+    require_importer()
     importlib.import_module("linalg_ext.frameworks.torch.dialect")
+    return _extra("fx_importer")
+
+
+def decomposition_table() -> Mapping[Any, Callable[..., Any]]:
+    """The ops that torch-mlir wants PyTorch itself to write as others; MLIR is not loaded for it.
+
+    Raises:
+        BindingsError, MissingExtraError: as of `importer`.
+    """
+    require_importer()
+    table: Mapping[Any, Callable[..., Any]] = _extra("fx_decomp_util").get_decomposition_table()
+    return table
+
+
+def _extra(name: str) -> Any:
     try:
-        return Importer(
-            importlib.import_module("torch_mlir.extras.fx_importer"),
-            importlib.import_module("torch_mlir.extras.fx_decomp_util").get_decomposition_table,
-        )
+        return importlib.import_module(f"torch_mlir.extras.{name}")
     except (ImportError, AttributeError) as error:
         raise MissingExtraError(
-            f"torch-mlir's importer does not work with PyTorch {found.__version__}: {error}",
+            f"torch-mlir's importer does not work with PyTorch {torch().__version__}: {error}",
             expected="PyTorch 2.6 or later",
             cure=f"install versions that fit one another: {INSTALL} --upgrade",
         ) from error
