@@ -100,7 +100,7 @@ class OpenCall:
                 return NotImplemented
             for argument, shape in zip(self._arrays, shapes, strict=True):
                 start = argument.word + 2
-                frame[start : start + 1 + 2 * argument.rank] = _layout(shape)
+                frame[start : start + 1 + 2 * argument.rank] = list(_layout(shape))
         for word, address in zip(self._words, addresses):  # noqa: B905  # as above
             frame[word] = frame[word + 1] = address
         for scalar, number in numbers:
@@ -121,13 +121,7 @@ class OpenCall:
             for argument, shape in zip(self._arrays, shapes, strict=True)
         )
 
-    def _run(
-        self,
-        frame: Frame,
-        arrays: Sequence[Any],
-        addresses: list[int],
-        threads: int,
-    ) -> Any:
+    def _run(self, frame: Frame, arrays: Sequence[Any], addresses: list[int], threads: int) -> Any:
         callee = self._callee
         results: list[Any] = [None] * self._count
         for slot in callee.slots:
