@@ -85,7 +85,7 @@ class Shared:
 
     def context(self, threads: int) -> int:
         """What a call by so many threads is given: threads that no loop has work for stay away."""
-        return context(min(threads, max(self.slices)))
+        return context(threads, max(self.slices))
 
 
 class SharedWork:

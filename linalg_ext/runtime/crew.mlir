@@ -14,6 +14,11 @@
 //   0    ptr   @share
 //   8    ptr   the crew
 //   16   i64   how many helpers may come
+// or, where threads of another library are lent, what OpenMP calls a team, with
+//   0    ptr   @share_in_team
+//   8    ptr   the crew
+//   16   i64   how many threads the team has, the caller's among them
+//   24   ptr   GOMP_parallel, which has a team call a function
 //
 // A job is a block on its caller's stack:
 //   0    ptr   what is called for each slice: takes the loop's values, and the slice's number
@@ -132,6 +137,38 @@ func.func private @work(%job: !llvm.ptr) {
   return
 }
 
+// Note what a job consists of. It has no place for a helper yet.
+func.func private @begin(%job: !llvm.ptr, %crew: !llvm.ptr, %function: !llvm.ptr,
+                         %values: !llvm.ptr, %count: i64) {
+  %0 = arith.constant 0 : i64
+  %8 = arith.constant 8 : i64
+  %16 = arith.constant 16 : i64
+  %24 = arith.constant 24 : i64
+  %32 = arith.constant 32 : i64
+  %40 = arith.constant 40 : i64
+  %80 = arith.constant 80 : i64
+  %at_values = func.call @at(%job, %8) : (!llvm.ptr, i64) -> !llvm.ptr
+  %at_crew = func.call @at(%job, %16) : (!llvm.ptr, i64) -> !llvm.ptr
+  %at_count = func.call @at(%job, %24) : (!llvm.ptr, i64) -> !llvm.ptr
+  llvm.store %function, %job : !llvm.ptr, !llvm.ptr
+  llvm.store %values, %at_values : !llvm.ptr, !llvm.ptr
+  llvm.store %crew, %at_crew : !llvm.ptr, !llvm.ptr
+  llvm.store %count, %at_count : i64, !llvm.ptr
+  scf.for %offset = %32 to %80 step %8 : i64 {
+    %place = func.call @at(%job, %offset) : (!llvm.ptr, i64) -> !llvm.ptr
+    llvm.store %0, %place : i64, !llvm.ptr
+  }
+  return
+}
+
+// The status of a job that is done.
+func.func private @status(%job: !llvm.ptr) -> i64 {
+  %72 = arith.constant 72 : i64
+  %at_status = func.call @at(%job, %72) : (!llvm.ptr, i64) -> !llvm.ptr
+  %status = llvm.load %at_status : !llvm.ptr -> i64
+  return %status : i64
+}
+
 // A helper: takes part in one job after the other, for ever.
 func.func @help(%crew: !llvm.ptr, %rounds: i64) attributes {llvm.emit_c_interface} {
   %0 = arith.constant 0 : i64
@@ -219,7 +256,6 @@ func.func @share(%context: !llvm.ptr, %function: !llvm.ptr, %values: !llvm.ptr,
   %48 = arith.constant 48 : i64
   %56 = arith.constant 56 : i64
   %64 = arith.constant 64 : i64
-  %72 = arith.constant 72 : i64
   %128 = arith.constant 128 : i64
   %192 = arith.constant 192 : i64
   %false = arith.constant false
@@ -239,24 +275,12 @@ func.func @share(%context: !llvm.ptr, %function: !llvm.ptr, %values: !llvm.ptr,
 
   %words = arith.constant 10 : i64
   %job = llvm.alloca %words x i64 {alignment = 64 : i64} : (i64) -> !llvm.ptr
-  %at_values = func.call @at(%job, %8) : (!llvm.ptr, i64) -> !llvm.ptr
-  %at_own = func.call @at(%job, %16) : (!llvm.ptr, i64) -> !llvm.ptr
-  %at_count = func.call @at(%job, %24) : (!llvm.ptr, i64) -> !llvm.ptr
-  %at_taken = func.call @at(%job, %32) : (!llvm.ptr, i64) -> !llvm.ptr
+  func.call @begin(%job, %crew, %function, %values, %count)
+      : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
   %at_places = func.call @at(%job, %40) : (!llvm.ptr, i64) -> !llvm.ptr
   %at_it = func.call @at(%job, %48) : (!llvm.ptr, i64) -> !llvm.ptr
   %at_next = func.call @at(%job, %56) : (!llvm.ptr, i64) -> !llvm.ptr
-  %at_failed = func.call @at(%job, %64) : (!llvm.ptr, i64) -> !llvm.ptr
-  %at_status = func.call @at(%job, %72) : (!llvm.ptr, i64) -> !llvm.ptr
-  llvm.store %function, %job : !llvm.ptr, !llvm.ptr
-  llvm.store %values, %at_values : !llvm.ptr, !llvm.ptr
-  llvm.store %crew, %at_own : !llvm.ptr, !llvm.ptr
-  llvm.store %0, %at_failed : i64, !llvm.ptr
-  llvm.store %0, %at_status : i64, !llvm.ptr
-  llvm.store %count, %at_count : i64, !llvm.ptr
-  llvm.store %0, %at_taken : i64, !llvm.ptr
   llvm.store %helpers, %at_places : i64, !llvm.ptr
-  llvm.store %0, %at_it : i64, !llvm.ptr
   %at_processor = func.call @at(%crew, %24) : (!llvm.ptr, i64) -> !llvm.ptr
   %processor = func.call @processor() : () -> i32
   llvm.store %processor, %at_processor atomic monotonic {alignment = 8 : i64} : i32, !llvm.ptr
@@ -318,16 +342,48 @@ func.func @share(%context: !llvm.ptr, %function: !llvm.ptr, %values: !llvm.ptr,
     }
   }
 
-  %status = llvm.load %at_status : !llvm.ptr -> i64
+  %status = func.call @status(%job) : (!llvm.ptr) -> i64
   return %status : i64
 }
 
-// Where @share is, for what compiled code is given.
-func.func @address(%to: !llvm.ptr) attributes {llvm.emit_c_interface} {
-  %function = func.constant @share : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> i64
-  %address = builtin.unrealized_conversion_cast %function
+// The same by a team of OpenMP's, the caller among them. OpenMP waits for all of it.
+func.func @share_in_team(%context: !llvm.ptr, %function: !llvm.ptr, %values: !llvm.ptr,
+                         %count: i64) -> i64 {
+  %8 = arith.constant 8 : i64
+  %16 = arith.constant 16 : i64
+  %24 = arith.constant 24 : i64
+  %at_crew = func.call @at(%context, %8) : (!llvm.ptr, i64) -> !llvm.ptr
+  %crew = llvm.load %at_crew : !llvm.ptr -> !llvm.ptr
+  %at_threads = func.call @at(%context, %16) : (!llvm.ptr, i64) -> !llvm.ptr
+  %threads_wide = llvm.load %at_threads : !llvm.ptr -> i64
+  %threads = arith.trunci %threads_wide : i64 to i32
+  %at_parallel = func.call @at(%context, %24) : (!llvm.ptr, i64) -> !llvm.ptr
+  %parallel = llvm.load %at_parallel : !llvm.ptr -> !llvm.ptr
+  %words = arith.constant 10 : i64
+  %job = llvm.alloca %words x i64 {alignment = 64 : i64} : (i64) -> !llvm.ptr
+  func.call @begin(%job, %crew, %function, %values, %count)
+      : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
+  %work = func.constant @work : (!llvm.ptr) -> ()
+  %address = builtin.unrealized_conversion_cast %work : (!llvm.ptr) -> () to !llvm.ptr
+  %no_flags = arith.constant 0 : i32
+  llvm.call %parallel(%address, %job, %threads, %no_flags)
+      : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i32, i32) -> ()
+  %status = func.call @status(%job) : (!llvm.ptr) -> i64
+  return %status : i64
+}
+
+// Where @share and @share_in_team are, for what compiled code is given.
+func.func @addresses(%to: !llvm.ptr) attributes {llvm.emit_c_interface} {
+  %8 = arith.constant 8 : i64
+  %share = func.constant @share : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> i64
+  %address = builtin.unrealized_conversion_cast %share
       : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> i64 to !llvm.ptr
   llvm.store %address, %to : !llvm.ptr, !llvm.ptr
+  %in_team = func.constant @share_in_team : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> i64
+  %other = builtin.unrealized_conversion_cast %in_team
+      : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> i64 to !llvm.ptr
+  %next = func.call @at(%to, %8) : (!llvm.ptr, i64) -> !llvm.ptr
+  llvm.store %other, %next : !llvm.ptr, !llvm.ptr
   return
 }
 

@@ -67,7 +67,8 @@ class _Code:
     """The compiled functions of `crew.mlir`.
 
     Attributes:
-        share: the address of the function that shares a loop.
+        share: the address of the function that shares a loop among a crew.
+        share_in_team: that of the one which shares it among a team of OpenMP's.
         help: a packed function.
         rounds: of a loop that waits for as long as is sensible.
     """
@@ -76,9 +77,9 @@ class _Code:
         engine = own_code("crew", _compiled)
         # Threads are in it for ever, at the interpreter's end too.
         _keep_for_ever(engine)
-        found = Block(1)
-        NativeCall(engine.function("address"), [found.address])()
-        self.share = found.words[0]
+        found = Block(2)
+        NativeCall(engine.function("addresses"), [found.address])()
+        self.share, self.share_in_team = found.words
         self.help = engine.function("help")
         rounds, word = 2000, Block(1)
         wait = NativeCall(engine.function("wait"), [word.address, rounds])
@@ -114,7 +115,7 @@ class Crew:
         self._processors = processors
         self._starting = threading.Lock()
         self._count = 0
-        self._contexts: dict[int, Block] = {}
+        self._contexts: dict[tuple[int, int], Block] = {}
         self._memory = Block(_CREW_BYTES // 8)
         _keep_for_ever(self._memory)
         system = ctypes.CDLL(None)
@@ -125,24 +126,35 @@ class Crew:
         ):
             initialize(ctypes.c_void_p(self._memory.address + place), None)
 
-    def context(self, threads: int) -> int:
+    def context(self, threads: int, team: int = 0) -> int:
         """The address of what compiled code is given, to have loops shared by so many threads.
 
         The caller's is among them: with one, or where no thread can be started, it does it all.
+
+        Args:
+            threads: how many.
+            team: the address of OpenMP's function that has a team call another, to have a team
+                share the loops; 0 for threads of this crew.
         """
+        key = threads, team
         try:
-            return self._contexts[threads].address
+            return self._contexts[key].address
         except KeyError:
             pass
         with self._starting:
-            if threads not in self._contexts:
-                self._start(threads - 1)
-                block = Block(3)
-                helpers = min(threads - 1, self._count)
-                block.words[:] = [_code().share, self._memory.address, helpers]
+            if key not in self._contexts:
+                block = Block(4)
+                block.words[:] = self._words(threads, team)
                 _keep_for_ever(block)
-                self._contexts[threads] = block
-            return self._contexts[threads].address
+                self._contexts[key] = block
+            return self._contexts[key].address
+
+    def _words(self, threads: int, team: int) -> list[int]:
+        if team:
+            return [_code().share_in_team, self._memory.address, threads, team]
+        self._start(threads - 1)
+        helpers = min(threads - 1, self._count)
+        return [_code().share, self._memory.address, helpers, 0]
 
     def _start(self, count: int) -> None:
         if self._count >= count:

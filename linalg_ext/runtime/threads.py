@@ -12,6 +12,9 @@ before begins when that is done. Work that is done before another thread has wok
 
 The threads are started when first needed, sleep where nothing is to do, and neither hold nor wait
 for the GIL (see `crew`). More threads than processors are allowed, and of no use.
+
+Another library may have threads that stay awake for a while after its own work, which ours would
+have to share the processors with. Where it lends them, they share the work in place of ours.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from linalg_ext.runtime.call_record import Setting
 
 _in_force: ContextVar[int | None] = ContextVar("linalg_ext.threads", default=None)
+_team: ContextVar[int] = ContextVar("linalg_ext.threads.team", default=0)
 
 
 def available() -> int:
@@ -81,25 +85,50 @@ def alone() -> tuple[Setting, ...] | None:
     return ((_in_force, _in_force.get()),) if current() == 1 else None
 
 
-def context(threads: int) -> int:
+@contextmanager
+def lent(team: int) -> Iterator[None]:
+    """Have calls inside the `with` block shared by threads of another library's.
+
+    After a fork the child's calls are shared by threads of its own: the team is the parent's.
+
+    Args:
+        team: the address of OpenMP's `GOMP_parallel`, which has as many threads as it is told to,
+            the caller's among them, call a function.
+    """
+    token = _team.set(team)
+    try:
+        yield
+    finally:
+        _team.reset(token)
+
+
+def context(threads: int, slices: int | None = None) -> int:
     """What compiled code is given, to have its loops shared by at most `threads` threads.
 
     The caller's is among them. Where no thread can be started the caller does it all.
 
+    Args:
+        threads: how many.
+        slices: of the loop that has most: threads beyond are not woken. A team has one size, for
+            OpenMP starts threads anew where it changes.
+
     Returns:
-        The address of three words: the function that shares a loop (see `crew.mlir`), and what it
+        The address of some words: the function that shares a loop (see `crew.mlir`), and what it
         needs. They stay where they are, and as they are.
     """
-    return _crew.context(threads)
+    if (team := _team.get()) and not _is_forked:
+        return _crew.context(threads, team)
+    return _crew.context(threads if slices is None else min(threads, slices))
 
 
 _crew = Crew(_default)
+_is_forked = False
 
 
 def _forget() -> None:
     """In a forked child: the threads are the parent's."""
-    global _crew
-    _crew = Crew(_default)
+    global _crew, _is_forked
+    _crew, _is_forked = Crew(_default), True
 
 
 if hasattr(os, "register_at_fork"):

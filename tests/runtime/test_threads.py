@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -160,6 +160,47 @@ def test_the_status_is_that_of_the_first_slice_that_has_one() -> None:
     assert Counter(done) == Counter(2 * list(range(6)))
 
 
+@pytest.fixture
+def team() -> Iterator[list[int]]:
+    """A team in place of OpenMP's, made of Python's threads, is lent; gives the sizes asked for."""
+    asked: list[int] = []
+
+    def run(function: int, job: int, count: int, _: int) -> None:
+        asked.append(count)
+        work = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(function)
+        others = [threading.Thread(target=work, args=(job,)) for _ in range(count - 1)]
+        for each in others:
+            each.start()
+        work(job)
+        for each in others:
+            each.join()
+
+    words = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32
+    parallel = ctypes.CFUNCTYPE(None, *words)(run)
+    with threads.lent(ctypes.cast(parallel, ctypes.c_void_p).value or 0):
+        yield asked
+
+
+def test_a_team_that_is_lent_does_each_slice_once(team: list[int]) -> None:
+    done: Done = []
+    for slices in (1, 2, 7, 100):
+        for count in (1, 2, 3, 8):
+            assert Calls(done.append, slices).run(count) == 0
+            assert Counter(done) == Counter(range(slices))
+            done.clear()
+    # Of one size whatever there is to do: OpenMP would start threads anew.
+    assert team == 4 * [1, 2, 3, 8]
+
+
+def test_the_threads_of_a_team_take_part(team: list[int]) -> None:
+    meeting = threading.Barrier(3, timeout=60)
+    assert Calls(lambda _: meeting.wait() and None, 3).run(3) == 0
+
+
+def test_the_status_of_a_team_is_that_of_the_first_slice_that_has_one(team: list[int]) -> None:
+    assert Calls(lambda number: number * 10 if number in (3, 4) else 0, 6).run(3) == 30
+
+
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signals to threads here")
 def test_an_interrupted_call_is_done_first() -> None:
     """Native code still writes to the caller's array: the interruption waits for all of it."""
@@ -282,9 +323,9 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many threads each call that was shared might use."""
     counts: list[int] = []
 
-    def counting(count: int) -> int:
+    def counting(count: int, slices: int) -> int:
         counts.append(count)
-        return threads.context(count)
+        return threads.context(count, slices)
 
     monkeypatch.setattr("linalg_ext.calling.shared_work.context", counting)
     return counts

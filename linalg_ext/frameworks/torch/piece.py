@@ -14,6 +14,7 @@ from linalg_ext.calling.signature import ArrayType
 from linalg_ext.frameworks.modules import module_of
 from linalg_ext.frameworks.torch.report import Report
 from linalg_ext.frameworks.torch.requirements import torch
+from linalg_ext.frameworks.torch.team import lent
 from linalg_ext.frameworks.torch.tensors import as_array, as_tensor
 
 if TYPE_CHECKING:
@@ -91,7 +92,8 @@ class Piece:
                 as_array(value, name) if isinstance(value, tensor) else value
                 for value, name in zip(values, self.plan.names, strict=True)
             ]
-            found = self.kernel(*arrays, threads=self._threads)
+            with lent(self._threads):
+                found = self.kernel(*arrays, threads=self._threads)
             if self.plan.count == 1:
                 found = (found,)
         return [_given(source, what, values, found) for source, what in self.plan.results]
