@@ -14,8 +14,9 @@ from linalg_ext.bindings import ir
 from linalg_ext.structured.group import may_be_fused
 from linalg_ext.target import current
 
+from ._origins import SOURCES, VIEWS
 from ._slices import Work, find_work
-from ._steps import SOURCES, VIEWS, Step, far, step_of
+from ._steps import Step, far, step_of
 
 WAIT = 3_000.0
 """Nanoseconds from the end of a region to the begin of the next."""

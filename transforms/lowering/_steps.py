@@ -12,6 +12,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.target import Target, current
 
 from ._generic import input_count, maps_of, parallel_loops
+from ._origins import may_be_read, may_be_written, root
 from ._sizes import element_bytes
 
 _CYCLES = 3.0
@@ -34,12 +35,6 @@ _FAR, _NEAR = 20.0, 100.0
 
 _PACKED = 10.0
 """Bytes that a core packs in a nanosecond."""
-
-VIEWS = frozenset({"memref.cast", "memref.collapse_shape", "memref.expand_shape", "memref.subview"})
-"""Ops that give another view of the buffer that is their first operand, one element an index."""
-
-SOURCES = frozenset({"memref.alloc", "memref.alloca", "memref.get_global"})
-"""Ops that give a buffer."""
 
 _USUAL = 1024
 """What a size that only the run tells is taken for, where one way is weighed against another."""
@@ -213,10 +208,10 @@ def step_of(op: ir.Operation) -> Step | str:
         if not isinstance(type_, ir.MemRefType):
             continue  # a scalar: every slice reads it
         buffer = root(operand)
-        if not _is_known(buffer) or not _is_strided(type_):
+        if not may_be_read(buffer) or not _is_strided(type_):
             return f"{op.name} reaches a buffer of unknown origin or layout"
-        if position >= count and not _is_own(buffer):
-            return f"{op.name} writes a global buffer"
+        if position >= count and not may_be_written(buffer):
+            return f"{op.name} writes a buffer that is global, or that a loop carries"
         width = element_bytes(type_.element_type)
         accesses.append(Access(operand, buffer, indices, position >= count, width))
         for axis, index in enumerate(indices):
@@ -243,26 +238,6 @@ def step_of(op: ir.Operation) -> Step | str:
 def far(moved: float) -> float:
     """Nanoseconds that a core takes to move so many bytes from memory, or to it."""
     return moved / _FAR
-
-
-def root(value: Any) -> Any:
-    """The buffer that a value is, or is a view of."""
-    while not isinstance(value.owner, ir.Block) and value.owner.name in VIEWS:
-        value = value.owner.operands[0]
-    return value
-
-
-def _is_own(buffer: Any) -> bool:
-    """Whether a buffer is an argument, or allocated: two names of a global are two values."""
-    return isinstance(buffer.owner, ir.Block) or buffer.owner.name != "memref.get_global"
-
-
-def _is_known(buffer: Any) -> bool:
-    """Whether no other buffer known here is the same memory."""
-    owner = buffer.owner
-    if isinstance(owner, ir.Block):
-        return bool(owner.owner.operation.name == "func.func")
-    return owner.name in SOURCES
 
 
 def _reached(access: Access, extents: Sequence[int]) -> int:

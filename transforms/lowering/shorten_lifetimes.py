@@ -36,7 +36,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 
 from ._allocations import reaching
-from ._steps import VIEWS
+from ._origins import VIEWS
 from ._walk import operations
 
 NAME = "linalg-ext-shorten-lifetimes"
