@@ -14,11 +14,11 @@
 //   0    ptr   @share
 //   8    ptr   the crew
 //   16   i64   how many helpers may come
-// or, where threads of another library are lent, what OpenMP calls a team, with
-//   0    ptr   @share_in_team
-//   8    ptr   the crew
-//   16   i64   how many threads the team has, the caller's among them
+// and, where another library lends threads, what OpenMP calls a team, @share_in_team at 0 and
 //   24   ptr   GOMP_parallel, which has a team call a function
+//   32   i64   how many threads the team has, the caller's among them
+//   40   i64   for how many loops more the team is let alone
+//   48   i64   for how many it is when it comes late the next time
 //
 // A job is a block on its caller's stack:
 //   0    ptr   what is called for each slice: takes the loop's values, and the slice's number
@@ -346,30 +346,95 @@ func.func @share(%context: !llvm.ptr, %function: !llvm.ptr, %values: !llvm.ptr,
   return %status : i64
 }
 
-// The same by a team of OpenMP's, the caller among them. OpenMP waits for all of it.
+// What each thread of a team does. The first that finds no more slices notes, in the place of the
+// next job, how many have come by then; the places for helpers say whether one has.
+func.func @join(%job: !llvm.ptr) {
+  %0 = arith.constant 0 : i64
+  %1 = arith.constant 1 : i64
+  %40 = arith.constant 40 : i64
+  %48 = arith.constant 48 : i64
+  %56 = arith.constant 56 : i64
+  %at_ended = func.call @at(%job, %40) : (!llvm.ptr, i64) -> !llvm.ptr
+  %at_it = func.call @at(%job, %48) : (!llvm.ptr, i64) -> !llvm.ptr
+  %at_come = func.call @at(%job, %56) : (!llvm.ptr, i64) -> !llvm.ptr
+  %before = llvm.atomicrmw add %at_it, %1 seq_cst : !llvm.ptr, i64
+  func.call @work(%job) : (!llvm.ptr) -> ()
+  %ended = llvm.atomicrmw add %at_ended, %1 seq_cst : !llvm.ptr, i64
+  %is_first = arith.cmpi eq, %ended, %0 : i64
+  scf.if %is_first {
+    %come = llvm.load %at_it atomic seq_cst {alignment = 8 : i64} : !llvm.ptr -> i64
+    llvm.store %come, %at_come : i64, !llvm.ptr
+  }
+  return
+}
+
+// The same by a team of OpenMP's. OpenMP waits for every thread of it, those that come when all is
+// done too: a team whose threads have gone to sleep, or lack a processor, is let alone for a while.
 func.func @share_in_team(%context: !llvm.ptr, %function: !llvm.ptr, %values: !llvm.ptr,
                          %count: i64) -> i64 {
+  %0 = arith.constant 0 : i64
+  %1 = arith.constant 1 : i64
   %8 = arith.constant 8 : i64
-  %16 = arith.constant 16 : i64
   %24 = arith.constant 24 : i64
-  %at_crew = func.call @at(%context, %8) : (!llvm.ptr, i64) -> !llvm.ptr
-  %crew = llvm.load %at_crew : !llvm.ptr -> !llvm.ptr
-  %at_threads = func.call @at(%context, %16) : (!llvm.ptr, i64) -> !llvm.ptr
-  %threads_wide = llvm.load %at_threads : !llvm.ptr -> i64
-  %threads = arith.trunci %threads_wide : i64 to i32
-  %at_parallel = func.call @at(%context, %24) : (!llvm.ptr, i64) -> !llvm.ptr
-  %parallel = llvm.load %at_parallel : !llvm.ptr -> !llvm.ptr
-  %words = arith.constant 10 : i64
-  %job = llvm.alloca %words x i64 {alignment = 64 : i64} : (i64) -> !llvm.ptr
-  func.call @begin(%job, %crew, %function, %values, %count)
-      : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
-  %work = func.constant @work : (!llvm.ptr) -> ()
-  %address = builtin.unrealized_conversion_cast %work : (!llvm.ptr) -> () to !llvm.ptr
-  %no_flags = arith.constant 0 : i32
-  llvm.call %parallel(%address, %job, %threads, %no_flags)
-      : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i32, i32) -> ()
-  %status = func.call @status(%job) : (!llvm.ptr) -> i64
-  return %status : i64
+  %32 = arith.constant 32 : i64
+  %40 = arith.constant 40 : i64
+  %48 = arith.constant 48 : i64
+  %56 = arith.constant 56 : i64
+  %at_rest = func.call @at(%context, %40) : (!llvm.ptr, i64) -> !llvm.ptr
+  %rest = llvm.load %at_rest atomic monotonic {alignment = 8 : i64} : !llvm.ptr -> i64
+  %rests = arith.cmpi sgt, %rest, %0 : i64
+  %result = scf.if %rests -> i64 {
+    %less = arith.subi %rest, %1 : i64
+    llvm.store %less, %at_rest atomic monotonic {alignment = 8 : i64} : i64, !llvm.ptr
+    %status = func.call @share(%context, %function, %values, %count)
+        : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> i64
+    scf.yield %status : i64
+  } else {
+    %at_crew = func.call @at(%context, %8) : (!llvm.ptr, i64) -> !llvm.ptr
+    %crew = llvm.load %at_crew : !llvm.ptr -> !llvm.ptr
+    %at_parallel = func.call @at(%context, %24) : (!llvm.ptr, i64) -> !llvm.ptr
+    %parallel = llvm.load %at_parallel : !llvm.ptr -> !llvm.ptr
+    %at_threads = func.call @at(%context, %32) : (!llvm.ptr, i64) -> !llvm.ptr
+    %threads = llvm.load %at_threads : !llvm.ptr -> i64
+    %threads_narrow = arith.trunci %threads : i64 to i32
+    %words = arith.constant 10 : i64
+    %job = llvm.alloca %words x i64 {alignment = 64 : i64} : (i64) -> !llvm.ptr
+    func.call @begin(%job, %crew, %function, %values, %count)
+        : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
+    %join = func.constant @join : (!llvm.ptr) -> ()
+    %address = builtin.unrealized_conversion_cast %join : (!llvm.ptr) -> () to !llvm.ptr
+    %no_flags = arith.constant 0 : i32
+    llvm.call %parallel(%address, %job, %threads_narrow, %no_flags)
+        : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i32, i32) -> ()
+    %at_come = func.call @at(%job, %56) : (!llvm.ptr, i64) -> !llvm.ptr
+    %come = llvm.load %at_come : !llvm.ptr -> i64
+    %is_late = arith.cmpi slt, %come, %threads : i64
+    func.call @let_alone(%context, %is_late) : (!llvm.ptr, i1) -> ()
+    %status = func.call @status(%job) : (!llvm.ptr) -> i64
+    scf.yield %status : i64
+  }
+  return %result : i64
+}
+
+// Note for how long a team is let alone: twice as long each time that it comes late anew.
+func.func private @let_alone(%context: !llvm.ptr, %is_late: i1) {
+  %0 = arith.constant 0 : i64
+  %1 = arith.constant 1 : i64
+  %shortest = arith.constant 16 : i64
+  %longest = arith.constant 1024 : i64
+  %40 = arith.constant 40 : i64
+  %48 = arith.constant 48 : i64
+  %at_rest = func.call @at(%context, %40) : (!llvm.ptr, i64) -> !llvm.ptr
+  %at_next = func.call @at(%context, %48) : (!llvm.ptr, i64) -> !llvm.ptr
+  %next = llvm.load %at_next atomic monotonic {alignment = 8 : i64} : !llvm.ptr -> i64
+  %known = arith.maxsi %next, %shortest : i64
+  %rest = arith.select %is_late, %known, %0 : i64
+  %twice = arith.shli %known, %1 : i64
+  %longer = arith.minsi %twice, %longest : i64
+  %after = arith.select %is_late, %longer, %shortest : i64
+  llvm.store %rest, %at_rest atomic monotonic {alignment = 8 : i64} : i64, !llvm.ptr
+  llvm.store %after, %at_next atomic monotonic {alignment = 8 : i64} : i64, !llvm.ptr
+  return
 }
 
 // Where @share and @share_in_team are, for what compiled code is given.

@@ -19,6 +19,7 @@ AWAKE = 50e-6
 """Seconds that a thread waits awake, before it sleeps: about what sleeping and waking take."""
 
 _ROUND = 64
+_CONTEXT_WORDS = 7
 _ROUNDS, _MUTEX, _AWAITS_JOB, _AWAITS_END, _CREW_BYTES = 32, 64, 128, 192, 256
 
 
@@ -134,7 +135,7 @@ class Crew:
         Args:
             threads: how many.
             team: the address of OpenMP's function that has a team call another, to have a team
-                share the loops; 0 for threads of this crew.
+                share the loops as long as it comes in time; 0 for threads of this crew alone.
         """
         key = threads, team
         try:
@@ -143,18 +144,18 @@ class Crew:
             pass
         with self._starting:
             if key not in self._contexts:
-                block = Block(4)
+                block = Block(_CONTEXT_WORDS)
                 block.words[:] = self._words(threads, team)
                 _keep_for_ever(block)
                 self._contexts[key] = block
             return self._contexts[key].address
 
     def _words(self, threads: int, team: int) -> list[int]:
-        if team:
-            return [_code().share_in_team, self._memory.address, threads, team]
+        """What is in a context (see `crew.mlir`)."""
         self._start(threads - 1)
         helpers = min(threads - 1, self._count)
-        return [_code().share, self._memory.address, helpers, 0]
+        share = _code().share_in_team if team else _code().share
+        return [share, self._memory.address, helpers, team, threads, 0, 0]
 
     def _start(self, count: int) -> None:
         if self._count >= count:

@@ -14,7 +14,8 @@ The threads are started when first needed, sleep where nothing is to do, and nei
 for the GIL (see `crew`). More threads than processors are allowed, and of no use.
 
 Another library may have threads that stay awake for a while after its own work, which ours would
-have to share the processors with. Where it lends them, they share the work in place of ours.
+have to share the processors with. Where it lends them, they share the work in place of ours, as
+long as they are awake.
 """
 
 from __future__ import annotations

@@ -160,44 +160,75 @@ def test_the_status_is_that_of_the_first_slice_that_has_one() -> None:
     assert Counter(done) == Counter(2 * list(range(6)))
 
 
-@pytest.fixture
-def team() -> Iterator[list[int]]:
-    """A team in place of OpenMP's, made of Python's threads, is lent; gives the sizes asked for."""
-    asked: list[int] = []
+class Team:
+    """What a library with OpenMP lends, made of Python's threads.
 
-    def run(function: int, job: int, count: int, _: int) -> None:
-        asked.append(count)
+    Attributes:
+        asked: the sizes that were asked for.
+        is_late: whether the others come when the caller has done it all.
+    """
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+        self.is_late = False
+        words = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32
+        self._parallel = ctypes.CFUNCTYPE(None, *words)(self._run)
+        self.address = ctypes.cast(self._parallel, ctypes.c_void_p).value or 0
+
+    def _run(self, function: int, job: int, count: int, _: int) -> None:
+        self.asked.append(count)
         work = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(function)
-        others = [threading.Thread(target=work, args=(job,)) for _ in range(count - 1)]
-        for each in others:
+        threads = [threading.Thread(target=work, args=(job,)) for _ in range(count - 1)]
+        if self.is_late:
+            work(job)
+        for each in threads:
             each.start()
-        work(job)
-        for each in others:
+        if not self.is_late:
+            work(job)
+        for each in threads:
             each.join()
 
-    words = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32
-    parallel = ctypes.CFUNCTYPE(None, *words)(run)
-    with threads.lent(ctypes.cast(parallel, ctypes.c_void_p).value or 0):
-        yield asked
+
+@pytest.fixture
+def team(monkeypatch: pytest.MonkeyPatch) -> Iterator[Team]:
+    monkeypatch.setattr(threads, "_crew", Crew(4))  # one that knows of no team
+    team = Team()
+    with threads.lent(team.address):
+        yield team
 
 
-def test_a_team_that_is_lent_does_each_slice_once(team: list[int]) -> None:
+@pytest.mark.parametrize("is_late", [False, True])
+def test_a_team_that_is_lent_does_each_slice_once(team: Team, *, is_late: bool) -> None:
+    team.is_late = is_late
     done: Done = []
     for slices in (1, 2, 7, 100):
         for count in (1, 2, 3, 8):
             assert Calls(done.append, slices).run(count) == 0
             assert Counter(done) == Counter(range(slices))
             done.clear()
-    # Of one size whatever there is to do: OpenMP would start threads anew.
-    assert team == 4 * [1, 2, 3, 8]
+    assert {1, 2, 3, 8} == set(team.asked)
 
 
-def test_the_threads_of_a_team_take_part(team: list[int]) -> None:
+def test_a_team_that_comes_is_asked_again(team: Team) -> None:
+    """Each slice waits for the others: the whole team has come before one is done."""
     meeting = threading.Barrier(3, timeout=60)
-    assert Calls(lambda _: meeting.wait() and None, 3).run(3) == 0
+    for _ in range(20):
+        assert Calls(lambda _: meeting.wait() and None, 3).run(3) == 0
+    # Of one size, whatever there is to do: OpenMP would start threads anew.
+    assert team.asked == 20 * [3]
 
 
-def test_the_status_of_a_team_is_that_of_the_first_slice_that_has_one(team: list[int]) -> None:
+def test_a_team_that_comes_late_is_let_alone_for_a_while(team: Team) -> None:
+    team.is_late = True
+    calls = Calls(lambda _: None, 4)
+    counts = []
+    for _ in range(1 + 16 + 1 + 32 + 1):
+        calls.run(2)
+        counts.append(len(team.asked))
+    assert counts == 17 * [1] + 33 * [2] + [3]
+
+
+def test_the_status_of_a_team_is_that_of_the_first_slice_that_has_one(team: Team) -> None:
     assert Calls(lambda number: number * 10 if number in (3, 4) else 0, 6).run(3) == 30
 
 
