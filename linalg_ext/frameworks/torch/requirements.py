@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,6 +16,9 @@ INSTALL = "pip install 'linalg-ext[torch]'"
 ENTRY = "main"
 """The function of a module that a graph becomes."""
 
+_imported: Any = None
+"""PyTorch, once all of it has been imported."""
+
 
 def torch() -> Any:
     """The package of PyTorch.
@@ -22,6 +26,10 @@ def torch() -> Any:
     Raises:
         MissingExtraError: it is not installed, or too old to export a model.
     """
+    global _imported
+    # Each call of a model asks several times: to ask the import system takes 5 us.
+    if _imported is not None and sys.modules.get("torch") is _imported:
+        return _imported
     try:
         found = importlib.import_module("torch")
         importlib.import_module("torch.export")
@@ -30,6 +38,7 @@ def torch() -> Any:
             f"PyTorch with torch.export is needed, and cannot be imported: {error}",
             cure=f"install it with: {INSTALL}",
         ) from error
+    _imported = found
     return found
 
 
