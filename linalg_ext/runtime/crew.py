@@ -145,7 +145,7 @@ class Crew:
         with self._starting:
             if key not in self._contexts:
                 block = Block(_CONTEXT_WORDS)
-                block.words[:] = self._words(threads, team)
+                block.words[:] = [*self._words(threads, team)]
                 _keep_for_ever(block)
                 self._contexts[key] = block
             return self._contexts[key].address

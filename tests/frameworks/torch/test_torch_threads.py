@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
@@ -33,7 +34,12 @@ def lent(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """The teams that were lent; PyTorch's own threads are as many as before afterwards."""
     before, teams = torch.get_num_threads(), list[int]()
     real = threads.lent
-    monkeypatch.setattr(threads, "lent", lambda team: [teams.append(team), real(team)][1])
+
+    def noting(team: int) -> AbstractContextManager[None]:
+        teams.append(team)
+        return real(team)
+
+    monkeypatch.setattr(threads, "lent", noting)
     yield teams
     torch.set_num_threads(before)
 
