@@ -225,6 +225,7 @@ class Finisher:
         self._operands = tuple(operands)
         self._lanes = lanes
         self._scalars = scalars
+        self._groups = groups
         self._rows = [_seen(groups[0], each) for each in body.arguments]
         self._columns = [_seen(groups[1], each) for each in body.arguments]
 
@@ -232,6 +233,15 @@ class Finisher:
     def is_long(self) -> bool:
         """Whether it is much code for each vector."""
         return self._body.steps.is_long
+
+    def can_be_wide(self, lanes: int) -> bool:
+        """Whether the other operands can be read in vectors of so many lanes."""
+        return all(seen_in_vectors(self._groups[1], each, lanes) for each in self._body.arguments)
+
+    def wide(self, lanes: int) -> Finisher:
+        """The same for vectors of so many lanes."""
+        operands = [operand.with_lanes(lanes) for operand in self._operands]
+        return Finisher(self._w, self._groups, self._body, operands, lanes, self._scalars)
 
     def moved(self, dimension: str, index: Index) -> Finisher:
         """The same at an index of a batch dimension."""
