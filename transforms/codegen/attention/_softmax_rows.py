@@ -11,6 +11,7 @@ its total are zeros, and 0 / 0 is what softmax says of it in the end.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from linalg_ext.transforms.codegen._memory import Memory, zero_vector
@@ -90,7 +91,7 @@ class SoftmaxRows:
             is_lowest = w.op(f"arith.cmpf oeq, {new}, {lowest} : {element}")
             base = w.op(f"arith.select {is_lowest}, {zero}, {new} : {element}")
             spread = w.op(f"vector.broadcast {base} : {element} to {vector}")
-            total = self._write_exponentials(start, extent, spread)
+            total = self._write_exponentials(start, extent, base)
             if not self._plan.is_one_block:
                 growth = self._write_growth(old, spread, at)
                 before = w.op(f"arith.mulf {self._totals.load(at)}, {growth} : {element}")
@@ -179,20 +180,30 @@ class SoftmaxRows:
 
     def _write_exponentials(self, start: Index, extent: Index, base: str) -> str:
         """Make scores of a row exponentials; their sum."""
-        w, vector, lanes = self._w, self._scores.vector, self._scores.lanes
-        zero = zero_vector(w, self._element, lanes)
-        count = self._width // lanes
+        w, lanes = self._w, self._scores.lanes
+        # As one wide vector: its registers do not wait for each other.
+        scores = replace(self._scores, lanes=self._width)
+        vector = scores.vector
+        spread = w.op(f"vector.broadcast {base} : {self._element} to {vector}")
+        zero = zero_vector(w, self._element, self._width)
         padded = w.mul(w.ceil_div(extent, self._width), self._width)
-        with w.carrying_loop(padded, self._width, [zero] * count, vector) as loop:
-            at, sums, handed_on, results = loop
-            for number, old in enumerate(sums):
-                place = w.add(start, at, number * lanes)
-                value = w.op(f"arith.subf {self._scores.load_vector(place)}, {base} : {vector}")
-                value = w.op(f"math.exp {value} : {vector}")
-                self._scores.store_vector(value, place)
-                handed_on.append(w.op(f"arith.addf {old}, {value} : {vector}"))
+        with w.carrying_loop(padded, self._width, [zero], vector) as loop:
+            at, (sums,), handed_on, (total,) = loop
+            place = w.add(start, at)
+            value = w.op(f"arith.subf {scores.load_vector(place)}, {spread} : {vector}")
+            value = w.op(f"math.exp {value} : {vector}")
+            scores.store_vector(value, place)
+            handed_on.append(w.op(f"arith.addf {sums}, {value} : {vector}"))
+        parts = [
+            w.op(
+                f"vector.extract_strided_slice {total} "
+                f"{{offsets = [{at}], sizes = [{lanes}], strides = [1]}} : "
+                f"{vector} to {self._scores.vector}"
+            )
+            for at in range(0, self._width, lanes)
+        ]
         add = lambda old, new, type_: w.op(f"arith.addf {old}, {new} : {type_}")  # noqa: E731
-        return self._reduced("add", self._paired(results, add, vector))
+        return self._reduced("add", self._paired(parts, add, self._scores.vector))
 
     def _paired(self, values: Sequence[str], combine: Combine, type_: str) -> str:
         """Vectors combined to one."""
