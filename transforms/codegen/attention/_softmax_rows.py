@@ -26,6 +26,9 @@ Combine: TypeAlias = "Callable[[str, str, str], str]"
 _LOWEST = {"f32": "0xFF800000", "f64": "0xFFF0000000000000"}
 """-inf, as MLIR writes it."""
 
+_NEAR_BYTES = 1 << 13
+"""Scores that stay in the nearest cache from their maximum to their exponentials."""
+
 
 class SoftmaxRows:
     """Writes the softmax of a block of scores, in place."""
@@ -57,6 +60,8 @@ class SoftmaxRows:
         self._changes = changes
         self._element = scores.element
         self._width = plan.scores.tile.columns
+        bytes_ = plan.score_stride * plan.scores.problem.element_bytes
+        self._together = max(1, min(plan.row_block, _NEAR_BYTES // bytes_))
 
     def begin(self, count: Index) -> None:
         """Begin a span of so many rows."""
@@ -78,25 +83,43 @@ class SoftmaxRows:
             extent: how many keys.
             is_even: whether that is known to be a multiple of the tile's columns.
         """
-        w, element, vector = self._w, self._element, self._scores.vector
-        with w.loop(0, here) as line:
-            at, start = w.add(row, line), w.mul(line, self._plan.score_stride)
-            changes = self._changes.in_row(w.add(first, at))
-            old = self._maxima.load(at)
-            new = self._larger(
-                old, self._write_maximum(start, key, extent, changes, is_even), element
-            )
-            self._maxima.store(new, at)
-            lowest, zero = self._lowest(element), w.constant("0.0", element)
-            is_lowest = w.op(f"arith.cmpf oeq, {new}, {lowest} : {element}")
-            base = w.op(f"arith.select {is_lowest}, {zero}, {new} : {element}")
-            spread = w.op(f"vector.broadcast {base} : {element} to {vector}")
-            total = self._write_exponentials(start, extent, base)
-            if not self._plan.is_one_block:
-                growth = self._write_growth(old, spread, at)
-                before = w.op(f"arith.mulf {self._totals.load(at)}, {growth} : {element}")
-                total = w.op(f"arith.addf {before}, {total} : {element}")
-            self._totals.store(total, at)
+        w = self._w
+        # What rows have in common overlaps: one maximum need not wait for another's exponentials.
+        with w.loop(0, here, self._together) as start:
+            count = w.min(self._together, w.sub(here, start))
+            with w.loop(0, count) as number:
+                line = w.add(start, number)
+                at = w.add(row, line)
+                changes = self._changes.in_row(w.add(first, at))
+                self._update_maximum(line, at, key, extent, changes, is_even)
+            with w.loop(0, count) as number:
+                line = w.add(start, number)
+                self._update_total(line, w.add(row, line), extent)
+
+    def _update_maximum(
+        self, line: Index, at: Index, key: Index, extent: Index, changes: RowChanges, is_even: bool
+    ) -> None:
+        """Change the scores of a line, and note their maximum; `at` is its row in the span."""
+        old = self._maxima.load(at)
+        if not self._plan.is_one_block:
+            self._growth.store(old, at)
+        start = self._w.mul(line, self._plan.score_stride)
+        new = self._write_maximum(start, key, extent, changes, is_even)
+        self._maxima.store(self._larger(old, new, self._element), at)
+
+    def _update_total(self, line: Index, at: Index, extent: Index) -> None:
+        """Make scores of a line exponentials, and add them to its total."""
+        w, element = self._w, self._element
+        new = self._maxima.load(at)
+        lowest, zero = self._lowest(element), w.constant("0.0", element)
+        is_lowest = w.op(f"arith.cmpf oeq, {new}, {lowest} : {element}")
+        base = w.op(f"arith.select {is_lowest}, {zero}, {new} : {element}")
+        total = self._write_exponentials(w.mul(line, self._plan.score_stride), extent, base)
+        if not self._plan.is_one_block:
+            growth = self._write_growth(self._growth.load(at), base, at)
+            before = w.op(f"arith.mulf {self._totals.load(at)}, {growth} : {element}")
+            total = w.op(f"arith.addf {before}, {total} : {element}")
+        self._totals.store(total, at)
 
     def growth_of(self, row: Index) -> str:
         """What the sums of a row of the span are multiplied by, as a vector."""
@@ -219,9 +242,9 @@ class SoftmaxRows:
     def _write_growth(self, old: str, base: str, row: Index) -> str:
         """Write what the sums of a row are multiplied by; the same as a scalar."""
         w, element, vector = self._w, self._element, self._scores.vector
-        spread = w.op(f"vector.broadcast {old} : {element} to {vector}")
-        difference = w.op(f"arith.subf {spread}, {base} : {vector}")
+        difference = w.op(f"arith.subf {old}, {base} : {element}")
         # On a vector: of a scalar it would be a call.
+        difference = w.op(f"vector.broadcast {difference} : {element} to {vector}")
         growth = w.op(f"math.exp {difference} : {vector}")
         scalar = w.op(f"vector.extract {growth}[0] : {element} from {vector}")
         self._growth.store(scalar, row)
