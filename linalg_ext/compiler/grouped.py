@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from linalg_ext import cache
 from linalg_ext.bindings import ir
@@ -13,10 +14,10 @@ from linalg_ext.compiler.searching import in_force, not_searching
 from linalg_ext.errors import ArgumentError
 from linalg_ext.module import Module
 from linalg_ext.rewriting import Report
-from linalg_ext.tuning.search import in_turn
+from linalg_ext.tuning.racing import race
 
-_SECONDS = 0.5
-"""How long groupings are measured, all together."""
+_SECONDS = 1.0
+"""How long groupings are measured at most, all together."""
 
 
 def group_entry(module: Module, entry: str | None) -> list[Report]:
@@ -55,14 +56,13 @@ def seconds_of(modules: Sequence[Module], function: str) -> Sequence[float]:
         kernels = [compile(module, function, checked=False) for module in modules]
     if kernels and (why := obstacle(kernels[0])) is not None:
         raise ArgumentError(f"groupings cannot be measured: {why}", cure="leave out measure=")
-    return in_turn([_Call(kernel) for kernel in kernels], _SECONDS)
+    return race([_call(kernel) for kernel in kernels], _SECONDS)
 
 
-class _Call:
-    """A kernel with arguments of its own."""
-
-    def __init__(self, kernel: Kernel) -> None:
-        self._kernel, self._arguments = kernel, arguments_of(kernel)
-
-    def __call__(self) -> object:
-        return self._kernel(*self._arguments)
+def _call(kernel: Kernel) -> Callable[[], object]:
+    """A kernel with arguments of its own, and memory for its results: to get it takes long."""
+    arguments = arguments_of(kernel)
+    out = kernel(*arguments)
+    if not kernel.signature.results:
+        return partial(kernel, *arguments)
+    return partial(kernel, *arguments, out=out)

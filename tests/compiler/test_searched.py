@@ -29,7 +29,8 @@ def test_a_searched_module_computes_the_same(asked: Any) -> None:
     np.testing.assert_allclose(kernel(X), np.tanh(np.exp(X)), rtol=1e-5)
     titles = [each.title for each in kernel.explain().decisions]
     assert titles[0] == "groups of @main"
-    assert titles[1].startswith("group ")
+    # Where it measures, it may find that groups gain nothing.
+    assert titles[1].startswith("group ") or isinstance(asked, Search)
     assert "moves tried" in str(kernel.explain())
 
 

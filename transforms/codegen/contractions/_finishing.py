@@ -7,7 +7,6 @@ all operands can be read so: its registers do not wait for each other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-
 from dataclasses import replace
 
 from linalg_ext.transforms.codegen._epilogue import Finisher

@@ -1,0 +1,71 @@
+"""Calls that race: timed in turn until it is clear which is the fastest.
+
+    seconds = race([one, other], 1.0)
+
+Others that use the machine make a call slower, never faster, so each call's time is its least. What
+is clearly slower than the best drops out; the rest goes on until its times stay as they are.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+
+_BATCH = 5e-4
+"""Seconds that a call is repeated for, so that the clock's own time does not count."""
+
+_LEAST_ROUNDS = 5
+"""Before anything drops out."""
+
+_BEHIND = 1.1
+"""How many times as slow as the best a call is that drops out."""
+
+_STILL = 30
+"""Rounds without a better time after which no better one is expected."""
+
+_BETTER = 0.998
+"""Part of a time that is a better one."""
+
+
+def race(
+    calls: Sequence[Callable[[], object]],
+    seconds: float,
+    *,
+    clock: Callable[[], float] = time.perf_counter,
+) -> list[float]:
+    """The least seconds of each call, as far as is needed to tell which is the fastest.
+
+    Args:
+        calls: what is timed.
+        seconds: how long all of it takes at most, a few rounds aside.
+        clock: tells the time.
+    """
+    counts = [_count(call, clock) for call in calls]
+    least = [math.inf] * len(calls)
+    running = list(range(len(calls)))
+    end, rounds, still = clock() + seconds, 0, 0
+    while rounds < _LEAST_ROUNDS or (clock() < end and still < _STILL and len(running) > 1):
+        is_better = False
+        for at in running:
+            taken = _seconds(calls[at], counts[at], clock)
+            is_better |= taken < _BETTER * least[at]
+            least[at] = min(least[at], taken)
+        rounds, still = rounds + 1, 0 if is_better else still + 1
+        if rounds >= _LEAST_ROUNDS:
+            best = min(least)
+            running = [at for at in running if least[at] <= _BEHIND * best]
+    return least
+
+
+def _count(call: Callable[[], object], clock: Callable[[], float]) -> int:
+    """How often a call is repeated at a time; it is warm then."""
+    call()
+    return max(1, math.ceil(_BATCH / max(_seconds(call, 1, clock), 1e-7)))
+
+
+def _seconds(call: Callable[[], object], count: int, clock: Callable[[], float]) -> float:
+    start = clock()
+    for _ in range(count):
+        call()
+    return (clock() - start) / count
