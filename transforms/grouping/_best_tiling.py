@@ -1,8 +1,8 @@
 """The tiling that a search gives a group: the model is asked what a few would cost.
 
-Tiles pay where a product of matrices or a convolution hands on more than the near caches hold: what
-it gives is used while it is still there. Tiles are of rows, of channels where there are windows;
-loops that stand outside these, over a batch say, are tiled one by one.
+Tiles pay where a product of matrices, a convolution, or what a stencil reads hands on more than the
+near caches hold: what it gives is used while it is still there. Tiles are of rows, of channels
+where there are windows; loops that stand outside these, over a batch say, are tiled one by one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ._cost import CostModel
 from ._graph import Value
 from ._moves_of_groups import Annotate
 from ._state import State
-from ._tiling import tiles_of, tiling_of, working_nodes
+from ._tiling import read_in_slices, tiles_of, tiling_of, working_nodes
 from ._work import WINDOW, Work
 
 Tiling = tuple[int, ...]
@@ -95,13 +95,14 @@ def _worth_asking(state: State, group: int, outputs: Sequence[Value]) -> Iterato
     if any(map(state.is_group, state.children(group))):
         return
     works = {node: state.node(node).work for node in nodes}
-    products = [node for node in nodes[:-1] if works[node].is_product]
-    if not any(_handed_on(works[node], works[node]) > _LARGE for node in products):
+    slices = read_in_slices(state, group)
+    handing = [node for node in nodes[:-1] if works[node].is_product or node in slices]
+    if not any(_handed_on(works[node], works[node]) > _LARGE for node in handing):
         return
-    is_of_images = any(works[node].kind == WINDOW for node in products)
+    is_of_images = any(works[node].kind == WINDOW for node in handing)
     for tiling in (_of_images if is_of_images else _of_rows)(works[nodes[-1]]):
         tiles, _ = tiles_of(state, group, tiling)
-        if all(_handed_on(works[n], works[n].tiled(tiles.get(n, {}))) <= _NEAR for n in products):
+        if all(_handed_on(works[n], works[n].tiled(tiles.get(n, {}))) <= _NEAR for n in handing):
             yield tiling
 
 

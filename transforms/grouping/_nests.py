@@ -2,7 +2,7 @@
 
     a constant result           is written where it is read, nowhere else
     an element-wise op          goes into the nest of its group that alone reads it, unless that is
-                                a contraction or an op on windows
+                                a contraction or an op on windows, or reads slices of it
     an element-wise op          after a contraction or an op on windows, over all of its result, is
                                 done with it (an epilogue)
     nests one after another     share the loops over their rows where these are alike; what one
@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 
 from ._graph import Value
 from ._state import State
+from ._tiling import read_in_slices
 from ._work import CONTRACTION, FREE, LOOPS, WINDOW, Access, Work
 
 
@@ -60,6 +61,7 @@ class Members:
             node: state.node(node).work.tiled(tiles.get(node, {})) for node in self.all
         }
         self.outputs = {self.source(value).node for value in outputs}
+        self.in_slices = read_in_slices(state, group)
 
     def source(self, value: Value) -> Value:
         """What a value is a view of, as far as the group goes."""
@@ -117,7 +119,7 @@ def _fused_into(
     members: Members, node: int, users: Mapping[int, list[int]], home: Mapping[int, int]
 ) -> int | None:
     """The nest that an element-wise op goes into; None where it has one of its own."""
-    if not members.work[node].is_elementwise or node in members.outputs:
+    if not members.work[node].is_elementwise or node in members.outputs | members.in_slices:
         return None
     homes = {home.get(user) for user in users.get(node, [])}
     if len(homes) != 1:

@@ -12,8 +12,11 @@ from collections.abc import Sequence
 
 from linalg_ext.structured.group import TILING
 
+from ._graph import ARGUMENTS
 from ._state import State
 from ._work import FREE, Work
+
+SLICE = "tensor.extract_slice"
 
 Tiles = dict[int, dict[int, int]]
 """For each node, the sizes of those of its loops that are tiled."""
@@ -54,18 +57,55 @@ def working_nodes(state: State, item: int) -> list[int]:
     return [node for node in state.nodes_of(item) if state.node(node).work.kind != FREE]
 
 
+def read_in_slices(state: State, item: int) -> set[int]:
+    """The nodes of an item that others in it read in slices: a stencil, say, that of one before."""
+    found: set[int] = set()
+    inside = set(state.nodes_of(item))
+    for node in inside:
+        for value in state.reads(node):
+            source = value.node
+            while source in inside and state.node(source).op == SLICE:
+                source = state.reads(source)[0].node
+            if source != value.node and source in inside:
+                found.add(source)
+    return found
+
+
 def _tile_producers(state: State, node: int, tiles: Tiles, inside: set[int]) -> None:
     work = state.node(node).work.tiled(tiles.get(node, {}))
     reads = state.reads(node)
     for access in work.reads:
-        producer = reads[access.position].node
+        producer, extents = _source(state, reads[access.position].node, access.extents(work.loops))
         if producer not in inside:
             continue
         made = state.node(producer).work
-        needed = _loops_of(made, access.extents(work.loops))
+        needed = _loops_of(made, extents)
         known = tiles.get(producer, {})
         # Another reader may need more.
         tiles[producer] = {loop: max(size, known.get(loop, 0)) for loop, size in needed.items()}
+
+
+def _source(state: State, node: int, extents: Sequence[float]) -> tuple[int, Sequence[float]]:
+    """What a value is slices of, and how much of it these hold together: a rim more than one."""
+    while node != ARGUMENTS and state.node(node).op == SLICE:
+        source = state.reads(node)[0]
+        if source.node == ARGUMENTS:
+            return ARGUMENTS, extents
+        part = sizes_of(state.node(node).results[0].type)
+        whole = sizes_of(state.node(source.node).results[source.number].type)
+        if not len(part) == len(whole) == len(extents):
+            return node, extents
+        rims = [one - other for one, other in zip(whole, part, strict=True)]
+        # What lies further apart is computed by itself.
+        extents = [e + rim if rim < e else e for e, rim in zip(extents, rims, strict=True)]
+        node = source.node
+    return node, extents
+
+
+def sizes_of(type_: str) -> tuple[int, ...]:
+    """The sizes of a tensor by the text of its type; none where some are open."""
+    shape = re.fullmatch(r"tensor<((?:\d+x)*)[^x,]+>", type_)
+    return tuple(map(int, shape[1].split("x")[:-1])) if shape else ()
 
 
 def _loops_of(work: Work, extents: Sequence[float]) -> dict[int, int]:

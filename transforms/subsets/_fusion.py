@@ -17,11 +17,14 @@ from linalg_ext.structured.subsets.loops import AnyLoop, ForView, LoopView
 from linalg_ext.structured.subsets.ops import LOOPS, MaterializeView
 from linalg_ext.structured.subsets.roots import defining, is_defined_inside
 from linalg_ext.structured.subsets.rules import Rule, Unserved, rule_of
+from linalg_ext.structured.subsets.rules.sizes import extract_slice
 
 from ._choice import Choice
 from ._cleaning import erase_dead, erase_taken
 from ._covering import covered_by, depends_on, moves, view_of
+from ._hulls import hull_of, within
 from ._loops import has_room, with_output, without_unused_inputs
+from ._order import comes_after, is_below, last_before, used_outside
 from ._parts import Parts, element_of, empty, in_type, part_of
 
 
@@ -113,7 +116,7 @@ class Fusion:
         found = {op: taken for op, taken in found.items() if op not in self._left}
         if not found:
             return None
-        last = _last(list(found), self.loop)
+        last = last_before(list(found), self.loop)
         return last, found[last]
 
     def _is_wanted(self, producer: ir.Operation, source: ir.Value) -> bool:
@@ -158,9 +161,14 @@ class Fusion:
             groups.setdefault(wanted, []).append(each)
         if self.choice.is_greedy:
             self._ask_if_it_pays(producer, rule, taken, len(groups))
+        hull = self._hull(producer, rule, taken)
+        if hull is not None:
+            groups = {rule.part_for_result(hull, 0): taken}
         shared = self._shareable(producer, rule, taken)
         self.report.matched[name] += 1
-        values = [self._build(producer, rule, wanted, group) for wanted, group in groups.items()]
+        values = [
+            self._build(producer, rule, wanted, group, hull) for wanted, group in groups.items()
+        ]
         if shared is not None:
             self._share(producer, rule, shared, values[0][0])
         self.report.changed[name] += 1
@@ -173,8 +181,20 @@ class Fusion:
             self._left.append(producer)
         erase_dead(producer, self._left)
 
+    def _hull(self, producer: ir.Operation, rule: Rule, taken: list[_Taken]) -> Tile | None:
+        """The part of a producer that holds all that is taken, where it is worth computing once."""
+        is_computed = producer.name.startswith("linalg.") and producer.name != "linalg.fill"
+        if not self.choice.is_greedy or not rule.is_cheap or not is_computed:
+            return None
+        return hull_of([each.part for each in taken]) if len(producer.results) == 1 else None
+
     def _build(
-        self, producer: ir.Operation, rule: Rule, wanted: Tile, group: list[_Taken]
+        self,
+        producer: ir.Operation,
+        rule: Rule,
+        wanted: Tile,
+        group: list[_Taken],
+        hull: Tile | None,
     ) -> list[ir.Value]:
         """One part of a producer, before the first materialize that asks for it."""
         first = group[0].op
@@ -192,6 +212,8 @@ class Fusion:
         for each in group:
             with each.op.location, ir.InsertionPoint(each.op):
                 value = values[each.number]
+                if hull is not None:
+                    value = extract_slice(value, within(each.part, hull))
                 if scalars is None and isinstance(each.part, Point):
                     value = element_of(value)
                 elif scalars is None:
@@ -226,7 +248,7 @@ class Fusion:
             raise Unserved("its sums would be computed anew in iterations that share them")
         if parts > 1:
             raise Unserved("several parts of it are needed, and sums are not computed twice")
-        if _used_outside(producer, view.body) and not self._can_be_shared(producer, taken[0].part):
+        if used_outside(producer, view.body) and not self._can_be_shared(producer, taken[0].part):
             raise Unserved("it has another user, and sums are not computed twice")
 
     def _take_from_further_out(self, outer: ir.Operation, taken: list[_Taken]) -> None:
@@ -257,9 +279,9 @@ class Fusion:
         if reached is None or not reached >= moves(view):
             return False
         return all(
-            _comes_after(use.owner.operation, self.loop)
+            comes_after(use.owner.operation, self.loop)
             for use in producer.results[0].uses
-            if not _is_below(use.owner.operation, view.body)
+            if not is_below(use.owner.operation, view.body)
         )
 
     def _shareable(self, producer: ir.Operation, rule: Rule, taken: list[_Taken]) -> Tile | None:
@@ -267,7 +289,7 @@ class Fusion:
         part = taken[0].part
         if not self.choice.is_greedy or rule.is_cheap or not isinstance(part, Tile):
             return None
-        if not _used_outside(producer, self._view.body):
+        if not used_outside(producer, self._view.body):
             return None
         return part if self._can_be_shared(producer, part) else None
 
@@ -282,7 +304,7 @@ class Fusion:
         outside = [
             (use.owner.operation, use.operand_number)
             for use in result.uses
-            if not _is_below(use.owner.operation, body) and use.owner.operation != self.loop
+            if not is_below(use.owner.operation, body) and use.owner.operation != self.loop
         ]
         self.loop = with_output(self.loop, start, value, set_)
         shared = self.loop.results[len(self.loop.results) - 1]
@@ -324,7 +346,7 @@ class Fusion:
             use.owner.operation
             for use in inner.uses
             if use.owner.operation.name == "gml_st.materialize"
-            and _is_below(use.owner.operation, view.body)
+            and is_below(use.owner.operation, view.body)
         ]
         if readers or covered_by(view, part, outer) is None:
             return
@@ -334,7 +356,7 @@ class Fusion:
         places = [
             (use.owner.operation, use.operand_number)
             for use in outer.uses
-            if use.owner.operation == self.loop or _is_below(use.owner.operation, view.body)
+            if use.owner.operation == self.loop or is_below(use.owner.operation, view.body)
         ]
         for user, position in places:
             user.operands[position] = start
@@ -345,50 +367,6 @@ def _within(part: Tile | Point, whole: Tile) -> Tile | Point:
     if isinstance(part, Tile):
         return compose(part, whole)
     return compose(part, whole)
-
-
-def _used_outside(producer: ir.Operation, body: ir.Block) -> bool:
-    return any(
-        not _is_below(use.owner.operation, body)
-        for result in producer.results
-        for use in result.uses
-        if use.owner.operation.name not in LOOPS or use.owner.operation.regions[0].blocks[0] != body
-    )
-
-
-def _is_below(op: ir.Operation, body: ir.Block) -> bool:
-    """Whether an op is in a block, or in a region inside it."""
-    block: ir.Block | None = op.block
-    while block is not None and block != body:
-        owner = block.owner
-        if owner is None or owner.operation.name in ("builtin.module", "func.func"):
-            return False
-        block = owner.operation.block
-    return block is not None
-
-
-def _comes_after(op: ir.Operation, other: ir.Operation) -> bool:
-    """Whether an op stands after another one of the same block, or inside one that does."""
-    while op.block != other.block:
-        owner = op.block.owner
-        if owner is None or owner.operation.name == "builtin.module":
-            return False
-        op = owner.operation
-    return other.is_before_in_block(op) and op != other
-
-
-def _last(ops: list[ir.Operation], loop: ir.Operation) -> ir.Operation:
-    """The last in the program of ops that stand before a loop, or before what it is in."""
-    block: ir.Block = loop.block
-    while True:
-        here = [op for op in ops if op.block == block]
-        if here:
-            last = here[0]
-            for op in here[1:]:
-                if last.is_before_in_block(op):
-                    last = op
-            return last
-        block = block.owner.operation.block
 
 
 def loops_in(root: ir.Operation) -> list[ir.Operation]:

@@ -18,6 +18,9 @@ after, with tile_sizes=[4] and as_scf=True:
         tensor.parallel_insert_slice %s into %o[%i] [4] [1] : tensor<4xf32> into tensor<80xf32>
       }
     }
+
+Parts of an element-wise producer that overlap, those that a stencil reads, are one part with a rim:
+it is computed once, and sliced.
 """
 
 from __future__ import annotations

@@ -265,6 +265,36 @@ def test_a_loop_argument_is_fused_by_its_place_or_its_name() -> None:
         np.testing.assert_array_equal(got, outcome(program.text([result]), program.arrays()))
 
 
+@pytest.mark.parametrize("sizes", [[4], [7, 5], [100]])
+def test_parts_that_overlap_are_computed_once_with_a_rim(sizes: list[int]) -> None:
+    def smoothed(x: Any) -> Any:
+        for _ in range(2):
+            x = np.tanh(x)
+            x = x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2]
+        return x
+
+    x = np.random.default_rng(0).standard_normal((18, 20))
+    module = lx.jit(smoothed).lower(x).module
+    before = len(select(module.ir, lambda op: op.name == "linalg.generic"))
+    lx.transforms.tile_and_fuse(module, tile_sizes=[sizes])
+    outside, inside = places(module)
+    assert "generic" not in outside
+    assert inside.count("generic") == before == 6
+    np.testing.assert_allclose(lx.compile(module)(x), smoothed(x), rtol=1e-12)
+
+
+def test_parts_that_lie_apart_are_computed_by_themselves() -> None:
+    def rotated(x: Any) -> Any:
+        y = np.exp(x)
+        return y[:, :10] * y[:, 10:]
+
+    x = np.random.default_rng(0).standard_normal((9, 20))
+    module = lx.jit(rotated).lower(x).module
+    lx.transforms.tile_and_fuse(module, tile_sizes=[[4]])
+    assert places(module)[1].count("generic") == 3
+    np.testing.assert_allclose(lx.compile(module)(x), rotated(x), rtol=1e-12)
+
+
 def test_an_op_is_named_by_its_label() -> None:
     program = Program([(12, 10)])
     first = program.unary("abs", program.values[0])
