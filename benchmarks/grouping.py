@@ -9,6 +9,11 @@
     found       what `compile(search=Search())` makes of them, by the model alone
     measured    the same where the best three, and no groups, are measured in the end
 
+The column `limit` says how many times as fast as greedy any grouping could be: what the arithmetic of
+all ops takes once, at the rates that were measured of loops that do nothing else, or what moving the
+arguments and results takes, whichever is more. Where one product takes nearly all of greedy's time,
+that is hardly more than 1, and no grouping can gain.
+
 All are lowered by the same code generation. PyTorch runs as its users run it. On one thread; each
 time is the least of many rounds, in seconds of this thread's work, taken in turn.
 """
@@ -35,10 +40,13 @@ from linalg_ext.transforms.grouping import (
     STARTS,
     Exploration,
     Found,
+    Graph,
     Plan,
     TargetModel,
     read_graph,
 )
+from linalg_ext.transforms.grouping._model import given_bytes
+from linalg_ext.transforms.grouping._rates import arithmetic
 
 GAIN, LOSS = 1.3, 1.03
 """How much faster than greedy the measured grouping is at least, over all; and how much slower at
@@ -77,11 +85,12 @@ WAYS = ("apart", "greedy", "pipeline", "found", "measured")
 
 @dataclass(frozen=True)
 class Row:
-    """A case: seconds of each way, and of PyTorch where it runs it."""
+    """A case: seconds of each way, and of PyTorch where it runs it; the least of any grouping."""
 
     name: str
     seconds: dict[str, float]
     groups: tuple[int, int]
+    least: float
 
     def gain(self, over: str, way: str = "measured") -> float:
         """How many times as fast as one way another is."""
@@ -109,6 +118,8 @@ def run(words: Sequence[str] = (), *, quick: bool = False) -> int:
             )
             if way == "measured" and over != "apart":
                 missed |= worst < 1 / LOSS or (over == "greedy" and mean < GAIN)
+    limit = _geometric_mean([row.seconds["greedy"] / row.least for row in rows])
+    console.print(f"limit / greedy: {limit:.2f}, of any grouping at all")
     console.print(f"bars, of what was measured: {GAIN} over greedy; never slower by {LOSS - 1:.0%}")
     return int(missed)
 
@@ -145,12 +156,26 @@ def measured(case: Case, *, rounds: int) -> Row:
     for _ in range(rounds):
         for way, call in calls.items():
             least[way] = min(least[way], _round(call))
-    return Row(case.name, least, (len(found.state.groups), len(best.state.groups)))
+    groups = len(found.state.groups), len(best.state.groups)
+    return Row(case.name, least, groups, least_seconds(found.state.graph))
 
 
 def _compiled(found: Found, module: lx.Module) -> lx.Module:
     """What a compilation that searches makes of a module."""
     return found.realize(module.clone()) if found.is_worth_it else module
+
+
+def least_seconds(graph: Graph) -> float:
+    """What no grouping goes below: all arithmetic once, or arguments and results moved once."""
+    model = TargetModel(threads=1)
+    figures = model.figures
+    computing = sum(
+        seconds
+        for node in graph.nodes
+        for _, seconds, _ in arithmetic(node.work, 1.0, model.target, figures)
+    )
+    moved = given_bytes(graph)
+    return figures.call + max(computing, moved / figures.level_of(moved).read)
 
 
 def apart(module: lx.Module) -> lx.Module:
@@ -170,7 +195,7 @@ def greedy(module: lx.Module) -> lx.Module:
 
 def table(rows: Sequence[Row]) -> Table:
     """Times in microseconds, and ratios."""
-    shown = Table("case", *WAYS, "torch", "groups", "greedy /", "pipeline /", box=None)
+    shown = Table("case", *WAYS, "torch", "groups", "greedy /", "limit", "pipeline /", box=None)
     for row in rows:
         times = (row.seconds.get(way) for way in (*WAYS, "torch"))
         shown.add_row(
@@ -178,6 +203,7 @@ def table(rows: Sequence[Row]) -> Table:
             *(f"{1e6 * each:.1f} us" if each else "" for each in times),
             f"{row.groups[0]}, {row.groups[1]}",
             f"{row.gain('greedy'):.2f}",
+            f"{row.seconds['greedy'] / row.least:.2f}",
             f"{row.gain('pipeline'):.2f}",
         )
     return shown

@@ -113,9 +113,10 @@ class Counting:
         """To which level how many bytes of operands go that a product of matrices packs."""
         work = self.members.work[nest.main]
         if work.kind == CONTRACTION and is_of_matrices(work):
-            for access in work.reads[:2]:
-                moved = access.touched(work.loops)
-                yield self._nearest_for(moved), moved
+            # What is packed stays beside the result, which takes its place in the caches.
+            touched = [each.touched(work.loops) for each in (*work.reads, *work.writes)]
+            level = self.figures.level_of(sum(touched) + sum(touched[:2]))
+            yield from ((level, moved) for moved in touched[:2])
 
     def _reading(
         self, value: Value, access: Access, loops: Sequence[int], near: set[int]

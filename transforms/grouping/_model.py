@@ -158,7 +158,7 @@ class TargetModel:
 
     def _turn_to(self, graph: Graph) -> None:
         if graph is not self._graph:
-            self._graph, self._around = graph, _around(graph)
+            self._graph, self._around = graph, given_bytes(graph)
             self._known.clear()
 
 
@@ -168,7 +168,7 @@ def _slack(work: Work) -> int:
     return max(1, math.prod(outer))
 
 
-def _around(graph: Graph) -> float:
+def given_bytes(graph: Graph) -> float:
     """Bytes of what a function is given, holds as constants, and gives back."""
     given: dict[Value, float] = {}
     for node in graph.nodes:
