@@ -9,10 +9,10 @@
     found       what `compile(search=Search())` makes of them, by the model alone
     measured    the same where the best three, and no groups, are measured in the end
 
-The column `limit` says how many times as fast as greedy any grouping could be: what the arithmetic of
-all ops takes once, at the rates that were measured of loops that do nothing else, or what moving the
-arguments and results takes, whichever is more. Where one product takes nearly all of greedy's time,
-that is hardly more than 1, and no grouping can gain.
+The column `limit` says how many times as fast as greedy any grouping could be: what all products
+and elementary functions take once, at the rates of loops that do nothing else, or what moving the
+arguments and results takes, whichever is more. Where one product takes nearly all of greedy's
+time, that is hardly more than 1, and no grouping can gain.
 
 All are lowered by the same code generation. PyTorch runs as its users run it. On one thread; each
 time is the least of many rounds, in seconds of this thread's work, taken in turn.
@@ -166,16 +166,18 @@ def _compiled(found: Found, module: lx.Module) -> lx.Module:
 
 
 def least_seconds(graph: Graph) -> float:
-    """What no grouping goes below: all arithmetic once, or arguments and results moved once."""
+    """What no grouping goes below: the large operations once, or what goes in and out moved."""
     model = TargetModel(threads=1)
     figures = model.figures
     computing = sum(
         seconds
         for node in graph.nodes
-        for _, seconds, _ in arithmetic(node.work, 1.0, model.target, figures)
+        if not node.work.is_scalar
+        for kind, seconds, _ in arithmetic(node.work, 1.0, model.target, figures)
+        if kind not in ("simple", "divide", "transposing")
     )
     moved = given_bytes(graph)
-    return figures.call + max(computing, moved / figures.level_of(moved).read)
+    return max(figures.call + computing, moved / figures.level_of(moved).read)
 
 
 def apart(module: lx.Module) -> lx.Module:

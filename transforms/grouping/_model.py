@@ -26,7 +26,7 @@ from ._graph import ARGUMENTS, Graph, Value
 from ._group_data import Item
 from ._nests import Members, nests_of
 from ._state import ROOT, State
-from ._tiling import loops_of, tiles_of, tiling_of
+from ._tiling import SLICE, loops_of, tiles_of, tiling_of
 from ._work import FREE, Work
 
 _MOST_KEPT = 1 << 16
@@ -173,10 +173,20 @@ def given_bytes(graph: Graph) -> float:
     given: dict[Value, float] = {}
     for node in graph.nodes:
         for access in node.work.reads:
-            value = node.reads[access.position]
+            value = _viewed(graph, node.reads[access.position])
             if value.node == ARGUMENTS or graph.nodes[value.node].work.kind == FREE:
-                given[value] = access.bytes
+                given[value] = max(access.bytes, given.get(value, 0.0))
         for number, access in enumerate(node.work.writes):
             if Value(node.number, number) in graph.returned:
                 given[Value(node.number, number)] = access.bytes
     return sum(given.values())
+
+
+def _viewed(graph: Graph, value: Value) -> Value:
+    """What a value is a view or a slice of."""
+    while value.node != ARGUMENTS:
+        node = graph.nodes[value.node]
+        if not node.work.is_view and node.op != SLICE:
+            break
+        value = node.reads[0]
+    return value
