@@ -119,7 +119,9 @@ def _fused_into(
     members: Members, node: int, users: Mapping[int, list[int]], home: Mapping[int, int]
 ) -> int | None:
     """The nest that an element-wise op goes into; None where it has one of its own."""
-    if not members.work[node].is_elementwise or node in members.outputs | members.in_slices:
+    if not members.work[node].is_elementwise:
+        return None
+    if node in members.outputs or node in members.in_slices:
         return None
     homes = {home.get(user) for user in users.get(node, [])}
     if len(homes) != 1:
