@@ -10,7 +10,7 @@ import numpy as np
 from resources import package
 
 onnx: Any = package("onnx", "pip install 'linalg-ext[onnx]'")
-helper, FLOAT, INT64, INT32 = onnx.helper, 1, 7, 6
+helper, FLOAT, INT64, INT32, UINT8, INT8 = onnx.helper, 1, 7, 6, 2, 3
 
 _rng = np.random.default_rng(0)
 
@@ -59,6 +59,17 @@ def one(
     return model([node], given, outputs, held), inputs
 
 
+def integers(dtype: Any, *shape: int) -> Any:
+    """Random integers of 8 bits, of their whole range."""
+    bounds = np.iinfo(dtype)
+    return _rng.integers(bounds.min, bounds.max, shape, dtype, endpoint=True)
+
+
+def quantum(scale: float, zero: int, dtype: Any) -> list[Any]:
+    """What quantized numbers stand for: a scale, and a zero point."""
+    return [np.float32(scale), dtype(zero)]
+
+
 x, image = normal(2, 6), normal(2, 3, 8, 8)
 
 MODELS: dict[str, tuple[Any, tuple[Any, ...]]] = {
@@ -91,6 +102,48 @@ MODELS: dict[str, tuple[Any, tuple[Any, ...]]] = {
         gives=(FLOAT,) * 3,
         hidden_size=4,
     ),
+    "softsign": one("Softsign", x),
+    "quantized product": one(
+        "QLinearMatMul",
+        *(a := integers(np.uint8, 3, 5), *quantum(0.02, 120, np.uint8)),
+        *(integers(np.int8, 5, 4), *quantum(0.01, -9, np.int8), *quantum(0.05, 100, np.uint8)),
+        gives=(UINT8,),
+    ),
+    "quantized convolution": one(
+        "QLinearConv",
+        integers(np.uint8, 1, 2, 7, 6),
+        weights=[
+            *quantum(0.02, 120, np.uint8),
+            *(integers(np.int8, 3, 2, 3, 3), normal(3) ** 2, integers(np.int8, 3)),
+            *(*quantum(0.3, 100, np.uint8), np.array([100, -200, 3000], np.int32)),
+        ],
+        gives=(UINT8,),
+        pads=[1, 1, 0, 2],
+    ),
+    "product of bytes": one(
+        "MatMulInteger",
+        a,
+        integers(np.int8, 5, 4),
+        np.uint8(12),
+        integers(np.int8, 4),
+        gives=(INT32,),
+    ),
+    "convolution of bytes": one(
+        "ConvInteger",
+        integers(np.uint8, 1, 2, 5, 6),
+        integers(np.int8, 4, 1, 3, 2),
+        gives=(INT32,),
+        group=2,
+    ),
+    "quantized rows": one(
+        "QuantizeLinear",
+        9 * x,
+        np.float32([0.02, 0.03]),
+        np.uint8([1, 200]),
+        gives=(UINT8,),
+        axis=0,
+    ),
+    "bytes": one("Cast", np.float32([0, 1.7, 127, 128.5, 255]), to=UINT8, gives=(UINT8,)),
     "cast": one("Cast", x, to=INT32, gives=(INT32,)),
 }
 """By what they try: a model, and its inputs."""

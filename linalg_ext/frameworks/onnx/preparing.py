@@ -12,6 +12,7 @@ import numpy as np
 
 from linalg_ext.errors import ArgumentError, ModelError, PathError
 from linalg_ext.frameworks.onnx.requirements import onnx
+from linalg_ext.frameworks.onnx.rewriting import rewritten
 
 Array = np.ndarray[Any, Any]
 
@@ -54,6 +55,10 @@ def prepared(source: Any) -> Prepared:
             f"{_name_of(source)} breaks a rule of ONNX: {first}",
             cure="onnx.checker.check_model(model) says more",
         ) from error
+    for number, node in enumerate(model.graph.node):
+        # So that each op can be found again, whatever refuses it.
+        node.name = f"{number}: {node.name or node.op_type}"
+    model = rewritten(model)
     graph = model.graph
     initial = {each.name: each for each in graph.initializer}
     inputs = tuple(each.name for each in graph.input if each.name not in initial)
@@ -66,9 +71,6 @@ def prepared(source: Any) -> Prepared:
     ]
     _put(graph.input, [*declared, *made])
     _put(graph.initializer, constants)
-    for number, node in enumerate(graph.node):
-        # So that each op can be found again, whatever refuses it.
-        node.name = f"{number}: {node.name or node.op_type}"
     return Prepared(model, inputs, weights)
 
 

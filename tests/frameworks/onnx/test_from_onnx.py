@@ -15,7 +15,7 @@ from resources import package
 
 onnx: Any = package("onnx", "pip install 'linalg-ext[onnx]'")
 
-from onnx_models import FLOAT, MODELS, helper, model, normal, one  # noqa: E402
+from onnx_models import FLOAT, INT32, MODELS, helper, integers, model, normal, one  # noqa: E402
 
 
 def evaluated(source: Any, given: Any) -> Any:
@@ -34,6 +34,20 @@ def test_like_onnx(case: str) -> None:
     for ours, theirs in pairs:
         assert ours.dtype == theirs.dtype
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_numbers_that_quantized_ones_stand_for() -> None:
+    rows, scales, zeros = integers(np.uint8, 2, 3, 4), normal(3) ** 2, integers(np.uint8, 3)
+    source, given = one("DequantizeLinear", rows, weights=[scales, zeros], axis=-2)
+    expected = (rows.astype(np.int32) - zeros[:, None]).astype(np.float32) * scales[:, None]
+    np.testing.assert_allclose(lx.from_onnx(source)(*given), expected, rtol=1e-6)
+
+
+def test_zero_points_of_rows() -> None:
+    a, b, zeros = integers(np.uint8, 3, 5), integers(np.int8, 5, 4), integers(np.uint8, 3)
+    source, given = one("MatMulInteger", a, b, zeros, gives=(INT32,))
+    wide = a.astype(np.int32) - zeros[:, None]
+    np.testing.assert_array_equal(lx.from_onnx(source)(*given), wide @ b.astype(np.int32))
 
 
 @pytest.fixture(scope="module")
