@@ -15,7 +15,9 @@ from linalg_ext.frameworks.torch import (
     recurrent,
     reductions,
     scans,
+    spectra,
     strides,
+    windows,
 )
 from linalg_ext.frameworks.torch.requirements import decomposition_table, torch
 
@@ -23,7 +25,7 @@ from linalg_ext.frameworks.torch.requirements import decomposition_table, torch
 @functools.cache
 def decompositions() -> Mapping[Any, Callable[..., Any]]:
     """What torch-mlir asks for, and what it has no way down for."""
-    aten = torch().ops.aten
+    aten, prims = torch().ops.aten, torch().ops.prims
     own: dict[Any, Callable[..., Any]] = {
         aten.convolution.default: convolutions.convolution,
         aten.clamp.default: elementwise.clamp,
@@ -31,11 +33,14 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
         aten.hardtanh.default: elementwise.hardtanh,
         aten.maximum.default: functools.partial(elementwise.extremum, "gt"),
         aten.minimum.default: functools.partial(elementwise.extremum, "lt"),
+        aten.mul.Tensor: elementwise.product,
         aten.hypot.default: elementwise.hypot,
         aten.isfinite.default: elementwise.isfinite,
         aten.reciprocal.default: elementwise.reciprocal,
         aten.as_strided.default: strides.as_strided,
         aten.abs.default: elementwise.absolute,
+        aten._to_copy.default: elementwise.converted,
+        aten.rrelu.default: elementwise.rrelu,
         aten.signbit.default: elementwise.signbit,
         aten.copysign.Tensor: elementwise.copysign,
         aten.copysign.Scalar: elementwise.copysign,
@@ -65,6 +70,11 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
         aten.index_put.default: places.index_put,
         aten.roll.default: places.roll,
         aten.sort.stable: places.sort,
+        aten.convolution.default: windows.convolution,
+        prims.fft_c2c.default: spectra.of_complex,
+        prims.fft_r2c.default: spectra.of_real,
+        prims.fft_c2r.default: spectra.to_real,
+        aten._embedding_bag.default: bags.embedding_bag,
         aten._embedding_bag_forward_only.default: bags.embedding_bag,
         aten._cdist_forward.default: _distances,
         aten.scaled_dot_product_attention.default: attention.attention,
@@ -79,7 +89,17 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
     return {**decomposition_table(), **_by_pytorch(), **ours}
 
 
-_WRITTEN_BY_PYTORCH = ("addmv", "linalg_matrix_norm")
+_TRANSFORMS = [
+    f"fft_{back}{kind}{axes}"
+    for back in ("", "i")
+    for kind in ("fft", "rfft", "hfft")
+    for axes in ("", "2", "n")
+]
+
+_WRITTEN_BY_PYTORCH = (
+    *("addmv", "linalg_matrix_norm", "fft_fftshift", "fft_ifftshift"),
+    *_TRANSFORMS,
+)
 """Ops that torch-mlir has no way for, and PyTorch has."""
 
 

@@ -26,6 +26,31 @@ def hardsigmoid(x: Any) -> Any:
     return clamp(x + 3, 0, 6) / 6
 
 
+def converted(x: Any, *, dtype: Any = None, **others: Any) -> Any:
+    """`aten._to_copy`: floats as bytes, and real numbers as complex ones.
+
+    torch-mlir takes bytes for signed on the way, and dies of real numbers that become complex. What
+    does not fit into a byte gives its lowest bits.
+    """
+    if dtype is torch().uint8 and x.is_floating_point():
+        return x.to(torch().int32).to(dtype)
+    if dtype is not None and dtype.is_complex and not x.dtype.is_complex:
+        real = x.to(dtype.to_real())
+        return torch().complex(real, torch().zeros_like(real))
+    return NotImplemented
+
+
+def rrelu(
+    x: Any,
+    lower: float = 1 / 8,
+    upper: float = 1 / 3,
+    training: bool = False,
+    generator: Any = None,
+) -> Any:
+    """Outside of training nothing is random: the slope is the one in the middle."""
+    return NotImplemented if training else torch().where(x < 0, x * ((lower + upper) / 2), x)
+
+
 def extremum(comparison: str, x: Any, y: Any) -> Any:
     """The larger of two, or the smaller; what is no number wins."""
     if not (x.is_floating_point() and y.is_floating_point()):
@@ -61,6 +86,24 @@ def reciprocal(x: Any) -> Any:
 def absolute(x: Any) -> Any:
     """Of complex numbers; torch-mlir knows that of others."""
     return hypot(x.real, x.imag) if x.dtype.is_complex else NotImplemented
+
+
+def product(x: Any, y: Any) -> Any:
+    """Of complex numbers, by their parts; torch-mlir knows that of others."""
+    parts = [_parts(each) for each in (x, y)]
+    if not any(len(each) == 2 for each in parts):
+        return NotImplemented
+    (a, *b), (c, *d) = parts
+    if not (b and d):
+        factor, (real, imaginary) = (c, parts[0]) if b else (a, parts[1])
+        return torch().complex(real * factor, imaginary * factor)
+    return torch().complex(a * c - b[0] * d[0], a * d[0] + b[0] * c)
+
+
+def _parts(x: Any) -> tuple[Any, ...]:
+    """The real part, and the imaginary one where there is one."""
+    is_complex = x.dtype.is_complex if isinstance(x, torch().Tensor) else isinstance(x, complex)
+    return (x.real, x.imag) if is_complex else (x,)
 
 
 def signbit(x: Any) -> Any:

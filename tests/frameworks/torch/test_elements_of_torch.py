@@ -137,3 +137,12 @@ def test_medians_and_sums_of_little() -> None:
     check(
         lambda x, m, v: torch.addmv(x, m, v, beta=2, alpha=0.5), *map(torch.randn, (4, (4, 5), 5))
     )
+
+
+def test_bytes_of_floats() -> None:
+    x = torch.tensor([0.0, 1.7, 127.0, 128.5, 255.0])
+    check(lambda x: (x.to(torch.uint8), x.to(torch.uint8).float(), x.byte().to(torch.int32)), x)
+
+
+def test_slopes_in_the_middle() -> None:
+    check(lambda x: torch.nn.functional.rrelu(x, 0.1, 0.5, training=False), EACH)

@@ -1,0 +1,75 @@
+"""Fourier transforms as products with the matrix of the transform, one axis after the other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from linalg_ext.frameworks.torch.requirements import torch
+
+Parts = tuple[Any, Any]
+
+
+def of_complex(x: Any, *, dim: Sequence[int], forward: bool) -> Any:
+    """`prims.fft_c2c`: of complex numbers, not normalized."""
+    if not _are_known(x, dim):
+        return NotImplemented
+    return torch().complex(*_of_parts((x.real, x.imag), dim, forward))
+
+
+def of_real(x: Any, *, dim: Sequence[int], onesided: bool) -> Any:
+    """`prims.fft_r2c`: of real numbers; half of the last axis where that tells all."""
+    if not _are_known(x, dim):
+        return NotImplemented
+    *others, last = dim
+    size = x.shape[last]
+    cosines, sines = _waves(size, size // 2 + 1 if onesided else size, x.dtype, True)
+    parts = _along(x, last, cosines), _along(x, last, sines)
+    return torch().complex(*_of_parts(parts, others, True))
+
+
+def to_real(x: Any, *, dim: Sequence[int], last_dim_size: int) -> Any:
+    """`prims.fft_c2r`: back from half of a spectrum whose other half is its mirror."""
+    if not (_are_known(x, dim) and isinstance(last_dim_size, int)):
+        return NotImplemented
+    *others, last = dim
+    count = last_dim_size // 2 + 1
+    parts = _of_parts((x.real, x.imag), others, False)
+    real, imaginary = (part.narrow(last, 0, count) for part in parts)
+    cosines, sines = _waves(last_dim_size, count, real.dtype, False)
+    # Each stands for its mirror, too, but the first, and the middle one where there is one.
+    places = torch().arange(count)
+    is_alone = (places == 0) | (2 * places == last_dim_size)
+    weights = torch().where(is_alone, 1.0, 2.0).to(real.dtype)
+    cosines, sines = (each * weights for each in (cosines, sines))
+    return _along(real, last, cosines.mT) - _along(imaginary, last, sines.mT)
+
+
+def _of_parts(parts: Parts, dim: Sequence[int], forward: bool) -> Parts:
+    """Of the real and the imaginary parts of complex numbers."""
+    for axis in dim:
+        real, imaginary = parts
+        size = real.shape[axis]
+        cosines, sines = _waves(size, size, real.dtype, forward)
+        parts = (
+            _along(real, axis, cosines) - _along(imaginary, axis, sines),
+            _along(real, axis, sines) + _along(imaginary, axis, cosines),
+        )
+    return parts
+
+
+def _are_known(x: Any, dim: Sequence[int]) -> bool:
+    return all(isinstance(x.shape[axis], int) for axis in dim)
+
+
+def _waves(size: int, count: int, dtype: Any, forward: bool) -> tuple[Any, Any]:
+    """The parts of the roots of one, as matrices `size` x `count`."""
+    turns = torch().arange(size).unsqueeze(1) * torch().arange(count) % size
+    angles = turns.to(dtype) * ((-2 if forward else 2) * math.pi / size)
+    return angles.cos(), angles.sin()
+
+
+def _along(x: Any, axis: int, matrix: Any) -> Any:
+    """The product of each vector along an axis with a matrix."""
+    return (x.transpose(axis, -1) @ matrix).transpose(axis, -1)
