@@ -11,6 +11,7 @@ from linalg_ext.frameworks.torch import graphs
 from linalg_ext.frameworks.torch.decompositions import decompositions
 from linalg_ext.frameworks.torch.program import Expected, Held, Program, state_of
 from linalg_ext.frameworks.torch.requirements import torch
+from linalg_ext.frameworks.torch.untraceable import quiet, untraceable
 
 
 def exported(
@@ -35,7 +36,7 @@ def exported(
     """
     export = torch().export
     try:
-        with torch().no_grad(), warnings.catch_warnings():
+        with torch().no_grad(), quiet(), warnings.catch_warnings():
             # Of PyTorch's modules about each other.
             warnings.simplefilter("ignore", FutureWarning)
             # Recurrent layers refresh a list of their own weights, to no effect here.
@@ -53,13 +54,7 @@ def exported(
             program = traced.run_decompositions(decompositions())
     except Exception as error:
         # The exporter raises whatever it, or the model, meets.
-        text = str(error).strip().partition("\n")[0]
-        raise ModelError(
-            f"torch.export cannot trace the model: {type(error).__name__}: {text}",
-            cure="see that model(*example_inputs) runs, and where the error that this one comes "
-            'from points; torch.compile(model, backend="linalg_ext") compiles what lies between '
-            "places that cannot be traced",
-        ) from error
+        raise untraceable(error) from error
     return program.graph_module, _program(program, model)
 
 

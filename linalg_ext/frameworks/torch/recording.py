@@ -25,6 +25,7 @@ from linalg_ext.frameworks.torch.known_forms import Forms, answering, learning, 
 from linalg_ext.frameworks.torch.requirements import torch
 from linalg_ext.frameworks.torch.told import Untold, attribute, constant, form, tree
 from linalg_ext.frameworks.torch.unchanged import unchanged
+from linalg_ext.frameworks.torch.untraceable import quiet
 
 _OWN = ("aten", "prims")
 """The namespaces of ops that mean the same in every process."""
@@ -86,7 +87,7 @@ def recorded(
         runner: what the ops are run by.
     """
     try:
-        with torch().no_grad(), warnings.catch_warnings(), unchanged(model), _exporting():
+        with torch().no_grad(), quiet(), warnings.catch_warnings(), unchanged(model), _exporting():
             # What is to be said is said once, by the exporter.
             warnings.simplefilter("ignore")
             return _recorded(model, arguments, keywords, runner)

@@ -179,7 +179,7 @@ def test_indices_out_of_bounds_are_found() -> None:
         (torch.nn.ReLU, (torch.ones(3),), "the class ReLU is no model\n.*\n.*ReLU"),
         (torch.nn.ReLU(), 3, "example_inputs is a int"),
         (torch.nn.ReLU(), (np.ones(3),), "example input 0 is an array.*\n.*\n.*\n.*from_numpy"),
-        (torch.nn.Linear(2, 2), (torch.ones(3),), r"cannot trace the model.*\n.*backend"),
+        (torch.nn.Linear(2, 2), (torch.ones(3),), r"cannot trace the model(.|\n)*test_from(.|\n)*backend"),
         (torch.nn.ReLU(), (), "cannot trace the model"),
         (lambda x: x.nonzero()[0].item() + 1 if x.sum() > 0 else x, (torch.ones(2),), "trace"),
     ],
@@ -187,6 +187,34 @@ def test_indices_out_of_bounds_are_found() -> None:
 def test_models_that_cannot_be_exported(model: Any, inputs: Any, message: str) -> None:
     with pytest.raises((errors.ArgumentError, errors.ModelError), match=message):
         lx.from_torch(model, inputs)
+
+
+def test_what_cannot_be_traced_is_told_once_by_the_line_of_the_model(capfd: Any) -> None:
+    def mistaken(x: Any, y: Any) -> Any:
+        return x + y
+
+    with pytest.raises(errors.ModelError, match=r"length 5.*\n.*in forward:   return x \+ y"):
+        lx.from_torch(mistaken, (torch.ones(4, 3), torch.ones(5, 3)))
+    assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        (({0: torch.export.Dim("b")}, {0: torch.export.Dim("c")}), "must always be equal"),
+        (({1: torch.export.Dim("b")}, {1: torch.export.Dim("b")}), r"that the model fixes(.|\n)*3"),
+        (({0: torch.export.Dim("b")},), "says of each input"),
+        ({"x": None, "z": None}, r"\['x', 'y'\](.|\n)*says of each input"),
+    ],
+)
+def test_sizes_that_cannot_be_open(shapes: Any, message: str) -> None:
+    def fixed(x: Any, y: Any) -> Any:
+        return (x + y).reshape(-1, 3)[:, :3] + torch.arange(3) if x.shape[1] == 3 else x
+
+    x = torch.ones(4, 3)
+    with pytest.raises(errors.ModelError, match=message) as caught:
+        lx.from_torch(fixed, (x, x), dynamic_shapes=shapes)
+    assert "test_from_torch.py" in str(caught.value)
 
 
 def test_it_says_what_it_is_and_does_not_travel(linear: Any) -> None:
