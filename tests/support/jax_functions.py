@@ -150,6 +150,9 @@ FAMILIES: dict[str, Family] = {
             "for": lambda x, v, k: lax.fori_loop(0, 5, lambda j, s: s + j, v),
             "cond": lambda x, v, k: lax.cond(v.sum() > 0, jnp.sin, jnp.cos, v),
             "switch": lambda x, v, k: lax.switch(k, [jnp.sin, jnp.cos, jnp.exp], v),
+            "recomputed": lambda x, v, k: jax.grad(
+                lambda v: jax.checkpoint(lambda v: jnp.sin(jnp.sin(v * k)))(v).sum()
+            )(v),
             "map": lambda x, v, k: lax.map(lambda row: row.sum(), x),
         },
     ),

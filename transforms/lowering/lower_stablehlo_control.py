@@ -26,7 +26,7 @@ after:
     %r = tensor.from_elements %r0 : tensor<i32>
 
 What has no dimensions is carried as a scalar. An index of `stablehlo.case` that names no branch
-takes the last one.
+takes the last one. What goes through `stablehlo.optimization_barrier` comes out as it is.
 """
 
 from __future__ import annotations
@@ -89,8 +89,17 @@ def _if(op: Any) -> list[Any]:
     return list(branch.results)
 
 
+def _barrier(op: Any) -> list[Any]:
+    return [plain(value) for value in op.operands]
+
+
 def _result_types(op: Any) -> list[Any]:
     return plain_types([result.type for result in op.results])
 
 
-_LOWERINGS = {"stablehlo.while": _loop, "stablehlo.case": _case, "stablehlo.if": _if}
+_LOWERINGS = {
+    "stablehlo.while": _loop,
+    "stablehlo.case": _case,
+    "stablehlo.if": _if,
+    "stablehlo.optimization_barrier": _barrier,
+}
