@@ -342,10 +342,13 @@ def caller_location() -> SourceLocation | None:
 
 def _is_own(frame: FrameType) -> bool:
     file = frame.f_code.co_filename
-    # NumPy's own functions stand between a user and what a traced value answers them, and
-    # contextlib's between a `with` and the function behind it.
+    # NumPy's own functions stand between a user and what a traced value answers them, PyTorch's
+    # between one and what it compiled, contextlib's between a `with` and the function behind it.
     module = str(frame.f_globals.get("__name__", ""))
-    if module.startswith("numpy.") or module == "contextlib":
+    if module.startswith(("numpy.", "torch.")) or module == "contextlib":
+        return True
+    # What PyTorch generates is of no module.
+    if f"{os.sep}torch{os.sep}_functorch{os.sep}" in file:
         return True
     # The op library is written as a user would write it: its lines are users' lines.
     if f"{os.sep}opdsl_defs{os.sep}" in file:

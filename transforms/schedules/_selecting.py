@@ -31,6 +31,15 @@ def chosen(
         ScheduleError: there is none.
         ArgumentTypeError: `where` is no function, or answers something else than True or False.
     """
+    for name, text in (("op", op), ("function", function)):
+        if not isinstance(text, str):
+            raise ArgumentTypeError(f"{name} is {text!r}", expected='a name, such as "matmul"')
+    if not isinstance(attributes, Mapping | None):
+        raise ArgumentTypeError(
+            f"attributes is {attributes!r}", expected='names and values: {"label": "head"}'
+        )
+    if not all(isinstance(each, int) for each in position):
+        raise ArgumentTypeError(f"position is {position!r}", expected="a whole number, or several")
     if where is not None and not callable(where):
         raise ArgumentTypeError(
             f"where is {where!r}", expected="a function of an op that answers True or False"

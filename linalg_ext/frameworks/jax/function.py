@@ -10,15 +10,30 @@ import numpy as np
 
 from linalg_ext.calling import kept
 from linalg_ext.calling.kernel import Kernel
-from linalg_ext.errors import ArgumentError, IRError, LinalgExtError, ModelError, refuse_pickling
+from linalg_ext.errors import (
+    ArgumentError,
+    IRError,
+    LinalgExtError,
+    ModelError,
+    caller_location,
+    refuse_pickling,
+)
 from linalg_ext.frameworks.jax.arrays import as_array, as_jax
 from linalg_ext.frameworks.jax.lowering import ENTRY, line_of, lowered, stablehlo
 from linalg_ext.frameworks.jax.requirements import jax
+from linalg_ext.frameworks.lines import line_of_error
 from linalg_ext.frameworks.modules import module_of
 from linalg_ext.settings import Options
 
 if TYPE_CHECKING:
     from linalg_ext.module import Module
+
+_CURES = {
+    "TracerBoolConversionError": "choose by jnp.where or jax.lax.cond: values are not known yet",
+    "TracerArrayConversionError": "use the functions of jax.numpy: NumPy's need the elements",
+    "ConcretizationTypeError": "values are not known yet: name the argument in static_argnums",
+}
+"""How to mend what JAX says of a function that asks for values while it is traced."""
 
 
 def from_jax(
@@ -75,7 +90,8 @@ def from_jax(
         first = str(error).strip().partition("\n")[0]
         raise ModelError(
             f"JAX cannot trace {name}: {type(error).__name__}: {first}",
-            cure="mend what jax.jit(fn).lower(...) says, too",
+            where=line_of_error(error, [found]) or caller_location(),
+            cure=_CURES.get(type(error).__name__, "mend what jax.jit(fn).lower(...) says, too"),
         ) from error
     constants = {number: specs[number] for number in statics}
     return JaxFunction(name, lowering, constants, checked, opt_level)

@@ -49,7 +49,7 @@ def prepared(source: Any) -> Prepared:
         # A copy: the caller's model stays as it is.
         model = onnx().shape_inference.infer_shapes(model, data_prop=True)
         onnx().checker.check_model(model)
-    except (ValueError, RuntimeError, onnx().checker.ValidationError) as error:
+    except _refusals() as error:
         first = str(error).strip().partition("\n")[0]
         raise ModelError(
             f"{_name_of(source)} breaks a rule of ONNX: {first}",
@@ -72,6 +72,13 @@ def prepared(source: Any) -> Prepared:
     _put(graph.input, [*declared, *made])
     _put(graph.initializer, constants)
     return Prepared(model, inputs, weights)
+
+
+def _refusals() -> tuple[type[Exception], ...]:
+    """What ONNX raises of a model that breaks one of its rules."""
+    found = onnx()
+    known = found.checker.ValidationError, found.shape_inference.InferenceError
+    return (ValueError, RuntimeError, *known)
 
 
 def _loaded(source: Any) -> Any:

@@ -29,7 +29,11 @@ _reports: list[Report] = []
 
 
 def linalg_ext(
-    graph_module: Any, example_inputs: Sequence[Any], *, options: Mapping[str, Any] | None = None
+    graph_module: Any,
+    example_inputs: Sequence[Any],
+    *,
+    options: Mapping[str, Any] | None = None,
+    mode: str | None = None,
 ) -> Any:
     """The backend, which PyTorch calls with each graph; it is found by its name.
 
@@ -38,12 +42,18 @@ def linalg_ext(
         example_inputs: what it is called with.
         options: as of `torch.compile`: `allow_fallback` (True), and `checked`, `opt_level` and
             `threads` as of `linalg_ext.compile` and of a call of a kernel.
+        mode: as of `torch.compile`: "default", or None; the others are of PyTorch's own backend.
 
     Raises:
-        ArgumentError: an unknown option.
+        ArgumentError: an unknown option, or a mode.
         ModelError: an op does not come through, and `allow_fallback` is False.
     """
     require_importer()
+    if mode not in (None, "default"):
+        raise ArgumentError(
+            f"the backend linalg_ext has no mode {mode!r}",
+            cure=f"leave it out, and say options={{...}} of {', '.join(_OPTIONS)}",
+        )
     given = dict(options or {})
     if unknown := [name for name in given if name not in _OPTIONS]:
         raise ArgumentError(

@@ -51,6 +51,12 @@ def rrelu(
     return NotImplemented if training else torch().where(x < 0, x * ((lower + upper) / 2), x)
 
 
+def rrelu_with_noise(x: Any, noise: Any, *others: Any) -> Any:
+    """`aten.rrelu_with_noise_functional`: nothing is written to the noise."""
+    found = rrelu(x, *others)
+    return found if found is NotImplemented else (found, noise)
+
+
 def extremum(comparison: str, x: Any, y: Any) -> Any:
     """The larger of two, or the smaller; what is no number wins."""
     if not (x.is_floating_point() and y.is_floating_point()):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from linalg_ext.frameworks.torch.requirements import torch
 
 Parts = tuple[Any, Any]
+
+_NOT_AT_ALL, _BY_ROOT = 0, 1
+"""How PyTorch tells normalizations; the third is by the count itself."""
 
 
 def of_complex(x: Any, *, dim: Sequence[int], forward: bool) -> Any:
@@ -44,6 +47,27 @@ def to_real(x: Any, *, dim: Sequence[int], last_dim_size: int) -> Any:
     weights = torch().where(is_alone, 1.0, 2.0).to(real.dtype)
     cosines, sines = (each * weights for each in (cosines, sines))
     return _along(real, last, cosines.mT) - _along(imaginary, last, sines.mT)
+
+
+def normalized(transform: Callable[..., Any], kind: str) -> Callable[..., Any]:
+    """`aten._fft_c2c` and its like, which divide by a power of how many elements are transformed.
+
+    Args:
+        transform: one of this module's.
+        kind: what its last argument is called.
+    """
+
+    def normal(x: Any, dim: Sequence[int], normalization: int, last: Any) -> Any:
+        found = transform(x, dim=dim, **{kind: last})
+        if found is NotImplemented or normalization == _NOT_AT_ALL:
+            return found
+        sizes = [x.shape[axis] for axis in dim]
+        if kind == "last_dim_size":
+            sizes[-1] = last
+        count = math.prod(sizes)
+        return found * (1 / (math.sqrt(count) if normalization == _BY_ROOT else count))
+
+    return normal
 
 
 def _of_parts(parts: Parts, dim: Sequence[int], forward: bool) -> Parts:

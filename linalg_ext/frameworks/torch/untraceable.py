@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import logging
-import sysconfig
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-from linalg_ext.errors import ModelError, SourceLocation, caller_location
+from linalg_ext.errors import ModelError, caller_location
+from linalg_ext.frameworks.lines import line_of_error
 from linalg_ext.frameworks.torch.requirements import torch
 
 _OTHERWISE = (
@@ -29,7 +27,6 @@ _BY_VALUES = (
     "the model asks for a value while it is traced: choose by torch.where or torch.cond, or call "
     'torch.compile(model, backend="linalg_ext"), which compiles what lies before and after'
 )
-_PYTHON = Path(sysconfig.get_path("stdlib"))
 _LOUD = ("torch._subclasses.fake_tensor", "torch.fx.experimental.symbolic_shapes")
 """Who logs a traceback of what is then raised."""
 
@@ -41,7 +38,7 @@ def untraceable(error: Exception) -> ModelError:
     found = [" ".join(line[4:].split()) for line in more.splitlines() if line[:4] == "  - "]
     return ModelError(
         f"torch.export cannot trace the model: {type(error).__name__}: {first}",
-        where=_line_of(error) or caller_location(),
+        where=line_of_error(error, [torch()]) or caller_location(),
         cure=_cure_of(error, first),
         notes=list(dict.fromkeys(found))[:2],
     )
@@ -69,14 +66,3 @@ def _cure_of(error: Exception, text: str) -> str:
     if "data-dependent" in text or "DataDependent" in type(error).__name__:
         return _BY_VALUES
     return _OTHERWISE
-
-
-def _line_of(error: Exception) -> SourceLocation | None:
-    """The last line that is neither PyTorch's, nor this library's, nor Python's own."""
-    packages = Path(torch().__file__).parent, Path(__file__).parents[2]
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        file = frame.filename
-        is_others = file[:1] == "<" or file.startswith(tuple(map(str, packages)))
-        if not is_others and Path(file).parent != _PYTHON:
-            return SourceLocation(file, frame.lineno or 0, frame.name)
-    return None

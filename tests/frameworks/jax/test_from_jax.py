@@ -100,8 +100,12 @@ def test_what_does_not_come_through_names_its_line() -> None:
 
 
 def test_what_jax_itself_refuses() -> None:
-    with pytest.raises(errors.ModelError, match=r"JAX cannot trace .*: TypeError"):
+    with pytest.raises(errors.ModelError, match=r"JAX cannot trace .*: TypeError.*\n.*dot\(x, x\["):
         lx.from_jax(lambda x: jnp.dot(x, x[:2]), np.ones(3, np.float32))
+    with pytest.raises(errors.ModelError, match=r"(?s)-x.*choose by jnp\.where"):
+        lx.from_jax(lambda x: x if x.sum() > 0 else -x, np.ones(3, np.float32))
+    with pytest.raises(errors.ModelError, match=r"missing.*\n.*test_from_jax\.py"):
+        lx.from_jax(lambda x: x)
     with pytest.raises(errors.ArgumentError, match="a int is no function"):
         lx.from_jax(3)  # type: ignore[arg-type]
     with pytest.raises(errors.ModelError, match=r"(?s)takes a key of jax\.random.*key_data"):

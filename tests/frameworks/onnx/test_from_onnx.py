@@ -111,3 +111,15 @@ def test_a_node_that_does_not_come_through_is_named() -> None:
     unsigned, _ = one("Div", np.array([200], np.uint8), np.array([3], np.uint8), gives=(2,))
     with pytest.raises(errors.ModelError, match=r"Div of the model.*unsigned"):
         lx.from_onnx(unsigned)
+
+
+def test_ops_of_others() -> None:
+    node = helper.make_node("FusedGelu", ["x"], ["y"], domain="com.example")
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph([node], "g", [info("x", FLOAT, [2])], [info("y", FLOAT, [2])])
+    without = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    with pytest.raises(errors.ModelError, match=r"com\.example"):
+        lx.from_onnx(without)
+    own = [helper.make_opsetid("", 17), helper.make_opsetid("com.example", 1)]
+    with pytest.raises(errors.ModelError, match=r"FusedGelu of the model(.|\n)*node 0"):
+        lx.from_onnx(helper.make_model(graph, opset_imports=own, ir_version=9))

@@ -179,7 +179,11 @@ def test_indices_out_of_bounds_are_found() -> None:
         (torch.nn.ReLU, (torch.ones(3),), "the class ReLU is no model\n.*\n.*ReLU"),
         (torch.nn.ReLU(), 3, "example_inputs is a int"),
         (torch.nn.ReLU(), (np.ones(3),), "example input 0 is an array.*\n.*\n.*\n.*from_numpy"),
-        (torch.nn.Linear(2, 2), (torch.ones(3),), r"cannot trace the model(.|\n)*test_from(.|\n)*backend"),
+        (
+            torch.nn.Linear(2, 2),
+            (torch.ones(3),),
+            r"cannot trace the model(.|\n)*test_from(.|\n)*backend",
+        ),
         (torch.nn.ReLU(), (), "cannot trace the model"),
         (lambda x: x.nonzero()[0].item() + 1 if x.sum() > 0 else x, (torch.ones(2),), "trace"),
     ],

@@ -12,6 +12,7 @@ from resources import package
 torch = package("torch", "pip install 'linalg-ext[torch]'")
 
 import linalg_ext as lx  # noqa: E402
+from linalg_ext.frameworks.torch.backend import linalg_ext  # noqa: E402
 
 # One worker imports PyTorch, and no other.
 pytestmark = pytest.mark.xdist_group("torch")
@@ -43,6 +44,15 @@ def test_complex_numbers() -> None:
     check(lambda z: (fft.ifft(z, dim=0), fft.ifftshift(fft.fft(z, n=6))), z)
     check(lambda z: (z * 2, z * 1j, z * z.real, z.imag * z, z * z), z)
     check(lambda x: x.to(torch.complex64), torch.randn(3))
+
+
+def test_graphs_of_torch_compile() -> None:
+    def filtered(x: Any) -> Any:
+        return fft.irfft(fft.rfft(x, norm="ortho") * 2, n=9), fft.ifft2(x).real
+
+    x = torch.randn(3, 9)
+    fast = torch.compile(filtered, backend=linalg_ext, options={"allow_fallback": False})
+    torch.testing.assert_close(fast(x), filtered(x), rtol=1e-4, atol=1e-4)
 
 
 def test_many_waves_are_exact() -> None:

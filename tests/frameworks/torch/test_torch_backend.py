@@ -13,6 +13,7 @@ from resources import REPOSITORY, package
 
 torch = package("torch", "pip install 'linalg-ext[torch]'")
 
+from linalg_ext.errors import ExecutionError  # noqa: E402
 from linalg_ext.frameworks.torch.backend import linalg_ext, report  # noqa: E402
 
 # One worker imports PyTorch, and no other.
@@ -118,7 +119,15 @@ def test_graph_breaks_and_ops_that_are_left_are_told() -> None:
     assert report().graphs == 0
 
 
+def test_errors_of_a_call_point_at_the_caller() -> None:
+    fast = compiled(torch.nn.Embedding(4, 2))
+    with pytest.raises(ExecutionError, match=r"\n.*test_torch_backend\.py"):
+        fast(torch.tensor([9]))
+
+
 def test_options() -> None:
+    with pytest.raises(Exception, match=r"no mode 'max-autotune'\n.*leave it out"):
+        torch.compile(torch.nn.ReLU(), backend=linalg_ext, mode="max-autotune")(torch.ones(3))
     with pytest.raises(Exception, match=r"has no option 'fallback'\n.*allow_fallback"):
         compiled(lambda x: x + 1, fallback=True)(X)
     with pytest.raises(Exception, match=r"aten\._linalg_svd of the model cannot be compiled"):

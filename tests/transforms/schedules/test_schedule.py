@@ -47,6 +47,9 @@ def test_ops_are_chosen(given: dict[str, Any], expected: dict[str, int]) -> None
 
 MISTAKES: list[tuple[Callable[[lx.Schedule], Any], type[Exception], str]] = [
     (lambda s: s.match("conv"), ScheduleError, r"no op is called 'conv'\n.*linalg.matmul \(1\)"),
+    (lambda s: s.match(cast(Any, ["matmul"])), ArgumentError, r"op is \['matmul'\]"),
+    (lambda s: s.match(attributes=cast(Any, "label")), ArgumentError, "attributes is 'label'"),
+    (lambda s: s.match(position=cast(Any, "last")), ArgumentError, "position is"),
     (lambda s: s.match("matmul", position=3), ScheduleError, "position is 3; 1 ops match"),
     (lambda s: s.match(where=cast(Any, lambda op: 1)), ArgumentError, "where answers 1"),
     (lambda s: s.match(where=cast(Any, 3)), ArgumentError, "where is 3"),

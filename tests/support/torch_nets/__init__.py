@@ -1,0 +1,1 @@
+"""Networks that people write in PyTorch, small, and what becomes of each."""

@@ -1,0 +1,50 @@
+"""Networks that people write in PyTorch, each compiled and compared with what PyTorch gives.
+
+    PYTHONPATH=tests/support python -m torch_nets                      # some ten minutes a way
+    PYTHONPATH=tests/support python -m torch_nets --way text GPT LSTM  # those of these names
+
+Times are those of a processor: the whole of what a user waits for, compilation and calls.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+
+import torch
+
+from torch_nets.ways import REFUSED, RIGHT, WAYS, WRONG, outcome
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the networks, and print what is not right; 1 where something is wrong."""
+    parser = argparse.ArgumentParser(
+        prog="torch_nets", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", help="parts of names; all networks without")
+    parser.add_argument("--way", choices=tuple(WAYS), default="from_torch")
+    parser.add_argument("--slow", type=float, default=10, help="seconds that are told of")
+    given = parser.parse_args(arguments)
+    torch.manual_seed(0)
+    from torch_nets import chains, images, mixtures, sequences, single, windows
+
+    counts: Counter[str] = Counter()
+    for room in (single, windows, chains, images, sequences, mixtures):
+        for subject in room.SUBJECTS:
+            if given.names and not any(name in subject.name for name in given.names):
+                continue
+            start = time.process_time()
+            word, said = outcome(subject, given.way)
+            seconds = time.process_time() - start
+            counts[word] += 1
+            if word != RIGHT or given.names or seconds > given.slow:
+                print(f"{subject.name}: {word}, {seconds:.1f} s  {said}", flush=True)
+    print(", ".join(f"{count} {word}" for word, count in counts.items()))
+    return 1 if counts[WRONG] or (given.names and counts[REFUSED]) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
