@@ -169,6 +169,9 @@ class Program:
             if isinstance(own, int):
                 if size != own:
                     self._refuse_shape(expected, given)
+            elif own.node.expr.is_Integer:
+                if size != own.node.expr:
+                    self._refuse_shape(expected, given, f"the model fixes {own.node.expr}")
             elif own.node.expr.is_Symbol and sizes.setdefault(own.node.expr, size) != size:
                 self._refuse_shape(expected, given, f"{own} is {sizes[own.node.expr]} elsewhere")
 
@@ -217,5 +220,6 @@ class Program:
             f"{expected.name} has shape {tuple(given.shape)}",
             where=caller_location(),
             expected=f"({shape}){', where ' + why if why else ''}",
-            cure="leave dimensions open with dynamic_shapes=, as of torch.export.export",
+            cure="leave dimensions open with dynamic_shapes=, as of torch.export.export; what the "
+            "model fixes, and what is 1 in the examples, stays as it is",
         )

@@ -221,6 +221,15 @@ def test_sizes_that_cannot_be_open(shapes: Any, message: str) -> None:
     assert "test_from_torch.py" in str(caught.value)
 
 
+def test_sizes_that_the_model_fixes_are_asked_for() -> None:
+    x = torch.ones(2, 3)
+    shapes = ({0: torch.export.Dim.AUTO},)
+    net = lx.from_torch(lambda x: x.reshape(2, 1, 3) + 1, (x,), dynamic_shapes=shapes)
+    assert net(x).shape == (2, 1, 3)
+    with pytest.raises(errors.ShapeError, match=r"(?s)the model fixes 2.*stays as it is"):
+        net(torch.ones(5, 3))
+
+
 def test_it_says_what_it_is_and_does_not_travel(linear: Any) -> None:
     count = linear[1].report.nodes
     assert repr(linear[1]).splitlines() == [
