@@ -72,6 +72,11 @@ def run(
     """
     if as_json and assembly:
         raise typer.BadParameter("--json and --asm at once: machine code is printed as text")
+    if outputs is not None and not outputs.parent.is_dir():
+        # Found now, it costs neither the compilation nor the results.
+        raise ArgumentError(
+            f"there is no folder {outputs.parent}", cure=f"make it: mkdir -p {outputs.parent}"
+        )
     options: dict[str, Any] = {
         "trusted": trusted,
         "checked": not unchecked,

@@ -130,6 +130,16 @@ def test_what_does_not_fit_is_looked_for_in_the_file(
     assert "line" not in said
 
 
+def test_a_folder_for_results_is_asked_for_first(
+    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", file, "--outputs", str(tmp_path / "new" / "y.npz")]) == 1
+    said = capsys.readouterr().err
+    assert "there is no folder" in said
+    assert "mkdir -p" in said
+    assert "compiled" not in said
+
+
 def test_a_closed_standard_output_is_named(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, file: str
 ) -> None:

@@ -138,12 +138,12 @@ MODELS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "quantized rows": one(
         "QuantizeLinear",
         9 * x,
-        np.float32([0.02, 0.03]),
-        np.uint8([1, 200]),
+        np.array([0.02, 0.03], np.float32),
+        np.array([1, 200], np.uint8),
         gives=(UINT8,),
         axis=0,
     ),
-    "bytes": one("Cast", np.float32([0, 1.7, 127, 128.5, 255]), to=UINT8, gives=(UINT8,)),
+    "bytes": one("Cast", np.array([0, 1.7, 127, 128.5, 255], np.float32), to=UINT8, gives=(UINT8,)),
     "cast": one("Cast", x, to=INT32, gives=(INT32,)),
 }
 """By what they try: a model, and its inputs."""

@@ -44,9 +44,9 @@ def from_onnx(
 
     Raises:
         MissingExtraError, BindingsError: ONNX, or torch-mlir, is not there or does not fit.
-        PathError: there is no such file, or it holds no model.
-        ModelError: the model breaks a rule of ONNX, or a node of it does not come through; names
-            the node.
+        ArgumentError: there is no such file.
+        ModelError: it holds no model, the model breaks a rule of ONNX, or a node of it does not
+            come through; names the node.
     """
     require_torch_mlir("models of ONNX")
     return OnnxModel(prepared(model), checked, opt_level)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.errors import ArgumentError, ModelError, PathError
+from linalg_ext.errors import ArgumentError, ModelError
 from linalg_ext.frameworks.onnx.requirements import onnx
 from linalg_ext.frameworks.onnx.rewriting import rewritten
 
@@ -40,9 +40,8 @@ def prepared(source: Any) -> Prepared:
     """A model that was loaded, or is to be, as it is imported.
 
     Raises:
-        PathError: there is no such file, or it holds no model.
-        ArgumentError: `source` is no model.
-        ModelError: the model breaks a rule of ONNX.
+        ArgumentError: `source` is no model, and no file.
+        ModelError: it holds no model, or one that breaks a rule of ONNX.
     """
     model = _loaded(source)
     try:
@@ -92,7 +91,7 @@ def _loaded(source: Any) -> Any:
             expected="the path of a file, the bytes of one, or an onnx.ModelProto",
         )
     if not Path(source).is_file():
-        raise PathError(f"there is no file {os.fspath(source)}", expected="a model: model.onnx")
+        raise ArgumentError(f"there is no file {os.fspath(source)}", expected="a model: model.onnx")
     return _read(lambda: onnx().load(os.fspath(source)), os.fspath(source))
 
 
@@ -101,9 +100,9 @@ def _read(load: Any, name: str) -> Any:
         found = load()
     except Exception as error:
         # Protobuf has errors of its own, and of each of its implementations others.
-        raise PathError(f"{name}: no model of ONNX can be read from it: {error}") from error
+        raise ModelError(f"{name}: no model of ONNX can be read from it: {error}") from error
     if not found.graph.node and not found.graph.output:
-        raise PathError(f"{name}: there is no model of ONNX in it")
+        raise ModelError(f"{name}: there is no model of ONNX in it")
     return found
 
 

@@ -111,7 +111,8 @@ def _cast(write: _Writer, node: Any, attributes: Mapping[str, Any]) -> None:
     """Floats to bytes by wider integers: torch-mlir would take the bounds of signed bytes."""
     types = onnx().TensorProto
     (x,) = node.input
-    if write.dtype(x).kind == "f" and attributes["to"] == types.UINT8:
+    floats = types.FLOAT, types.FLOAT16, types.BFLOAT16, types.DOUBLE
+    if write.kinds[x] in floats and attributes["to"] == types.UINT8:
         integers = write("Cast", x, to=types.INT32)
         write("Cast", integers, gives=node.output[0], to=types.UINT8)
 
@@ -185,27 +186,28 @@ def _scaled(
 
 def _quantize(write: _Writer, node: Any, attributes: Mapping[str, Any]) -> None:
     """Along an axis: to the nearest integer within the type's bounds; the even one of two."""
-    x, scale, *zero = node.input
-    if write.ranks[scale] != 1 or not zero or write.dtype(zero[0]).kind not in "iu":
+    x, scale, *zeros = node.input
+    zero = _at(zeros, 0)
+    if write.ranks[scale] != 1 or not zero or write.dtype(zero).kind not in "iu":
         return
-    rank = write.ranks[x]
-    axis = attributes.get("axis", 1)
-    bounds = np.iinfo(write.dtype(zero[0]))
+    rank, axis = write.ranks[x], attributes.get("axis", 1)
+    bounds = np.iinfo(write.dtype(zero))
     found = write("Round", write("Div", x, write.along(scale, axis, rank)))
-    shift = write("Cast", write.along(zero[0], axis, rank), to=write.kinds[x])
+    shift = write("Cast", write.along(zero, axis, rank), to=write.kinds[x])
     found = write("Max", write("Add", found, shift), write.number(bounds.min, x))
     found = write("Min", found, write.number(bounds.max, x))
     found = write("Cast", found, to=onnx().TensorProto.INT32)
-    write("Cast", found, gives=node.output[0], to=write.kinds[zero[0]])
+    write("Cast", found, gives=node.output[0], to=write.kinds[zero])
 
 
 def _dequantize(write: _Writer, node: Any, attributes: Mapping[str, Any]) -> None:
     """Along an axis."""
-    x, scale, *zero = node.input
+    x, scale, *zeros = node.input
+    zero = _at(zeros, 0)
     if write.ranks[scale] != 1 or write.dtype(x).kind not in "iu":
         return
     rank, axis = write.ranks[x], attributes.get("axis", 1)
-    found = write.wide(x, write.along(zero[0], axis, rank) if zero else "")
+    found = write.wide(x, write.along(zero, axis, rank) if zero else "")
     found = write("Cast", found, to=write.kinds[scale])
     write("Mul", found, write.along(scale, axis, rank), gives=node.output[0])
 

@@ -49,7 +49,7 @@ def _of_channels(
     x = functional.pad(x, (0, 0, 0, 0, padding[0], padding[0]))
     reach = (weight.shape[2] - 1) * dilation[0]
     count = (x.shape[2] - reach - 1) // stride[0] + 1
-    found = None
+    found: Any = None
     for place in range(weight.shape[2]):
         first = place * dilation[0]
         images = x[:, :, first : first + (count - 1) * stride[0] + 1 : stride[0]]
