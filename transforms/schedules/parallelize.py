@@ -49,8 +49,8 @@ def parallelize(
         mapping: what runs each of the new loops: "block_x", "thread_y", "warp_z", ...
 
     Raises:
-        ScheduleError: a loop is a reduction, whose iterations depend on each other, or an argument
-            does not fit the op.
+        ScheduleError: a loop is a reduction, whose iterations depend on each other, workers would
+            have nothing to do, or an argument does not fit the op.
     """
     loops = structured_loops(op, "parallelize")
     if bool(sizes) == bool(threads):
@@ -63,6 +63,7 @@ def parallelize(
     check_sizes(op, name, given, loops)
     check_parts(op, "parallelize", sizes or _tiles(threads, loops.ranges))
     check_rows(op, name, given)
+    _check_busy(op, threads, loops.ranges)
     for loop in loops.reductions:
         if loop < len(given) and given[loop]:
             raise refusal(
@@ -93,6 +94,19 @@ def _attribute(op: ir.Operation, name: str) -> str:
             expected=f"one of {', '.join(_UNITS)}, then _x, _y or _z",
         )
     return f"#gpu.{unit}<{axis}>"
+
+
+def _check_busy(op: ir.Operation, threads: Sequence[int], ranges: Sequence[int]) -> None:
+    """Refuse workers with nothing to do: upstream lets them begin behind the end of operands."""
+    for loop, (size, count) in enumerate(zip(_tiles(threads, ranges), threads, strict=False)):
+        busy = -(-ranges[loop] // size) if size else count
+        if busy < count:
+            raise refusal(
+                op,
+                f"threads[{loop}] is {count}, but {busy} of them, with {size} rounds each, do all "
+                f"{ranges[loop]} of loop {loop}",
+                expected=f"{busy}, or another number that leaves none idle",
+            )
 
 
 def _tiles(threads: Sequence[int], ranges: Sequence[int]) -> list[int]:

@@ -101,6 +101,7 @@ REFUSED: list[tuple[str, str, Callable[[lx.Schedule], Any], str]] = [
     ("turned", TURNED, lambda s: s.tile([2]), r"\(d1 \+ 4\) mod 8 begin anew within a tile"),
     ("turned", TURNED, lambda s: s.fuse([2]), "begin anew"),
     ("turned", TURNED, lambda s: s.parallelize(threads=[2]), "begin anew"),
+    ("idle", TEXTS["generic"], lambda s: s.parallelize(threads=[12]), "10 of them, with 2 rounds"),
     ("turned", TURNED, lambda s: s.tile_evenly(0, 4), "begin anew"),
     ("repeated", REPEATED, lambda s: s.tile([2]), "d1 mod 5 begin anew"),
     ("halves", HALVES, lambda s: s.tile_evenly(1, 3), "operand 0 is indexed by d1 floordiv 2"),
