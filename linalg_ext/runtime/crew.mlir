@@ -346,8 +346,10 @@ func.func @share(%context: !llvm.ptr, %function: !llvm.ptr, %values: !llvm.ptr,
   return %status : i64
 }
 
-// What each thread of a team does. The first that finds no more slices notes, in the place of the
-// next job, how many have come by then; the places for helpers say whether one has.
+// What each thread of a team does. In a job of a team there are
+//   40   i64   how many threads have found no more slices
+//   48   i64   how many threads have come
+//   56   i64   how many had come when the first found no more
 func.func @join(%job: !llvm.ptr) {
   %0 = arith.constant 0 : i64
   %1 = arith.constant 1 : i64
