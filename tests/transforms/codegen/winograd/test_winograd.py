@@ -104,12 +104,18 @@ def test_others_are_multiplied_out(windows: Windows) -> None:
     sizes = {"n": 1, "g": 2, "c": 16, "f": 16, "d": 4, "h": 8, "w": 16}
     with choice(True):
         compiled = check(windows, sizes, {"d": 3, "h": 3, "w": 3})
-        assert PLAN not in compiled.as_text("loops")
-        for places in ({"h": 3, "w": 1}, {"h": 5, "w": 5}, {"h": 2, "w": 3}):
-            compiled = check(Windows(*FIRST), sizes, places)
-            assert PLAN not in compiled.as_text("loops")
-        compiled = check(Windows(*FIRST), sizes, PLACES, dtype="f8")
-        assert PLAN not in compiled.as_text("loops")
+    assert PLAN not in compiled.as_text("loops")
+
+
+@pytest.mark.parametrize(
+    ("places", "dtype"),
+    [({"h": 3, "w": 1}, "f4"), ({"h": 5, "w": 5}, "f4"), ({"h": 3, "w": 3}, "f8")],
+)
+def test_other_windows_and_elements_are_multiplied_out(places: dict[str, int], dtype: str) -> None:
+    sizes = {"n": 1, "c": 16, "f": 16, "h": 8, "w": 16}
+    with choice(True):
+        compiled = check(Windows(*FIRST), sizes, places, dtype=dtype)
+    assert PLAN not in compiled.as_text("loops")
 
 
 def test_it_is_taken_where_it_pays_and_not_where_it_is_forbidden() -> None:
@@ -173,7 +179,7 @@ def test_nan_stays_in_its_windows() -> None:
 # Memory that is not the operands'.
 
 
-@pytest.mark.parametrize("width", [7, 14, 17, 33])
+@pytest.mark.parametrize("width", [7, 14, 33])
 @pytest.mark.parametrize("layout", LAYOUTS[:2], ids=word)
 def test_nothing_beyond_an_operand_is_read(layout: tuple[str, str, str], width: int) -> None:
     windows = Windows(*layout)
@@ -205,7 +211,7 @@ def test_operands_that_lie_apart(known: str) -> None:
 # What follows, and who shares the work.
 
 
-@pytest.mark.parametrize("width", [6, 21, 64])
+@pytest.mark.parametrize("width", [6, 64])
 def test_what_follows_is_done_on_the_results(width: int) -> None:
     for layout, named, over in (
         (LAST, lx.ops.conv_2d_nhwc_hwcf, [0, 1, 2]),
