@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 _BATCH = 5e-4
 """Seconds that a call is repeated for, so that the clock's own time does not count."""
 
-_LEAST_ROUNDS = 5
-"""Before anything drops out."""
+_LEAST_ROUNDS, _WARMING = 5, 0.4
+"""Rounds and seconds before anything drops out: a machine takes a while to be at its speed."""
 
 _BEHIND = 1.1
 """How many times as slow as the best a call is that drops out."""
@@ -44,15 +44,19 @@ def race(
     counts = [_count(call, clock) for call in calls]
     least = [math.inf] * len(calls)
     running = list(range(len(calls)))
-    end, rounds, still = clock() + seconds, 0, 0
-    while rounds < _LEAST_ROUNDS or (clock() < end and still < _STILL and len(running) > 1):
+    begin, rounds, still = clock(), 0, 0
+    while rounds < _LEAST_ROUNDS or (still < _STILL and len(running) > 1):
+        passed = clock() - begin
+        if rounds >= _LEAST_ROUNDS and passed >= seconds:
+            break
         is_better = False
         for at in running:
             taken = _seconds(calls[at], counts[at], clock)
             is_better |= taken < _BETTER * least[at]
             least[at] = min(least[at], taken)
-        rounds, still = rounds + 1, 0 if is_better else still + 1
-        if rounds >= _LEAST_ROUNDS:
+        is_warm = rounds >= _LEAST_ROUNDS and passed >= _WARMING
+        rounds, still = rounds + 1, still + 1 if is_warm and not is_better else 0
+        if is_warm:
             best = min(least)
             running = [at for at in running if least[at] <= _BEHIND * best]
     return least

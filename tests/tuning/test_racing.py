@@ -50,10 +50,17 @@ def test_the_least_time_counts_however_rare() -> None:
 
 def test_what_is_clearly_slower_drops_out() -> None:
     track = Track()
-    calls = [track.call(name, steady(t)) for name, t in [("a", 1e-3), ("b", 1.02e-3), ("c", 5e-3)]]
+    calls = [track.call("slow", steady(5e-3))]
+    calls += [track.call(name, (1e-3 * 0.997**at for at in range(10**6))) for name in "ab"]
     race(calls, 1.0, clock=track.clock)
-    assert track.runs["c"] < track.runs["a"] / 3
-    assert track.runs["a"] == track.runs["b"]
+    assert track.runs["slow"] < 80 < track.runs["a"] == track.runs["b"]
+
+
+def test_nothing_drops_out_before_the_machine_is_at_its_speed() -> None:
+    track = Track()
+    at_first_slow = (3e-3 if number < 12 else 1e-3 for number in range(10**6))
+    calls = [track.call("a", at_first_slow), track.call("b", steady(2e-3))]
+    assert race(calls, 1.0, clock=track.clock) == pytest.approx([1e-3, 2e-3])
 
 
 def test_it_ends_when_no_time_gets_better_and_when_one_is_left() -> None:
