@@ -8,7 +8,7 @@ first stays.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -33,7 +33,7 @@ _SELF = {
 }
 """The same of a value and itself: where it is a number, where it is NaN."""
 
-_NAN_WINS = {
+_NAN_WINS: Mapping[tuple[bool, ...], Any] = {
     (False, False, True, True, False, False): arith.CmpFPredicate.UGT,
     (True, False, False, True, False, False): arith.CmpFPredicate.ULT,
 }

@@ -147,8 +147,9 @@ def _is_strided(memory: Any) -> bool:
 
 
 def _values(expr: AffineExpr, dim: str, size: int) -> Pieces:
-    positions: Mapping[AffineExpr, Any] = {AffineDim(dim): Pieces.positions(size)}
-    return expr.evaluate(positions)  # type: ignore[no-any-return]  # it depends on `dim`
+    positions: Mapping[AffineExpr, Pieces] = {AffineDim(dim): Pieces.positions(size)}
+    value = expr.evaluate(positions)
+    return Pieces.positions(size) * 0 + value if isinstance(value, int) else value
 
 
 def _answers(body: Any, loop: int, size: int) -> dict[int, Pieces]:
