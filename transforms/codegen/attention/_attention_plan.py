@@ -151,6 +151,10 @@ def plan_attention(
     if depth > _MOST_DEPTH:
         return "its keys are long"
     keys, rows = loops.sizes[loops.keys], loops.count(loops.rows)
+    scores = None if keys is None or rows is None else keys * rows * bytes_
+    is_short = columns < machine.vector_bytes // bytes_
+    if is_short and scores is not None and scores <= machine.l1_bytes // _FEW_SCORES:
+        return "its values are shorter than a vector, and its scores few"
     fitting = machine.l2_bytes // 4 // bytes_ // (depth + columns)
     most = max(_LEAST_KEYS, min(_MOST_KEYS, fitting))
 
@@ -217,6 +221,9 @@ def plan_attention(
         span = min(span, _up(rows, row_block))
     return AttentionPlan(loops, scores_plan, sums_plan, span, row_block, key_block)
 
+
+_FEW_SCORES = 4
+"""Scores that take but this part of L1 stay there: what vectors lack is not repaid."""
 
 _MOST_DEPTH = 512
 """A key longer than this would want blocks of its own."""

@@ -45,12 +45,12 @@ before:
       %a = arith.divf %x, %y : f32
       linalg.yield %a : f32
     }
-    linalg.generic {indexing_maps = [#all], iterator_types = #pair} outs(%r : memref<8x4xf32>) {
+    linalg.generic {indexing_maps = [#all], iterator_types = #pair} outs(%r : memref<8x16xf32>) {
     ^bb0(%o: f32):
       linalg.yield %zero : f32
     }
     linalg.generic {indexing_maps = [#score, #value, #query], iterator_types = #mixed}
-        ins(%w, %v : memref<8x9xf32>, memref<9x4xf32>) outs(%r : memref<8x4xf32>) {
+        ins(%w, %v : memref<8x9xf32>, memref<9x16xf32>) outs(%r : memref<8x16xf32>) {
     ^bb0(%x: f32, %y: f32, %o: f32):
       %a = arith.mulf %x, %y : f32
       %b = arith.addf %o, %a : f32
@@ -58,7 +58,7 @@ before:
     }
 after:
     func.call @linalg_ext_attention_0(%q, %k, %v, %r)
-      : (memref<8x4xf32>, memref<9x4xf32>, memref<9x4xf32>, memref<8x4xf32>) -> ()
+      : (memref<8x4xf32>, memref<9x4xf32>, memref<9x16xf32>, memref<8x16xf32>) -> ()
 
 What the ops compute is read from them, however it is cut into ops: see `_attention.py`, and
 `_attention_plan.py` for the blocks. Scales, masks and biases are done on the scores of a block.
