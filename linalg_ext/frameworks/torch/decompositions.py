@@ -17,7 +17,6 @@ from linalg_ext.frameworks.torch import (
     scans,
     spectra,
     strides,
-    windows,
 )
 from linalg_ext.frameworks.torch.requirements import decomposition_table, torch
 
@@ -71,7 +70,6 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
         aten.index_put.default: places.index_put,
         aten.roll.default: places.roll,
         aten.sort.stable: places.sort,
-        aten.convolution.default: windows.convolution,
         aten._fft_c2c.default: spectra.normalized(spectra.of_complex, "forward"),
         aten._fft_r2c.default: spectra.normalized(spectra.of_real, "onesided"),
         aten._fft_c2r.default: spectra.normalized(spectra.to_real, "last_dim_size"),
