@@ -151,9 +151,9 @@ def plan_attention(
     if depth > _MOST_DEPTH:
         return "its keys are long"
     keys, rows = loops.sizes[loops.keys], loops.count(loops.rows)
-    scores = None if keys is None or rows is None else keys * rows * bytes_
+    room = None if keys is None or rows is None else keys * rows * bytes_
     is_short = columns < machine.vector_bytes // bytes_
-    if is_short and scores is not None and scores <= machine.l1_bytes // _FEW_SCORES:
+    if is_short and room is not None and room <= machine.l1_bytes // _FEW_SCORES:
         return "its values are shorter than a vector, and its scores few"
     fitting = machine.l2_bytes // 4 // bytes_ // (depth + columns)
     most = max(_LEAST_KEYS, min(_MOST_KEYS, fitting))
