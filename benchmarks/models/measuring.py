@@ -37,8 +37,8 @@ class Outcome:
         threads: on which it ran.
         error: why it did not come through; empty where it did.
         difference: the largest from PyTorch's results, in units of their largest element.
-        captured: the share of its `call_function` nodes that `torch.compile` hands over, which is
-            asked on one thread alone.
+        captured: the share of its `call_function` nodes that `torch.compile` hands over; None where
+            it was not asked: on several threads.
         ops: of linalg, as it is imported.
         fused: what they became.
         first, again: seconds until it is compiled at first, and from the cache, of the processor
@@ -52,7 +52,7 @@ class Outcome:
     threads: int
     error: str = ""
     difference: float = 0.0
-    captured: float = 0.0
+    captured: float | None = None
     ops: int = 0
     fused: str = ""
     first: float = 0.0
@@ -91,7 +91,7 @@ def measured(family: Family, threads: int, *, quick: bool = False) -> Outcome:
         family=family.name,
         threads=threads,
         difference=difference,
-        captured=_captured(model, arguments) if threads == 1 else 0.0,
+        captured=_captured(model, arguments) if threads == 1 else None,
         ops=ops,
         fused=fused,
         first=first,

@@ -41,7 +41,7 @@ def coverage(outcomes: Sequence[Outcome]) -> str:
             [
                 one.family,
                 f"{right} ({one.difference:.0e})",
-                f"{100 * one.captured:.0f}%",
+                "" if one.captured is None else f"{100 * one.captured:.0f}%",
                 str(one.ops),
                 one.fused,
                 f"{one.first:.1f}",
