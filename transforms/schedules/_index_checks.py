@@ -75,6 +75,22 @@ def check_blocks(op: ir.Operation, step: str, sizes: Sequence[int], ranges: Sequ
             )
 
 
+def check_plain(op: ir.Operation, step: str) -> None:
+    """Raise `ScheduleError` where an operand is indexed by more than a loop.
+
+    Upstream takes any other index for one of a loop, and which one is what memory happens to hold.
+    """
+    for number, map_ in enumerate(indexing_maps(op)):
+        for index in map_.results:
+            if not isinstance(index, AffineDim):
+                raise refusal(
+                    op,
+                    f"{step} is for operands that list loops; operand {number} is indexed by "
+                    f"{index}",
+                    cure="tile_reduction(...) takes others",
+                )
+
+
 def check_linear(op: ir.Operation, step: str, loop: int) -> None:
     """Raise `ScheduleError` where an operand is indexed by a quotient or remainder of a loop.
 

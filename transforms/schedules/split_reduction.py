@@ -36,7 +36,7 @@ from linalg_ext.bindings import ir
 
 from ._checks import check_least, check_maps, check_tensors, refusal
 from ._facts import DYNAMIC
-from ._index_checks import check_linear, check_parts, check_separable
+from ._index_checks import check_parts, check_plain, check_separable
 from ._script import Script, line
 from ._step import schedule_step
 
@@ -54,7 +54,7 @@ def split_reduction(
         inner_parallel: neighbours go to different partial results, not to the same one.
 
     Raises:
-        ScheduleError: the op has no such reduction.
+        ScheduleError: the op has no such reduction, or indexes an operand by more than its loops.
     """
     loops = check_maps(op, "split_reduction")
     check_parts(op, "split_reduction")
@@ -72,7 +72,7 @@ def split_reduction(
             expected=f"one, among {loops}",
             cure="tile_reduction(...) takes more",
         )
-    check_linear(op, "split_reduction", loops.reductions[0])
+    check_plain(op, "split_reduction")
     size = loops.ranges[loops.reductions[0]]
     if size == DYNAMIC or size % factor:
         shown = "not known" if size == DYNAMIC else str(size)

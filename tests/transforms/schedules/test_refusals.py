@@ -68,6 +68,19 @@ KEPT = function(
   } -> tensor<?x1x?xf32>""",
     "tensor<?x1x?xf32>",
 )
+WINDOW_SUM = function(
+    "%a: tensor<7xf32>, %w: tensor<4xf32>, %c: tensor<2xf32>",
+    """  %r = linalg.generic {
+    indexing_maps = [affine_map<(i, k) -> (i * 3 + k)>, affine_map<(i, k) -> (k)>,
+                     affine_map<(i, k) -> (i)>],
+    iterator_types = ["parallel", "reduction"]
+  } ins(%a, %w : tensor<7xf32>, tensor<4xf32>) outs(%c : tensor<2xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %s = arith.addf %x, %o : f32
+    linalg.yield %s : f32
+  } -> tensor<2xf32>""",
+    "tensor<2xf32>",
+)
 TRANSPOSED = function(
     "%a: tensor<3x500xf32>, %c: tensor<500x3xf32>",
     """  %r = linalg.transpose ins(%a : tensor<3x500xf32>) outs(%c : tensor<500x3xf32>)
@@ -106,6 +119,7 @@ REFUSED: list[tuple[str, str, Callable[[lx.Schedule], Any], str]] = [
     ("repeated", REPEATED, lambda s: s.tile([2]), "d1 mod 5 begin anew"),
     ("halves", HALVES, lambda s: s.tile_evenly(1, 3), "operand 0 is indexed by d1 floordiv 2"),
     ("halved sum", HALVED_SUM, lambda s: s.split_reduction(2), "indexed by d1 floordiv 2"),
+    ("windows", WINDOW_SUM, lambda s: s.split_reduction(2), r"indexed by d0 \* 3 \+ d1"),
     ("empty", EMPTY, lambda s: s.tile([0, 4]), "loop 0 of this op runs 0 times"),
     ("empty", EMPTY, lambda s: s.tile_evenly(1, 4), "runs 0 times"),
     ("empty", EMPTY, lambda s: s.vectorize(), "runs 0 times"),
