@@ -5,9 +5,9 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
-import time
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
