@@ -14,13 +14,13 @@ is open, for then there is nothing to prove. Element-wise ops that a pair kept a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.analysis.numbers import is_eq
 from linalg_ext.bindings import ir, passmanager, tensor
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.reassociation import collapsed_tensor, groups_of
 from linalg_ext.structured.subsets.rules.sizes import by_origin, size_of
 
 from ._replacing import replace_each
@@ -46,7 +46,7 @@ def _folded(op: Any) -> Any:
     if collapse is None or collapse.name != "tensor.collapse_shape":
         return None
     source, result = collapse.operands[0], op.results[0]
-    before, after = _groups(collapse), _groups(op)
+    before, after = groups_of(collapse), groups_of(op)
     same = [
         len(group) > 1 and _is_same(source, group, result, new)
         for group, new in zip(before, after, strict=True)
@@ -55,19 +55,12 @@ def _folded(op: Any) -> Any:
         return None
     before, after = _split(before, same), _split(after, same)
     if len(before) < source.type.rank:
-        source = tensor.CollapseShapeOp(_collapsed(source.type, before), source, before).result
+        type_ = collapsed_tensor(source.type, before)
+        source = tensor.CollapseShapeOp(type_, source, before).result
     if len(after) == result.type.rank:
         return source if source.type == result.type else tensor.cast(result.type, source)
     shape = list(result.type.shape)
     return tensor.ExpandShapeOp(result.type, source, after, list(op.operands)[1:], shape).result
-
-
-def _groups(op: Any) -> list[list[int]]:
-    """The axes of each group of a reshape."""
-    return [
-        [ir.IntegerAttr(axis).value for axis in ir.ArrayAttr(group)]
-        for group in ir.ArrayAttr(op.attributes["reassociation"])
-    ]
 
 
 def _is_same(source: Any, group: Sequence[int], result: Any, new: Sequence[int]) -> bool:
@@ -84,15 +77,3 @@ def _split(groups: Sequence[Sequence[int]], same: Sequence[bool]) -> list[list[i
     for group, is_same in zip(groups, same, strict=True):
         found += [[axis] for axis in group] if is_same else [list(group)]
     return found
-
-
-def _collapsed(type_: Any, groups: Sequence[Sequence[int]]) -> Any:
-    """The type of a tensor with one axis for each group."""
-    open_ = ir.ShapedType.get_dynamic_size()
-    sizes = [
-        open_
-        if any(type_.is_dynamic_dim(axis) for axis in group)
-        else math.prod(type_.get_dim_size(axis) for axis in group)
-        for group in groups
-    ]
-    return ir.RankedTensorType.get(sizes, type_.element_type)

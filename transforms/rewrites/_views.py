@@ -17,6 +17,7 @@ from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr
 from linalg_ext.definition.operand_maps import Indices
 from linalg_ext.structured.extension.ops import COMPUTE_TYPE
 from linalg_ext.structured.maps import indexing_maps
+from linalg_ext.structured.reassociation import groups_of
 from linalg_ext.structured.values import producer
 
 Axes = tuple[int | None, ...]
@@ -147,7 +148,7 @@ def _expand(op: ir.Operation, rank: int) -> View | None:
     """`tensor.expand_shape` that only adds dimensions of one element."""
     result = op.results[0]
     axes: list[int | None] = []
-    for group in reassociation(op):
+    for group in groups_of(op):
         axis = _only_long(result, group)
         if axis is None:
             return None
@@ -159,7 +160,7 @@ def _collapse(op: ir.Operation, rank: int) -> View | None:
     """`tensor.collapse_shape` that only drops dimensions of one element."""
     source = op.operands[0]
     axes: list[int | None] = [None] * ir.ShapedType(source.type).rank
-    for axis, group in enumerate(reassociation(op)):
+    for axis, group in enumerate(groups_of(op)):
         kept = _only_long(source, group)
         if kept is None:
             return None
@@ -173,12 +174,6 @@ def _only_long(value: ir.Value, group: Sequence[int]) -> int | None:
     if len(long) > 1:
         return None
     return long[0] if long else group[0]
-
-
-def reassociation(op: ir.Operation) -> list[list[int]]:
-    """The groups of axes of a reshape."""
-    groups = ir.ArrayAttr(op.attributes["reassociation"])
-    return [[ir.IntegerAttr(axis).value for axis in ir.ArrayAttr(group)] for group in groups]
 
 
 _READERS = {

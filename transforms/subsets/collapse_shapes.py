@@ -36,6 +36,7 @@ from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import Left, Rewriter, rewrite
 from linalg_ext.structured.outputs import size_at
+from linalg_ext.structured.reassociation import collapsed_tensor, groups_of
 from linalg_ext.structured.subsets.roots import defining
 
 NAME = "linalg-ext-collapse-shapes"
@@ -149,14 +150,14 @@ def _groups(dims: list[int] | None, count: int) -> Groups:
 
 def _collapsed(value: ir.Value, groups: Groups) -> ir.Value:
     """A tensor with fewer dimensions: one that is made so, or a view of one."""
-    type_ = _collapsed_type(ir.RankedTensorType(value.type), groups)
+    type_ = collapsed_tensor(value.type, groups)
     maker = defining(value)
     if maker is not None and maker.name == "tensor.empty":
         if type_.has_static_shape:
             return tensor.EmptyOp(list(type_.shape), type_.element_type).result
     elif maker is not None and maker.name == "tensor.expand_shape":
         source: ir.Value = maker.operands[0]
-        if source.type == type_ and _reassociation(maker) == groups:
+        if source.type == type_ and groups_of(maker) == groups:
             return source
     elif maker is not None and maker.name == "linalg.fill":
         filled: ir.Value = linalg.fill(
@@ -165,24 +166,6 @@ def _collapsed(value: ir.Value, groups: Groups) -> ir.Value:
         return filled
     view: ir.Value = tensor.CollapseShapeOp(type_, value, groups).result
     return view
-
-
-def _reassociation(op: ir.Operation) -> Groups:
-    return [
-        [ir.IntegerAttr(dim).value for dim in ir.ArrayAttr(group)]
-        for group in ir.ArrayAttr(op.attributes["reassociation"])
-    ]
-
-
-def _collapsed_type(type_: ir.RankedTensorType, groups: Groups) -> ir.RankedTensorType:
-    sizes = []
-    for group in groups:
-        size: int | None = 1
-        for dim in group:
-            known = None if type_.is_dynamic_dim(dim) else type_.get_dim_size(dim)
-            size = None if size is None or known is None else size * known
-        sizes.append(ir.ShapedType.get_dynamic_size() if size is None else size)
-    return ir.RankedTensorType.get(sizes, type_.element_type)
 
 
 def _expanded(value: ir.Value, like: ir.Value, groups: Groups) -> ir.Value:

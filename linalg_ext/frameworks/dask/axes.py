@@ -15,6 +15,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineConst, AffineDim
 from linalg_ext.structured.maps import indexing_maps, split_operands
+from linalg_ext.structured.reassociation import groups_of
 
 Node = tuple[int, int]
 """An axis: the number of a value, and the place among its axes."""
@@ -177,11 +178,7 @@ class _Reader:
             wide, narrow = narrow, wide
         shape = ir.ShapedType(wide.type).shape
         wide_axes, narrow_axes = self._axes(wide), self._axes(narrow)
-        groups = [
-            [ir.IntegerAttr(axis).value for axis in ir.ArrayAttr(group)]
-            for group in ir.ArrayAttr(op.attributes["reassociation"])
-        ]
-        for node, group in zip(narrow_axes, groups, strict=False):
+        for node, group in zip(narrow_axes, groups_of(op), strict=False):
             longer = [axis for axis in group if shape[axis] != 1]
             if len(longer) == 1:
                 self._tie(wide_axes[longer[0]], node)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import arith, func, ir, tensor
 from linalg_ext.frameworks.torch_dialect.own_tensors import converted, own_type
+from linalg_ext.structured.reassociation import collapsed_tensor
 from linalg_ext.structured.values import producer
 from linalg_ext.transforms.lowering._walk import replace_op
 
@@ -94,15 +94,14 @@ def _reshaped(
         known: the open sizes of that which are given, by their axes.
         groups: of axes.
     """
-    element, before = result.element_type, [group.before for group in groups]
+    before = [group.before for group in groups]
     if any(len(axes) > 1 for axes in before):
-        sizes = [_static(source.type, axes) for axes in before]
-        type_ = ir.RankedTensorType.get(sizes, element)
+        type_ = collapsed_tensor(source.type, before)
         source = tensor.CollapseShapeOp(type_, source, before).result
     after = [group.after for group in groups]
     if all(len(axes) == 1 for axes in after):
         return _cast(source, result)
-    source = _cast(source, ir.RankedTensorType.get([_static(result, a) for a in after], element))
+    source = _cast(source, collapsed_tensor(result, after))
     open_ = [
         _size(source, place, axis, axes, result, known)
         for place, axes in enumerate(after)
@@ -114,13 +113,6 @@ def _reshaped(
 
 def _cast(value: Any, type_: ir.RankedTensorType) -> Any:
     return value if value.type == type_ else tensor.cast(type_, value)
-
-
-def _static(type_: ir.RankedTensorType, axes: Sequence[int]) -> int:
-    """How many elements some axes have together, as a type says it."""
-    if any(type_.is_dynamic_dim(axis) for axis in axes):
-        return ir.ShapedType.get_dynamic_size()
-    return math.prod(type_.get_dim_size(axis) for axis in axes)
 
 
 def _size(

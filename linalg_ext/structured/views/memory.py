@@ -17,6 +17,7 @@ from linalg_ext.analysis.subsets import Tile
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ArgumentTypeError
 from linalg_ext.structured.interfaces.asked import as_value
+from linalg_ext.structured.reassociation import groups_of
 from linalg_ext.structured.subsets.rules.sizes import sizes_of
 from linalg_ext.structured.values import producer
 from linalg_ext.structured.views.ops import is_view
@@ -220,7 +221,7 @@ def _expanded(op: ir.Operation, view: ir.Value, read: ViewReader) -> _Layout:
     given = iter(list(op.operands)[1:])
     shape = tuple(size if isinstance(size, int) else read(next(given)) for size in known)
     strides: list[Number] = []
-    for group, stride in zip(_groups(op), source.strides, strict=True):
+    for group, stride in zip(groups_of(op), source.strides, strict=True):
         step = stride
         inner: list[Number] = []
         for dim in reversed(group):
@@ -235,7 +236,7 @@ def _expanded(op: ir.Operation, view: ir.Value, read: ViewReader) -> _Layout:
 def _collapsed(op: ir.Operation, view: ir.Value, read: ViewReader) -> _Layout:
     source = _layout(op.operands[0], read)
     shape, strides = [], []
-    for group in _groups(op):
+    for group in groups_of(op):
         shape.append(reduce(operator.mul, [source.shape[dim] for dim in group], as_number(1)))
         # A dimension of one element has any stride: that of the last other one counts.
         longer = [dim for dim in group if source.shape[dim] != 1] or list(group)
@@ -255,11 +256,6 @@ def _viewed(op: ir.Operation, view: ir.Value, read: ViewReader) -> _Layout:
     shape = tuple(size if isinstance(size, int) else read(next(sizes)) for size in sizes_of(view))
     strides = _row_major(shape, _bytes_of(view))
     return replace(source, shape=shape, offset=source.offset + read(shift), strides=strides)
-
-
-def _groups(op: ir.Operation) -> list[tuple[int, ...]]:
-    groups = ir.ArrayAttr(op.attributes["reassociation"])
-    return [tuple(ir.IntegerAttr(dim).value for dim in ir.ArrayAttr(group)) for group in groups]
 
 
 def _bytes_of(view: ir.Value) -> int:

@@ -8,6 +8,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from torch_models import Function
+
 
 @dataclass(frozen=True)
 class Subject:
@@ -22,18 +24,6 @@ class Subject:
     model: nn.Module
     inputs: tuple[Any, ...]
     batch: bool = True
-
-
-class Function(nn.Module):
-    """A function as a model."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, *arguments: Any) -> Any:
-        """What the function gives."""
-        return self.function(*arguments)
 
 
 def of(

@@ -15,6 +15,7 @@ from functools import cmp_to_key
 from typing import Any
 
 from linalg_ext.bindings import ir
+from linalg_ext.structured.reassociation import groups_of
 from linalg_ext.transforms.lowering._generic import extents_of, maps_of, parallel_loops
 from linalg_ext.transforms.lowering._walk import producer
 
@@ -351,8 +352,7 @@ def _before_reshape(op: Any, element: Element) -> Element | None:
     expands = "expand" in op.name
     long = result if expands else source
     at: list[int | None] = []
-    for axis, group in enumerate(ir.ArrayAttr(op.attributes["reassociation"])):
-        axes = [ir.IntegerAttr(each).value for each in ir.ArrayAttr(group)]
+    for axis, axes in enumerate(groups_of(op)):
         wide = [each for each in axes if long.is_dynamic_dim(each) or long.get_dim_size(each) != 1]
         if len(wide) > 1:
             return None

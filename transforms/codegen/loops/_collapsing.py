@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import ir, memref
+from linalg_ext.structured.reassociation import collapsed_shape
 
 from ._nests import Access, Nest
 
@@ -91,15 +91,10 @@ def is_row_major(type_: Any) -> bool:
 
 
 def _collapsed_type(type_: Any, groups: Sequence[Sequence[int]]) -> Any:
-    dynamic = ir.ShapedType.get_dynamic_size()
-    shape = [
-        dynamic
-        if any(type_.is_dynamic_dim(axis) for axis in group)
-        else math.prod(type_.get_dim_size(axis) for axis in group)
-        for group in groups
-    ]
     layout = None
     if not is_row_major(type_):
         strides, offset = type_.get_strides_and_offset()
         layout = ir.StridedLayoutAttr.get(offset, [strides[group[-1]] for group in groups])
-    return ir.MemRefType.get(shape, type_.element_type, layout, type_.memory_space)
+    return ir.MemRefType.get(
+        collapsed_shape(type_, groups), type_.element_type, layout, type_.memory_space
+    )

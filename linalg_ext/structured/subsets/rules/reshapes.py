@@ -6,11 +6,13 @@ dimensions are one index each and its inner ones are whole.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 from linalg_ext.analysis.numbers import Number, floordiv, is_eq, modulo, product
 from linalg_ext.analysis.subsets import Point, Tile
 from linalg_ext.bindings import ir, tensor
+from linalg_ext.structured.reassociation import collapsed_tensor, groups_of
 from linalg_ext.structured.subsets.rules.protocol import (
     PARALLEL,
     Domain,
@@ -54,7 +56,7 @@ class _ReshapeRule(Rule):
 
     def __init__(self, op: ir.Operation) -> None:
         super().__init__(op)
-        self._groups = _groups(op.attributes["reassociation"])
+        self._groups = groups_of(op)
         if not self._groups:
             raise Unserved(f"{op.name} of a tensor of rank 0 has one part")
 
@@ -102,7 +104,7 @@ class ExpandShapeRule(_ReshapeRule):
         """The op on a part."""
         source = self._source(part)
         type_ = tensor_type(part.sizes, self.op.results[0].type)
-        return [_expanded(take(0, source), part.sizes, type_, self.op.attributes["reassociation"])]
+        return [_expanded(take(0, source), part.sizes, type_, self._groups)]
 
 
 class CollapseShapeRule(_ReshapeRule):
@@ -158,54 +160,23 @@ class CollapseShapeRule(_ReshapeRule):
         source = self._source(part)
         type_ = tensor_type(part.sizes, self.op.results[0].type)
         value = take(0, source)
-        reassociation = self.op.attributes["reassociation"]
-        inferred = _collapsed_type(value.type, self._groups)
-        made: ir.Value = tensor.CollapseShapeOp(inferred, value, reassociation).result
+        inferred = collapsed_tensor(value.type, self._groups)
+        made: ir.Value = tensor.CollapseShapeOp(inferred, value, self._groups).result
         return [made if inferred == type_ else tensor.CastOp(type_, made).result]
 
 
 def _expanded(
-    source: ir.Value, sizes: tuple[Number, ...], type_: ir.Type, reassociation: ir.Attribute
+    source: ir.Value, sizes: tuple[Number, ...], type_: ir.Type, groups: Sequence[Sequence[int]]
 ) -> ir.Value:
     mixed = mixed_sizes(sizes)
     dynamic = [size for size in mixed if not isinstance(size, int)]
-    source = _agreeing(source, type_, reassociation)
-    new = ir.Operation.create(
-        "tensor.expand_shape",
-        results=[type_],
-        operands=[source, *dynamic],
-        attributes={
-            "reassociation": reassociation,
-            "static_output_shape": mixed_attribute(mixed),
-        },
-    )
-    value: ir.Value = new.results[0]
+    source = _agreeing(source, type_, groups)
+    static = mixed_attribute(mixed)
+    value: ir.Value = tensor.ExpandShapeOp(type_, source, groups, dynamic, static).result
     return value
 
 
-def _agreeing(source: ir.Value, type_: ir.Type, reassociation: ir.Attribute) -> ir.Value:
+def _agreeing(source: ir.Value, type_: ir.Type, groups: Sequence[Sequence[int]]) -> ir.Value:
     """The source as the type of the result has it: an axis is static where its group is."""
-    wanted = _collapsed_type(type_, _groups(reassociation))
+    wanted = collapsed_tensor(type_, groups)
     return source if wanted == source.type else tensor.CastOp(wanted, source).result
-
-
-def _groups(reassociation: ir.Attribute) -> list[list[int]]:
-    return [
-        [ir.IntegerAttr(dim).value for dim in ir.ArrayAttr(group)]
-        for group in ir.ArrayAttr(reassociation)
-    ]
-
-
-def _collapsed_type(type_: ir.Type, groups: list[list[int]]) -> ir.Type:
-    shape = ir.ShapedType(type_)
-    dynamic = ir.ShapedType.get_dynamic_size()
-    sizes = []
-    for group in groups:
-        size = 1
-        for dim in group:
-            if shape.is_dynamic_dim(dim):
-                size = dynamic
-                break
-            size *= shape.get_dim_size(dim)
-        sizes.append(size)
-    return ir.RankedTensorType.get(sizes, shape.element_type)

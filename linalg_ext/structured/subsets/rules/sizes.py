@@ -24,6 +24,7 @@ from linalg_ext.analysis.subsets import Tile
 from linalg_ext.bindings import ir, memref, tensor
 from linalg_ext.structured.constants import integer_constant
 from linalg_ext.structured.extension.ops import integers
+from linalg_ext.structured.reassociation import groups_of
 from linalg_ext.structured.subsets.emission import Emitter
 from linalg_ext.structured.subsets.index_values import IndexReader
 from linalg_ext.structured.subsets.loops import ForView, LoopView, ParallelView
@@ -209,9 +210,7 @@ def _made_size(op: ir.Operation, value: ir.Value, axis: int) -> Number | None:
         case "tensor.expand_shape":
             return as_number(list(op.operands)[1 + _dynamic_before(value.type, axis)])
         case "tensor.collapse_shape":
-            group = ir.ArrayAttr(op.attributes["reassociation"])[axis]
-            axes = [ir.IntegerAttr(each).value for each in ir.ArrayAttr(group)]
-            return product(size_of(op.operands[0], each) for each in axes)
+            return product(size_of(op.operands[0], each) for each in groups_of(op)[axis])
         case "tensor.pad":
             low, high = pad_numbers(op)
             return low[axis] + size_of(op.operands[0], axis) + high[axis]
@@ -236,7 +235,7 @@ def _dynamic_before(type_: ir.Type, axis: int) -> int:
     return sum(shape.is_dynamic_dim(each) for each in range(axis))
 
 
-def mixed_attribute(numbers: Sequence[Index]) -> ir.Attribute:
+def mixed_attribute(numbers: Sequence[Index]) -> ir.DenseI64ArrayAttr:
     """The static part of numbers that ops hold half as an attribute, half as operands."""
     gap = ir.ShapedType.get_dynamic_size()
     return ir.DenseI64ArrayAttr.get([n if isinstance(n, int) else gap for n in numbers])
