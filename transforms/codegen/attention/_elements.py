@@ -351,8 +351,10 @@ def _before_reshape(op: Any, element: Element) -> Element | None:
     source, result = ir.ShapedType(op.operands[0].type), ir.ShapedType(op.results[0].type)
     expands = "expand" in op.name
     long = result if expands else source
-    at: list[int | None] = []
-    for axis, axes in enumerate(groups_of(op)):
+    groups = groups_of(op)
+    # Of rank 0 there are no groups: all axes that go, or come, have one element.
+    at: list[int | None] = [] if groups else [None] * source.rank
+    for axis, axes in enumerate(groups):
         wide = [each for each in axes if long.is_dynamic_dim(each) or long.get_dim_size(each) != 1]
         if len(wide) > 1:
             return None
