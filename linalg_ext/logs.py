@@ -9,6 +9,8 @@
 Nothing is shown by default. A program chooses with `logging.getLogger("linalg_ext")`, as for any
 library; without a line of code the variable `LINALG_EXT_LOG` has it written to standard error:
 `info`, `debug`, or a level for each, as in `compile=info,cache=debug`.
+
+A record holds text and names only: whoever collects records keeps no kernel alive by it.
 """
 
 from __future__ import annotations

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import pytest
@@ -97,3 +99,12 @@ def test_what_is_no_level(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ArgumentError, match="expected debug, info, warning") as caught:
         logger("compile")
     assert all(name in str(caught.value) for name in NAMES)
+
+
+def test_records_keep_no_kernel(caplog: pytest.LogCaptureFixture) -> None:
+    """Who collects records, as tests do, holds no kernel by them."""
+    caplog.set_level(logging.DEBUG, "linalg_ext")
+    kernel = weakref.ref(lx.compile(TEXT, trusted=True))
+    gc.collect()
+    assert told(caplog, "compile")
+    assert kernel() is None

@@ -84,7 +84,7 @@ def find(key: str | None) -> Kernel | None:
     try:
         kernel = _kernel_of(entry)
     except (LinalgExtError, OSError, KeyError, TypeError, ValueError) as error:
-        log.info("what is kept under %s cannot be used: %r", key, error)
+        log.info("what is kept under %s cannot be used: %s", key, repr(error))
         return None
     log.info("found %s under %s", kernel.signature, key)
     return kernel

@@ -184,7 +184,7 @@ def _log(kernel: Kernel) -> None:
     """Tell what was compiled, and what of it takes a slower way."""
     compiled = logger("compile")
     if compiled.isEnabledFor(logging.INFO):
-        compiled.info("%r", kernel)
+        compiled.info("%s", repr(kernel))
     fallbacks = logger("fallbacks")
     if fallbacks.isEnabledFor(logging.INFO):
         for name, reason in kernel.explain(1).left:
