@@ -48,7 +48,7 @@ from typing import Any
 from linalg_ext.bindings import ir, linalg
 from linalg_ext.errors import RecognitionError
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.contraction.pairs import contraction_of
+from linalg_ext.structured.contraction.pairs import Contraction, contraction_of
 from linalg_ext.structured.recognition import recognize
 from linalg_ext.transforms.codegen._fills import is_computed
 from linalg_ext.transforms.codegen._machine import this_machine
@@ -71,9 +71,10 @@ def keep_contractions(module: ir.Operation) -> Report:
         computed = [value for value in op.operands if is_computed(value)]
         if packs and all(map(_is_widened, computed)):
             continue
-        if computed and _is_contraction(op):
+        contraction = _contraction_at(op) if computed else None
+        if contraction is not None:
             report.changed[op.name] += 1
-            _name(op)
+            _name(op, unsigned=contraction.unsigned)
     return report
 
 
@@ -113,19 +114,21 @@ def _bits(type_: Any) -> int:
     return int(element) if element.isdigit() else 64
 
 
-def _is_contraction(op: Any) -> bool:
+def _contraction_at(op: Any) -> Contraction | None:
     if not all(isinstance(value.type, ir.ShapedType) for value in op.operands):
-        return False  # a scalar is no operand of a matrix product
+        return None  # a scalar is no operand of a matrix product
     if str(op.operands[2].type.element_type) not in SUMS:
-        return False
+        return None
     try:
         contraction = contraction_of(recognize(op))
     except RecognitionError:
-        return False
-    return contraction is not None and bool(contraction.contracted) and not contraction.lone
+        return None
+    if contraction is None or not contraction.contracted or contraction.lone:
+        return None
+    return contraction
 
 
-def _name(op: Any) -> None:
+def _name(op: Any, *, unsigned: bool) -> None:
     *inputs, output = op.operands
     *read, written = maps_of(op)
     pairs = [_as_it_lies(value, map_) for value, map_ in zip(inputs, read, strict=True)]
@@ -136,6 +139,7 @@ def _name(op: Any) -> None:
             *(value for value, _ in pairs),
             outs=[output],
             indexing_maps=[*(map_ for _, map_ in pairs), written],
+            cast=linalg.TypeFn.cast_unsigned if unsigned else None,
         )
     op.results[0].replace_all_uses_with(result)
     op.erase()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pytest
 
 from examples import check_example, examples
 from kernels import kernel
@@ -20,6 +23,50 @@ func.func @f(%a: tensor<8x9xf32>, %b: tensor<9x7xf32>, %c: tensor<8x7xf32>, %e: 
 
 def test_the_example() -> None:
     check_example(keep_contractions, examples(file)[0], around=AROUND, given="zero 0.0 : f32")
+
+
+@pytest.mark.parametrize("narrow", ["i1", "i8", "i16"])
+@pytest.mark.parametrize("cast", ["extui", "extsi"])
+def test_integers_are_widened_as_the_body_says(cast: str, narrow: str) -> None:
+    text = """
+    #row = affine_map<(m, n, k) -> (m, k)>
+    #column = affine_map<(m, n, k) -> (k, n)>
+    #both = affine_map<(m, n) -> (m, n)>
+    func.func @f(%a: tensor<5x6xNARROW>, %b: tensor<6x7xNARROW>, %c: tensor<5x7xi32>)
+        -> tensor<5x7xi32> {
+      %e = tensor.empty() : tensor<5x6xNARROW>
+      %n = linalg.generic {indexing_maps = [#both, #both, #both],
+                           iterator_types = ["parallel", "parallel"]}
+          ins(%a, %a : tensor<5x6xNARROW>, tensor<5x6xNARROW>)
+          outs(%e : tensor<5x6xNARROW>) {
+      ^bb0(%x: NARROW, %y: NARROW, %o: NARROW):
+        %z = arith.muli %x, %y : NARROW
+        linalg.yield %z : NARROW
+      } -> tensor<5x6xNARROW>
+      %r = linalg.generic {indexing_maps = [#row, #column, affine_map<(m, n, k) -> (m, n)>],
+                           iterator_types = ["parallel", "parallel", "reduction"]}
+          ins(%n, %b : tensor<5x6xNARROW>, tensor<6x7xNARROW>) outs(%c : tensor<5x7xi32>) {
+      ^bb0(%x: NARROW, %y: NARROW, %o: i32):
+        %p = arith.CAST %x : NARROW to i32
+        %q = arith.CAST %y : NARROW to i32
+        %s = arith.muli %p, %q : i32
+        %t = arith.addi %o, %s : i32
+        linalg.yield %t : i32
+      } -> tensor<5x7xi32>
+      return %r : tensor<5x7xi32>
+    }"""
+    dtype = np.dtype({"i1": "bool", "i8": "int8", "i16": "int16"}[narrow])
+    generator = np.random.default_rng(7)
+    a, b = (generator.integers(-128, 128, shape).astype(dtype) for shape in ((5, 6), (6, 7)))
+    c = integers(5, 7).astype(np.int32)
+
+    def widened(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        if narrow == "i1":
+            return x.astype(np.int32) * (1 if cast == "extui" else -1)
+        return x.view(f"u{dtype}" if cast == "extui" else dtype).astype(np.int32)
+
+    compiled = kernel(text.replace("NARROW", narrow).replace("CAST", cast))
+    np.testing.assert_array_equal(compiled(a, b, c), widened(a * a) @ widened(b) + c)
 
 
 def test_a_transpose_is_still_fused() -> None:
