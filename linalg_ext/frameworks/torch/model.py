@@ -173,6 +173,7 @@ class TorchModel:
         self._program = program
         self._graph = graph
         shapes = graph.shapes or [None] * len(program.held)
+        self._calls_torch = bool(program.written) or graph.run not in graph.pieces
         self._state = [Bound(*each) for each in zip(program.held, shapes, strict=False)]
 
     @property
@@ -211,15 +212,19 @@ class TorchModel:
             ExecutionError: the code found something wrong, such as an index out of bounds.
         """
         given = self._program.flat(arguments, keywords)
-        with torch().no_grad():
-            state = [bound.array() for bound in self._state]
-            found = self._graph.run(*state, *given)
-            many = len(self._program.written)
-            for place, value in zip(self._program.written, found, strict=False):
-                self._place(place, given).copy_(value)
-        # A tensor of the model's that it gives as it is.
-        own = {id(array): bound for array, bound in zip(state, self._state, strict=True)}
-        results = [own[id(r)].held.tensor if id(r) in own else r for r in found[many:]]
+        state = [bound.array() for bound in self._state]
+        if not self._calls_torch:
+            results = self._graph.run(*state, *given)
+        else:
+            with torch().no_grad():
+                results = self._graph.run(*state, *given)
+                for place, value in zip(self._program.written, results, strict=False):
+                    self._place(place, given).copy_(value)
+            results = results[len(self._program.written) :]
+        if any(type(result) is np.ndarray for result in results):
+            # A tensor of the model's that it gives as it is.
+            own = {id(array): bound for array, bound in zip(state, self._state, strict=True)}
+            results = [own[id(r)].held.tensor if id(r) in own else r for r in results]
         return torch().utils._pytree.tree_unflatten(results, self._program.out_spec)
 
     def _place(self, place: int, given: Sequence[Any]) -> Any:

@@ -93,7 +93,10 @@ class Piece:
                 for value, name in zip(values, self.plan.names, strict=True)
             ]
             with lent(self._threads):
-                found = self.kernel(*arrays, threads=self._threads)
+                if self._threads is None:
+                    found = self.kernel(*arrays)  # native code takes this, and no keywords
+                else:
+                    found = self.kernel(*arrays, threads=self._threads)
             if self.plan.count == 1:
                 found = (found,)
         return [_given(source, what, values, found) for source, what in self.plan.results]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from linalg_ext.errors import (
@@ -107,13 +108,9 @@ class Program:
         Raises:
             ArgumentError: of the kind that tells what is wrong.
         """
-        pytree = torch().utils._pytree
-        order = self.in_spec.child(1).context
-        if keywords and set(order) == set(keywords):
-            keywords = {key: keywords[key] for key in order}
-        leaves, spec = pytree.tree_flatten((tuple(arguments), dict(keywords)))
-        if spec != self.in_spec:
-            self._refuse_structure(arguments, keywords)
+        if self._is_plain(arguments, keywords):
+            return list(arguments)
+        leaves = self._leaves(arguments, keywords)
         sizes: dict[Any, int] = {}
         for expected, given in zip(self.inputs, leaves, strict=True):
             self._check(expected, given, sizes)
@@ -121,6 +118,53 @@ class Program:
         return [
             given for expected, given in zip(self.inputs, leaves, strict=True) if expected.is_tensor
         ]
+
+    @cached_property
+    def _takes_tensors_alone(self) -> bool:
+        """Whether a call has positional tensors and nothing else."""
+        positional, named = self.in_spec.child(0), self.in_spec.child(1)
+        return (
+            not named.num_leaves
+            and all(each.is_leaf() for each in positional.children())
+            and all(each.is_tensor for each in self.inputs)
+        )
+
+    @cached_property
+    def _plain(self) -> tuple[tuple[Any, Any], ...] | None:
+        """Shapes and dtypes, where a call has positional tensors of known sizes; else None."""
+        if not self._takes_tensors_alone:
+            return None
+        found = tuple((tuple(each.like.shape), each.like.dtype) for each in self.inputs)
+        is_known = all(type(size) is int for shape, _ in found for size in shape)
+        return found if is_known else None
+
+    def _is_plain(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
+        """Whether nothing can be wrong with a call: a question, which costs a microsecond."""
+        expected = self._plain
+        if expected is None or keywords or len(arguments) != len(expected):
+            return False
+        tensor = torch().Tensor
+        for given, (shape, dtype) in zip(arguments, expected, strict=True):
+            if type(given) is not tensor or given.shape != shape or given.dtype is not dtype:
+                return False
+            if given.requires_grad:
+                return False
+        return True
+
+    def _leaves(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Sequence[Any]:
+        """What the arguments of a call contain, in the order of `inputs`."""
+        tensor = torch().Tensor
+        is_flat = self._takes_tensors_alone and not keywords and len(arguments) == len(self.inputs)
+        if is_flat and all(type(given) is tensor for given in arguments):
+            return arguments  # to look into containers takes longer than all else
+        order = self.in_spec.child(1).context
+        if keywords and set(order) == set(keywords):
+            keywords = {key: keywords[key] for key in order}
+        both = (tuple(arguments), dict(keywords))
+        leaves, spec = torch().utils._pytree.tree_flatten(both)
+        if spec != self.in_spec:
+            self._refuse_structure(arguments, keywords)
+        return list(leaves)
 
     def _refuse_structure(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
         names = ", ".join(expected.name for expected in self.inputs)

@@ -48,7 +48,8 @@ def as_array(tensor: Any, name: str) -> Array:
         DTypeError: NumPy has no such elements.
     """
     try:
-        return tensor.detach().numpy()  # type: ignore[no-any-return]
+        plain = tensor.detach() if tensor.requires_grad else tensor
+        return plain.numpy()  # type: ignore[no-any-return]
     except (RuntimeError, TypeError):
         pass  # of what it cannot take, some things can be taken otherwise
     if tensor.device.type != "cpu" or str(tensor.layout) != "torch.strided":
