@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any
 
 from linalg_ext.errors import MissingExtraError
 from linalg_ext.frameworks.requirements import require_torch_mlir
 
 INSTALL = "pip install 'linalg-ext[jax]'"
+
+_imported: Any = None
+"""JAX, once all that is needed of it has been imported."""
 
 
 def jax() -> Any:
@@ -18,6 +22,10 @@ def jax() -> Any:
         MissingExtraError: it is not installed, or too old.
         BindingsError: the bindings in use are LLVM's own, which know no StableHLO.
     """
+    global _imported
+    # Each call of a function asks several times: to ask the import system takes 5 us.
+    if _imported is not None and sys.modules.get("jax") is _imported:
+        return _imported
     try:
         found = importlib.import_module("jax")
         importlib.import_module("jaxlib.mlir.passmanager")
@@ -29,4 +37,5 @@ def jax() -> Any:
             cure=f"install it with: {INSTALL} --upgrade",
         ) from error
     require_torch_mlir("modules of StableHLO")
+    _imported = found
     return found

@@ -24,6 +24,7 @@ def test_with_bindings_that_know_no_stablehlo(monkeypatch: pytest.MonkeyPatch) -
         return SimpleNamespace(register_stablehlo_passes=lambda: None)
 
     monkeypatch.setattr(requirements, "importlib", SimpleNamespace(import_module=found))
+    monkeypatch.setattr(requirements, "_imported", None)
     monkeypatch.setattr(bindings, "_chosen", "mlir")
     with pytest.raises(errors.BindingsError, match="LINALG_EXT_BINDINGS=torch_mlir"):
         requirements.jax()
