@@ -11,8 +11,10 @@ after:
            ins(%a, %b : tensor<16x64xbf16>, tensor<64x32xbf16>)
            outs(%c : tensor<16x32xbf16>) -> tensor<16x32xbf16>
 
-Floats decide: bf16 x f32 into i8 is computed in f32. Where the output is of the type of the
-accumulators there is nothing to say, and an op that only moves or casts elements is left alone.
+Floats decide: bf16 x f32 into i8 is computed in f32. Where the output is an integer, they must hold
+every integer of the op: those beyond 2^24 would lose bits in f32, so that the op is left as it is.
+Where the output is of the type of the accumulators there is nothing to say, and an op that only
+moves or casts elements is left alone.
 
 The tables say what one instruction of the target multiplies and adds into: `vdpbf16ps`, `vpmaddwd`,
 `vpdpbusd` and `vcvtph2ps` of x86-64; `bfdot`, `fmlal`, `sdot` and `smlal` of aarch64; `mma.sync` of
@@ -25,7 +27,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.element_types import family, holds
+from linalg_ext.definition.element_types import family, holds, is_integer
 from linalg_ext.definition.functions import FunctionKind
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.definition.scalar import Apply
@@ -77,6 +79,8 @@ def infer_compute_type(op: ir.OpView, rewriter: Rewriter, *, target: str = "x86-
     wanted = _accumulator(recognized, ACCUMULATORS[target])
     if wanted is None:
         return False
+    if lost := _lost_integer(recognized, wanted):
+        return Left(f"accumulators of {wanted} do not hold every {lost}")
     try:
         set_compute_type(op, wanted)
     except DTypeError as error:
@@ -106,6 +110,18 @@ def _accumulator(recognized: RecognizedOp, table: Mapping[str, str]) -> str | No
             widest = _widest(found)
             return None if all(e == widest for e in outputs) else widest
     return None
+
+
+def _lost_integer(recognized: RecognizedOp, wanted: str) -> str:
+    """An integer type of an op into integers that the accumulators do not hold; none is no name."""
+    outputs, inputs = (
+        [recognized.types[o.type_var.name] for o in operands if o.type_var is not None]
+        for operands in (recognized.definition.outputs, recognized.definition.inputs)
+    )
+    if family(wanted) != "float" or not any(map(is_integer, outputs)):
+        return ""  # of an op into floats upstream makes floats of its integers, too
+    integers = filter(is_integer, (*outputs, *inputs))
+    return next((each for each in integers if not holds(wanted, each)), "")
 
 
 def _widest(elements: Iterable[str]) -> str | None:

@@ -98,6 +98,26 @@ def test_what_no_definition_says_is_left_with_the_reason() -> None:
     assert report.left == {"linalg.generic": {"it reads a tensor at an index that is computed"}}
 
 
+@pytest.mark.parametrize("types", [("i32", "f32", "i32"), ("bf16", "i64", "i8")])
+def test_integers_that_the_accumulators_do_not_hold_keep_their_bits(
+    types: tuple[str, str, str],
+) -> None:
+    module = Module.parse(product(*types))
+    report = infer(module)
+    (reason,) = report.left["linalg.matmul"]
+    assert "accumulators of f32 do not hold every i" in reason
+    assert "compute_type" not in str(module)
+
+
+def test_products_beyond_the_mantissa_stay_exact() -> None:
+    module = Module.parse(product("i32", "f32", "i32"))
+    a = np.zeros((16, 64), np.int32)
+    a[:, 0], a[:, 1] = 2**24, 1
+    b, c = np.ones((64, 32), np.float32), np.zeros((16, 32), np.int32)
+    infer(module)
+    np.testing.assert_array_equal(lx.compile(module, entry="f")(a, b, c), 2**24 + 1)
+
+
 def test_an_unknown_target() -> None:
     with pytest.raises(ArgumentError, match=r"(?s)'z80' is not known.*x86-64, aarch64, nvptx"):
         infer(Module.parse(product("bf16", "bf16", "bf16")), target="z80")
