@@ -22,7 +22,8 @@ What an op's own casts become:
   integer around, or reads a computed one as unsigned, that has no counterpart in another type: an
   error says so.
 - Integers that are computed and then cast to a float (a hash of the position, the difference to a
-  zero point) stay integers under a float compute type, which could only lose something of them.
+  zero point) stay integers under a float compute type, which could only lose something of them; and
+  so do integers that are compared with one another.
 
 Comparisons and conditions stay booleans, and an output that is one is computed as it stands.
 

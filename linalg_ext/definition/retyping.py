@@ -111,6 +111,9 @@ class Retyper:
     def condition(self, expr: ScalarExpr) -> ScalarExpr:
         """An expression as a condition: comparisons in the compute type, the rest as it stands.
 
+        Integers and positions are compared as such under a float compute type, which may not hold
+        them.
+
         Raises:
             DTypeError: as of `number`.
         """
@@ -119,6 +122,8 @@ class Retyper:
         if not isinstance(expr, Apply):
             return expr
         if expr.function.is_predicate:
+            if self._is_of_integers(expr):
+                return expr
             self._function(expr.function)
             args = tuple(self.number(arg, unsigned=False) for arg in expr.args)
             return replace(expr, args=args)
@@ -200,6 +205,16 @@ class Retyper:
             and not any(
                 isinstance(e, Access) and e.operand in self._accumulators for e in expr.walk()
             )
+        )
+
+    def _is_of_integers(self, comparison: Apply) -> bool:
+        """Whether a comparison is one of integers alone, and the compute type one of floats."""
+        if family(self.compute_element) not in ("float", "complex"):
+            return False
+        return not any(
+            (isinstance(e, Access) and e.operand in self._accumulators)
+            or family(self._element(e)) in ("float", "complex")
+            for e in comparison.walk()
         )
 
     def _cast_of_computed(self, chain: list[Apply], inner: Apply, *, unsigned: bool) -> ScalarExpr:

@@ -118,6 +118,32 @@ def test_products_beyond_the_mantissa_stay_exact() -> None:
     np.testing.assert_array_equal(lx.compile(module, entry="f")(a, b, c), 2**24 + 1)
 
 
+def test_integers_are_compared_as_integers() -> None:
+    text = """
+    func.func @f(%a: tensor<2xi32>, %b: tensor<2xi32>, %x: tensor<2xbf16>, %c: tensor<2xbf16>)
+        -> tensor<2xbf16> {
+      %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>,
+                                            affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+                           iterator_types = ["parallel"]}
+             ins(%a, %b, %x : tensor<2xi32>, tensor<2xi32>, tensor<2xbf16>)
+             outs(%c : tensor<2xbf16>) {
+      ^bb0(%p: i32, %q: i32, %y: bf16, %out: bf16):
+        %less = arith.cmpi slt, %p, %q : i32
+        %twice = arith.addf %y, %y : bf16
+        %s = arith.select %less, %twice, %y : bf16
+        linalg.yield %s : bf16
+      } -> tensor<2xbf16>
+      return %r : tensor<2xbf16>
+    }"""
+    module = Module.parse(text)
+    infer(module)
+    assert "linalg_ext.compute_type = f32" in str(module)
+    a = np.full(2, 2**24, np.int32)
+    ones = np.ones(2, ml_dtypes.bfloat16)
+    found = lx.compile(module, entry="f")(a, a + np.array([1, 0], np.int32), ones, ones)
+    np.testing.assert_array_equal(found, np.array([2, 1], ml_dtypes.bfloat16))
+
+
 def test_an_unknown_target() -> None:
     with pytest.raises(ArgumentError, match=r"(?s)'z80' is not known.*x86-64, aarch64, nvptx"):
         infer(Module.parse(product("bf16", "bf16", "bf16")), target="z80")
