@@ -44,6 +44,34 @@ def test_rests_of_divisions() -> None:
     check(lambda x, y: (x.fmod(y), x.fmod(3), x.fmod(2.5)), each, other)
 
 
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
+def test_integers_that_floats_do_not_hold(dtype: Any) -> None:
+    most = torch.iinfo(dtype).max
+    x, y = torch.meshgrid(
+        torch.tensor([0, 1, -1, 7, 2**24 + 1, most, most - 1, -most], dtype=dtype),
+        torch.tensor([1, -1, 7, -7, 2**24 + 1, most], dtype=dtype),
+        indexing="ij",
+    )
+    floor, towards_zero = "floor", "trunc"
+    check(lambda x, y: (-x, x // y, x // 7, x // -7, 7 // y, x % y), x, y)
+    check(lambda x, y: [x.div(y, rounding_mode=mode) for mode in (floor, towards_zero)], x, y)
+    check(lambda x, y: [x.div(-9, rounding_mode=mode) for mode in (floor, towards_zero)], x, y)
+    check(lambda x, y: (x | 5, x ^ -3, x << (y & 7), x >> (y & 7)), x, y)
+    check(lambda x, y: x.mean(0, dtype=torch.float64), x, y)
+    check(lambda x, y: (x // y.int(), x.int() // y), x, y)
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
+def test_powers_of_integers(dtype: Any) -> None:
+    exponents = [0, 1, 2, 5, 31, 63, 64, -1, -2]
+    x, y = torch.meshgrid(
+        torch.tensor([0, 1, -1, 2, -3, 5], dtype=dtype),
+        torch.tensor(exponents, dtype=dtype),
+        indexing="ij",
+    )
+    check(lambda x, y: (x**y, 2**y, x**0, x**7, x.square(), x.abs() ** 0.5), x, y)
+
+
 def test_signs() -> None:
     signs = OTHER.nan_to_num(2.0)
     check(
