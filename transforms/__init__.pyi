@@ -18,6 +18,7 @@ from linalg_ext.transforms.rewrites.call_libraries import call_libraries as call
 from linalg_ext.transforms.schedules.call_library import call_library as call_library
 from linalg_ext.transforms.codegen.loops.carry_prefixes import carry_prefixes as carry_prefixes
 from linalg_ext.transforms.rewrites.categorize import categorize as categorize
+from linalg_ext.transforms.lowering.check_accesses import check_accesses as check_accesses
 from linalg_ext.transforms.lowering.check_allocations import check_allocations as check_allocations
 from linalg_ext.transforms.subsets.collapse_materialize import collapse_materialize as collapse_materialize
 from linalg_ext.transforms.subsets.collapse_shapes import collapse_shapes as collapse_shapes

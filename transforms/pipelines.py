@@ -67,6 +67,9 @@ CHECKS = (
     *_FIRST,
     # Ops on whole tensors have no checks; the same as structured ops have.
     "convert-elementwise-to-linalg",
+    # Upstream asks for the elements that it is lowered to.
+    "linalg-ext-lower-gather-scatter",
+    "linalg-ext-check-accesses",
     "generate-runtime-verification",
     "linalg-ext-fold-position-checks",
     # Most checks are of what is known; the passes to come need not walk over them.
