@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 
-from linalg_ext.bindings import ir, passmanager
+from linalg_ext.bindings import ir
 from linalg_ext.diagnostics import Diagnostic, collected, joined, of_error
 from linalg_ext.errors import CrashError, PipelineError, VerificationError
 from linalg_ext.module import Module, ModuleLike, as_module
@@ -24,6 +24,7 @@ from linalg_ext.rewriting.report import Report
 from linalg_ext.rewriting.resolve import Resolved, resolve
 from linalg_ext.rewriting.transformation import Transformation
 from linalg_ext.runtime import guard
+from linalg_ext.runtime.passes import pass_manager
 
 OnStage = Callable[[str, str], None]
 
@@ -217,8 +218,7 @@ def _anchored(root: ir.Operation, anchors: Sequence[str]) -> list[ir.Operation]:
 def _run_here(module: Module, pipeline: str, run: PipelineRun, *, verify_each: bool) -> Module:
     with collected(module.context) as emitted:
         try:
-            manager = passmanager.PassManager(MODULE, module.context)
-            manager.add(pipeline)
+            manager = pass_manager(MODULE, module.context, pipeline)
             manager.enable_verifier(verify_each)
             manager.run(module.ir.operation)
         except ir.MLIRError as error:

@@ -19,6 +19,7 @@ from linalg_ext.bytecode import to_bytecode
 from linalg_ext.context import new_context
 from linalg_ext.diagnostics import Diagnostic, collected, joined, of_error
 from linalg_ext.runtime import frames
+from linalg_ext.runtime.passes import pass_manager
 
 Answer = tuple[dict[str, Any], bytes]
 
@@ -59,8 +60,7 @@ def run(request: dict[str, Any], payload: bytes) -> Answer:
     with collected(context) as emitted:
         module = ir.Module.parse(payload, context)
         try:
-            manager = passmanager.PassManager("builtin.module", context)
-            manager.add(request["pipeline"])
+            manager = pass_manager("builtin.module", context, request["pipeline"])
             manager.run(module.operation)
         except ir.MLIRError as error:
             return _failed(joined(of_error(error), emitted)), b""

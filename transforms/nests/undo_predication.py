@@ -45,9 +45,10 @@ conversion to deep predication needs to be undone once we are done with Linalg t
 
 from __future__ import annotations
 
-from linalg_ext.bindings import ir, passmanager
+from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.runtime.passes import pass_manager
 from linalg_ext.transforms.lowering._walk import operations
 
 from ._bands import FOR
@@ -105,7 +106,4 @@ def _is_inside_loop(op: ir.Operation, root: ir.Operation) -> bool:
 
 
 def _run(module: ir.Operation, passes: tuple[str, ...]) -> None:
-    manager = passmanager.PassManager("any", module.context)
-    for name in passes:
-        manager.add(name)
-    manager.run(module)
+    pass_manager("any", module.context, ",".join(passes)).run(module)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from linalg_ext.bindings import func, ir, passmanager
+from linalg_ext.bindings import func, ir
+from linalg_ext.runtime.passes import pass_manager
 from linalg_ext.transforms.lowering._walk import select
 
 _NAME = "linalg_ext.apart"
@@ -40,9 +41,7 @@ def run_apart(
             _rewire(clone, captured, list(block.arguments)[len(op.operands) :])
             func.ReturnOp(list(clone.results))
         if pipeline:
-            manager = passmanager.PassManager("builtin.module")
-            manager.add(pipeline)
-            manager.run(module.operation)
+            pass_manager("builtin.module", module.context, pipeline).run(module.operation)
         if finish is not None:
             finish(module.operation)
         return _brought_back(op, module, operands)

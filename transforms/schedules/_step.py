@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from inspect import Parameter
 from typing import Any, TypeAlias
 
-from linalg_ext.bindings import ir, passmanager
+from linalg_ext.bindings import ir
 from linalg_ext.diagnostics import Diagnostic, collected, joined, of_error
 from linalg_ext.errors import ArgumentError, ArgumentTypeError, ArityError, ScheduleError
 from linalg_ext.module import ModuleLike
@@ -16,6 +16,7 @@ from linalg_ext.rewriting.options import PassOption
 from linalg_ext.rewriting.registry import register
 from linalg_ext.rewriting.report import Report
 from linalg_ext.rewriting.transformation import Transformation
+from linalg_ext.runtime.passes import pass_manager
 from linalg_ext.transforms.lowering._walk import place
 
 from ._focus import MADE, MARK, Spot, collect
@@ -220,9 +221,7 @@ class Step(Transformation):
 
     def _on_whole(self, root: ir.Operation, action: Action, report: StepReport) -> None:
         if isinstance(action, Passes):
-            manager = passmanager.PassManager("builtin.module")
-            manager.add(action.pipeline)
-            manager.run(root)
+            pass_manager("builtin.module", root.context, action.pipeline).run(root)
         elif isinstance(action, Script):
             interpret(root, action.numbered(0, "%root")[0])
             report.script = action

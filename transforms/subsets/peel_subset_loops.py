@@ -22,9 +22,10 @@ stays one; so does one whose range is shorter than its step.
 
 from __future__ import annotations
 
-from linalg_ext.bindings import ir, passmanager
+from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.runtime.passes import pass_manager
 from linalg_ext.structured.subsets.loops import ParallelView
 from linalg_ext.structured.subsets.ops import LOOPS
 from linalg_ext.structured.subsets.rules import Unserved
@@ -67,10 +68,7 @@ def peel_subset_loops(
         report.changed[name] += changed
     if report:
         erase_all_dead(module)
-        manager = passmanager.PassManager("any", module.context)
-        manager.add("canonicalize")
-        manager.add("cse")
-        manager.run(module)
+        pass_manager("any", module.context, "canonicalize,cse").run(module)
     return report
 
 

@@ -48,3 +48,11 @@ def test_an_open_number_of_images() -> None:
     with torch.no_grad():
         torch.testing.assert_close(net(x), layer(x), rtol=1e-5, atol=1e-5)
     assert "tensor.insert_slice" not in str(net.modules[0])
+
+
+def test_what_is_padded_before() -> None:
+    """The elements of the edge are spread, too."""
+    model = nn.Sequential(nn.ZeroPad2d((3, 1, 0, 2)), nn.ConvTranspose2d(4, 3, 3, stride=(1, 2)))
+    x = torch.randn(2, 4, 5, 6)
+    with torch.no_grad():
+        torch.testing.assert_close(lx.from_torch(model, (x,))(x), model(x), rtol=1e-5, atol=1e-5)

@@ -1,0 +1,75 @@
+"""Upstream's passes, without the patterns that change what a module computes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linalg_ext as lx
+from linalg_ext.context import new_context
+from linalg_ext.runtime.passes import pass_manager, sound
+
+SPREAD = """
+func.func @main(%x: tensor<3xf32>) -> tensor<11xf32> {
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %x low[1] high[1] {
+  ^bb0(%i: index):
+    tensor.yield %zero : f32
+  } : tensor<3xf32> to tensor<5xf32>
+  %e = tensor.empty() : tensor<11xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%e : tensor<11xf32>) -> tensor<11xf32>
+  %r = tensor.insert_slice %p into %zeros[1] [5] [2] : tensor<5xf32> into tensor<11xf32>
+  return %r : tensor<11xf32>
+}
+"""
+X = np.array([1, 2, 3], np.float32)
+WANTED = np.array([0, 0, 0, 1, 0, 2, 0, 3, 0, 0, 0], np.float32)
+
+
+def test_what_is_padded_and_spread_lands_where_it_should() -> None:
+    np.testing.assert_array_equal(lx.compile(SPREAD)(X), WANTED)
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+@pytest.mark.parametrize(
+    "pipeline", ["canonicalize", "inline", "canonicalize{max-iterations=2}", "--canonicalize"]
+)
+def test_pipelines_of_users(pipeline: str, trusted: bool) -> None:
+    module = lx.parse(SPREAD)
+    module.run(pipeline, trusted=trusted)
+    np.testing.assert_array_equal(lx.compile(module)(X), WANTED)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "canonicalize",
+        "func.func(canonicalize{top-down=false},cse)",
+        "inline,cse",
+        "inline{max-iterations=2}",
+        "inline{default-pipeline=cse}",
+        "inline{default-pipeline=canonicalize}",
+        "canonicalize{disable-patterns=one,two max-iterations=3}",
+        "buffer-deallocation-pipeline,canonicalize",
+    ],
+)
+def test_texts_can_be_read(text: str) -> None:
+    context = new_context()
+    manager = str(pass_manager("builtin.module", context, text))
+    assert manager.count("canonicalize{") == manager.count("FoldInsertPadIntoFill,{")
+    assert "default-pipeline=canonicalize" not in manager
+
+
+def test_options_are_kept() -> None:
+    context = new_context()
+    text = "canonicalize{disable-patterns=one,two max-iterations=3}"
+    manager = str(pass_manager("builtin.module", context, text))
+    assert "max-iterations=3" in manager
+    assert ",one,two}" in manager
+
+
+@pytest.mark.parametrize(
+    "text", ["cse", "inline{default-pipeline=cse}", "linalg-ext-canonicalize-subset-loops"]
+)
+def test_others_are_left_as_they_are(text: str) -> None:
+    assert sound(text) == text
