@@ -32,6 +32,8 @@ _NARROW = ",".join(narrow_type_names())
 _FIRST = (
     # What a library does is out of the way of all that would change it.
     "linalg-ext-call-libraries",
+    # Upstream takes one that cuts off as much as it adds for one that does nothing.
+    "linalg-ext-crop-negative-pads",
     # Upstream folds x / x to 1, whatever x is.
     "linalg-ext-guard-integer-division",
     # A masked region must hold one operation alone, and passes move constants into it.
@@ -82,7 +84,6 @@ _LINALG = (
     "linalg-ext-refuse-unsupported",
     "linalg-ext-refuse-recursion",
     *_FIRST,
-    "linalg-ext-crop-negative-pads",
     "linalg-ext-decompose-structured-ops",
     # They stay in bounds by what they assert of sizes: no check of each element is needed.
     "linalg-ext-lower-concatenate",

@@ -8,6 +8,7 @@ from typing import Any
 from linalg_ext.context import new_context
 from linalg_ext.errors import CrashError, IRError, ModelError
 from linalg_ext.frameworks.onnx.requirements import ENTRY, importer, onnx
+from linalg_ext.frameworks.torch_dialect.cutting_pads import write_cutting_pads
 from linalg_ext.frameworks.torch_dialect.views import write_views
 from linalg_ext.module import Module
 from linalg_ext.runtime import guard
@@ -36,6 +37,7 @@ def imported(model: Any) -> Module:
     module = Module(_torch_ir(model), filename="the model")
     module = _lowered(model, module, _TO_TORCH)
     write_views(module.ir)
+    write_cutting_pads(module.ir)
     return _lowered(model, module, _TO_LINALG)
 
 

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from linalg_ext.frameworks.torch import apart_convolutions, channel_convolutions
+from linalg_ext.frameworks.torch import (
+    apart_convolutions,
+    channel_convolutions,
+    cut_convolutions,
+)
 
-_WAYS = (apart_convolutions.convolution, channel_convolutions.convolution)
+_WAYS = (
+    apart_convolutions.convolution,
+    cut_convolutions.convolution,
+    channel_convolutions.convolution,
+)
 
 
 def convolution(*operands: Any) -> Any:

@@ -19,6 +19,7 @@ from linalg_ext.frameworks.torch.recurrent_calls import write_recurrent_layers
 from linalg_ext.frameworks.torch.refusals import Refused
 from linalg_ext.frameworks.torch.requirements import ENTRY, importer, torch
 from linalg_ext.frameworks.torch.reshapes import write_reshapes
+from linalg_ext.frameworks.torch_dialect.cutting_pads import write_cutting_pads
 from linalg_ext.libraries import in_force
 from linalg_ext.module import Module
 from linalg_ext.runtime import guard
@@ -55,6 +56,7 @@ def imported(module: Any) -> Module:
     raw = Module(_torch_ir(module), filename="PyTorch's graph")
     write_recurrent_layers(raw.ir)
     write_reshapes(raw.ir, module.graph)
+    write_cutting_pads(raw.ir)
     try:
         done = guard.run_passes(raw.bytecode(), PIPELINE, allow_unregistered=False)
     except CrashError as error:

@@ -50,6 +50,13 @@ def test_zero_points_of_rows() -> None:
     np.testing.assert_array_equal(lx.from_onnx(source)(*given), wide @ b.astype(np.int32))
 
 
+def test_a_pad_that_cuts_as_much_as_it_adds() -> None:
+    x = normal(3, 6)
+    source, given = one("Pad", x, weights=[np.array([0, -1, 0, 1])])
+    expected = np.concatenate([x[:, 1:], np.zeros((3, 1), np.float32)], 1)
+    np.testing.assert_array_equal(lx.from_onnx(source)(*given), expected)
+
+
 @pytest.fixture(scope="module")
 def perceptron() -> Any:
     nodes = [

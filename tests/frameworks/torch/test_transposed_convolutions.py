@@ -56,3 +56,13 @@ def test_what_is_padded_before() -> None:
     x = torch.randn(2, 4, 5, 6)
     with torch.no_grad():
         torch.testing.assert_close(lx.from_torch(model, (x,))(x), model(x), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("groups", [1, 2, 4])
+def test_more_padding_than_a_window_reaches(groups: int) -> None:
+    layer = nn.ConvTranspose2d(
+        4, 4, (3, 2), stride=(3, 2), padding=(3, 2), output_padding=(2, 0), groups=groups
+    )
+    x = torch.randn(2, 4, 7, 6)
+    with torch.no_grad():
+        torch.testing.assert_close(lx.from_torch(layer, (x,))(x), layer(x), rtol=1e-5, atol=1e-5)

@@ -44,7 +44,14 @@ def padded(low: tuple[int, int], high: tuple[int, int]) -> np.ndarray:
 @pytest.mark.parametrize("is_open", [False, True])
 @pytest.mark.parametrize(
     ("low", "high"),
-    [((-1, 0), (0, -2)), ((2, -3), (-1, 4)), ((-4, -5), (0, 0)), ((0, -1), (1, -5))],
+    [
+        ((-1, 0), (0, -2)),
+        ((2, -3), (-1, 4)),
+        ((-4, -5), (0, 0)),
+        ((0, -1), (1, -5)),
+        # The result has the type of the source.
+        ((-1, 2), (1, -2)),
+    ],
 )
 def test_numbers(low: tuple[int, int], high: tuple[int, int], is_open: bool) -> None:
     wanted = padded(low, high)

@@ -78,10 +78,12 @@ class Reader:
         """A vector of an operand."""
         operand = self._operands[place]
         lane = at.get(self._plan.vector, 0)
-        key: Key = place, *_key(operand.strides, at)
+        step = operand.strides.get(self._plan.vector, 0)
+        # What is in the same place for another tap may need more of its lanes.
+        lanes = None if step == 0 or self._is_whole(lane) else lane
+        key: Key = place, lanes, *_key(operand.strides, at)
         if key not in self._loaded:
             where = self._place(operand, at)
-            step = operand.strides.get(self._plan.vector, 0)
             if step == 0:
                 scalar = operand.memory.load(where)
                 types = f"{operand.memory.element} to {operand.memory.vector}"
@@ -152,6 +154,11 @@ class Reader:
             self._masks[key] = found
         return self._masks[key]
 
+    def _is_whole(self, lane: int) -> bool:
+        """Whether all lanes of a vector hold elements of results."""
+        count = self._lanes.count
+        return count is None or (isinstance(count, int) and count - lane >= self._plan.rounds)
+
     def _mask(self, lane: int, step: int = 1, first: int = 0) -> str | None:
         """The lanes of a vector that hold elements of results; None for all of them.
 
@@ -161,7 +168,7 @@ class Reader:
             first: what is read begins so many elements after that of the first lane.
         """
         count, w, plan = self._lanes.count, self._w, self._plan
-        if count is None or (isinstance(count, int) and count - lane >= plan.rounds):
+        if count is None or self._is_whole(lane):
             return None
         key: Key = lane, step, first
         if key not in self._masks:
@@ -178,7 +185,7 @@ class Reader:
         rounds, count = plan.rounds, self._lanes.count
         few = replace(memory, lanes=rounds)
         mask = None
-        if count is not None and not (isinstance(count, int) and count - lane >= rounds):
+        if count is not None and not self._is_whole(lane):
             key: Key = "few", lane
             if key not in self._masks:
                 left = w.min(w.max(w.sub(count, lane), 0), rounds)

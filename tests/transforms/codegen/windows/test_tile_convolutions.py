@@ -62,6 +62,16 @@ def test_read_where_it_lies(layout: tuple[str, str, str], stride: int, dilation:
     check(convolution(layout, stride, dilation), SIZES, PLACES, plan=DIRECT)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("width", [9, 12, 17, 20, 35])
+@pytest.mark.parametrize("dilation", [2, 4, 8, 16])
+def test_taps_as_far_apart_as_vectors(dilation: int, width: int, dtype: str) -> None:
+    """Of two vectors in the same place, for two taps, one may need fewer lanes."""
+    sizes = {"n": 1, "c": 2, "f": 3, "h": 2, "w": width}
+    windows = convolution(LAYOUTS[1], dilation=dilation)
+    check(windows, sizes, {"h": 1, "w": 5}, dtype=dtype, plan=DIRECT)
+
+
 @pytest.mark.parametrize("stride", [1, 2])
 @pytest.mark.parametrize("layout", OTHERS, ids=word)
 def test_other_layouts_are_packed(layout: tuple[str, str, str], stride: int) -> None:
