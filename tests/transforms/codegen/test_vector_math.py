@@ -71,6 +71,9 @@ STATED = {
 }
 """The largest error that the files state, in ulp."""
 
+DIALECTS = {"remf": "arith"}
+"""Of functions that are not of the dialect math."""
+
 CASES = [(name, element) for element in DTYPES for name in REFERENCES]
 
 GIVEN = """
@@ -103,6 +106,7 @@ def on_vectors(name: str, element: str, operands: int = 1) -> Any:
     """A kernel that applies a function to whole vectors of its arguments, into the last."""
     type_, row = f"memref<?x{element}>", f"vector<{LANES}x{element}>"
     arguments = "".join(f"%a{i}: {type_}, " for i in range(operands))
+    given = ", ".join(f"%x{i}" for i in range(operands))
     loads = "\n".join(f"%x{i} = vector.load %a{i}[%j] : {type_}, {row}" for i in range(operands))
     return kernel(
         f"""
@@ -112,7 +116,7 @@ def on_vectors(name: str, element: str, operands: int = 1) -> Any:
           %n = memref.dim %o, %c0 : {type_}
           scf.for %j = %c0 to %n step %step {{
             {loads}
-            %r = math.{name} {", ".join(f"%x{i}" for i in range(operands))} : {row}
+            %r = {DIALECTS.get(name, "math")}.{name} {given} : {row}
             vector.store %r, %o[%j] : {type_}, {row}
           }}
           return
@@ -256,6 +260,33 @@ def test_angles_of_points(element: str) -> None:
     for height, width in ((y, x), around):
         exact = np.arctan2(height.astype(np.longdouble), width.astype(np.longdouble))
         check_pairs("atan2", height, width, exact)
+
+
+@pytest.mark.parametrize("element", DTYPES)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_remainders_are_exact(element: str) -> None:
+    rng = np.random.default_rng(3)
+    dtype, size = DTYPES[element], 1 << 14
+    most = np.finfo(dtype).maxexp
+    scale = np.ldexp(1.0, rng.integers(-most, most - 1, (2, size)))
+    pairs: list[Any] = [
+        odd_pairs(element),
+        rng.uniform(-100, 100, (2, size)),
+        rng.normal(0, 1, (2, size)) * scale,
+        (rng.integers(-(10**6), 10**6, size) * 0.1, np.full(size, 0.1)),
+        (rng.integers(-(10**6), 10**6, size), rng.integers(1, 1000, size)),
+    ]
+    for one, other in pairs:
+        x, y = (np.asarray(each, dtype) for each in (one, other))
+        actual, exact = applied("remf", x, y), np.fmod(x, y)
+        np.testing.assert_array_equal(actual, exact)
+        sure = ~np.isnan(exact)
+        np.testing.assert_array_equal(np.signbit(actual)[sure], np.signbit(exact)[sure])
+
+
+def test_remainders_of_rows_call_no_library() -> None:
+    run = on_vectors("remf", "f32", 2)
+    assert "frem" not in run.as_text("llvm")
 
 
 @pytest.mark.parametrize("element", ["f32", "f64"])
