@@ -37,6 +37,12 @@ class Collapser:
             return None
         return [self._collapsed(nest, dim) for nest in nests]
 
+    def flattened(self, access: Access, dim: int) -> Any | None:
+        """The memory of an access with loops `dim` and `dim + 1` as one axis; None if apart."""
+        if dim not in access.dims or not _is_collapsible(access, dim):
+            return None
+        return self._view(access.memref, access.dims.index(dim))
+
     def _collapsed(self, nest: Nest, dim: int) -> Nest:
         accesses = {
             number: self._access(access, dim)

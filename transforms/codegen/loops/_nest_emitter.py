@@ -12,6 +12,7 @@ from ._bodies import Member
 from ._bounds import size_of
 from ._collapsing import Collapser
 from ._grouping import Group, partition
+from ._joined_rows import joined_rows
 from ._nests import Access, Nest
 from ._streaming import fence
 from ._vector_loop import VectorLoop
@@ -51,6 +52,10 @@ class NestEmitter:
             group = self._collapsed(group, depth)
             if group.is_innermost:
                 self._emit_vectors(group, depth, [ivs])
+                continue
+            joined = joined_rows(group.nests, depth, self._vector_bits, self._collapser)
+            if joined is not None:
+                joined.emit(ivs)
                 continue
             members = self._with_rows(group.nests, depth)
             size = size_of(group.nests[0], depth)

@@ -22,8 +22,9 @@ element-wise ops, inputs may lie across, as in a transpose. Consecutive
 ops over the same rows share the loop over these rows (a softmax reads its input from memory once,
 and once more from the cache), and a buffer between them shrinks to one row. A reduction along the
 innermost loop adds up in as many accumulators as the vectors have elements, in an order that
-depends on the shape and the width of the vectors alone; every other sum keeps its order, and so do
-sums in f16 and bf16, which round too much for another.
+depends on the shape and the width of the vectors alone, and so does a sum of rows of a known length
+that are short: as many of them at a time as fill registers. Every other sum keeps its order, and so
+do sums in f16 and bf16, which round too much for another.
 """
 
 from __future__ import annotations
