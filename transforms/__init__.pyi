@@ -160,6 +160,7 @@ from linalg_ext.transforms.schedules.unroll import unroll as unroll
 from linalg_ext.transforms.schedules.unroll_and_jam import unroll_and_jam as unroll_and_jam
 from linalg_ext.transforms.schedules.vectorize import vectorize as vectorize
 from linalg_ext.transforms.codegen.loops.vectorize_loops import vectorize_loops as vectorize_loops
+from linalg_ext.transforms.codegen.loops.vectorize_scans import vectorize_scans as vectorize_scans
 from linalg_ext.transforms.codegen.windows.view_windows import view_windows as view_windows
 
 canonicalize_subset_loops: NamedPipeline

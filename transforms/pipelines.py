@@ -159,6 +159,7 @@ _LOOPS = (
     "canonicalize",
     "cse",
     "loop-invariant-code-motion",
+    "linalg-ext-vectorize-scans",
     # Last, for what is freed parts the ops before it from those behind it.
     "linalg-ext-shorten-lifetimes",
     "linalg-ext-outline-shared-loops",

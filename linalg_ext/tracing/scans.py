@@ -27,35 +27,41 @@ def scanned(name: str, function: str, value: Any, axis: Any, dtype: Any = None) 
     traced = ravel(value) if axis is None else as_traced(value)
     place = 0 if axis is None else normal_axis(axis, traced.ndim, name)
     wanted = as_dtype(dtype) if dtype is not None else _result_dtype(function, traced.dtype)
+    size = traced.shape[place]
+    is_empty = isinstance(size, int) and size == 0
+    if place == traced.ndim - 1 and not is_empty:
+        return _rows(function, traced, wanted)
     given = cast_to(traced, wanted)
     given = Traced(given.value, wanted, given.shape)
-    if isinstance(given.shape[place], int) and given.shape[place] == 0:
+    if is_empty:
         return given
-    if place == given.ndim - 1:
-        return _rows(function, given)
     return _planes(function, given, place)
 
 
-def _rows(function: str, value: Traced) -> Traced:
-    """Along the last axis: element by element, the sum so far in a register."""
+def _rows(function: str, value: Traced, wanted: np.dtype[Any]) -> Traced:
+    """Along the last axis: element by element, the sum so far in a register.
+
+    Elements are cast where they are read: an array of the wider ones would be written for it alone.
+    """
     trace = current_trace([value])
     source, shape = value.value, value.shape
     with at_users_line():
         counts = [trace.value(size) for size in shape]
         zero = integer_constant(ir.IndexType.get(), 0)
         one = integer_constant(ir.IndexType.get(), 1)
-        target = unwritten(shape, value.dtype).value
+        target = unwritten(shape, wanted).value
+
+        def element(place: list[ir.Value]) -> Element:
+            return Element(tensor.ExtractOp(source, place).result, value.dtype).to(wanted)
 
         def row(places: list[ir.Value], target: ir.Value) -> ir.Value:
-            first = tensor.ExtractOp(source, [*places, zero]).result
+            first = element([*places, zero]).value
             target = tensor.InsertOp(first, target, [*places, zero]).result
 
             def step(at: ir.Value, carried: Values) -> Values:
                 so_far, target = carried
                 place = [*places, arith.AddIOp(at, one).result]
-                given = tensor.ExtractOp(source, place).result
-                before, new = (Element(x, value.dtype) for x in (so_far, given))
-                total = apply(function, before, new).value
+                total = apply(function, Element(so_far, wanted), element(place)).value
                 return [total, tensor.InsertOp(total, target, place).result]
 
             rest = arith.SubIOp(counts[-1], one).result
@@ -73,7 +79,7 @@ def _rows(function: str, value: Traced) -> Traced:
             return found
 
         result = nest([], target)
-    return Traced(result, value.dtype, shape)
+    return Traced(result, wanted, shape)
 
 
 def _planes(function: str, value: Traced, axis: int) -> Traced:

@@ -91,6 +91,16 @@ def combiner_of(argument: Any, yielded: Any) -> Combiner | None:
     return Combiner(name)
 
 
+def combiner_by(op: Any, argument: Any) -> Combiner | None:
+    """How an op combines a value with another; None where order matters, or it does otherwise."""
+    if op.name not in _FLOAT_NEUTRAL and op.name not in _INTEGER_NEUTRAL:
+        return None
+    if argument not in list(op.operands) or (str(argument.type) == "i1" and op.name not in _LOGIC):
+        return None
+    is_rounded = op.name in _ROUNDED and str(argument.type) in _ROUNDED_EACH_STEP
+    return None if is_rounded else Combiner(op.name)
+
+
 def combining_op(argument: Any, yielded: Any) -> str | None:
     """The associative op by which a body combines the old value of an output with the new.
 

@@ -243,7 +243,7 @@ def is_in_rows(type_: Any) -> bool:
 
 
 def _access(value: Any, map_: Any) -> Access | Left:
-    reason = _unfit_memory(value.type)
+    reason = unfit_memory(value.type)
     if reason is not None:
         return Left(reason)
     dims: list[int | None] = []
@@ -260,7 +260,7 @@ def _access(value: Any, map_: Any) -> Access | Left:
     return Access(value, tuple(dims), root_of(value))
 
 
-def _unfit_memory(type_: Any) -> str | None:
+def unfit_memory(type_: Any) -> str | None:
     """Why the elements of a memref cannot be in vectors; None where they can."""
     if str(type_.element_type) not in _ELEMENTS | {"index"}:
         return f"elements of {type_.element_type} in memory"
@@ -282,7 +282,7 @@ def _loaded(body: Any) -> list[Access] | Left:
         elif inside(op.operands[0], body) is not None:
             reason = "it loads what it makes itself"
         else:
-            reason = _unfit_memory(op.operands[0].type)
+            reason = unfit_memory(op.operands[0].type)
         if reason is not None:
             return Left(reason)
         if op.name == LOAD:
