@@ -107,6 +107,7 @@ from linalg_ext.transforms.lowering.outline_repeated_loops import outline_repeat
 from linalg_ext.transforms.lowering.outline_shared_loops import outline_shared_loops as outline_shared_loops
 from linalg_ext.transforms.lowering.own_destinations import own_destinations as own_destinations
 from linalg_ext.transforms.schedules.pack import pack as pack
+from linalg_ext.transforms.codegen.contractions.pack_before_loops import pack_before_loops as pack_before_loops
 from linalg_ext.transforms.codegen.contractions.pack_contractions import pack_contractions as pack_contractions
 from linalg_ext.transforms.codegen.contractions.pack_parameters import pack_parameters as pack_parameters
 from linalg_ext.transforms.schedules.pad import pad as pad

@@ -113,6 +113,8 @@ _LINALG = (
     "linalg-fuse-elementwise-ops",
     "linalg-ext-fold-open-reshapes",
     "linalg-ext-read-scalars-as-operands",
+    # What does not change in tiles of rows is packed once, while fills are still to be shaped.
+    "linalg-ext-pack-before-loops",
     "linalg-ext-reshape-fills",
     # Fusion asks for sizes of its own.
     "resolve-ranked-shaped-type-result-dims",

@@ -17,6 +17,7 @@ class Machine:
         vector_bytes: the width of a vector register.
         vector_registers: how many there are.
         l1_bytes: the first level of the cache.
+        l1_ways: lines of it that share a place: those a multiple of `l1_bytes / l1_ways` apart.
         l2_bytes: the second level.
         l3_bytes: the last level, which the cores may share.
         has_fma: whether it multiplies and adds in one instruction; else that would be a call.
@@ -28,6 +29,7 @@ class Machine:
     vector_bytes: int
     vector_registers: int
     l1_bytes: int = 32 << 10
+    l1_ways: int = 8
     l2_bytes: int = 1 << 20
     l3_bytes: int = 16 << 20
     has_fma: bool = True
@@ -44,6 +46,7 @@ class Machine:
             vector_bytes=vector_bytes,
             vector_registers=registers,
             l1_bytes=l1,
+            l1_ways=target.cache(1).associativity,
             l2_bytes=l2,
             l3_bytes=l3,
             has_fma=target.has_fma,

@@ -204,8 +204,23 @@ def _strips_stay_near(problem: Problem, tile: Tile, machine: Machine) -> bool:
     line after line; as it lies its rows are far apart, and may all be in the same sets.
     """
     rows, depth = problem.rows.size or 0, problem.depth.size or 0
-    is_small = depth * tile.columns * problem.element_bytes < machine.l1_bytes
+    width = tile.columns * problem.element_bytes
+    is_small = depth * width < min(machine.l1_bytes, _room(problem, width, machine))
     return is_small or rows < _MANY_TILES * tile.rows
+
+
+def _room(problem: Problem, width: int, machine: Machine) -> int:
+    """Bytes of L1 in which the rows of a strip of B find a place: few where they are far apart.
+
+    Rows apart by a multiple of a way's bytes, or by a large part of that, share their places.
+    """
+    segments = problem.depth.segments("B")
+    stride = segments[-1].stride if segments else None
+    if stride is None:
+        return machine.l1_bytes
+    way = machine.l1_bytes // machine.l1_ways
+    apart = math.gcd(stride * problem.element_bytes, way)
+    return machine.l1_bytes * min(width, apart) // apart
 
 
 _MANY_TILES = 8

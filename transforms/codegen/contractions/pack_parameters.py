@@ -28,24 +28,18 @@ columns of every product that reads them, and whose other axes are summed over.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linalg_ext.bindings import arith, ir, linalg, tensor
+from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.target import current
 from linalg_ext.transforms.codegen._machine import Machine, this_machine
 from linalg_ext.transforms.codegen._parameters import parameters, retype
-from linalg_ext.transforms.codegen._problem import Dimension, Operand, Problem, classify
-from linalg_ext.transforms.lowering._generic import generic_on_tensors
 from linalg_ext.transforms.lowering._walk import functions, replace_op
 
-from ._blocking import make_plan
-from ._estimates import estimate
 from ._parameter_readers import Reader, readers_of
-from ._plan import Plan
+from ._strips import packing_seconds, product_of_strips, ready_seconds, widths
 
 NAME = "linalg-ext-pack-parameters"
 
@@ -96,20 +90,14 @@ def _found(parameter: Any, machine: Machine) -> _Found | str:
 
 def _width(readers: Sequence[Reader], type_: Any, machine: Machine) -> int:
     """How many columns a strip of a parameter has where packing it once pays; else 0."""
-    lanes = machine.vector_bytes * 8 // type_.element_type.width
-    widths = range(lanes, _MOST_VECTORS * lanes + 1, lanes)
     times = {
-        width: sum(_ready_seconds(reader, width, machine) for reader in readers)
-        for width in widths
-        if type_.shape[0] % width == 0
+        width: sum(ready_seconds(reader, width, machine) for reader in readers)
+        for width in widths(type_.shape[0], type_.element_type, machine)
     }
     best = min(times, key=lambda width: times[width], default=0)
-    plain = sum(_packing_seconds(reader, machine) for reader in readers)
+    plain = sum(packing_seconds(reader, machine) for reader in readers)
     return best if best and times[best] + _WATCHING < _LEAST_GAIN * plain else 0
 
-
-_MOST_VECTORS = 6
-"""That a strip has."""
 
 _LEAST_GAIN = 0.99
 """Of the time, for the memory that the strips take besides the parameter."""
@@ -118,105 +106,15 @@ _WATCHING = 5e-6
 """Seconds for which a call asks whether a parameter has changed."""
 
 
-def _packing_seconds(reader: Reader, machine: Machine) -> float:
-    """What a product takes that packs the parameter itself; 0 where it does not."""
-    plan = _plan(reader, _lying(reader), machine)
-    return 0.0 if plan is None or plan.pack_b == "none" else _seconds(plan)
-
-
-def _ready_seconds(reader: Reader, width: int, machine: Machine) -> float:
-    """What it takes with strips of a width; no end of it where they are not read as they lie."""
-    plan = _plan(reader, _in_strips(_lying(reader), width), machine)
-    return math.inf if plan is None or plan.pack_b != "none" else _seconds(plan)
-
-
-def _seconds(plan: Plan) -> float:
-    expected = estimate(plan, current())
-    return math.inf if expected is None else expected.seconds
-
-
-def _plan(reader: Reader, lying: _Lying, machine: Machine) -> Plan | None:
-    """The plan of a product whose operands lie so; None where it has none for vectors of them."""
-    problem = _problem(reader, lying)
-    return None if isinstance(problem, str) or problem.swapped else make_plan(problem, machine)
-
-
-_LANE = "lane"
-"""The dimension of the columns of a strip. The numbered ones of a product are called otherwise."""
-
-
-def _in_strips(lying: _Lying, width: int) -> _Lying:
-    names, (columns, *others) = lying["B"]
-    sums, shape = lying["C"]
-    return {
-        "A": lying["A"],
-        "B": ((*names, _LANE), (columns // width, *others, width)),
-        "C": ((*sums, _LANE), (*shape[:-1], columns // width, width)),
-    }
-
-
-_Lying = Mapping[Operand, tuple[Sequence[str], Sequence[int]]]
-"""The dimension, and the size, of each axis of the operands of a product."""
-
-
-def _lying(reader: Reader) -> _Lying:
-    contraction, op = reader.contraction, reader.op
-    sizes = dict(zip(reader.own, op.operands[reader.number].type.shape, strict=True))
-    return {
-        "A": (reader.other, op.operands[1 - reader.number].type.shape),
-        "B": (reader.dims, [sizes[dim] for dim in reader.dims]),
-        "C": (contraction.c, op.results[0].type.shape),
-    }
-
-
-def _problem(reader: Reader, lying: _Lying) -> Problem | str:
-    """A product as its nest sees it, its operands being in the order of their axes."""
-    sizes: dict[str, int] = {}
-    strides: dict[str, dict[Operand, int | None]] = {}
-    for role, (names, shape) in lying.items():
-        for axis, name in enumerate(names):
-            sizes[name] = shape[axis]
-            strides.setdefault(name, {})[role] = math.prod(shape[axis + 1 :])
-    element = str(reader.op.results[0].type.element_type)
-    dimensions = [Dimension(name, size, strides[name]) for name, size in sizes.items()]
-    return classify(element, dimensions, overwrites=True)
-
-
 def _pack(parameter: Any, found: _Found) -> None:
     """Give a parameter the type of its strips, and have its readers read those."""
     columns, *others = parameter.type.shape
     strips = [columns // found.width, *others, found.width]
     for reader in found.readers:
         with reader.op.location, ir.InsertionPoint(reader.op):
-            result = _product(reader, parameter, found.width)
+            result = product_of_strips(reader, parameter, found.width)
         replace_op(reader.op, result)
         for op in reader.between:
             if not any(True for _ in op.results[0].uses):
                 op.erase()
     parameter.set_type(ir.RankedTensorType.get(strips, parameter.type.element_type))
-
-
-def _product(reader: Reader, parameter: Any, width: int) -> Any:
-    """The product of a reader, with the columns of its result apart while it is computed."""
-    contraction, op = reader.contraction, reader.op
-    c, type_ = contraction.c, op.results[0].type
-    shape = [*type_.shape[:-1], type_.shape[-1] // width, width]
-    groups = [[axis] for axis in range(len(c) - 1)] + [[len(c) - 1, len(c)]]
-    apart = ir.RankedTensorType.get(shape, type_.element_type)
-    init = tensor.expand_shape(apart, op.operands[2], groups, [], shape)
-    summed = [dim for dim in contraction.dims if dim not in c]
-    order = [*c, _LANE, *summed]
-    maps = [_map(order, dims) for dims in (reader.other, (*reader.dims, _LANE), (*c, _LANE))]
-    kinds = ["parallel"] * (len(c) + 1) + ["reduction"] * len(summed)
-    inputs = [op.operands[1 - reader.number], parameter]
-    made = generic_on_tensors(inputs, init, ir.ArrayAttr.get(maps), kinds)
-    element = type_.element_type
-    with ir.InsertionPoint(made.regions[0].blocks.append(element, element, element)) as at:
-        a, b, total = at.block.arguments
-        linalg.YieldOp([arith.addf(total, arith.mulf(a, b))])
-    return tensor.collapse_shape(type_, made.results[0], groups)
-
-
-def _map(order: Sequence[str], dims: Sequence[str]) -> ir.AffineMapAttr:
-    results = [ir.AffineExpr.get_dim(order.index(dim)) for dim in dims]
-    return ir.AffineMapAttr.get(ir.AffineMap.get(len(order), 0, results))

@@ -114,9 +114,15 @@ def test_small_operands_are_read_where_they_lie() -> None:
 def test_strips_that_l1_does_not_hold_are_packed_where_many_tiles_read_them() -> None:
     assert plan(MATMUL, m=128, n=128, k=128).pack_b == "rows"
     assert plan(MATMUL, m=16, n=128, k=128).pack_b == "none"
-    roomy = replace(AVX512, l1_bytes=48 << 10)
-    assert plan(MATMUL, roomy, m=128, n=128, k=128).pack_b == "none"
+    roomy = replace(AVX512, l1_bytes=48 << 10, l1_ways=12)
+    assert plan(MATMUL, roomy, m=144, n=144, k=144).pack_b == "none"
     assert plan(MATMUL, roomy, m=256, n=256, k=256).pack_b == "rows"
+
+
+@pytest.mark.parametrize(("columns", "packing"), [(64, "none"), (512, "rows"), (528, "none")])
+def test_strips_whose_rows_share_their_places_in_l1_are_packed(columns: int, packing: str) -> None:
+    roomy = replace(AVX512, l1_bytes=48 << 10, l1_ways=12)
+    assert plan(MATMUL, roomy, m=128, n=columns, k=64).pack_b == packing
 
 
 @pytest.mark.parametrize(
