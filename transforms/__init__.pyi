@@ -103,6 +103,7 @@ from linalg_ext.transforms.lowering.move_narrow_floats_as_integers import move_n
 from linalg_ext.transforms.rewrites.name_categories import name_categories as name_categories
 from linalg_ext.transforms.lowering.order_loops import order_loops as order_loops
 from linalg_ext.transforms.grouping.outline_groups import outline_groups as outline_groups
+from linalg_ext.transforms.lowering.outline_long_entries import outline_long_entries as outline_long_entries
 from linalg_ext.transforms.lowering.outline_repeated_loops import outline_repeated_loops as outline_repeated_loops
 from linalg_ext.transforms.lowering.outline_shared_loops import outline_shared_loops as outline_shared_loops
 from linalg_ext.transforms.lowering.own_destinations import own_destinations as own_destinations

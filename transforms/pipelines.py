@@ -166,6 +166,7 @@ _LOOPS = (
     "linalg-ext-shorten-lifetimes",
     "linalg-ext-outline-shared-loops",
     "linalg-ext-outline-repeated-loops",
+    "linalg-ext-outline-long-entries",
 )
 _LLVM = (
     "linalg-ext-advise-huge-pages",

@@ -45,9 +45,7 @@ class Functions:
             plan: what it does; its `repr` is the table. None where there is nothing to tell.
             write: writes a function of a given name as text, and what it declares after it.
         """
-        number = len(self._made)
-        while (name := f"{self._stem}_{number}") in self._taken:
-            number += 1
+        name = self._next_name()
         parsed = ir.Module.parse(write(name))  # lives for as long as what is cloned
         function, *declarations = parsed.body.operations
         if plan is not None:
@@ -61,6 +59,27 @@ class Functions:
                 self._taken.add(symbol)
         self._made.append((key, name))
         return name
+
+    def adopt(self, key: object, function: ir.Operation) -> str:
+        """Take a copy of a function of another module, and name it.
+
+        Args:
+            key: all that it is made of.
+            function: may call what is in this module.
+        """
+        name = self._next_name()
+        copy = function.clone(ir.InsertionPoint(self._block))
+        copy.operation.attributes["sym_name"] = ir.StringAttr.get(name, function.context)
+        self._functions[name] = copy.operation
+        self._taken.add(name)
+        self._made.append((key, name))
+        return name
+
+    def _next_name(self) -> str:
+        number = len(self._made)
+        while f"{self._stem}_{number}" in self._taken:
+            number += 1
+        return f"{self._stem}_{number}"
 
     def call(self, name: str, operands: Sequence[ir.Value], ops: Sequence[ir.Operation]) -> None:
         """Call a function before an op, and say of what is in it which ops it stands for.

@@ -36,6 +36,9 @@ after:
       return %good : i64
     }
 
+In a long module those called once are kept as well: LLVM's time grows with the square of the length
+of a function.
+
 Those that take a buffer are kept: functions of scalars stand in loops, where a call costs more than
 what it does. One in which nothing can fail returns no status. Buffers whose strides are known are
 given as plain pointers.
@@ -51,7 +54,7 @@ from linalg_ext.rewriting import Report, module_pass
 
 from ._elementwise import constant
 from ._status import PART, STATUS_OF_PART, entry_with_status
-from ._walk import functions, operations, replace_op
+from ._walk import functions, operations, replace_op, select
 
 NAME = "linalg-ext-keep-shared-functions"
 
@@ -60,11 +63,15 @@ _BARE = "llvm.bareptr"
 
 
 @module_pass(NAME, on="func.call")
-def keep_shared_functions(module: ir.Operation) -> Report:
+def keep_shared_functions(module: ir.Operation, *, longest: int = 4000) -> Report:
     """Have functions on buffers that are called several times not inlined, but return a status.
 
     Control flow must be branches already. A module without an entry that takes a status is left as
     it is: nobody would read that of its functions.
+
+    Args:
+        module: with an entry.
+        longest: how many ops it may have where functions that are called once are inlined.
     """
     report = Report(NAME)
     if entry_with_status(module) is None:
@@ -74,10 +81,11 @@ def keep_shared_functions(module: ir.Operation) -> Report:
     known = {_name(function): function for function in functions(module)}
     # Whoever has the address of a function calls it with the type that it has.
     named = {_symbol(op, "value") for op in operations(module, {"func.constant"})}
+    is_long = len(select(module, lambda _: True)) > longest
     kept = {
         name: one
         for name, one in known.items()
-        if counts[name] > 1 and name not in named and _may_be_kept(one)
+        if (counts[name] > 1 or is_long) and name not in named and _may_be_kept(one)
     }
     failing = _failing(known, calls)
     for name, function in kept.items():
