@@ -2,7 +2,8 @@
 
 PyTorch cuts a program where it cannot trace it, and makes the graphs of its gradients: both the way
 forward and the way back come here as graphs of ATen ops without effects. What does not come through
-runs in PyTorch, as it would have; `report` says what.
+runs in PyTorch, as it would have; `report` says what. Recurrent layers are traced, which PyTorch
+leaves out unless `torch._dynamo.config.allow_rnn` is set: it is, for the process.
 
     fast = torch.compile(model, backend="linalg_ext")
     fast(x)
@@ -11,6 +12,7 @@ runs in PyTorch, as it would have; `report` says what.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,6 +22,7 @@ from linalg_ext.frameworks.torch.decompositions import decompositions
 from linalg_ext.frameworks.torch.options import Options
 from linalg_ext.frameworks.torch.report import Report, together
 from linalg_ext.frameworks.torch.requirements import require_importer, torch
+from linalg_ext.frameworks.torch.whole_layers import keep_whole, trace_recurrent_layers
 from linalg_ext.locks import Lock
 
 _OPTIONS = ("allow_fallback", "checked", "opt_level", "threads")
@@ -70,6 +73,7 @@ def linalg_ext(
 
     from torch._dynamo.backends.common import aot_autograd
 
+    keep_whole(graph_module)
     with_gradients = aot_autograd(fw_compiler=compiled, decompositions=dict(decompositions()))
     return with_gradients(graph_module, example_inputs)
 
@@ -89,3 +93,8 @@ def report(*, clear: bool = False) -> Report:
     if clear:
         counters["graph_break"].clear()
     return found
+
+
+if "torch" in sys.modules:
+    # Before a model is traced: by then PyTorch has decided.
+    trace_recurrent_layers()

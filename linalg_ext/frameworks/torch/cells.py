@@ -1,4 +1,4 @@
-"""Recurrent cells: one step of each, and a loop over the steps in the kernel.
+"""Recurrent cells: one step of each, its gradient, and loops over the steps in the kernel.
 
 A step is written once: PyTorch runs it where a model is left to it, and traced as a user's function
 is, it is the body of a loop, whatever the number of steps. What does not hang on the state is
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 Step = Callable[[Any, Any, Sequence[Any], Sequence[Any]], tuple[Any, ...]]
+Gradient = Callable[[Any, Any, Sequence[Any], Sequence[Any], Sequence[Any]], tuple[Any, Any, Any]]
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,15 @@ class Cell:
     Attributes:
         step: takes NumPy or PyTorch, what the input of a step adds to the gates, the weights, and
             the state; gives the new state, of which the first part is shown.
+        gradient: takes what a step does, and the gradients of the new state; gives those of the
+            row, of the product of state and weights, and of the state, a tuple; None where it is
+            not known.
         weights: how many, of the state alone: (gates x width, width), then (gates x width).
         states: of how many parts the state is, (batch, width) each.
     """
 
     step: Step
+    gradient: Gradient | None
     weights: int
     states: int
 
@@ -60,31 +65,147 @@ class Cell:
         *state, shown = loop(steps, step, (*state, room))
         return (shown, *state)
 
+    def gradient_over_rows(self, is_backward: bool, rows: Any, *others: Any) -> tuple[Any, ...]:
+        """The gradient of all steps, traced: the states once more, then back through them.
+
+        Args:
+            is_backward: whether the last row comes first.
+            rows: (steps, batch, gates x width).
+            others: the weights, the state, and the gradients of what `over_rows` returns.
+
+        Returns:
+            The gradients of the rows, of the products of state and weights, both like the rows,
+            and of the state.
+        """
+        from linalg_ext.tracing.control import loop
+        from linalg_ext.tracing.creation import zeros
+
+        if self.gradient is None:
+            raise NotImplementedError("the gradient of this cell is not known")
+        derived = self.gradient
+        weights = others[: self.weights]
+        first = others[self.weights : self.weights + self.states]
+        of_shown, *of_last = others[self.weights + self.states :]
+        steps = rows.shape[0]
+
+        def place_of(at: Any) -> Any:
+            return steps - 1 - at if is_backward else at
+
+        def ahead(at: Any, carried: Any) -> Any:
+            state, kept = carried[: self.states], carried[self.states :]
+            place = place_of(at)
+            kept = [room.at[place].set(part) for room, part in zip(kept, state, strict=True)]
+            return (*self.step(np, rows[place], weights, state), *kept)
+
+        def back(at: Any, carried: Any) -> Any:
+            of_rows, of_products, of_first, *of_state = carried
+            place = place_of(steps - 1 - at)
+            of_new = (of_first + of_shown[place], *of_state)
+            state = [each[place] for each in before]
+            of_row, of_product, of_old = derived(np, rows[place], weights, state, of_new)
+            of_rows = of_rows.at[place].set(of_row)
+            return (of_rows, of_products.at[place].set(of_product), *of_old)
+
+        room = [zeros((steps, *part.shape), part.dtype) for part in first]
+        before = loop(steps, ahead, (*first, *room))[self.states :]
+        grads = [zeros(rows.shape, rows.dtype) for _ in range(2)]
+        return tuple(loop(steps, back, (*grads, *of_last)))
+
+
+PROJECTED = "lstm_projected"
+
 
 def _lstm(xp: Any, row: Any, weights: Sequence[Any], state: Sequence[Any]) -> tuple[Any, ...]:
     """Long short-term memory (Hochreiter and Schmidhuber, 1997)."""
     hidden, cell = state
+    taken, kept, new, given = _lstm_gates(xp, row, weights, hidden)
+    cell = kept * cell + taken * new
+    return given * xp.tanh(cell), cell
+
+
+def _lstm_gates(xp: Any, row: Any, weights: Sequence[Any], hidden: Any) -> list[Any]:
     taken, kept, new, given = _parts(row + hidden @ weights[0].T, 4)
-    cell = _sigmoid(xp, kept) * cell + _sigmoid(xp, taken) * xp.tanh(new)
-    return _sigmoid(xp, given) * xp.tanh(cell), cell
+    return [_sigmoid(xp, taken), _sigmoid(xp, kept), xp.tanh(new), _sigmoid(xp, given)]
+
+
+def _lstm_gradient(
+    xp: Any, row: Any, weights: Sequence[Any], state: Sequence[Any], of_new: Sequence[Any]
+) -> tuple[Any, Any, Any]:
+    hidden, cell = state
+    of_hidden, of_cell = of_new
+    taken, kept, new, given = _lstm_gates(xp, row, weights, hidden)
+    shown = xp.tanh(kept * cell + taken * new)
+    of_cell = of_cell + of_hidden * given * (1 - shown * shown)
+    of_gates = xp.concatenate(
+        [
+            of_cell * new * _slope(taken),
+            of_cell * cell * _slope(kept),
+            of_cell * taken * (1 - new * new),
+            of_hidden * shown * _slope(given),
+        ],
+        1,
+    )
+    return of_gates, of_gates, (of_gates @ weights[0], of_cell * kept)
+
+
+def _lstm_projected(
+    xp: Any, row: Any, weights: Sequence[Any], state: Sequence[Any]
+) -> tuple[Any, ...]:
+    """One whose hidden state is a projection (Sak and others, 2014)."""
+    hidden, cell = _lstm(xp, row, weights, state)
+    return hidden @ weights[1].T, cell
 
 
 def _gru(xp: Any, row: Any, weights: Sequence[Any], state: Sequence[Any]) -> tuple[Any, ...]:
     """A gated recurrent unit (Cho and others, 2014), whose reset comes after the product."""
-    (weight, bias), (hidden,) = weights, state
+    (hidden,) = state
+    _, kept, new, _ = _gru_gates(xp, row, weights, hidden)
+    return (new + kept * (hidden - new),)
+
+
+def _gru_gates(xp: Any, row: Any, weights: Sequence[Any], hidden: Any) -> tuple[Any, ...]:
+    weight, bias = weights
     reset, kept, new = _parts(row, 3)
     own_reset, own_kept, own_new = _parts(hidden @ weight.T + bias, 3)
-    new = xp.tanh(new + _sigmoid(xp, reset + own_reset) * own_new)
-    return (new + _sigmoid(xp, kept + own_kept) * (hidden - new),)
+    reset = _sigmoid(xp, reset + own_reset)
+    return reset, _sigmoid(xp, kept + own_kept), xp.tanh(new + reset * own_new), own_new
+
+
+def _gru_gradient(
+    xp: Any, row: Any, weights: Sequence[Any], state: Sequence[Any], of_new: Sequence[Any]
+) -> tuple[Any, Any, Any]:
+    (hidden,), (of_shown,) = state, of_new
+    reset, kept, new, own_new = _gru_gates(xp, row, weights, hidden)
+    of_sum = of_shown * (1 - kept) * (1 - new * new)
+    others = [of_sum * own_new * _slope(reset), of_shown * (hidden - new) * _slope(kept)]
+    of_product = xp.concatenate([*others, of_sum * reset], 1)
+    of_row = xp.concatenate([*others, of_sum], 1)
+    return of_row, of_product, (of_shown * kept + of_product @ weights[0],)
 
 
 def _rnn_tanh(xp: Any, row: Any, weights: Sequence[Any], state: Sequence[Any]) -> tuple[Any, ...]:
     return (xp.tanh(row + state[0] @ weights[0].T),)
 
 
+def _rnn_tanh_gradient(
+    xp: Any, row: Any, weights: Sequence[Any], state: Sequence[Any], of_new: Sequence[Any]
+) -> tuple[Any, Any, Any]:
+    (shown,) = _rnn_tanh(xp, row, weights, state)
+    of_sum = of_new[0] * (1 - shown * shown)
+    return of_sum, of_sum, (of_sum @ weights[0],)
+
+
 def _rnn_relu(xp: Any, row: Any, weights: Sequence[Any], state: Sequence[Any]) -> tuple[Any, ...]:
     found = row + state[0] @ weights[0].T
     return (xp.where(found < 0, 0, found),)
+
+
+def _rnn_relu_gradient(
+    xp: Any, row: Any, weights: Sequence[Any], state: Sequence[Any], of_new: Sequence[Any]
+) -> tuple[Any, Any, Any]:
+    found = row + state[0] @ weights[0].T
+    of_sum = xp.where(found <= 0, 0, of_new[0])
+    return of_sum, of_sum, (of_sum @ weights[0],)
 
 
 def _parts(gates: Any, count: int) -> list[Any]:
@@ -96,12 +217,18 @@ def _sigmoid(xp: Any, x: Any) -> Any:
     return 1 / (1 + xp.exp(-x))
 
 
+def _slope(y: Any) -> Any:
+    """The derivative of a sigmoid, by what that gives."""
+    return y * (1 - y)
+
+
 CELLS: Mapping[str, Cell] = MappingProxyType(
     {
-        "lstm": Cell(_lstm, weights=1, states=2),
-        "gru": Cell(_gru, weights=2, states=1),
-        "rnn_tanh": Cell(_rnn_tanh, weights=1, states=1),
-        "rnn_relu": Cell(_rnn_relu, weights=1, states=1),
+        "lstm": Cell(_lstm, _lstm_gradient, weights=1, states=2),
+        PROJECTED: Cell(_lstm_projected, None, weights=2, states=2),
+        "gru": Cell(_gru, _gru_gradient, weights=2, states=1),
+        "rnn_tanh": Cell(_rnn_tanh, _rnn_tanh_gradient, weights=1, states=1),
+        "rnn_relu": Cell(_rnn_relu, _rnn_relu_gradient, weights=1, states=1),
     }
 )
-"""By PyTorch's names."""
+"""By PyTorch's names, and that with projections by one of its own."""

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from linalg_ext.bindings import func, ir
 from linalg_ext.frameworks.torch.cells import CELLS
-from linalg_ext.frameworks.torch.recurrent import BACKWARD, NAMESPACE
+from linalg_ext.frameworks.torch.recurrent_ops import BACKWARD, GRADIENT, NAMESPACE
 from linalg_ext.frameworks.torch_dialect.own_tensors import converted, own_type
 from linalg_ext.tracing.jit_function import jit
 from linalg_ext.tracing.sizes import Dim, Size
 from linalg_ext.tracing.specs import ShapeDtype
-from linalg_ext.transforms.lowering._walk import replace_op
+from linalg_ext.transforms.lowering._walk import operations, replace_op
 
 _PREFIX = f"torch.{NAMESPACE}."
 
@@ -33,23 +33,22 @@ def write_recurrent_layers(module: ir.Module) -> None:
 
 
 def _operators(module: ir.Module) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "torch.operator" and ir.StringAttr(op.attributes["name"]).value.startswith(
-            _PREFIX
-        ):
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return found
+    names = {
+        f"{_PREFIX}{name}{middle}{ending}"
+        for name in CELLS
+        for middle in ("", GRADIENT)
+        for ending in ("", BACKWARD)
+    }
+    found = operations(module.operation, {"torch.operator"})
+    return [op for op in found if ir.StringAttr(op.attributes["name"]).value in names]
 
 
 def _write(module: ir.Module, symbol: str, name: str, type_: ir.FunctionType) -> None:
     """Add a function that takes and gives tensors of torch's, and computes on MLIR's own."""
-    cell = CELLS[name.removesuffix(BACKWARD)]
-    over_rows = functools.partial(cell.over_rows, name.endswith(BACKWARD))
+    base = name.removesuffix(BACKWARD)
+    cell = CELLS[base.removesuffix(GRADIENT)]
+    way = cell.gradient_over_rows if base.endswith(GRADIENT) else cell.over_rows
+    over_rows = functools.partial(way, name.endswith(BACKWARD))
     lowered = jit(over_rows).lower(*_specs([own_type(each) for each in type_.inputs]))
     written = ir.Module.parse(lowered.module.bytecode(), module.context)
     (function,) = written.body.operations
@@ -73,10 +72,10 @@ def _write(module: ir.Module, symbol: str, name: str, type_: ir.FunctionType) ->
 
 
 def _specs(types: Sequence[ir.RankedTensorType]) -> list[ShapeDtype]:
-    """What a cell takes: of its rows the number of steps may be open, of all the batch."""
-    rows, *others = types
+    """What a cell takes: of rows the number of steps may be open, of all the batch."""
     steps, batch = Dim("steps"), Dim("batch")
-    return [_spec(rows, steps, batch), *(_spec(each, batch) for each in others)]
+    names = {3: (steps, batch), 2: (batch,), 1: ()}
+    return [_spec(each, *names[each.rank]) for each in types]
 
 
 def _spec(type_: ir.RankedTensorType, *names: Size) -> ShapeDtype:

@@ -53,7 +53,9 @@ def _write(op: Any, amounts: list[int]) -> None:
 
 
 def _constant(number: int) -> ir.Value:
-    attributes = {"value": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)}
+    attributes: dict[str, ir.Attribute] = {
+        "value": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+    }
     type_ = ir.Type.parse("!torch.int")
     return ir.Operation.create("torch.constant.int", [type_], attributes=attributes).results[0]
 

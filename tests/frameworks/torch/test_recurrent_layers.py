@@ -11,8 +11,10 @@ from resources import package
 torch = package("torch", "pip install 'linalg-ext[torch]'")
 
 import linalg_ext as lx  # noqa: E402
+from linalg_ext.frameworks.torch import backend  # noqa: E402
 from linalg_ext.frameworks.torch.cells import CELLS  # noqa: E402
 from linalg_ext.frameworks.torch.recurrent import decompositions  # noqa: E402
+from linalg_ext.frameworks.torch.recurrent_ops import BACKWARD, layer_op  # noqa: E402
 
 # One worker imports PyTorch, and no other.
 pytestmark = pytest.mark.xdist_group("torch")
@@ -88,9 +90,10 @@ def test_an_open_batch() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:LSTM with projections")
-def test_projections_are_written_out() -> None:
-    net = agree(nn.LSTM(4, 6, proj_size=3), torch.randn(2, 2, 4))
-    assert loops(net) == 0
+@pytest.mark.parametrize("options", [{}, BOTH_WAYS, NO_BIASES])
+def test_projections(options: dict[str, Any]) -> None:
+    net = agree(nn.LSTM(4, 6, proj_size=3, **options), torch.randn(3, 2, 4))
+    assert loops(net) == options.get("num_layers", 1) * (2 if "bidirectional" in options else 1)
 
 
 def test_extreme_gates() -> None:
@@ -108,6 +111,90 @@ def test_beside_what_is_left_to_pytorch() -> None:
         net = lx.from_torch(function, (x,), allow_fallback=True)
         torch.testing.assert_close(net(x), function(x))
     assert [left.op for left in net.report.left]
+
+
+def compiled(model: Any) -> Any:
+    torch._dynamo.reset()
+    backend.report(clear=True)
+    return torch.compile(model, backend="linalg_ext")
+
+
+@pytest.mark.filterwarnings("ignore:LSTM with projections")
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("LSTM", BOTH_WAYS),
+        ("LSTM", {"proj_size": 3}),
+        ("GRU", NO_BIASES),
+        ("RNN", {"nonlinearity": "relu"}),
+    ],
+)
+def test_torch_compile_keeps_them_whole(kind: str, options: dict[str, Any]) -> None:
+    model = getattr(nn, kind)(5, 7, **options).eval()
+    fast = compiled(model)
+    check(fast, model, torch.randn(4, 3, 5))
+    assert not backend.report().breaks
+    few = backend.report(clear=True)
+    check(compiled(model), model, torch.randn(40, 3, 5))
+    many = backend.report()
+    assert few.compiled == few.nodes == many.compiled == many.nodes
+
+
+GRADIENTS = [
+    ("LSTM", {}),
+    ("LSTM", BOTH_WAYS),
+    ("GRU", {**BOTH_WAYS, **NO_BIASES}),
+    ("GRU", {"num_layers": 2, "dropout": 0.0}),
+    ("RNN", BOTH_WAYS),
+    ("RNN", {"nonlinearity": "relu"}),
+]
+
+
+def gradients(run: Any, model: Any, x: Any) -> list[Any]:
+    model.zero_grad()
+    x = x.clone().requires_grad_()
+    leaves = torch.utils._pytree.tree_leaves(run(x))
+    sum((each * each.cos()).sum() for each in leaves).backward()
+    return [x.grad, *(each.grad for each in model.parameters())]
+
+
+@pytest.mark.parametrize(("kind", "options"), GRADIENTS)
+def test_gradients(kind: str, options: dict[str, Any]) -> None:
+    model, x = getattr(nn, kind)(5, 7, **options).double(), torch.randn(4, 3, 5).double()
+    found = gradients(compiled(model), model, x)
+    assert backend.report().compiled == backend.report().nodes > 0
+    for ours, theirs in zip(found, gradients(model, model, x), strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
+def test_steps_may_be_few_and_one_output_used() -> None:
+    model, x = nn.LSTM(3, 4), torch.randn(1, 2, 3)
+    for run in (lambda x: model(x)[1][1], lambda x: model(x)[0]):
+        found = gradients(compiled(run), model, x)
+        for ours, theirs in zip(found, gradients(run, model, x), strict=True):
+            torch.testing.assert_close(ours, theirs)
+
+
+def test_packed_sequences_are_left_to_pytorch() -> None:
+    model = nn.LSTM(3, 4)
+    given = nn.utils.rnn.pack_sequence([torch.randn(4, 3), torch.randn(2, 3)])
+
+    def run(given: Any) -> Any:
+        return model(given)[0].data
+
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(run)(given), run(given))
+
+
+@pytest.mark.parametrize("ending", ["", BACKWARD])
+@pytest.mark.parametrize("kind", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
+def test_pytorch_derives_the_ops_too(kind: str, ending: str) -> None:
+    gates, cell = {"lstm": 4, "gru": 3}.get(kind, 1), CELLS[kind]
+    weights = [torch.randn(gates * 6, 6), torch.randn(gates * 6)][: cell.weights]
+    given = [torch.randn(3, 2, gates * 6), *weights]
+    given += [torch.randn(2, 6) for _ in range(cell.states)]
+    given = [each.double().requires_grad_() for each in given]
+    assert torch.autograd.gradcheck(layer_op(kind, ending), given)
 
 
 @pytest.mark.parametrize("kind", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
