@@ -45,7 +45,10 @@ STRIDED = 4
 """How much an access in other than unit steps weighs against one in unit steps."""
 
 SHORT = 4
-"""A loop of fewer rounds than this is not worth being innermost."""
+"""A parallel loop of fewer rounds than this is innermost only where none is worth more."""
+
+SHORTEST = 2
+"""A loop of fewer rounds than this is none."""
 
 _ORDERLESS = (
     "arith.",
@@ -86,7 +89,7 @@ def _best_innermost(op: Any, maps: Sequence[Any]) -> int | None:
     last = len(is_parallel) - 1
     best, best_score = last, _score(op, maps, last)
     for dim in range(last):
-        if not is_parallel[dim] or _extent(op, maps, dim) < SHORT:
+        if not is_parallel[dim] or _extent(op, maps, dim) < SHORTEST:
             continue
         if not all(_is_result(map_, dim) for map_ in outputs):
             continue  # several rounds write one element: the last one must stay the last
@@ -113,15 +116,16 @@ def _may_reorder(op: Any, maps: Sequence[Any]) -> bool:
 
 def _score(op: Any, maps: Sequence[Any], dim: int) -> int:
     """How well `dim` would do innermost: accesses in unit steps count for it, others against it."""
-    if _extent(op, maps, dim) < SHORT:
-        return -len(maps)
     score = 0
     for number, (operand, map_) in enumerate(zip(op.operands, maps, strict=True)):
         step = _step(operand.type, map_, dim)
         weight = 2 if number >= input_count(op) else 1
         if step != 0:
             score += weight if step == 1 else -STRIDED * weight
-    return score
+    if _extent(op, maps, dim) >= SHORT:
+        return score
+    # Rows of a few elements are better than steps from one to the other.
+    return -len(maps) + (score > 0 and parallel_loops(op)[dim])
 
 
 def _step(type_: Any, map_: Any, dim: int) -> int | None:

@@ -12,7 +12,7 @@ from examples import check_example, examples
 from kernels import run
 from linalg_ext.bindings import ir
 from linalg_ext.transforms.lowering import order_loops as file
-from linalg_ext.transforms.lowering.order_loops import SHORT, order_loops
+from linalg_ext.transforms.lowering.order_loops import SHORT, SHORTEST, order_loops
 
 
 @pytest.fixture(autouse=True)
@@ -75,6 +75,17 @@ def test_open_sizes_are_taken_for_long() -> None:
     assert ordered(generic(*MATMUL, operands, MULTIPLY_ADD))[2]
 
 
+def test_short_rows_are_better_than_steps_across_them() -> None:
+    operands = "%a: memref<8x9xf32>; %b: memref<9xNxf32>; %c: memref<8xNxf32>"
+    for size in (SHORTEST, SHORT - 1):
+        maps, kinds, is_changed = ordered(
+            generic(*MATMUL, operands.replace("N", str(size)), MULTIPLY_ADD)
+        )
+        assert is_changed
+        assert kinds == ["parallel", "reduction", "parallel"]
+        assert maps[-1] == "(d0, d1, d2) -> (d0, d2)"
+
+
 @pytest.mark.parametrize(
     ("why", "text"),
     [
@@ -91,7 +102,7 @@ def test_open_sizes_are_taken_for_long() -> None:
             generic(
                 *MATMUL,
                 "%a: memref<8x9xf32>; %b: memref<9xNxf32>; %c: memref<8xNxf32>".replace(
-                    "N", str(SHORT - 1)
+                    "N", str(SHORTEST - 1)
                 ),
                 MULTIPLY_ADD,
             ),

@@ -59,12 +59,16 @@ class NestEmitter:
                 continue
             members = self._with_rows(group.nests, depth)
             size = size_of(group.nests[0], depth)
-            if self._adds_rows(group, depth):
-                whole = arith.subi(size, arith.remui(size, index(ROWS_AT_ONCE)))
-                self._emit_loop(members, depth, ivs, (index(0), whole, ROWS_AT_ONCE))
-                self._emit_loop(members, depth, ivs, (whole, size, 1))
-            else:
+            if not self._adds_rows(group, depth):
                 self._emit_loop(members, depth, ivs, (index(0), size, 1))
+                continue
+            few = group.nests[0].static_extent(depth)
+            if few is not None and few <= ROWS_AT_ONCE:
+                self._emit_rows(members, depth, ivs, [index(row) for row in range(few)])
+                continue
+            whole = arith.subi(size, arith.remui(size, index(ROWS_AT_ONCE)))
+            self._emit_loop(members, depth, ivs, (index(0), whole, ROWS_AT_ONCE))
+            self._emit_loop(members, depth, ivs, (whole, size, 1))
 
     def _emit_loop(
         self,
@@ -81,9 +85,15 @@ class NestEmitter:
                 self._emit(nests, depth + 1, (*ivs, at))
             else:
                 rows = [at, *(arith.addi(at, index(row)) for row in range(1, step))]
-                group = Group(tuple(nests), is_innermost=True)
-                self._emit_vectors(group, depth + 1, [(*ivs, row) for row in rows])
+                self._emit_rows(nests, depth, ivs, rows)
             scf.YieldOp([])
+
+    def _emit_rows(
+        self, nests: Sequence[Nest], depth: int, ivs: tuple[Any, ...], rows: Sequence[Any]
+    ) -> None:
+        """Several rounds of loop `depth` in one."""
+        group = Group(tuple(nests), is_innermost=True)
+        self._emit_vectors(group, depth + 1, [(*ivs, row) for row in rows])
 
     def _emit_vectors(self, group: Group, depth: int, positions: Sequence[tuple[Any, ...]]) -> None:
         members = [Member(nest, ivs) for ivs in positions for nest in group.nests]
@@ -98,11 +108,9 @@ class NestEmitter:
         (nest, *others) = group.nests
         if others or nest.rank != depth + 2 or nest.is_parallel[depth]:
             return False
-        size = nest.static_extent(depth)
         return (
             nest.is_parallel[depth + 1]
             and not nest.has_functions
-            and (size is None or size >= ROWS_AT_ONCE)
             and all(depth not in access.dims for access in nest.writes)
         )
 
