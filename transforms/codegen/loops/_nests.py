@@ -23,6 +23,7 @@ from linalg_ext.transforms.lowering._generic import (
 
 from ._reductions import FirstBest, Reduction, reduction_of
 from ._roots import Root, root_of
+from ._short_rows import is_gathered
 
 SHORTEST = 4
 """A loop that is known to be shorter is not worth vectors."""
@@ -317,7 +318,8 @@ def _innermost_obstacle(nest: Nest) -> Left | None:
     extent = nest.static_extent(inner)
     if not any(True for _ in nest.extents(inner)):
         return Left("a loop without a length")
-    if extent is not None and extent < SHORTEST and nest.rank > 1 and not nest.is_parallel[inner]:
+    is_short = extent is not None and extent < SHORTEST and nest.rank > 1
+    if is_short and not nest.is_parallel[inner] and not is_gathered(nest):
         return Left("the innermost loop is short")
     for access in nest.accesses:
         if inner not in access.dims:
