@@ -242,6 +242,12 @@ class Deduplicate(Move):
         if len(held) == 1:
             raise GroupingError(f"{named(state, group)} would hold nothing")
         readers = tuple(dict.fromkeys(state.users(self.copy)))
+        if both := set(readers) & set(state.users(self.node)):
+            # A copy made again would be read in the place of both.
+            raise GroupingError(
+                f"{state.describe(min(both))} reads both {state.describe(self.copy)} and "
+                f"{state.describe(self.node)}"
+            )
         for reader in readers:
             _read_instead(state, reader, self.copy, self.node)
         arranged = self.arrange(state, group, [each for each in held if each != self.copy])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from linalg_ext.bindings import ir
@@ -142,10 +142,14 @@ def flatten(function: Any) -> Flat:
     *_, end = (op.operation for op in block.operations)
     order = opened([op.operation for op in block.operations][:-1])
     ops = [op.operation for op in block.operations][:-1]
-    # A destination that only a group had is gone with it.
+    # A destination that only a group had is gone with it, also where that stood in another.
     alive = set(ops)
-    order = [each for each in order if isinstance(each, int) or each in alive]
-    return Flat(tuple(ops), end, tuple(block.arguments), tuple(groups), tuple(order))
+
+    def left(members: Iterable[Any]) -> tuple[Any, ...]:
+        return tuple(each for each in members if isinstance(each, int) or each in alive)
+
+    groups = [replace(group, members=left(group.members)) for group in groups]
+    return Flat(tuple(ops), end, tuple(block.arguments), tuple(groups), left(order))
 
 
 def outer_operands(op: Any) -> list[tuple[Any, int]]:

@@ -271,3 +271,41 @@ def test_a_plan_is_realized_at_once(module: lx.Module) -> None:
     assert str(clone).count('"linalg_ext.group"') == 1
     lx.transforms.inline_groups(clone)
     assert str(clone) == str(module)
+
+
+def test_what_reads_two_alike_keeps_both() -> None:
+    """A copy that is made again is read in the place of both: that is no way back."""
+    x = "tensor<4xf32>"
+    text = f"""
+func.func @f(%x: {x}) -> {x} {{
+  %e = tensor.empty() : {x}
+  %a = linalg.exp ins(%x : {x}) outs(%e : {x}) -> {x}
+  %b = linalg.exp ins(%x : {x}) outs(%e : {x}) -> {x}
+  %r = linalg.sub ins(%a, %b : {x}, {x}) outs(%e : {x}) -> {x}
+  return %r : {x}
+}}"""
+    why = State(read_graph(lx.parse(text))).why_not(Deduplicate(2, 1))
+    assert why is not None
+    assert "linalg.sub (3) reads both linalg.exp (2) and linalg.exp (1)" in why
+
+
+def test_destinations_that_inner_groups_alone_had_are_gone_with_them() -> None:
+    x = "tensor<4xf32>"
+    text = f"""
+func.func @f(%x: {x}) -> {x} {{
+  %e = tensor.empty() : {x}
+  %r = linalg_ext.group "outer" ins(%a = %x: {x}) outs(%o = %e: {x}) {{
+    %h = tensor.empty() : {x}
+    %s = linalg_ext.group "inner" ins(%b = %a: {x}) outs(%p = %h: {x}) {{
+      %g = tensor.empty() : {x}
+      %t = linalg.exp ins(%b : {x}) outs(%g : {x}) -> {x}
+      linalg_ext.group_yield %t : {x}
+    }}
+    %u = linalg.tanh ins(%s : {x}) outs(%o : {x}) -> {x}
+    linalg_ext.group_yield %u : {x}
+  }}
+  return %r : {x}
+}}"""
+    state = State(read_graph(lx.parse(text)))
+    names = [state.node(item).op for item in state.nodes_of(state.item("outer"))]
+    assert sorted(names) == ["linalg.exp", "linalg.tanh", "tensor.empty"]
