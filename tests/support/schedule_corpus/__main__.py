@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from schedule_corpus.checks import check_nine, check_random
+from schedule_corpus.log import Log
 from schedule_corpus.nine import NINE, transform_all
 from schedule_corpus.running import Outcome, Tell, apart
 from schedule_corpus.subjects import Subject, names, subject
@@ -27,18 +28,26 @@ def main() -> int:
     start, wrong = time.monotonic(), 0
     total = Tally()
     chosen = names(given.word)[given.first : given.last : given.every]
+    log = Log(given.log, _what(given)) if given.log else None
     for name in chosen:
+        if log is not None and log.has(name):
+            continue
         print(name, file=sys.stderr, flush=True)
         taken: dict[str, int] = {}
+        tally, failures = Tally(), list[str]()
         for what, outcome in _outcomes(subject(name), given):
             if outcome.wrong:
-                wrong += 1
-                print(f"--- {name}, {what}: {outcome.wrong}", flush=True)
+                failures.append(f"{what}: {outcome.wrong}")
+                print(f"--- {name}, {failures[-1]}", flush=True)
                 continue
-            total.add(outcome.value)
+            tally.add(outcome.value)
             taken[what] = outcome.value.taken[what]
+        total.add(tally)
+        wrong += len(failures)
         if given.record:
             _record(given.record, name, taken)
+        if log is not None:
+            log.add(name, tally, failures)
     print(f"{len(chosen)} subjects, {wrong} wrong; {total}")
     print(f"in {time.monotonic() - start:.0f} s")
     return min(wrong, 1)
@@ -58,8 +67,17 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--record", type=Path, help="a file for how many ops take each of the nine: added there"
     )
+    parser.add_argument(
+        "--log", type=Path, help="a file for what became of each: those in it are not run again"
+    )
     parser.add_argument("--unrun", action="store_true", help="count and verify, and run nothing")
     return parser
+
+
+def _what(given: argparse.Namespace) -> str:
+    if given.kind == "random":
+        return f"random, seed {given.seed}, {given.count} of each"
+    return "nine, counted" if given.unrun else "nine"
 
 
 def _warm_up() -> None:

@@ -91,11 +91,18 @@ NINE: Mapping[str, Apply] = {
 
 ON_BUFFERS = frozenset({"lower_to_loops"})
 
+_REACHING = frozenset({"fuse", "tile_subsets"})
+"""Those that move other ops than the one that they are about: these are taken op by op."""
+
+_NUMBER = "schedule_corpus.number"
+"""The attribute that ops are found again by."""
+
 
 def transform_all(module: lx.Module, name: str) -> Tally:
-    """Apply one of the nine to every op that takes it; the module is verified after each.
+    """Apply one of the nine to every op that takes it, verified after each step.
 
-    Ops in regions of others, such as those that were fused, are left.
+    Ops with the same loops take it together. Where one of them does not, each half tries for
+    itself, down to single ops. Ops in regions of others, such as those that were fused, are left.
     """
     tally = Tally()
     schedule = lx.Schedule(module)
@@ -105,42 +112,93 @@ def transform_all(module: lx.Module, name: str) -> Tally:
         except ScheduleError as error:  # an op of another dialect
             tally.refuse("bufferize", error)
             return tally
-    # From the last on: what comes before an op keeps its number.
-    for position in reversed(range(len(_loops(module)))):
-        known = _loops(module)
-        loops = known[position] if position < len(known) else None
-        if loops is None:
-            continue
-        before = module.clone()
-        steps = len(schedule.taken)
-        schedule.match(position=position)
-        try:
-            NINE[name](schedule, loops)
-        except ScheduleError as error:
-            tally.refuse(name, error)
-            # Of two steps, the first may have been taken.
-            del schedule.taken[steps:]
-            module.swap(before)
-        else:
-            module.verify()
-            tally.take(name)
+    numbered = _numbered(module)
+    # From the last on, so that what is fused is fused with what it is read by.
+    if name in _REACHING:
+        groups = [(loops, [number]) for number, loops in reversed(numbered.items())]
+    else:
+        alike: dict[Loops, list[int]] = {}
+        for number, loops in reversed(numbered.items()):
+            alike.setdefault(loops, []).append(number)
+        groups = list(alike.items())
+    for loops, numbers in groups:
+        _transform(schedule, name, loops, numbers, tally)
+    _forget(module)
+    module.verify()
     return tally
 
 
-def _loops(module: lx.Module) -> list[Loops | None]:
-    """The loops of each op of linalg, as `Schedule.match` counts them; None where it has none."""
-    ops = select(
+def _transform(
+    schedule: lx.Schedule, name: str, loops: Loops, numbers: Sequence[int], tally: Tally
+) -> None:
+    """One of the nine on the ops with some numbers."""
+    module = schedule.module
+    before = module.clone()
+    steps = len(schedule.taken)
+    wanted = frozenset(numbers)
+    try:
+        schedule.match(where=lambda op: _number(op) in wanted and _is_outside(op))
+    except ScheduleError:
+        return  # it was fused, and is done
+    try:
+        NINE[name](schedule, loops)
+    except ScheduleError as error:
+        # Of two steps, the first may have been taken.
+        del schedule.taken[steps:]
+        module.swap(before)
+        if len(numbers) > 1:
+            half = len(numbers) // 2
+            _transform(schedule, name, loops, numbers[:half], tally)
+            _transform(schedule, name, loops, numbers[half:], tally)
+        else:
+            tally.refuse(name, error)
+        return
+    tally.take(name, len(numbers))
+
+
+def _numbered(module: lx.Module) -> Mapping[int, Loops]:
+    """Give the ops of linalg numbers, in the order of the text; the loops of those that have any.
+
+    The attribute is one of no dialect that is loaded, which every step leaves on ops that it is not
+    about.
+    """
+    found = {}
+    with module.context:
+        for number, op in enumerate(_ops(module)):
+            loops = _loops_of(op.operation)
+            if loops is not None:
+                op.operation.attributes[_NUMBER] = ir.IntegerAttr.get(
+                    ir.IntegerType.get_signless(64), number
+                )
+                found[number] = loops
+    return found
+
+
+def _forget(module: lx.Module) -> None:
+    for op in select(module.ir.operation, lambda op: _NUMBER in op.attributes):
+        del op.attributes[_NUMBER]
+
+
+def _number(op: ir.Operation) -> int | None:
+    return ir.IntegerAttr(op.attributes[_NUMBER]).value if _NUMBER in op.attributes else None
+
+
+def _is_outside(op: ir.Operation) -> bool:
+    return op.parent is not None and op.parent.name == "func.func"
+
+
+def _ops(module: lx.Module) -> Sequence[ir.Operation]:
+    return select(
         module.ir.operation,
         lambda op: (
             op.name.startswith("linalg.") and op.name not in ("linalg.index", "linalg.yield")
         ),
     )
-    return [_loops_of(op.operation) for op in ops]
 
 
 def _loops_of(op: ir.Operation) -> Loops | None:
-    if op.parent is None or op.parent.name != "func.func":
-        return None  # it was fused, and is done
+    if not _is_outside(op):
+        return None
     try:
         asked = interface(op)
     except ArgumentError:
