@@ -31,6 +31,7 @@ from linalg_ext.transforms.nests.distribute_loops import distribute_loops as dis
 from linalg_ext.transforms.lowering.drop_deallocations import drop_deallocations as drop_deallocations
 from linalg_ext.transforms.subsets.drop_unused_subset_loop_operands import drop_unused_subset_loop_operands as drop_unused_subset_loop_operands
 from linalg_ext.transforms.nests.embed_conditionals import embed_conditionals as embed_conditionals
+from linalg_ext.transforms.lowering.expand_known_powers import expand_known_powers as expand_known_powers
 from linalg_ext.transforms.subsets.expand_materialize import expand_materialize as expand_materialize
 from linalg_ext.transforms.lowering.expand_math import expand_math as expand_math
 from linalg_ext.transforms.lowering.expand_narrow_floats import expand_narrow_floats as expand_narrow_floats

@@ -120,6 +120,7 @@ _LINALG = (
     "resolve-ranked-shaped-type-result-dims",
     "canonicalize",
     "cse",
+    "linalg-ext-expand-known-powers",
     "linalg-ext-separate-factors",
     "linalg-ext-gather-attention",
     "linalg-ext-inline-outlined-groups",

@@ -144,22 +144,6 @@ def power_of(x: Element, exponent: int) -> Element:
     return x.like(1) if result is None else result
 
 
-def power_of_half(x: Element, exponent: float) -> Element:
-    """x to the power of a whole number and a half, of either sign: a root, and products.
-
-    As C's `pow` of -0 and of minus infinity, which have no root that would give it.
-    """
-    base, whole = x + 0, int(abs(exponent) - 0.5)
-    root = apply("sqrt", base)
-    if exponent > 0:
-        result = power_of(base, whole) * root if whole else root
-    else:
-        # Not one over a product: that may be beyond the format where the power is not.
-        result = (x.like(1) / root) / power_of(base, whole)
-    limit = x.like(math.inf if exponent > 0 else 0)
-    return select(x.equals(-math.inf), limit, result)
-
-
 def left_shift(x: Element, y: Element) -> Element:
     """Bits moved up; 0 once all have left."""
     return _shifted(arith.ShLIOp, x, y, x.like(0))

@@ -213,20 +213,10 @@ def _weak_result(ufunc: Any, inputs: Sequence[Any]) -> type | None:
     return order[max(order.index(kind) for kind in kinds)]
 
 
-_HALVES = (0.5, 1.5, 2.5, 3.5)
-"""Exponents, of either sign, for which a root and products are no less exact than numbers of f32
-and f64 allow; of larger ones a factor may leave the format where the power does not."""
-
-_WIDE = 4
-"""Bytes of a format in which roundings one after another do little."""
-
-
 def _known_power(exponent: float, base: DType) -> Callable[[Element], Element] | None:
     """The power to an exponent that is known, where products or a root give it."""
     if exponent == 0.5 and base.kind in "fc":
         return lambda x: apply("sqrt", x)
-    if abs(exponent) in _HALVES and base.kind == "f" and base.itemsize >= _WIDE:
-        return lambda x: own.power_of_half(x, exponent)
     if exponent != int(exponent) if math.isfinite(exponent) else True:
         return None
     count = int(exponent)
