@@ -9,6 +9,7 @@ from typing import Any
 from linalg_ext.frameworks.torch import (
     attention,
     bags,
+    complex_numbers,
     convolutions,
     elementwise,
     integers,
@@ -99,7 +100,20 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
         aten._native_multi_head_attention.default: attention.multi_head_attention,
     }
     ours = {**own, **recurrent.decompositions()}
-    return {**decomposition_table(), **_by_pytorch(), **ours}
+    known = {**decomposition_table(), **_by_pytorch(), **ours}
+    return known | {op: _first_of(way, known.get(op)) for op, way in complex_numbers.ops().items()}
+
+
+def _first_of(way: Callable[..., Any], other: Callable[..., Any] | None) -> Callable[..., Any]:
+    """A way to write an op, and where it knows none, another one."""
+
+    def written(*operands: Any, **keywords: Any) -> Any:
+        found = way(*operands, **keywords)
+        if found is NotImplemented and other is not None:
+            return other(*operands, **keywords)
+        return found
+
+    return written
 
 
 _TRANSFORMS = [
