@@ -29,7 +29,7 @@ from linalg_ext.runtime.threads import current
 READABLE = 0x1 | 0x100
 """NumPy's flags C_CONTIGUOUS and ALIGNED, as in `array.flags.num`."""
 
-_WRITABLE = READABLE | 0x400
+WRITABLE = READABLE | 0x400
 """And WRITEABLE."""
 
 
@@ -140,15 +140,11 @@ class DirectCall:
             results = [slot.prepare(None) for slot in self._slots]
             addresses += map(address_of, results)
         else:
-            if out.flags.num & _WRITABLE != _WRITABLE:
+            if out.flags.num & WRITABLE != WRITABLE:
                 return NotImplemented
-            # What is contiguous takes one range of addresses, and no other array's may meet it.
-            start = address_of(out)
-            end = start + out.nbytes
-            for array, address in zip(arrays, addresses):  # noqa: B905  # as above
-                if address < end and start < address + array.nbytes:
-                    return NotImplemented
-            addresses.append(start)
+            if shares_memory(out, arrays, addresses):
+                return NotImplemented
+            addresses.append(address_of(out))
             results = [out]
         threads = threads or current()
         shared = self._shared and self._shared.for_threads(threads)
@@ -182,6 +178,19 @@ class DirectCall:
         for scalar, number in numbers:
             scalar.write(frame, number)
         frame[STATUS] = 0
+
+
+def shares_memory(out: Any, arrays: Sequence[Any], addresses: Sequence[int]) -> bool:
+    """Whether an array shares memory with others that begin at these addresses.
+
+    All are contiguous: each takes one range of addresses, and no other array's may meet it.
+    """
+    start = address_of(out)
+    end = start + out.nbytes
+    for array, address in zip(arrays, addresses):  # noqa: B905  # 0.1 us for strict=
+        if address < end and start < address + array.nbytes:
+            return True
+    return False
 
 
 def direct_call(callee: Callee) -> DirectCall | None:

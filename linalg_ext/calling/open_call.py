@@ -16,7 +16,15 @@ import numpy as np
 from numpy import ndarray
 
 from linalg_ext.calling.arrays import ArrayArgument
-from linalg_ext.calling.direct_call import READABLE, Callee, has_arrays, is_taken, may_write
+from linalg_ext.calling.direct_call import (
+    READABLE,
+    WRITABLE,
+    Callee,
+    has_arrays,
+    is_taken,
+    may_write,
+    shares_memory,
+)
 from linalg_ext.calling.results import ResultSlot
 from linalg_ext.calling.scalars import ScalarArgument
 from linalg_ext.runtime.buffers import free, take_over
@@ -71,7 +79,7 @@ class OpenCall:
             ArgumentError: a number is none that the code takes.
             ExecutionError: the code reported a failure.
         """
-        if out is not None or len(values) != self._arity:
+        if len(values) != self._arity or not (out is None or self._may_take(out)):
             return NotImplemented
         arrays: Sequence[Any] = values
         numbers: Sequence[tuple[ScalarArgument, Any]] = ()
@@ -90,6 +98,8 @@ class OpenCall:
             addresses.append(address_of(array))
         if self._written and not may_write(self._written, arrays, addresses):
             return NotImplemented
+        if out is not None and shares_memory(out, arrays, addresses):
+            return NotImplemented
         try:
             frame, written = self._frames.pop()
         except IndexError:
@@ -106,9 +116,22 @@ class OpenCall:
         for scalar, number in numbers:
             scalar.write(frame, number)
         try:
-            return self._run(frame, arrays, addresses, threads or current())
+            found = self._run(frame, arrays, addresses, threads or current())
         finally:
             self._frames.append((frame, shapes))
+        if out is None:
+            return found
+        (returned,) = self._returned
+        returned.slot.check_shape(out, found.shape)
+        return returned.slot.finish(found, out)
+
+    def _may_take(self, out: Any) -> bool:
+        """Whether an array is fit for the only result, but perhaps for its sizes."""
+        if type(out) is not ndarray or self._count != 1 or len(self._returned) != 1:
+            return False
+        slot = self._returned[0].slot
+        is_fit = out.dtype in slot.dtypes and out.ndim == slot.rank and not slot.is_scalar
+        return is_fit and out.flags.num & WRITABLE == WRITABLE
 
     def _are_right(self, shapes: _Shapes) -> bool:
         return all(
@@ -152,6 +175,7 @@ class _Returned:
     """A result whose memory native code gives."""
 
     def __init__(self, slot: ResultSlot, word: int) -> None:
+        self.slot = slot
         self.position = slot.position
         self._dtype = slot.result.dtype
         self._rank = slot.rank

@@ -10,7 +10,14 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.calling.open_call import OpenCall
-from linalg_ext.errors import AliasingError, ArityError, DTypeError, ExecutionError, ShapeError
+from linalg_ext.errors import (
+    AliasingError,
+    ArityError,
+    DTypeError,
+    ExecutionError,
+    LayoutError,
+    ShapeError,
+)
 
 ADD = """
 func.func @add(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>) -> tensor<?x?xf32> {
@@ -88,13 +95,39 @@ def test_results_are_apart_from_one_another(add: lx.Kernel) -> None:
 
 
 def test_what_needs_more_than_a_yes_goes_the_long_way(add: lx.Kernel) -> None:
-    a, out = _numbers(4, 4), np.empty((4, 4), np.float32)
+    a = _numbers(4, 4)
     for arguments in ((a.T, a), (a[:, ::2], a[:, ::2]), (a.tolist(), a)):
         assert _short(add)(arguments, None) is NotImplemented
         expected = np.asarray(arguments[0], np.float32) + np.asarray(arguments[1])
         np.testing.assert_array_equal(add(*arguments), expected)
-    assert _short(add)((a, a), out) is NotImplemented
-    assert add(a, a, out=out) is out
+    for out in (np.empty((4, 4), np.float32).T, np.empty((4, 8), np.float32)[:, ::2]):
+        assert _short(add)((a, a), out) is NotImplemented
+        assert add(a, a, out=out) is out
+        np.testing.assert_array_equal(out, a + a)
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (5, 1), (0, 4), (70, 90)])
+def test_results_go_where_the_call_says(add: lx.Kernel, shape: tuple[int, int]) -> None:
+    a, out = _numbers(*shape), np.full(shape, -1, np.float32)
+    assert _short(add)((a, a), out) is out
+    np.testing.assert_array_equal(out, a + a)
+
+
+def test_mistakes_of_where_results_go_are_told_as_ever(add: lx.Kernel) -> None:
+    a = _numbers(4, 4)
+    read_only = np.empty((4, 4), np.float32)
+    read_only.flags.writeable = False
+    for error, out in (
+        (ShapeError, np.empty((4, 5), np.float32)),
+        (ShapeError, np.empty(16, np.float32)),
+        (DTypeError, np.empty((4, 4))),
+        (AliasingError, a),
+        (LayoutError, read_only),
+    ):
+        with pytest.raises(error) as caught:
+            add(a, a, out=out)
+        assert "test_open_calls.py" in str(caught.value.where)
+    np.testing.assert_array_equal(a, _numbers(4, 4))
 
 
 def test_mistakes_are_told_as_ever(add: lx.Kernel) -> None:
