@@ -8,6 +8,7 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, memref, scf
 from linalg_ext.transforms.lowering._elementwise import index
 
+from ._block_copies import copy_row, is_block_copy
 from ._bodies import Member
 from ._bounds import size_of
 from ._collapsing import Collapser
@@ -51,7 +52,11 @@ class NestEmitter:
         for group in partition(nests, depth):
             group = self._collapsed(group, depth)
             if group.is_innermost:
-                self._emit_vectors(group, depth, [ivs])
+                (nest, *others) = group.nests
+                if not others and is_block_copy(nest, depth):
+                    copy_row(nest, depth, ivs)
+                else:
+                    self._emit_vectors(group, depth, [ivs])
                 continue
             joined = joined_rows(group.nests, depth, self._vector_bits, self._collapser)
             if joined is not None:
