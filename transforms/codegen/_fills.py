@@ -30,6 +30,9 @@ _TOUCH_NOTHING = VIEWS | {
     "memref.get_global",
 }
 
+_NESTS = ("linalg_ext_contraction", "linalg_ext_windows", "linalg_ext_attention")
+"""What the names of functions begin with that structured ops became."""
+
 
 def comes_of(value: Any, name: str) -> bool:
     """Whether a value comes of an op of that name."""
@@ -102,9 +105,16 @@ def _works_elsewhere(op: Any, output: Any) -> bool:
     buffer = root(output)
     if not comes_of(buffer, "memref.alloc"):
         return False
-    if op.name != "memref.copy" and not op.name.startswith("linalg."):
+    if op.name != "memref.copy" and not op.name.startswith("linalg.") and not _calls_nest(op):
         return False
     return all(root(value) != buffer for value in op.operands)
+
+
+def _calls_nest(op: Any) -> bool:
+    """Whether an op calls a nest that was a structured op: it works on its operands alone."""
+    if op.name != "func.call":
+        return False
+    return bool(ir.FlatSymbolRefAttr(op.attributes["callee"]).value.startswith(_NESTS))
 
 
 def _filled_with(op: Any, output: Any) -> str | None:

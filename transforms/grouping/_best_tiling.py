@@ -1,13 +1,15 @@
 """The tiling that a search gives a group: the model is asked what a few would cost.
 
-Tiles pay where a product of matrices, a convolution, or what a stencil reads hands on more than the
-near caches hold: what it gives is used while it is still there. Tiles are of rows, of channels
-where there are windows; loops that stand outside these, over a batch say, are tiled one by one.
+Tiles pay where a product of matrices, a convolution, or what one of these or a stencil reads hands
+on more than the near caches hold: what it gives is used while it is still there. Tiles are of rows,
+of channels where there are windows; loops that stand outside these, over a batch say, are tiled one
+by one.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 
 from linalg_ext.structured.group import TILING
@@ -23,6 +25,9 @@ Tiling = tuple[int, ...]
 
 _ROWS = (48, 96, 192, 384, 768)
 """Sizes of tiles of rows: multiples of those that register tiles have."""
+
+_AROUND = 3 / 2
+"""How much larger or smaller a tile may be for all of them to be of one size."""
 
 _PARTS = (4, 8, 16)
 """Sizes of tiles of images, along their channels or their rows."""
@@ -65,6 +70,16 @@ class BestTilings:
             self._known[key] = self._asked(state, item, tilings)
         return self._known[key]
 
+    def ranked(self, state: State, item: int) -> list[tuple[Tiling, float]]:
+        """What an item costs in each tiling that may pay, and in none: the best first."""
+        if not state.is_group(item) or _is_given(state, item):
+            return []
+        tilings = tuple(_worth_asking(state, item, state.outputs(item)))
+        if not tilings:
+            return []
+        costs = {t: self._model.what_if(state, item, t).seconds for t in ((), *tilings)}
+        return sorted(costs.items(), key=lambda one: one[1])
+
     def _asked(self, state: State, group: int, tilings: Sequence[Tiling]) -> tuple[Tiling, float]:
         whole = self._model.what_if(state, group, ()).seconds
         costs = {tiling: self._model.what_if(state, group, tiling).seconds for tiling in tilings}
@@ -96,7 +111,9 @@ def _worth_asking(state: State, group: int, outputs: Sequence[Value]) -> Iterato
         return
     works = {node: state.node(node).work for node in nodes}
     slices = read_in_slices(state, group)
-    handing = [node for node in nodes[:-1] if works[node].is_product or node in slices]
+    read = {value.node for node in nodes if works[node].is_product for value in state.reads(node)}
+    read = {node for node in read & works.keys() if not works[node].is_constant}
+    handing = [n for n in nodes[:-1] if works[n].is_product or n in slices or n in read]
     if not any(_handed_on(works[node], works[node]) > _LARGE for node in handing):
         return
     is_of_images = any(works[node].kind == WINDOW for node in handing)
@@ -123,10 +140,18 @@ def _of_rows(work: Work) -> Iterator[Tiling]:
         if loop != len(ones):
             return
         if loops[loop] > _ROWS[0]:
-            yield from ((*ones, rows) for rows in _ROWS if rows < loops[loop])
+            sizes = (_even(loops[loop], rows) for rows in _ROWS if rows < loops[loop])
+            yield from ((*ones, rows) for rows in dict.fromkeys(sizes))
             return
         ones = (*ones, 1)
         yield ones
+
+
+def _even(size: int, rows: int) -> int:
+    """The rows of a tile, about so many, that divide a size: code of one size is faster."""
+    around = range(math.ceil(rows / _AROUND), min(size - 1, int(rows * _AROUND)) + 1)
+    dividing = [each for each in around if size % each == 0]
+    return min(dividing, key=lambda each: (abs(each - rows), -each), default=rows)
 
 
 def _of_images(work: Work) -> Iterator[Tiling]:

@@ -116,7 +116,9 @@ class Counting:
             # What is packed stays beside the result, which takes its place in the caches.
             touched = [each.touched(work.loops) for each in (*work.reads, *work.writes)]
             level = self.figures.level_of(sum(touched) + sum(touched[:2]))
-            yield from ((level, moved) for moved in touched[:2])
+            for access, moved in zip(work.reads, touched[:2], strict=False):
+                # What all tiles read whole is packed before them.
+                yield level, moved / self.tiles if moved == access.bytes else moved
 
     def _reading(
         self, value: Value, access: Access, loops: Sequence[int], near: set[int]

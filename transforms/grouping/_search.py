@@ -11,25 +11,32 @@ from linalg_ext.dispatch import handler
 from linalg_ext.errors import ArgumentTypeError
 from linalg_ext.module import Module, ModuleLike, as_module
 from linalg_ext.progress import Progress
+from linalg_ext.structured.group import TILING
 
-from ._best_tiling import untiled
+from ._best_tiling import BestTilings, untiled
 from ._cost import CostModel
 from ._exploration import Exploration, Reached
 from ._found import Found, Measured
 from ._graph import Graph
 from ._model import TargetModel
+from ._moves_of_groups import Annotate
 from ._plan import Plan
 from ._reading import read_graph
 from ._settings import Search
 from ._starts import STARTS
 from ._state import State
 from ._strategies import Strategy
+from ._tiling import tiling_of
 
 Timer = Callable[[Sequence[Module], str], Sequence[float]]
 """Gives the seconds of a function, which is named, of each of several modules."""
 
 _CONFUSION = 4
 """Random moves that a run begins with where all starts were taken."""
+
+
+_OTHER_TILINGS = 3
+"""Tilings that are measured beside those that the model finds best."""
 
 
 def search(
@@ -136,10 +143,31 @@ class _Run:
         )
 
     def _candidates(self, first: Reached) -> list[Reached]:
-        """What is measured: the best few, what upstream's fusion makes, and no groups at all."""
+        """What is measured: the best few, also tiled otherwise, upstream's fusion, no groups."""
         reached = [*self._reached, self._exploration.best]
         best = _distinct(self._graph, reached, self._settings.measure)
+        others = [other for one in best for other in self._tiled_otherwise(one)]
+        best += sorted(others, key=lambda other: other.cost)[:_OTHER_TILINGS]
         return [*_distinct(self._graph, [*best, *self._chains], len(best) + 1), first]
+
+    def _tiled_otherwise(self, reached: Reached) -> list[Reached]:
+        """A grouping with other tilings of the group that costs most of those that may be tiled."""
+        state, tilings = State(self._graph), BestTilings(self._model)
+        Plan(reached.path).apply_to(state)
+        ranked = {item: tilings.ranked(state, item) for item in state.children()}
+        asked = [item for item in ranked if ranked[item]]
+        if not asked:
+            return []
+        costs = {item: self._model.of_group(state, item).seconds for item in asked}
+        group = max(asked, key=costs.__getitem__)
+        return [
+            Reached(
+                reached.cost - costs[group] + seconds,
+                (*reached.path, Annotate(group, TILING, tiling or None)),
+            )
+            for tiling, seconds in ranked[group]
+            if tiling != tiling_of(state, group)
+        ]
 
     def _run(self) -> None:
         x, settings = self._exploration, self._settings

@@ -24,9 +24,9 @@ class Search:
         seed: of random choices: the same seed, moves and strategy find the same.
         restarts: how often the strategy begins once more, each time from another grouping. All
             begin from their share of the budget.
-        measure: how many of the best groupings are compiled and measured in the end, beside what
-            upstream's fusion of element-wise ops makes and the function without groups, and the
-            fastest is taken; 0: the model alone decides.
+        measure: how many of the best groupings are compiled and measured in the end, beside a few
+            other tilings of these, what upstream's fusion of element-wise ops makes and the
+            function without groups, and the fastest is taken; 0: the model alone decides.
     """
 
     strategy: str | Strategy = "greedy"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from linalg_ext.transforms.grouping import (
     realize,
     search,
 )
+from linalg_ext.transforms.grouping._best_tiling import BestTilings
 from linalg_ext.transforms.grouping._chosen_groups import ChosenGroup
 from linalg_ext.transforms.grouping._tiling import tiling_of
 
@@ -141,3 +143,27 @@ def test_a_window_reads_by_its_strides() -> None:
     ]
     assert counted[1] == counted[0] == 2 * 8 * 128 * 128 * 27
     assert counted[0] <= counted[2] < 1.1 * counted[0]
+
+
+def test_other_tilings_are_measured_too() -> None:
+    asked: list[str] = []
+
+    def timer(modules: Any, function: str) -> list[float]:
+        asked.extend(str(module) for module in modules)
+        return [1.0 + at for at in range(len(modules))]
+
+    found = search(
+        module_of(row_sums, (4100, 32), (32, 260)), model=model(), measure=1, timer=timer
+    )
+    tried = {re.search(r"tiling = ([^,}]*[\]>])", text) for text in asked}
+    assert len({each[1] for each in tried if each}) >= 3
+    assert found.measured[-1].plan.moves == ()
+
+
+@pytest.mark.parametrize(
+    ("rows", "sizes"), [(8192, {64, 128, 256, 512}), (997, {48, 96, 192, 384, 768})]
+)
+def test_tiles_of_rows_are_all_of_one_size_where_they_can_be(rows: int, sizes: set[int]) -> None:
+    state = traced(row_sums, (rows, 32), (32, 260))
+    ranked = BestTilings(model()).ranked(state, together(state))
+    assert {tiling[0] for tiling, _ in ranked if tiling} == sizes

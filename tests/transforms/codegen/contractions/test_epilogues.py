@@ -210,3 +210,16 @@ def test_a_mask_in_pieces() -> None:
         compiled = lx.jit(masked).lower(a, b, mask).compile()
     assert loops(compiled) == 0
     np.testing.assert_array_equal(compiled(a, b, mask), masked(a, b, mask))
+
+
+def test_layers_alike_each_have_their_epilogue() -> None:
+    """Their destinations are filled before the first of them is a nest."""
+    rng = np.random.default_rng(0)
+    x, u, v = (rng.standard_normal((64, 64), np.float32) for _ in range(3))
+    layers = lx.jit(lambda x, u, v: np.maximum(np.maximum(x @ u, 0.0) @ v, 0.0))
+    explained = str(layers.explain(x, u, v))
+    assert explained.count("epilogue") == explained.count("packed contraction")
+    assert "added to" not in explained
+    wide = [array.astype(np.float64) for array in (x, u, v)]
+    expected = np.maximum(np.maximum(wide[0] @ wide[1], 0.0) @ wide[2], 0.0)
+    np.testing.assert_allclose(layers(x, u, v), expected, rtol=1e-4, atol=1e-3)
