@@ -9,6 +9,9 @@ from linalg_ext.transforms.codegen._writer import Index, Writer
 
 from ._plan import Plan
 
+_MOST_COPIES = 3
+"""Of the code for a piece of C: where there are more, they are in a loop."""
+
 Finish = Callable[[str, Index, int], str]
 """What is done to a vector of C, in the row and with the number in the tile that are given."""
 
@@ -142,15 +145,34 @@ def scatter_tile(
     for first in range(0, tile.columns, tile.lanes):
         column = w.add(at[1], first)
         count = w.min(tile.lanes, w.sub(limits[1], column))
-        done: Index = 0
-        for _ in range(_even_pieces(plan)):
+
+        def write(
+            done: Index, first: int = first, column: Index = column, count: Index = count
+        ) -> Index:
+            """Write the piece after `done` columns; how many are done then."""
             # A piece lies evenly in C: where it begins takes divisions, done once for all of it.
             here = w.add(column, done)
             length = _even_length(w, plan, c, here, w.sub(count, done))
             start = w.add(c.base, c.offset(plan.problem.columns, here))
             place = w.add(first, done)
             _scatter_piece(w, plan, c, buffer, (start, place), length, (at[0], limits[0]), adds)
-            done = w.add(done, length)
+            return w.add(done, length)
+
+        _repeat(w, _even_pieces(plan), write)
+
+
+def _repeat(w: Writer, count: int, write: Callable[[Index], Index]) -> None:
+    """Write code so many times, or once in a loop; each round is given what the last one gave.
+
+    LLVM takes minutes where a kernel has dozens of nests.
+    """
+    if count > _MOST_COPIES:
+        with w.carrying_loop(count, 1, [w.value(0)], "index") as (_, given, handed_on, _):
+            handed_on.append(w.value(write(given[0])))
+        return
+    done: Index = 0
+    for _ in range(count):
+        done = write(done)
 
 
 def _scatter_piece(
