@@ -151,6 +151,11 @@ class Memory:
     def _may_alias(self, one: ir.Value | None, other: ir.Value | None) -> bool:
         if one is None or other is None or one == other:
             return True
+        variables = [each for each in map(_variable, (one, other)) if each is not None]
+        if any(map(_is_constant, variables)):
+            return False  # nobody writes there
+        if len(variables) == 2:
+            return variables[0] == variables[1]
         # Arguments of an entry do not overlap: calls of kernels see to it. All else may.
         return not all(_is_new(each) or self._is_of_entry(each) for each in (one, other))
 
@@ -175,6 +180,29 @@ def _is_called(function: ir.Operation) -> bool:
     calls = select(around.operation, lambda op: op.name in ("func.call", "func.constant"))
     callees = (op.attributes["callee" if op.name == "func.call" else "value"] for op in calls)
     return any(ir.FlatSymbolRefAttr(callee).value == name for callee in callees)
+
+
+def _variable(value: ir.Value) -> ir.Operation | None:
+    """The `memref.global` that a value is the memory of; None of any other memory."""
+    op = producer(value)
+    if op is None or op.name != "memref.get_global":
+        return None
+    name = ir.FlatSymbolRefAttr(op.attributes["name"]).value
+    around = op.parent
+    while around is not None:
+        for each in around.operation.regions[0].blocks[0].operations:
+            if each.operation.name == "memref.global" and _is_called_so(each.operation, name):
+                return each.operation
+        around = around.operation.parent
+    return None
+
+
+def _is_called_so(variable: ir.Operation, name: str) -> bool:
+    return ir.StringAttr(variable.attributes["sym_name"]).value == name
+
+
+def _is_constant(variable: ir.Operation) -> bool:
+    return "constant" in variable.attributes
 
 
 def _is_new(value: ir.Value) -> bool:

@@ -113,6 +113,7 @@ def transform_all(module: lx.Module, name: str) -> Tally:
             tally.refuse("bufferize", error)
             return tally
     numbered = _numbered(module)
+    groups: list[tuple[Loops, list[int]]]
     # From the last on, so that what is fused is fused with what it is read by.
     if name in _REACHING:
         groups = [(loops, [number]) for number, loops in reversed(numbered.items())]
@@ -156,7 +157,7 @@ def _transform(
     tally.take(name, len(numbers))
 
 
-def _numbered(module: lx.Module) -> Mapping[int, Loops]:
+def _numbered(module: lx.Module) -> dict[int, Loops]:
     """Give the ops of linalg numbers, in the order of the text; the loops of those that have any.
 
     The attribute is one of no dialect that is loaded, which every step leaves on ops that it is not

@@ -268,3 +268,44 @@ def test_what_is_no_structured_op_is_left_and_why(statement: str, reason: str) -
 def test_a_module_without_loops_is_refused() -> None:
     with pytest.raises(ScheduleError, match="the module has no loops of scf or affine"):
         lx.Schedule(lx.parse("func.func @f() { return }")).raise_loops()
+
+
+GLOBALS = f"""
+memref.global "private" @table : memref<8xf32> = dense<[1., 2., 3., 4., 5., 6., 7., 8.]>
+memref.global "private" @other : memref<8xf32> = uninitialized
+func.func @f(%a: memref<8xf32>, %c: memref<8xf32>) {{
+{CONSTANTS}
+  %t = memref.get_global @table : memref<8xf32>
+  %o = memref.get_global @other : memref<8xf32>
+  scf.for %i = %c0 to %c8 step %c1 {{
+    %x = memref.load %a[%i] : memref<8xf32>
+    %k = memref.load %t[%i] : memref<8xf32>
+    %y = arith.mulf %x, %k : f32
+    memref.store %y, %c[%i] : memref<8xf32>
+  }}
+  return
+}}"""
+
+
+def test_nobody_writes_to_constants() -> None:
+    module = lx.parse(GLOBALS.replace('"private" @table', '"private" constant @table'))
+    lx.Schedule(module).raise_loops()
+    x, c = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    lx.compile(module, entry="f")(x, c)
+    np.testing.assert_array_equal(c, x * np.arange(1, 9))
+
+
+BETWEEN = GLOBALS.replace("%y, %c[", "%y, %o[").replace("%a[", "%t[")
+"""From one variable to another."""
+
+
+def test_variables_of_different_names_lie_apart() -> None:
+    lx.Schedule(lx.parse(BETWEEN)).raise_loops()
+
+
+@pytest.mark.parametrize(
+    "text", [GLOBALS, BETWEEN.replace("get_global @other", "get_global @table")]
+)
+def test_what_may_be_written_under_another_name_is_left(text: str) -> None:
+    with pytest.raises(ScheduleError, match="may read or write elsewhere what it writes"):
+        lx.Schedule(lx.parse(text)).raise_loops()
