@@ -283,7 +283,7 @@ class IsolatedKernel:
         except (EOFError, OSError):
             death = child.death(what, "in a process apart")
             self._own.end()
-            raise death from None
+            raise self.limits.named(death) from None
         except (KeyError, MemoryError, OverflowError, TypeError, ValueError) as fault:
             self._own.end()
             raise CrashError(
@@ -298,7 +298,7 @@ class IsolatedKernel:
         if error is not None:
             if isinstance(error, ArgumentError | ExecutionError):
                 error.where = caller_location()
-            raise error
+            raise self.limits.named(error)
         return answer, results
 
     def _received(self, child: Child, answer: dict[str, Any]) -> list[Any]:

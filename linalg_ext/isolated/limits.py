@@ -7,7 +7,7 @@ import resource
 from dataclasses import dataclass
 from pathlib import Path
 
-from linalg_ext.errors import ArgumentError
+from linalg_ext.errors import ArgumentError, IRError, LinalgExtError
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,19 @@ class Limits:
         if self.stack < _LEAST_STACK:
             raise ArgumentError(f"stack is {self.stack} bytes", expected=f"at least {_LEAST_STACK}")
 
+    def named(self, error: LinalgExtError) -> LinalgExtError:
+        """An error of the process, which names the bound that it met, where that was memory."""
+        notes = error.diagnostics if isinstance(error, IRError) else error.notes
+        if _OF_MEMORY.search("\n".join([error.what, *map(str, notes)])):
+            limit = int(self.memory)
+            size = f"{limit >> 20} MiB" if limit >= 1 << 20 else f"{limit} bytes"
+            error.expected = f"no more than {size} of data beyond what the process begins with"
+            error.cure = f"the limit is Limits(memory={limit}): allow more"
+        return error
+
+
+_OF_MEMORY = re.compile(r"bad_alloc|MemoryError|[Oo]ut of memory|no memory|allocate memory|SIGKILL")
+"""What is said where there was none to be had; the system's own way to end a process, too."""
 
 _MOST = {"seconds": 10**9, "memory": 1 << 60, "stack": 1 << 60}
 """More than these, and the system does not understand them."""

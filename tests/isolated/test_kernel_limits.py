@@ -57,9 +57,20 @@ def test_more_memory_than_is_allowed() -> None:
         """
     kernel = isolated(text, limits=Limits(memory=256 << 20))
     assert kernel(1000).shape == (1000,)
-    with pytest.raises((errors.CrashError, errors.ExecutionError)):
+    with pytest.raises((errors.CrashError, errors.ExecutionError)) as told:
         kernel(1 << 28)
+    assert "no more than 256 MiB of data" in str(told.value)
+    assert "Limits(memory=268435456)" in str(told.value)
     assert kernel(1000).shape == (1000,)
+
+
+def test_deaths_for_want_of_memory() -> None:
+    """What a process dies of, rather than telling it."""
+    death = errors.CrashError("it died with SIGABRT", notes=["terminate: std::bad_alloc"])
+    named = Limits(memory=1 << 30).named(death)
+    assert "1024 MiB" in str(named)
+    other = Limits().named(errors.CrashError("it died with SIGSEGV", cure="it is ended"))
+    assert (other.expected, other.cure) == (None, "it is ended")
 
 
 def test_more_stack_than_is_allowed() -> None:

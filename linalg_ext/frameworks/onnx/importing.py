@@ -76,8 +76,9 @@ def _error(node: Any, reason: str) -> ModelError:
         what, where = "the model", None
     else:
         number, _, name = node.name.partition(": ")
-        what = f"{node.op_type} of the model"
-        made = ", ".join(node.output)
+        # Of the node that the caller knows, whatever it was written as.
+        op, _, made = node.doc_string.partition(" -> ")
+        what = f"{op} of the model"
         where = f"node {number}, {name}, which makes {made}"
     return ModelError(
         f"{what} cannot be compiled: {reason[:300]}",
@@ -114,5 +115,21 @@ def _refuse_what_would_differ(model: Any) -> None:
     for node in graph.node:
         if node.op_type not in _KEEPING and any(kinds.get(n) in unsigned for n in node.input):
             raise _error(node, "torch-mlir computes with unsigned integers as with signed ones")
+        if node.op_type == "Resize" and _is_of_open_scale(node):
+            raise _error(node, "torch-mlir rounds sizes between corners, which are not known yet")
+        if node.op_type == "PRelu" and _opset(model) < 7:
+            raise _error(node, "its slopes were those of channels before opset 7")
         if node.op_type.startswith(("Random", "Multinomial", "Bernoulli")):
             raise _error(node, "its random numbers would not be those of another runtime")
+
+
+def _is_of_open_scale(node: Any) -> bool:
+    """Whether a node puts corners on corners by factors that only the run tells."""
+    said = {each.name: onnx().helper.get_attribute_value(each) for each in node.attribute}
+    by_sizes = len(node.input) > 3 and node.input[3]
+    return said.get("coordinate_transformation_mode") == b"align_corners" and not by_sizes
+
+
+def _opset(model: Any) -> int:
+    """The version of ONNX's own ops."""
+    return max((e.version for e in model.opset_import if e.domain in ("", "ai.onnx")), default=0)

@@ -12,7 +12,7 @@ import numpy as np
 
 from linalg_ext.errors import ArgumentError, ModelError
 from linalg_ext.frameworks.onnx.requirements import onnx
-from linalg_ext.frameworks.onnx.rewriting import rewritten
+from linalg_ext.frameworks.onnx.rewriting import newer, rewritten
 
 Array = np.ndarray[Any, Any]
 
@@ -54,9 +54,11 @@ def prepared(source: Any) -> Prepared:
             f"{_name_of(source)} breaks a rule of ONNX: {first}",
             cure="onnx.checker.check_model(model) says more",
         ) from error
+    model = newer(model)
     for number, node in enumerate(model.graph.node):
         # So that each op can be found again, whatever refuses it.
         node.name = f"{number}: {node.name or node.op_type}"
+        node.doc_string = f"{node.op_type} -> {', '.join(node.output)}"
     model = rewritten(model)
     graph = model.graph
     initial = {each.name: each for each in graph.initializer}

@@ -15,6 +15,7 @@ from resources import package
 
 onnx: Any = package("onnx", "pip install 'linalg-ext[onnx]'")
 
+import onnx_rewritten  # noqa: E402
 from onnx_models import FLOAT, INT32, MODELS, helper, integers, model, normal, one  # noqa: E402
 
 
@@ -25,15 +26,113 @@ def evaluated(source: Any, given: Any) -> Any:
     return ReferenceEvaluator(source).run(None, dict(zip(names, given, strict=True)))
 
 
-@pytest.mark.parametrize("case", MODELS)
+@pytest.mark.parametrize("case", [*MODELS, *onnx_rewritten.MODELS])
 def test_like_onnx(case: str) -> None:
-    source, given = MODELS[case]
+    source, given = {**MODELS, **onnx_rewritten.MODELS}[case]
     expected = evaluated(source, given)
     found = lx.from_onnx(source, opt_level=0)(*given)
     pairs = zip(found if len(expected) > 1 else (found,), expected, strict=True)
     for ours, theirs in pairs:
         assert ours.dtype == theirs.dtype
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse"])
+@pytest.mark.parametrize(("op", "gates"), [("LSTM", 4), ("GRU", 3), ("RNN", 1)])
+def test_sequences_of_lengths(op: str, gates: int, direction: str) -> None:
+    """Each row is as if it had been alone, and as long as it says."""
+    lengths = np.array([5, 2], np.int32)
+    source, (rows,) = onnx_rewritten.layer(op, gates, lengths, direction=direction)
+    found = lx.from_onnx(source, opt_level=0)(rows)
+    held = [onnx.numpy_helper.to_array(each) for each in source.graph.initializer][:3]
+    for row, length in enumerate(lengths):
+        alone, given = one(
+            *(op, rows[:length, row : row + 1]),
+            weights=held,
+            gives=(FLOAT,) * len(found),
+            hidden_size=4,
+            direction=direction,
+        )
+        states, *last = evaluated(alone, given)
+        np.testing.assert_allclose(found[0][:length, :, row], states[:, :, 0], rtol=1e-4, atol=1e-5)
+        assert not found[0][length:, :, row].any()
+        for ours, theirs in zip(found[1:], last, strict=True):
+            np.testing.assert_allclose(ours[:, row], theirs[:, 0], rtol=1e-4, atol=1e-5)
+
+
+def test_functions_of_the_model() -> None:
+    source, (x,) = onnx_rewritten.function()
+    bent = np.where(x < 0, 0.5 * x, 2 * x)
+    expected = np.where(bent < 0, bent, 2 * bent)
+    np.testing.assert_allclose(lx.from_onnx(source)(x), expected, rtol=1e-6)
+
+
+def test_loops_of_known_lengths() -> None:
+    source, (x,) = onnx_rewritten.loop()
+    states = [x]
+    for step in range(4):
+        states.append(states[-1] * np.float32(0.5) + step)
+    last, every = lx.from_onnx(source)(x)
+    np.testing.assert_allclose(last, states[-1], rtol=1e-5)
+    np.testing.assert_allclose(every, np.maximum(states[1:], 0), rtol=1e-5)
+
+
+def test_scan_backwards() -> None:
+    source, (x, rows) = onnx_rewritten.scan()
+    states = x[:, None] + np.cumsum(rows[:, ::-1], 1)
+    last, every = lx.from_onnx(source)(x, rows)
+    np.testing.assert_allclose(last, states[:, -1], rtol=1e-5)
+    np.testing.assert_allclose(every, -states[:, ::-1], rtol=1e-5)
+
+
+def test_transposed_convolutions_of_groups() -> None:
+    x, filters = normal(1, 4, 5, 5), normal(4, 3, 3, 3)
+    source, given = one("ConvTranspose", x, weights=[filters], group=2, strides=[2, 2])
+    parts = [
+        evaluated(*one("ConvTranspose", x[:, part], weights=[filters[part]], strides=[2, 2]))[0]
+        for part in (slice(0, 2), slice(2, 4))
+    ]
+    expected = np.concatenate(parts, axis=1)
+    np.testing.assert_allclose(lx.from_onnx(source)(*given), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_norms_of_an_older_opset() -> None:
+    x, held = normal(2, 3, 4), [normal(3) ** 2 for _ in range(4)]
+    source, _ = onnx_rewritten.of_opset(9, one("BatchNormalization", x, weights=held))
+    scale, bias, mean, variance = (each[:, None] for each in held)
+    expected = (x - mean) / np.sqrt(variance + 1e-5) * scale + bias
+    np.testing.assert_allclose(lx.from_onnx(source)(x), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_clipped_states() -> None:
+    source, (rows,) = onnx_rewritten.layer("RNN", 1, clip=0.5, activations=["Relu"])
+    w, r, b = (onnx.numpy_helper.to_array(each)[0] for each in source.graph.initializer)
+    state = np.zeros((2, 4), np.float32)
+    for row in rows:
+        state = np.clip(row @ w.T + state @ r.T + b[:4] + b[4:], 0, 0.5)
+    np.testing.assert_allclose(lx.from_onnx(source)(rows)[1][0], state, rtol=1e-4, atol=1e-5)
+
+
+def test_slopes_of_channels_before_opset_7() -> None:
+    x, slopes = normal(2, 3, 3), normal(3)
+    source, _ = onnx_rewritten.of_opset(6, one("PRelu", x, weights=[slopes]))
+    expected = np.where(x < 0, x * slopes[:, None], x)
+    np.testing.assert_allclose(lx.from_onnx(source)(x), expected, rtol=1e-6)
+
+
+def test_factors_that_only_the_run_tells() -> None:
+    node = helper.make_node(
+        *("Resize", ["x", "", "s"], ["y"]),
+        mode="linear",
+        coordinate_transformation_mode="align_corners",
+    )
+    inputs = {"x": (normal(1, 1, 4, 4), [1, 1, 4, 4]), "s": (normal(4), [4])}
+    open_scale = model([node], inputs, {"y": FLOAT})
+    del open_scale.graph.output[0].type.tensor_type.shape.dim[:]
+    for _ in range(4):
+        open_scale.graph.output[0].type.tensor_type.shape.dim.add()
+    with pytest.raises(errors.ModelError, match=r"(?s)Resize of the model.*corners.*node 0"):
+        lx.from_onnx(open_scale)
 
 
 def test_numbers_that_quantized_ones_stand_for() -> None:
@@ -115,7 +214,7 @@ def test_a_node_that_does_not_come_through_is_named() -> None:
     transform, _ = one("DFT", normal(1, 8, 1), axis=1)
     with pytest.raises(errors.ModelError, match=r"(?s)DFT of the model.*node 0, DFT.*makes y0"):
         lx.from_onnx(transform)
-    unsigned, _ = one("Div", np.array([200], np.uint8), np.array([3], np.uint8), gives=(2,))
+    unsigned, _ = one("Div", np.array([200], np.uint64), np.array([3], np.uint64), gives=(13,))
     with pytest.raises(errors.ModelError, match=r"Div of the model.*unsigned"):
         lx.from_onnx(unsigned)
 
