@@ -10,13 +10,13 @@ from resources import package
 
 torch = package("torch", "pip install 'linalg-ext[torch]'")
 
-from torch_nets import chains, images, mixtures, sequences, single, windows  # noqa: E402
+from torch_nets import chains, images, mixtures, routing, sequences, single, windows  # noqa: E402
 from torch_nets.ways import REFUSED, RIGHT, WRONG, outcome  # noqa: E402
 
 # One worker imports PyTorch, and no other.
 pytestmark = pytest.mark.xdist_group("torch")
 
-ROOMS = (single, windows, chains, images, sequences, mixtures)
+ROOMS = (single, windows, chains, images, sequences, mixtures, routing)
 SUBJECTS = {subject.name: subject for room in ROOMS for subject in room.SUBJECTS}
 
 
@@ -35,6 +35,12 @@ def test_names_are_of_one_network_each() -> None:
         ("grouped queries", "torch.compile"),
         ("chunked scan", "from_torch"),
         ("experts", "text"),
+        ("codebook", "from_torch"),
+        ("chosen experts", "open"),
+        ("messages of a graph", "from_torch"),
+        ("windows of a rolled image", "from_torch"),
+        ("partition function", "torch.compile"),
+        ("computed filters", "from_torch"),
     ],
 )
 def test_like_torch(name: str, way: str) -> None:
