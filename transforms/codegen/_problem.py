@@ -34,6 +34,10 @@ class Dimension:
     size: int | None
     strides: Mapping[Operand, int | None]
 
+    def __hash__(self) -> int:
+        # Equal ones have equal strides, which alone cannot be hashed.
+        return hash((self.name, self.size))
+
 
 @dataclass(frozen=True)
 class Segment:

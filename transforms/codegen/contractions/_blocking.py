@@ -14,6 +14,7 @@ ACM TOMS 43(2), 2016:
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 
@@ -33,8 +34,9 @@ from ._plan import Panel, Plan, SumsTile, Tile
 from ._tiles import choose_tile
 
 
+@functools.lru_cache(maxsize=512)
 def make_plan(problem: Problem, machine: Machine) -> Plan:
-    """The plan of a contraction on a machine."""
+    """The plan of a contraction on a machine; layers of a model ask for the same ones."""
     size = problem.element_bytes
     lanes = machine.vector_bytes // size if problem.dot is None else problem.dot.lanes
     if problem.dot is None and not problem.computed and _is_inner(problem, lanes):
