@@ -38,6 +38,9 @@ _LARGE = 1 << 18
 _NEAR = 1 << 20
 """Bytes that a product hands on in a tile at most: the last cache is others' too."""
 
+_MOST_OPS = 128
+"""Ops of a group that is tiled at most: to ask takes longer the more there are."""
+
 _GAIN = 0.05
 """Share of its cost that a tiling saves at least: what a model tells apart."""
 
@@ -105,7 +108,7 @@ def _is_given(state: State, group: int) -> bool:
 def _worth_asking(state: State, group: int, outputs: Sequence[Value]) -> Iterator[Tiling]:
     """Tilings that may pay."""
     nodes = working_nodes(state, group)
-    if len(nodes) < 2 or [value.node for value in outputs] != [nodes[-1]]:
+    if not 2 <= len(nodes) <= _MOST_OPS or [value.node for value in outputs] != [nodes[-1]]:
         return
     if any(map(state.is_group, state.children(group))):
         return

@@ -214,6 +214,8 @@ class _Run:
 
 def _confuse(x: Exploration) -> None:
     for _ in range(_CONFUSION):
+        if x.is_over:
+            return
         move = x.random_move()
         if move is not None:
             x.attempt(move)

@@ -167,3 +167,20 @@ def test_tiles_of_rows_are_all_of_one_size_where_they_can_be(rows: int, sizes: s
     state = traced(row_sums, (rows, 32), (32, 260))
     ranked = BestTilings(model()).ranked(state, together(state))
     assert {tiling[0] for tiling, _ in ranked if tiling} == sizes
+
+
+def test_nothing_is_asked_of_groups_of_very_many_ops() -> None:
+    class Unasked(TargetModel):
+        def what_if(self, state: State, group: int | str, tiling: Any) -> Cost:
+            raise AssertionError(tiling)
+
+    def chain(x: Any, w: Any) -> Any:
+        for _ in range(140):
+            x = x @ w
+        return x
+
+    state = traced(chain, (4100, 32), (32, 32))
+    costs = Unasked("avx2", threads=1)
+    x = Exploration(state.graph, costs, seed=0, is_over=lambda tried: False)
+    x.make(Insert(tuple(n.number for n in state.graph.nodes if n.op.startswith("linalg."))))
+    assert tilings(x.state) == [()]
