@@ -26,8 +26,10 @@ Source: the document "Google ML Structured Dialect"; docs/gml_st.md. On whole mo
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
+from linalg_ext.errors import ArgumentError, ScheduleError
 from linalg_ext.rewriting import Report
 from linalg_ext.structured.subsets.rules import REDUCTION, Rule, Unserved, rule_of
+from linalg_ext.transforms.lowering._walk import place
 from linalg_ext.transforms.subsets._choice import Choice
 from linalg_ext.transforms.subsets._fusion import Fusion
 from linalg_ext.transforms.subsets._request import FORMS
@@ -63,6 +65,7 @@ def tile_subsets(
         ScheduleError: the sizes do not fit the op, or no rule tells its parts.
     """
     check_choice(op, "form", form, FORMS)
+    where = place(op)
     try:
         rule = rule_of(op)
         check_tensors(op, "tile_subsets")
@@ -73,8 +76,15 @@ def tile_subsets(
     if fuse:
         report, choice = Report("linalg-ext-tile-subsets"), Choice(producers)
         fusion = Fusion(tiled.loops[0], choice, report)
-        fusion.run()
-        fuse_all(fusion.loop, choice, report)
+        try:
+            fusion.run()
+            fuse_all(fusion.loop, choice, report)
+        except ArgumentError as error:
+            raise ScheduleError(
+                f"tile_subsets cannot fuse what this op reads: {error.what}",
+                where=where,
+                cure="simplify() drops loops that never run; or say fuse=False",
+            ) from None
     return [] if tiled.inner is None else [tiled.inner]
 
 

@@ -241,3 +241,22 @@ def test_steps_that_take_one_op_upstream_take_many(step: Callable[[lx.Schedule],
     module = parsed(TEXTS["generic"])
     step(lx.Schedule(module).match())
     assert_same_results(parsed(TEXTS["generic"]), module)
+
+
+def test_a_loop_that_never_runs_is_not_fused_into() -> None:
+    """Peeling a loop of 2 in steps of 3 leaves a whole tile of 3 in one that never runs."""
+    text = function(
+        "%a: tensor<2x8xf32>, %c: tensor<2x8xf32>",
+        """  %r = linalg.exp ins(%a : tensor<2x8xf32>) outs(%c : tensor<2x8xf32>)
+    -> tensor<2x8xf32>""",
+        "tensor<2x8xf32>",
+    )
+    module = parsed(text)
+    schedule = lx.Schedule(module).match("exp").fuse([3]).peel()
+    before = str(module)
+    with pytest.raises(ScheduleError, match="out of bounds") as caught:
+        schedule.tile_subsets([0, 3])
+    assert "linalg.exp" in str(caught.value.where)
+    assert str(module) == before
+    schedule.simplify().match("exp").tile_subsets([0, 3])
+    assert_same_results(text, module)
