@@ -59,7 +59,14 @@ def prepared(source: Any) -> Prepared:
         # So that each op can be found again, whatever refuses it.
         node.name = f"{number}: {node.name or node.op_type}"
         node.doc_string = f"{node.op_type} -> {', '.join(node.output)}"
-    model = rewritten(model)
+    try:
+        model = rewritten(model)
+    except _refusals() as error:
+        first = str(error).strip().partition("\n")[0]
+        raise ModelError(
+            f"{_name_of(source)} cannot be written by ops that come through: {first}",
+            cure="export it in another opset (onnx.version_converter), with its shapes inferred",
+        ) from error
     graph = model.graph
     initial = {each.name: each for each in graph.initializer}
     inputs = tuple(each.name for each in graph.input if each.name not in initial)
