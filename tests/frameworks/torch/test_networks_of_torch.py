@@ -10,13 +10,22 @@ from resources import package
 
 torch = package("torch", "pip install 'linalg-ext[torch]'")
 
-from torch_nets import chains, images, mixtures, routing, sequences, single, windows  # noqa: E402
+from torch_nets import (  # noqa: E402
+    chains,
+    edges,
+    images,
+    mixtures,
+    routing,
+    sequences,
+    single,
+    windows,
+)
 from torch_nets.ways import REFUSED, RIGHT, WRONG, outcome  # noqa: E402
 
 # One worker imports PyTorch, and no other.
 pytestmark = pytest.mark.xdist_group("torch")
 
-ROOMS = (single, windows, chains, images, sequences, mixtures, routing)
+ROOMS = (single, windows, chains, images, sequences, mixtures, routing, edges)
 SUBJECTS = {subject.name: subject for room in ROOMS for subject in room.SUBJECTS}
 
 
@@ -41,6 +50,10 @@ def test_names_are_of_one_network_each() -> None:
         ("windows of a rolled image", "from_torch"),
         ("partition function", "torch.compile"),
         ("computed filters", "from_torch"),
+        ("tagger, projected", "torch.compile"),
+        ("rotary attention", "from_torch"),
+        ("padded, then spread", "open"),
+        ("windows far apart", "open"),
     ],
 )
 def test_like_torch(name: str, way: str) -> None:

@@ -29,10 +29,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--slow", type=float, default=10, help="seconds that are told of")
     given = parser.parse_args(arguments)
     torch.manual_seed(0)
-    from torch_nets import chains, images, mixtures, routing, sequences, single, windows
+    from torch_nets import chains, edges, images, mixtures, routing, sequences, single, windows
 
     counts: Counter[str] = Counter()
-    for room in (single, windows, chains, images, sequences, mixtures, routing):
+    for room in (single, windows, chains, images, sequences, mixtures, routing, edges):
         for subject in room.SUBJECTS:
             if given.names and not any(name in subject.name for name in given.names):
                 continue
