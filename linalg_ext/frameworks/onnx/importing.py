@@ -117,10 +117,20 @@ def _refuse_what_would_differ(model: Any) -> None:
             raise _error(node, "torch-mlir computes with unsigned integers as with signed ones")
         if node.op_type == "Resize" and _is_of_open_scale(node):
             raise _error(node, "torch-mlir rounds sizes between corners, which are not known yet")
+        if (node.op_type, _mode(node)) in _OTHERWISE:
+            raise _error(node, "torch-mlir takes other elements in this mode")
         if node.op_type == "PRelu" and _opset(model) < 7:
             raise _error(node, "its slopes were those of channels before opset 7")
         if node.op_type.startswith(("Random", "Multinomial", "Bernoulli")):
             raise _error(node, "its random numbers would not be those of another runtime")
+
+
+_OTHERWISE = {("GridSample", b"nearest"), ("SpaceToDepth", b"CRD")}
+"""Ops that torch-mlir computes otherwise in a mode."""
+
+
+def _mode(node: Any) -> Any:
+    return next((each.s for each in node.attribute if each.name == "mode"), None)
 
 
 def _is_of_open_scale(node: Any) -> bool:

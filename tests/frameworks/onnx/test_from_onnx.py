@@ -120,6 +120,21 @@ def test_slopes_of_channels_before_opset_7() -> None:
     np.testing.assert_allclose(lx.from_onnx(source)(x), expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("order", [1, 2])
+def test_rows_of_zeros_have_no_length(order: int) -> None:
+    x = normal(3, 4)
+    x[1] = 0
+    source, _ = one("LpNormalization", x, p=order, axis=1)
+    sizes = np.linalg.norm(x, order, axis=1, keepdims=True)
+    np.testing.assert_allclose(lx.from_onnx(source)(x), x / (sizes + (sizes == 0)), rtol=1e-5)
+
+
+def test_modes_that_would_differ() -> None:
+    source, _ = one("GridSample", normal(1, 1, 4, 4), normal(1, 2, 2, 2), mode="nearest")
+    with pytest.raises(errors.ModelError, match=r"(?s)GridSample of the model.*mode.*node 0"):
+        lx.from_onnx(source)
+
+
 def test_factors_that_only_the_run_tells() -> None:
     node = helper.make_node(
         *("Resize", ["x", "", "s"], ["y"]),

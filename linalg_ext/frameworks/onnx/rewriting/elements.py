@@ -64,6 +64,20 @@ def _squeeze(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
     write("Reshape", node.input[0], write.integers(*sizes), gives=node.output[0])
 
 
+def _normalized(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
+    """`LpNormalization`: rows of zeros stay zeros."""
+    if write.known.opset < 13:
+        raise Unwritten
+    (x,) = node.input
+    axis, order = write.integers(attributes.get("axis", -1)), attributes.get("p", 2)
+    sizes = write("Abs", x) if order == 1 else write("Mul", x, x)
+    norm = write("ReduceSum", sizes, axis, keepdims=1)
+    norm = norm if order == 1 else write("Sqrt", norm)
+    is_zero = write("Equal", norm, write.number(0, x))
+    divisor = write("Where", is_zero, write.number(1, x), norm)
+    write("Div", x, divisor, gives=node.output[0])
+
+
 def _is_none(write: Writer, node: Any) -> bool:
     """Whether no element is dropped at all."""
     ratio = at(node.input, 1)
@@ -74,6 +88,7 @@ REWRITES: Mapping[str, Callable[[Writer, Any, Mapping[str, Any]], None]] = Mappi
     {
         "Cast": _cast,
         "Dropout": _dropout,
+        "LpNormalization": _normalized,
         "MatMul": _matmul,
         "Softsign": _softsign,
         "Squeeze": _squeeze,
