@@ -7,33 +7,24 @@ torch-mlir spreads the input among zeros, and convolves that: of s * s products 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
+from linalg_ext.frameworks.torch.convolution_operands import ConvolutionOperands
 from linalg_ext.frameworks.torch.requirements import torch
 
 
-def convolution(
-    input: Any,
-    weight: Any,
-    bias: Any,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-    output_padding: Sequence[int],
-    groups: int,
-) -> Any:
+def convolution(given: ConvolutionOperands) -> Any:
     """A transposed convolution that steps over as much as its windows cover; no other one."""
+    input, weight, bias, stride = given[:4]
     channels, results, *window = weight.shape
     alone = all(
         step == size and (gap == 1 or size == 1)
-        for step, size, gap in zip(stride, window, dilation, strict=True)
+        for step, size, gap in zip(stride, window, given.dilation, strict=True)
     )
-    is_cut = any(padding) or any(output_padding)
-    if not transposed or not alone or is_cut or groups != 1 or input.dim() != weight.dim():
+    is_cut = any(given.padding) or any(given.output_padding)
+    if not given.transposed or not alone or is_cut or given.groups != 1:
         return NotImplemented
-    if not input.is_floating_point():
+    if input.dim() != weight.dim() or not input.is_floating_point():
         return NotImplemented
     images, _, *space = input.shape
     filters = weight.reshape(channels, -1).t().unsqueeze(0)

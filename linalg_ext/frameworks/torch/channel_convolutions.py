@@ -5,21 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from linalg_ext.frameworks.torch.convolution_operands import ConvolutionOperands
 from linalg_ext.frameworks.torch.requirements import torch
 
 
-def convolution(
-    x: Any,
-    weight: Any,
-    bias: Any,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-    output_padding: Sequence[int],
-    groups: int,
-) -> Any:
+def convolution(given: ConvolutionOperands) -> Any:
     """`aten.convolution` where each channel gives one: transposed ones, and those of volumes."""
+    x, weight, bias, stride, padding, dilation, transposed, output_padding, groups = given
     rank = x.ndim - 2
     if not (groups == x.shape[1] == weight.shape[0] > 1 and weight.shape[1] == 1):
         return NotImplemented

@@ -9,6 +9,7 @@ from linalg_ext.frameworks.torch import (
     channel_convolutions,
     cut_convolutions,
 )
+from linalg_ext.frameworks.torch.convolution_operands import ConvolutionOperands
 
 _WAYS = (
     apart_convolutions.convolution,
@@ -18,9 +19,10 @@ _WAYS = (
 
 
 def convolution(*operands: Any) -> Any:
-    """`aten.convolution`, as the function of a way takes it; not written where none knows it."""
+    """`aten.convolution`; not written where no way knows it."""
+    given = ConvolutionOperands(*operands)
     for way in _WAYS:
-        found = way(*operands)
+        found = way(given)
         if found is not NotImplemented:
             return found
     return NotImplemented
