@@ -31,6 +31,10 @@ class Writer:
         ]
         return "\n".join([*constants, *self._lines])
 
+    def function(self, name: str, signature: str) -> str:
+        """What was written as the body of a private function that gives nothing."""
+        return f"func.func private @{name}({signature}) {{\n{self.text()}\nreturn\n}}"
+
     def name(self) -> str:
         """A new name for a value."""
         self._count += 1

@@ -35,7 +35,7 @@ def attention_function(name: str, plan: AttentionPlan, call: AttentionCall) -> s
     signature = ", ".join(
         f"%X{number}: {argument.type}" for number, argument in enumerate(call.arguments)
     )
-    return f"func.func private @{name}({signature}) {{\n{w.text()}\nreturn\n}}"
+    return w.function(name, signature)
 
 
 class _Nest:

@@ -71,7 +71,7 @@ def contraction_function(
             for number, type_ in enumerate(epilogue.scalars if epilogue is not None else ())
         ]
     )
-    text = f"func.func private @{name}({signature}) {{\n{w.text()}\nreturn\n}}"
+    text = w.function(name, signature)
     dot = plan.problem.dot
     return text if dot is None else f"{text}\n{dot.declaration}"
 

@@ -24,7 +24,7 @@ def window_function(name: str, plan: WindowPlan, operands: Sequence[str]) -> str
     w = Writer()
     _Nest(w, plan, operands).write()
     signature = ", ".join(f"%A{place}: {type_}" for place, type_ in enumerate(operands))
-    return f"func.func private @{name}({signature}) {{\n{w.text()}\nreturn\n}}"
+    return w.function(name, signature)
 
 
 class _Nest:

@@ -36,7 +36,7 @@ def winograd_function(name: str, plan: WinogradPlan, operands: Sequence[str]) ->
     w = Writer()
     _Nest(w, plan, operands).write()
     signature = ", ".join(f"%A{place}: {type_}" for place, type_ in enumerate(operands))
-    return f"func.func private @{name}({signature}) {{\n{w.text()}\nreturn\n}}"
+    return w.function(name, signature)
 
 
 class _Nest:
