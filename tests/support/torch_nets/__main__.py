@@ -2,6 +2,7 @@
 
     PYTHONPATH=tests/support python -m torch_nets                      # some ten minutes a way
     PYTHONPATH=tests/support python -m torch_nets --way text GPT LSTM  # those of these names
+    PYTHONPATH=tests/support python -m torch_nets --kernel-bench DIR   # those of a checkout of it
 
 Times are those of a processor: the whole of what a user waits for, compilation and calls.
 """
@@ -12,10 +13,13 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import torch
 
+from torch_nets import kernel_bench
+from torch_nets.subject import Subject
 from torch_nets.ways import REFUSED, RIGHT, WAYS, WRONG, outcome
 
 
@@ -27,23 +31,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", help="parts of names; all networks without")
     parser.add_argument("--way", choices=tuple(WAYS), default="from_torch")
     parser.add_argument("--slow", type=float, default=10, help="seconds that are told of")
+    parser.add_argument(
+        "--kernel-bench", type=Path, metavar="DIR", help="a checkout of KernelBench"
+    )
     given = parser.parse_args(arguments)
     torch.manual_seed(0)
-    from torch_nets import chains, edges, images, mixtures, routing, sequences, single, windows
-
     counts: Counter[str] = Counter()
-    for room in (single, windows, chains, images, sequences, mixtures, routing, edges):
-        for subject in room.SUBJECTS:
-            if given.names and not any(name in subject.name for name in given.names):
-                continue
-            start = time.process_time()
-            word, said = outcome(subject, given.way)
-            seconds = time.process_time() - start
-            counts[word] += 1
-            if word != RIGHT or given.names or seconds > given.slow:
-                print(f"{subject.name}: {word}, {seconds:.1f} s  {said}", flush=True)
+    for subject in (
+        _own() if given.kernel_bench is None else kernel_bench.subjects(given.kernel_bench)
+    ):
+        if given.names and not any(name in subject.name for name in given.names):
+            continue
+        start = time.process_time()
+        word, said = outcome(subject, given.way)
+        seconds = time.process_time() - start
+        counts[word] += 1
+        if word != RIGHT or given.names or seconds > given.slow:
+            print(f"{subject.name}: {word}, {seconds:.1f} s  {said}", flush=True)
     print(", ".join(f"{count} {word}" for word, count in counts.items()))
     return 1 if counts[WRONG] or (given.names and counts[REFUSED]) else 0
+
+
+def _own() -> Iterator[Subject]:
+    """The networks that stand beside this file."""
+    from torch_nets import chains, edges, images, mixtures, routing, sequences, single, windows
+
+    for room in (single, windows, chains, images, sequences, mixtures, routing, edges):
+        yield from room.SUBJECTS
 
 
 if __name__ == "__main__":
