@@ -96,6 +96,8 @@ _LINALG = (
     "linalg-ext-lower-tensor-bitcast",
     "convert-elementwise-to-linalg",
     "func.func(lift-cf-to-scf)",
+    # What is inlined is simple then: a scope of allocas, say, is gone where it ends a function.
+    "canonicalize",
     "inline",
     # A tensor whose sizes are asked for is not fused, and one that nobody else reads is allocated.
     "resolve-ranked-shaped-type-result-dims",

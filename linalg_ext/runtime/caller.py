@@ -16,6 +16,7 @@ from weakref import WeakSet
 import numpy as np
 
 from linalg_ext.errors import LinalgExtError
+from linalg_ext.locks import Lock
 from linalg_ext.quick_call import AVAILABLE
 from linalg_ext.runtime.crew import NativeCall
 from linalg_ext.runtime.keeping import own_code
@@ -72,6 +73,7 @@ class Caller:
         )
         self.world = ctypes.addressof(self._words)
         self._answered: WeakSet[Any] = WeakSet()
+        self._adding = Lock()
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
 
     def install(self, target: Any, record: Record, libraries: Libraries | None = None) -> None:
@@ -87,7 +89,8 @@ class Caller:
             target._native_records = []
             target._native_world = self.world
             target._native_code = self._code
-            self._answered.add(target)
+            with self._adding:
+                self._answered.add(target)
         records = target._native_records
         if record not in records:
             records.insert(0, record)
@@ -97,7 +100,9 @@ class Caller:
 
     def forget(self) -> None:
         """Have all calls go through Python once more, which chooses their kernels."""
-        for target in list(self._answered):
+        with self._adding:
+            answered = list(self._answered)
+        for target in answered:
             target._native_records.clear()
 
 

@@ -12,12 +12,12 @@ import pytest
 import linalg_ext as lx
 from linalg_ext.cli import main
 
-TEXT = """func.func @twice(%x: tensor<64xf32>) -> tensor<64xf32> {
-  %y = arith.addf %x, %x : tensor<64xf32>
-  return %y : tensor<64xf32>
+TEXT = """func.func @twice(%x: tensor<640xf32>) -> tensor<640xf32> {
+  %y = arith.addf %x, %x : tensor<640xf32>
+  return %y : tensor<640xf32>
 }
 """
-OPEN = TEXT.replace("64", "?")
+OPEN = TEXT.replace("640", "?")
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_plans_and_loops_are_told(file: str, capsys: pytest.CaptureFixture[str])
     assert main(["explain", file]) == 0
     told = capsys.readouterr().out
     assert "loops over vectors, 1 op in one pass" in told
-    assert "@lx_entry_twice\n  for 0 to 64 by " in told
+    assert "@lx_entry_twice\n  for 0 to 640 by " in told
     assert "measured" not in told
 
 
@@ -56,8 +56,8 @@ def test_scripts_read_json(file: str, capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_steps_are_taken_first(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = TEXT.replace("%y = arith.addf", "%y = linalg.add").replace(
-        "%x, %x : tensor<64xf32>",
-        "ins(%x, %x : tensor<64xf32>, tensor<64xf32>) outs(%x : tensor<64xf32>) -> tensor<64xf32>",
+        "%x, %x : tensor<640xf32>",
+        "ins(%x, %x : tensor<640xf32>, tensor<640xf32>) outs(%x : tensor<640xf32>) -> tensor<640xf32>",
     )
     Path(file).write_text(text)
     steps = lx.Schedule(text).match("add").tile([16]).to_json()

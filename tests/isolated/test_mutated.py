@@ -8,7 +8,7 @@ from fuzz.seeds import seeds
 
 def test_mutated_modules_and_arguments_are_results_or_errors_of_the_tree() -> None:
     account = Account()
-    for seed in range(24):
+    for seed in range(36):
         run(seed, account)
     assert account.surprises == []
     # It says something only where some compile, some do not, and some calls come to their end.

@@ -258,7 +258,7 @@ def test_a_long_sequence_needs_no_scores() -> None:
 
 
 def test_operands_at_the_end_of_their_memory() -> None:
-    one = AttentionText(sizes(b=1, q=13, k=37, d=5, e=11), mask="qk")
+    one = AttentionText(sizes(b=1, q=13, k=37, d=5, e=21), mask="qk")
     check(one, *map(_at_the_end, one.operands()))
 
 
