@@ -57,7 +57,8 @@ def test_scripts_read_json(file: str, capsys: pytest.CaptureFixture[str]) -> Non
 def test_steps_are_taken_first(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = TEXT.replace("%y = arith.addf", "%y = linalg.add").replace(
         "%x, %x : tensor<640xf32>",
-        "ins(%x, %x : tensor<640xf32>, tensor<640xf32>) outs(%x : tensor<640xf32>) -> tensor<640xf32>",
+        "ins(%x, %x : tensor<640xf32>, tensor<640xf32>) "
+        "outs(%x : tensor<640xf32>) -> tensor<640xf32>",
     )
     Path(file).write_text(text)
     steps = lx.Schedule(text).match("add").tile([16]).to_json()
