@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from linalg_ext.bindings import ir
+from linalg_ext.transforms.codegen._functions import NESTS
 from linalg_ext.transforms.lowering._generic import maps_of, parallel_loops
 from linalg_ext.transforms.lowering._walk import producer
 
@@ -29,9 +30,6 @@ _TOUCH_NOTHING = VIEWS | {
     "memref.extract_strided_metadata",
     "memref.get_global",
 }
-
-_NESTS = ("linalg_ext_contraction", "linalg_ext_windows", "linalg_ext_attention")
-"""What the names of functions begin with that structured ops became."""
 
 
 def comes_of(value: Any, name: str) -> bool:
@@ -114,7 +112,7 @@ def _calls_nest(op: Any) -> bool:
     """Whether an op calls a nest that was a structured op: it works on its operands alone."""
     if op.name != "func.call":
         return False
-    return bool(ir.FlatSymbolRefAttr(op.attributes["callee"]).value.startswith(_NESTS))
+    return bool(ir.FlatSymbolRefAttr(op.attributes["callee"]).value.startswith(NESTS))
 
 
 def _filled_with(op: Any, output: Any) -> str | None:

@@ -12,6 +12,13 @@ PLAN = "linalg_ext.plan"
 _CAN_LOCATE = getattr(ir.Operation.location, "fset", None) is not None
 """Whether this build of MLIR lets an op be given another location."""
 
+CONTRACTION, WINDOWS, ATTENTION = NESTS = (
+    "linalg_ext_contraction",
+    "linalg_ext_windows",
+    "linalg_ext_attention",
+)
+"""What the names of functions begin with that structured ops become."""
+
 
 class Functions:
     """The functions that a pass makes in a module."""

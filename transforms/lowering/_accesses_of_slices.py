@@ -9,9 +9,9 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, memref, tensor
 
 from ._access_bounds import Bounds, mixed, operand_groups, range_of, size
-from ._elementwise import index
+from ._elementwise import index, negated
 from ._sizes import element_bytes
-from ._tensor_loops import add, as_index, compare, sub
+from ._tensor_loops import add, as_index, compare, mul, sub
 
 
 def check_insertion(op: Any, bounds: Bounds) -> None:
@@ -42,7 +42,7 @@ def _check_steps(start: Any, count: Any, step: Any, limit: Any, bounds: Bounds) 
     last = add(start, arith.muli(index(sub(count, 1)), index(step)))
     inside = arith.andi(far, compare("slt", last, limit))
     # One element, or none, is where the start is, or nowhere.
-    alone = arith.andi(_negated(many), compare("sle", add(start, count), limit))
+    alone = arith.andi(negated(many), compare("sle", add(start, count), limit))
     bounds.holds(arith.ori(inside, alone))
 
 
@@ -90,7 +90,7 @@ def check_reshape(op: Any, bounds: Bounds) -> None:
             bounds.at_most(0, found)
             count = arith.muli(index(count), found)
     for axis in range(source.type.rank):
-        given = _times(given, size(source, axis))
+        given = mul(given, size(source, axis))
     if not (isinstance(count, int) and isinstance(given, int)):
         bounds.holds(compare("eq", count, given))
 
@@ -148,16 +148,6 @@ def check_view(op: Any, bounds: Bounds) -> None:
     for count in sizes:
         bounds.at_most(0, count)
         bounds.at_most(count, room)
-        taken = _times(taken, count)
+        taken = mul(taken, count)
         bounds.at_most(taken, room)
     bounds.at_most(taken, sub(room, shift))
-
-
-def _times(left: Any, right: Any) -> Any:
-    if isinstance(left, int) and isinstance(right, int):
-        return left * right
-    return arith.muli(index(left), index(right))
-
-
-def _negated(condition: Any) -> Any:
-    return arith.xori(condition, arith.constant(ir.IntegerType.get_signless(1), 1))

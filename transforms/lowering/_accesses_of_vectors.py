@@ -9,8 +9,8 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, vector
 
 from ._access_bounds import DYNAMIC, Bounds, mixed, operand_groups, size
-from ._elementwise import Integers, constant, index, like
-from ._tensor_loops import as_index, sub
+from ._elementwise import Integers, index, like, negated
+from ._tensor_loops import as_index, mul, sub
 
 _MOST_LANES = (1 << 31) - 1
 """Upstream compares lanes as integers of 32 bits."""
@@ -81,7 +81,7 @@ def _all_below(mask: Any, left: Sequence[Any], bounds: Bounds) -> None:
     """Lanes that a mask chooses are below counts, one for each dimension of it."""
     counts = [arith.maxsi(index(each), index(0)) for each in left]
     inside = vector.CreateMaskOp(mask.type, counts).result
-    holds = arith.ori(inside, _negated(mask))
+    holds = arith.ori(inside, negated(mask))
     bounds.holds(_reduced("and", holds))
 
 
@@ -128,7 +128,7 @@ def check_gather(op: Any, bounds: Bounds) -> None:
     most = vector.BroadcastOp(positions.type, arith.subi(last, start)).result
     sle = arith.CmpIPredicate.sle
     inside = arith.andi(positions.compare(sle, least, found), positions.compare(sle, found, most))
-    bounds.holds(_reduced("and", arith.ori(inside, _negated(mask))))
+    bounds.holds(_reduced("and", arith.ori(inside, negated(mask))))
 
 
 def _steps(base: Any) -> list[Any] | None:
@@ -142,9 +142,7 @@ def _steps(base: Any) -> list[Any] | None:
             return None
     steps: list[Any] = [1] * rank
     for axis in reversed(range(rank - 1)):
-        below, count = steps[axis + 1], size(base, axis + 1)
-        is_known = isinstance(below, int) and isinstance(count, int)
-        steps[axis] = below * count if is_known else arith.muli(index(below), index(count))
+        steps[axis] = mul(steps[axis + 1], size(base, axis + 1))
     return steps
 
 
@@ -156,10 +154,6 @@ def check_position(op: Any, bounds: Bounds) -> None:
     at = mixed(op, "static_position", rest[int(is_insertion) :])
     for place, count in zip(at, whole.type.shape, strict=False):
         bounds.within(place, 1, count)
-
-
-def _negated(mask: Any) -> Any:
-    return arith.xori(mask, constant(mask.type, -1))
 
 
 def _reduced(kind: str, value: Any) -> Any:

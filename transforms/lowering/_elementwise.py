@@ -6,6 +6,8 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir
 
+from ._walk import producer
+
 
 def constant(type_: Any, value: int | float) -> Any:
     """`value` as a scalar of `type_`, or in every element where `type_` is a vector.
@@ -35,6 +37,17 @@ def literal(type_: Any, text: str) -> Any:
     return constant_op(type_, attribute).result
 
 
+def element_of_constant(value: Any) -> Any | None:
+    """The attribute of a constant, of each element where it is full of one; None of all else."""
+    op = producer(value)
+    if op is None or op.name not in ("arith.constant", "index.constant"):
+        return None
+    attribute = op.attributes["value"]
+    if not isinstance(attribute, ir.DenseElementsAttr):
+        return attribute
+    return attribute.get_splat_value() if attribute.is_splat else None
+
+
 def like(type_: Any, element: Any) -> Any:
     """`type_` with another element type: a scalar stays one, a vector keeps its shape."""
     if not isinstance(type_, ir.VectorType):
@@ -44,6 +57,11 @@ def like(type_: Any, element: Any) -> Any:
         element,
         scalable=type_.scalable_dims if type_.scalable else None,
     )
+
+
+def negated(condition: Any) -> Any:
+    """Where a condition does not hold: an i1, or a vector of them."""
+    return arith.xori(condition, constant(condition.type, -1))
 
 
 class Integers:

@@ -32,6 +32,13 @@ def sub(left: Any, right: Any) -> Any:
     return arith.subi(index(left), index(right))
 
 
+def mul(left: Any, right: Any) -> Any:
+    """`left * right`, each a number or a value."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left * right
+    return arith.muli(index(left), index(right))
+
+
 def compare(predicate: str, left: Any, right: Any) -> Any:
     """`arith.cmpi` of indices or of values, by the name of its predicate."""
     return arith.cmpi(getattr(arith.CmpIPredicate, predicate), index(left), index(right))

@@ -37,10 +37,10 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, math
 from linalg_ext.rewriting import Report, module_pass
 
-from ._elementwise import constant, like, literal
+from ._elementwise import constant, element_of_constant, like, literal
 from ._float_formats import F32, F64, NARROW
 from ._replacing import replace_each
-from ._walk import element_type, operations, producer
+from ._walk import element_type, operations
 
 NAME = "linalg-ext-expand-known-powers"
 
@@ -62,9 +62,10 @@ def expand_known_powers(module: ir.Operation) -> Report:
 
 def _expanded(op: Any) -> Any | str | None:
     base, given = op.operands
-    exponent = _number(given)
-    if exponent is None:
+    known = element_of_constant(given)
+    if not isinstance(known, ir.FloatAttr):
         return "its exponent is not known"
+    exponent = float(known.value)
     if not _is_small(exponent):
         return f"its exponent is {exponent:g}: products would lose digits"
     if isinstance(base.type, ir.RankedTensorType):
@@ -74,19 +75,6 @@ def _expanded(op: Any) -> Any | str | None:
         wide = like(base.type, ir.F32Type.get())
         return arith.truncf(base.type, _power(arith.extf(wide, base), exponent))
     return _power(base, exponent) if format_ in _FORMATS else None
-
-
-def _number(value: Any) -> float | None:
-    """The number that a constant is, or is full of."""
-    op = producer(value)
-    if op is None or op.name != "arith.constant":
-        return None
-    attribute = op.attributes["value"]
-    if isinstance(attribute, ir.DenseElementsAttr):
-        if not attribute.is_splat:
-            return None
-        attribute = attribute.get_splat_value()
-    return float(attribute.value) if isinstance(attribute, ir.FloatAttr) else None
 
 
 def _is_small(exponent: float) -> bool:

@@ -25,7 +25,7 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, linalg, tensor
 from linalg_ext.rewriting import Report, module_pass
 
-from ._elementwise import Integers, index
+from ._elementwise import Integers, element_of_constant, index
 from ._replacing import replace_each
 from ._walk import operations, replace_op
 
@@ -120,14 +120,5 @@ def _width(type_: Any) -> int:
 
 def _is_safe(divisor: Any) -> bool:
     """Whether a divisor is a constant other than 0 and -1 (in all its elements)."""
-    if isinstance(divisor.owner, ir.Block):
-        return False
-    definition = divisor.owner.operation
-    if definition.name not in ("arith.constant", "index.constant"):
-        return False
-    value = definition.attributes["value"]
-    if isinstance(value, ir.DenseElementsAttr):
-        if not value.is_splat:
-            return False
-        value = value.get_splat_value()
+    value = element_of_constant(divisor)
     return isinstance(value, ir.IntegerAttr) and value.value not in (0, -1)

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from linalg_ext.errors import ModelError
+
 Step = Callable[[Any, Any, Sequence[Any], Sequence[Any]], tuple[Any, ...]]
 Gradient = Callable[[Any, Any, Sequence[Any], Sequence[Any], Sequence[Any]], tuple[Any, Any, Any]]
 
@@ -81,7 +83,10 @@ class Cell:
         from linalg_ext.tracing.creation import zeros
 
         if self.gradient is None:
-            raise NotImplementedError("the gradient of this cell is not known")
+            raise ModelError(
+                "the gradient of this recurrent layer is no loop here",
+                cure="train it with PyTorch's own backend, or without projections",
+            )
         derived = self.gradient
         weights = others[: self.weights]
         first = others[self.weights : self.weights + self.states]

@@ -77,7 +77,7 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.group import may_be_fused
 from linalg_ext.transforms.codegen._argument import Argument, argument_of
 from linalg_ext.transforms.codegen._fills import preceding_zeros, root
-from linalg_ext.transforms.codegen._functions import Functions
+from linalg_ext.transforms.codegen._functions import ATTENTION, Functions
 from linalg_ext.transforms.codegen._machine import this_machine
 from linalg_ext.transforms.lowering._walk import producer
 
@@ -106,7 +106,7 @@ _VECTORS = frozenset({"f32", "f64", "bf16", "f16", "i1", "i8", "i16", "i32", "i6
 def fuse_attention(module: ir.Operation) -> Report:
     """Turn attention on buffers into calls of nests."""
     report = Report(NAME)
-    functions = Functions(module, "linalg_ext_attention")
+    functions = Functions(module, ATTENTION)
     for op in contractions(module, ir.MemRefType):
         report.matched[op.name] += 1
         found = find_attention(op)

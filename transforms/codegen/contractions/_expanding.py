@@ -6,6 +6,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.transforms.lowering._generic import generic_on_tensors, maps_of, parallel_loops
+from linalg_ext.transforms.lowering._tensor_loops import inlined
 from linalg_ext.transforms.lowering._walk import producer, replace_op
 
 
@@ -27,8 +28,10 @@ def expand_only_reader(collapsed: Any) -> None:
         maps = [_map(map_, rank) for map_ in maps_of(reader)]
         kinds = ["parallel"] * (rank + 1)
         new = generic_on_tensors(operands[:-1], operands[-1], ir.ArrayAttr.get(maps), kinds)
-        types = [argument.type for argument in reader.regions[0].blocks[0].arguments]
-        _clone_body(reader, new.regions[0].blocks.append(*types))
+        body = reader.regions[0].blocks[0]
+        block = new.regions[0].blocks.append(*(argument.type for argument in body.arguments))
+        with ir.InsertionPoint(block):
+            linalg.YieldOp(inlined(body, block.arguments))
         groups = [*([axis] for axis in range(rank - 1)), [rank - 1, rank]]
         result = tensor.collapse_shape(reader.results[0].type, new.results[0], groups)
     replace_op(reader, result)
@@ -75,17 +78,3 @@ def _map(map_: Any, rank: int) -> ir.AffineMapAttr:
         if position == rank - 1:
             results.append(ir.AffineExpr.get_dim(rank))
     return ir.AffineMapAttr.get(ir.AffineMap.get(rank + 1, 0, results))
-
-
-def _clone_body(op: Any, block: Any) -> None:
-    """Put the steps of an op into the block of another whose arguments are alike."""
-    old = op.regions[0].blocks[0]
-    known = dict(zip(old.arguments, block.arguments, strict=True))
-    *steps, end = [each.operation for each in old.operations]
-    with ir.InsertionPoint(block):
-        for step in steps:
-            clone = step.clone().operation
-            for place, operand in enumerate(step.operands):
-                clone.operands[place] = known.get(operand, operand)
-            known.update(zip(step.results, clone.results, strict=True))
-        linalg.YieldOp([known.get(value, value) for value in end.operands])

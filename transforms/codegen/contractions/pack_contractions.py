@@ -41,7 +41,7 @@ from linalg_ext.transforms.codegen._epilogue import (
 )
 from linalg_ext.transforms.codegen._explaining import PlannedContraction
 from linalg_ext.transforms.codegen._fills import preceding_zeros, root
-from linalg_ext.transforms.codegen._functions import Functions
+from linalg_ext.transforms.codegen._functions import CONTRACTION, Functions
 from linalg_ext.transforms.codegen._machine import Machine, this_machine
 from linalg_ext.transforms.codegen._problem import Dimension, Operand, Problem, classify
 from linalg_ext.transforms.codegen._scalar_steps import Elementwise
@@ -226,7 +226,7 @@ class _Functions:
     def __init__(self, module: ir.Operation) -> None:
         self.machine = this_machine().beside(threads_of(module))
         self.decisions: list[PlannedContraction] = []
-        self._functions = Functions(module, "linalg_ext_contraction")
+        self._functions = Functions(module, CONTRACTION)
 
     def call(self, name: str, operands: Sequence[ir.Value], ops: Sequence[ir.Operation]) -> None:
         """Call a function in the place of the first of some ops."""

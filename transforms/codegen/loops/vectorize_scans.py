@@ -46,16 +46,13 @@ from linalg_ext.transforms.lowering._walk import producer, select
 
 from ._bounds import as_index, first_lanes, is_same, whole_steps
 from ._combiners import Combiner, combiner_by
-from ._nests import is_in_rows, unfit, unfit_memory
+from ._nests import SHORTEST, is_in_rows, unfit, unfit_memory
 from ._roots import root_of
 from ._rows import as_row, load_row, on_rows, store_row
 
 NAME = "linalg-ext-vectorize-scans"
 
 _FOR, _LOAD, _STORE = "scf.for", "memref.load", "memref.store"
-
-_SHORTEST = 4
-"""A loop that is known to be shorter is not worth vectors."""
 
 _BITS_WITH_MASKS = 512
 """Machines with such registers move parts of them as quickly as all of them."""
@@ -122,11 +119,11 @@ class _Scan:
         lanes = max(1, bits // _widest_bits(ops))
         has_masks = bits >= _BITS_WITH_MASKS
         if count is not None:
-            if count < _SHORTEST:
+            if count < SHORTEST:
                 return False
             power = (count - has_masks).bit_length() - (not has_masks)
             lanes = min(lanes, 1 << power)
-        if lanes < _SHORTEST:
+        if lanes < SHORTEST:
             return False
         with self.loop.location, ir.InsertionPoint(self.loop):
             self._emit(low, high, lanes, has_masks)

@@ -51,7 +51,7 @@ from linalg_ext.transforms.codegen._epilogue import (
     move_before,
 )
 from linalg_ext.transforms.codegen._fills import comes_of, preceding_fill, root
-from linalg_ext.transforms.codegen._functions import Functions
+from linalg_ext.transforms.codegen._functions import WINDOWS, Functions
 from linalg_ext.transforms.codegen._machine import Machine, this_machine
 from linalg_ext.transforms.codegen.winograd._convolution import find_convolution
 from linalg_ext.transforms.codegen.winograd._nest import winograd_function
@@ -75,7 +75,7 @@ _Plan: TypeAlias = WindowPlan | WinogradPlan
 def tile_windows(module: ir.Operation) -> Report:
     """Turn reductions over windows on buffers into calls of tiled loops."""
     report = Report(NAME)
-    functions, machine = Functions(module, "linalg_ext_windows"), this_machine()
+    functions, machine = Functions(module, WINDOWS), this_machine()
     pending = select(module, _reads_windows)
     while pending:
         op = pending.pop(0)

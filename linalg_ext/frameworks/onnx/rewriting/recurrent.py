@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from linalg_ext.frameworks.onnx.rewriting.writing import Unwritten, Writer, at
 
@@ -154,7 +154,7 @@ def _layer(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
     for number, is_back in enumerate(ways):
         build = _in_steps if in_steps else _by_torch_mlir
         state = [_of_direction(write, each, number) for each in first]
-        parts.append(build(write, node, attributes, x, state, number, is_back))
+        parts.append(build(write, node, _Direction(attributes, x, state, number, is_back)))
     perms = [[2, 0, 1, 3], [1, 0, 2], [1, 0, 2]]
     for place, name in enumerate(node.output):
         if not name:
@@ -174,53 +174,55 @@ def _of_direction(write: Writer, value: str, number: int) -> str:
     return write.sliced(value, 0, number, number + 1) if value else ""
 
 
-def _by_torch_mlir(
-    write: Writer,
-    node: Any,
-    attributes: Mapping[str, Any],
-    x: str,
-    state: list[str],
-    number: int,
-    is_back: bool,
-) -> list[str]:
+class _Direction(NamedTuple):
+    """One direction of a layer.
+
+    Attributes:
+        attributes: of the layer.
+        x: its input, steps first.
+        state: what it begins with: the hidden state, and the cell; empty names for zeros.
+        number: of the direction.
+        is_back: whether the last step comes first.
+    """
+
+    attributes: Mapping[str, Any]
+    x: str
+    state: list[str]
+    number: int
+    is_back: bool
+
+
+def _by_torch_mlir(write: Writer, node: Any, one: _Direction) -> list[str]:
     """One direction as a layer that goes forward."""
-    weights = [_of_direction(write, at(node.input, place), number) for place in (1, 2, 3)]
-    rows = write.reversed(x, 0) if is_back else x
-    inputs = [rows, *weights, "", *state[: 2 if node.op_type == "LSTM" else 1]]
-    kept = {"hidden_size": attributes["hidden_size"]}
+    weights = [_of_direction(write, at(node.input, place), one.number) for place in (1, 2, 3)]
+    rows = write.reversed(one.x, 0) if one.is_back else one.x
+    inputs = [rows, *weights, "", *one.state[: 2 if node.op_type == "LSTM" else 1]]
+    kept = {"hidden_size": one.attributes["hidden_size"]}
     count = 3 if node.op_type == "LSTM" else 2
     found = write.several(node.op_type, inputs, [""] * count, **kept)
-    return [write.reversed(found[0], 0), *found[1:]] if is_back else found
+    return [write.reversed(found[0], 0), *found[1:]] if one.is_back else found
 
 
-def _in_steps(
-    write: Writer,
-    node: Any,
-    attributes: Mapping[str, Any],
-    x: str,
-    state: list[str],
-    number: int,
-    is_back: bool,
-) -> list[str]:
+def _in_steps(write: Writer, node: Any, one: _Direction) -> list[str]:
     """One direction, step after step: all states, the last one, and the last cell."""
     sizes = write.sizes(node.input[0])
-    other_layout = attributes.get("layout", 0) == 1
+    other_layout = one.attributes.get("layout", 0) == 1
     (batch, steps) = (sizes[0], sizes[1]) if other_layout else (sizes[1], sizes[0])
     if steps > _MOST_STEPS:
         raise Unwritten
     hidden = write.sizes(node.input[2])[2]
-    layer = _layer_of(write, node, attributes, number, hidden)
+    layer = _layer_of(write, node, one.attributes, one.number, hidden)
     axis = write.integers(0)
     zero = write("Expand", write.number(0, node.input[0]), write.integers(batch, hidden))
-    h, c = (write("Squeeze", each, axis) if each else zero for each in state)
-    rows = write("MatMul", x, layer.weights["wt"])
+    h, c = (write("Squeeze", each, axis) if each else zero for each in one.state)
+    rows = write("MatMul", one.x, layer.weights["wt"])
     if layer.weights["wb"]:
         rows = write("Add", rows, layer.weights["wb"])
     lengths = at(node.input, 4)
     if lengths:
         lengths = write("Reshape", lengths, write.integers(batch, 1))
     made = [""] * steps
-    for step in reversed(range(steps)) if is_back else range(steps):
+    for step in reversed(range(steps)) if one.is_back else range(steps):
         row = write("Gather", rows, write.constant(step), axis=0)
         new, cell = layer.step(row, h, c)
         given = new

@@ -34,17 +34,17 @@ def _resize(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:
         raise Unwritten
     axes = [axis % rank for axis in attributes.get("axes", range(rank))]
     value = x
-    for axis, scale, size in _changes(write, node, axes):
-        places, factors = _taps(attributes, write.known.shapes[x][axis], scale, size)
+    for axis, before, scale, after in _changes(write, node, axes):
+        places, factors = _taps(attributes, before, scale, after)
         value = _resized(write, value, x, axis, places, factors)
     write("Identity", value, gives=node.output[0])
 
 
-def _changes(write: Writer, node: Any, axes: list[int]) -> list[tuple[int, float, int]]:
-    """For each axis that changes: by what factor, and its new size."""
+def _changes(write: Writer, node: Any, axes: list[int]) -> list[tuple[int, int, float, int]]:
+    """For each axis that changes: its size, by what factor it changes, and its new size."""
     shape = write.known.shapes[node.input[0]]
     scales, sizes = at(node.input, 2), at(node.input, 3)
-    found: list[tuple[int, float, int]] = []
+    found: list[tuple[int, int, float, int]] = []
     for axis, wanted in zip(axes, write.known_array(sizes or scales), strict=True):
         before = shape[axis]
         if (not sizes and wanted == 1) or (sizes and before is not None and wanted == before):
@@ -55,7 +55,7 @@ def _changes(write: Writer, node: Any, axes: list[int]) -> list[tuple[int, float
         after = int(wanted) if sizes else math.floor(before * scale)
         if after < 1:
             raise Unwritten
-        found.append((axis, scale, after))
+        found.append((axis, before, scale, after))
     return found
 
 
@@ -74,10 +74,9 @@ def _resized(write: Writer, value: str, like: str, axis: int, places: Array, fac
 
 
 def _taps(
-    attributes: Mapping[str, Any], before: int | None, scale: float, after: int
+    attributes: Mapping[str, Any], before: int, scale: float, after: int
 ) -> tuple[Array, Array]:
     """The places that each element is made of, and their factors: a row for each term."""
-    assert before is not None
     transformation = attributes.get("coordinate_transformation_mode", "half_pixel")
     mode = attributes.get("mode", "nearest")
     places, factors = [], []
