@@ -22,7 +22,9 @@ after:
     } -> tensor<9xf32>
 
 A check of every index of a read asks this of each index that is a position: of the column in a row
-that is looked up, for example. What is left of it then is one question for a row.
+that is looked up, for example. What is left of it then is one question for a row. Positions of
+`scf.for` and `affine.for` are asked about too, and where a length is open, whether it is the one
+that the loop runs to: a size of the same tensor, however it is spelled.
 """
 
 from __future__ import annotations
@@ -34,18 +36,22 @@ from typing import Any
 from linalg_ext.bindings import arith, ir
 from linalg_ext.rewriting import Report, module_pass
 
-from ._generic import extents_of, loop_of
+from ._access_bounds import Range, range_of
+from ._generic import loop_of, maps_of
+from ._size_origins import Origin, origin_of_number, origin_of_size
 from ._walk import operations, producer, replace_op
 
 NAME = "linalg-ext-fold-position-checks"
 
-_OP = "linalg.generic"
+_OP = "arith.cmpi"
 _ORDERS: dict[int, Callable[[int, int], bool]] = {
     arith.CmpIPredicate.slt.value: operator.lt,
     arith.CmpIPredicate.sle.value: operator.le,
     arith.CmpIPredicate.sgt.value: operator.gt,
     arith.CmpIPredicate.sge.value: operator.ge,
 }
+_LOOPS = ("scf.for", "affine.for")
+_BELOW = (arith.CmpIPredicate.slt.value, arith.CmpIPredicate.sle.value)
 
 
 @module_pass(NAME, on=_OP)
@@ -53,29 +59,67 @@ def fold_position_checks(module: ir.Operation) -> Report:
     """Replace comparisons of positions with constants that hold, or fail, in every round."""
     report = Report(NAME)
     for op in operations(module, {_OP}):
-        positions = operations(op, {"linalg.index"})
-        if not positions:
+        predicate = ir.IntegerAttr(op.attributes["predicate"]).value
+        position, bound = op.operands
+        if predicate not in _ORDERS or not _is_position(position):
             continue
         report.matched[_OP] += 1
-        extents = extents_of(op)
-        known = [_fold(each, extents) for each in operations(op, {"arith.cmpi"})]
-        report.changed[_OP] += any(known)
+        answer = _answer(predicate, position, bound)
+        if answer is None:
+            continue
+        with op.location, ir.InsertionPoint(op):
+            replace_op(op, arith.constant(ir.IntegerType.get_signless(1), int(answer)))
+        report.changed[_OP] += 1
     return report
 
 
-def _fold(comparison: Any, extents: dict[int, int | None]) -> bool:
-    order = _ORDERS.get(ir.IntegerAttr(comparison.attributes["predicate"]).value)
-    position, bound = (producer(operand) for operand in comparison.operands)
-    if order is None or position is None or position.name != "linalg.index":
-        return False
-    rounds = extents.get(loop_of(position))
-    if not rounds or bound is None or bound.name != "arith.constant":
-        return False
-    limit = ir.IntegerAttr(bound.attributes["value"]).value
+def _is_position(value: Any) -> bool:
+    """Whether a value is the position of a loop."""
+    op = producer(value)
+    if op is not None:
+        return bool(op.name == "linalg.index")
+    loop = value.owner.owner
+    return loop is not None and loop.operation.name in _LOOPS and value.arg_number == 0
+
+
+def _answer(predicate: int, position: Any, bound: Any) -> bool | None:
+    """What a comparison of a position gives in every round; None where the run tells."""
+    order = _ORDERS[predicate]
+    known = _rounds(position) if producer(position) is not None else range_of(position)
+    least, greatest = range_of(bound)
     # An order that both ends agree on is that of all between them.
-    first, last = order(0, limit), order(rounds - 1, limit)
-    if first != last:
-        return False
-    with comparison.location, ir.InsertionPoint(comparison):
-        replace_op(comparison, arith.constant(ir.IntegerType.get_signless(1), int(first)))
-    return True
+    if known is not None and least == greatest:
+        first, last = order(known[0], least), order(known[1], least)
+        return first if first == last else None
+    if predicate in _BELOW and origin_of_number(bound) in _ends(position):
+        return True
+    return None
+
+
+def _rounds(position: Any) -> Range | None:
+    """The first and the last position of a loop of a structured op; None where none is known."""
+    sizes = [size for size in _ends(position) if isinstance(size, int)]
+    return (0, sizes[0] - 1) if sizes and sizes[0] > 0 else None
+
+
+def _ends(position: Any) -> list[Origin]:
+    """What a loop runs to."""
+    index = producer(position)
+    if index is not None:
+        op, dim = index.block.owner.operation, ir.AffineDimExpr.get(loop_of(index))
+        return [
+            origin_of_size(value, axis)
+            for value, map_ in zip(op.operands, maps_of(op), strict=True)
+            for axis, result in enumerate(map_.results)
+            if result == dim
+        ]
+    loop = position.owner.owner.operation
+    return _least(loop.operands[1]) if loop.name == "scf.for" else []
+
+
+def _least(number: Any) -> list[Origin]:
+    """A number, or those of which it is the least."""
+    op = producer(number)
+    if op is None or op.name != "arith.minsi":
+        return [origin_of_number(number)]
+    return [found for operand in op.operands for found in _least(operand)]

@@ -9,20 +9,25 @@ before:
     } -> tensor<4x9xf32>, tensor<4xf32>
 after:
     %r = scf.for %m = %c0 to %c4 step %c1 iter_args(%all = %y) -> (tensor<4x9xf32>) {
-      %start = tensor.extract %t[%m] : tensor<4xf32>
-      %one = arith.minui %c9, %c1 : index
+      %begin = tensor.extract %t[%m] : tensor<4xf32>
+      %start = arith.extf %begin : f32 to f64
+      %one = arith.minsi %c9, %c1 : index
       %first:2 = scf.for %n = %c0 to %one step %c1 iter_args(%sum = %start, %row = %all)
-          -> (f32, tensor<4x9xf32>) {
+          -> (f64, tensor<4x9xf32>) {
         %a = tensor.extract %x[%m, %n] : tensor<4x9xf32>
-        %next = tensor.insert %a into %row[%m, %n] : tensor<4x9xf32>
-        scf.yield %a, %next : f32, tensor<4x9xf32>
+        %wide = arith.extf %a : f32 to f64
+        %all_of_it = arith.truncf %wide : f64 to f32
+        %next = tensor.insert %all_of_it into %row[%m, %n] : tensor<4x9xf32>
+        scf.yield %wide, %next : f64, tensor<4x9xf32>
       }
       %rest:2 = scf.for %n = %c1 to %c9 step %c1 iter_args(%sum = %first#0, %row = %first#1)
-          -> (f32, tensor<4x9xf32>) {
+          -> (f64, tensor<4x9xf32>) {
         %a = tensor.extract %x[%m, %n] : tensor<4x9xf32>
-        %s = arith.addf %sum, %a : f32
-        %next = tensor.insert %s into %row[%m, %n] : tensor<4x9xf32>
-        scf.yield %s, %next : f32, tensor<4x9xf32>
+        %wide = arith.extf %a : f32 to f64
+        %s = arith.addf %sum, %wide : f64
+        %rounded = arith.truncf %s : f64 to f32
+        %next = tensor.insert %rounded into %row[%m, %n] : tensor<4x9xf32>
+        scf.yield %s, %next : f64, tensor<4x9xf32>
       }
       scf.yield %rest#1 : tensor<4x9xf32>
     }
@@ -31,6 +36,9 @@ Along another dimension than the last one, a step is made for a whole plane at a
 `linalg.generic` on slices, whose elements lie side by side. An exclusive scan writes what is
 carried before it takes the next element in; it begins with the accumulator. The second result is
 the last plane of the first one.
+
+Sums and products of f32 are carried in f64, those of narrower floats in f32, as PyTorch on a CPU
+does: an element is rounded once, and not once for each before it.
 """
 
 from __future__ import annotations
@@ -45,12 +53,15 @@ from linalg_ext.rewriting import Report, module_pass
 from ._elementwise import index
 from ._replacing import replace_each
 from ._slicing import extract_slice, insert_slice
-from ._tensor_loops import counted, empty_like, inlined, nest, parallel_generic, size_of, sub
+from ._tensor_loops import counted, inlined, nest, parallel_generic, size_of, sub
 from ._walk import operations
 
 NAME = "linalg-ext-lower-exported-scan"
 
 _OP = "tm_tensor.scan"
+
+_ROUNDING = {"arith.addf": arith.addf, "arith.mulf": arith.mulf}
+"""What is carried in a wider type, by the name of the op that the body is."""
 
 
 @module_pass(NAME, on=_OP)
@@ -79,6 +90,7 @@ class _Scan:
         axis: the dimension.
         sizes: of the source: numbers, or values that the run gives.
         is_inclusive: whether each element counts for its own place.
+        carried: the type of the elements that are carried.
     """
 
     body: Any
@@ -88,18 +100,21 @@ class _Scan:
     axis: int
     sizes: list[Any]
     is_inclusive: bool
+    carried: Any
 
     @classmethod
     def of(cls, op: Any) -> _Scan:
         source, output, accumulator = op.operands
+        body = op.regions[0].blocks[0]
         return cls(
-            op.regions[0].blocks[0],
+            body,
             source,
             output,
             accumulator,
             ir.IntegerAttr(op.attributes["dimension"]).value,
             [size_of(source, at) for at in range(source.type.rank)],
             ir.BoolAttr(op.attributes["inclusive"]).value,
+            _carried(body, output.type.element_type),
         )
 
     def rows(self) -> Any:
@@ -108,11 +123,11 @@ class _Scan:
         def row(places: list[Any], carried: list[Any]) -> list[Any]:
             (target,) = carried
             return self._along(
-                tensor.extract(self.accumulator, places),
+                self._widened(tensor.extract(self.accumulator, places)),
                 target,
-                take=lambda at: tensor.extract(self.source, [*places, at]),
-                join=lambda before, new: inlined(self.body, [before, new])[0],
-                put=lambda new, at, into: tensor.insert(new, into, [*places, at]),
+                take=lambda at: self._widened(tensor.extract(self.source, [*places, at])),
+                join=self._joined,
+                put=lambda new, at, into: tensor.insert(self._rounded(new), into, [*places, at]),
             )
 
         return nest(self.sizes[:-1], [self.output], row)[0]
@@ -122,26 +137,55 @@ class _Scan:
         rest = [size for at, size in enumerate(self.sizes) if at != self.axis]
         identity = ir.AffineMap.get_identity(len(rest))
 
-        def join(before: Any, new: Any) -> Any:
-            made = empty_like(self.accumulator.type, rest)
+        def each(function: Callable[..., Any], element: Any, *planes: Any) -> Any:
+            """A function of the elements of planes, which gives those of a type."""
             return parallel_generic(
-                [before, new],
-                made,
-                [identity] * 2,
-                lambda elements: inlined(self.body, elements[:2])[0],
+                planes,
+                tensor.empty(rest, element),
+                [identity] * len(planes),
+                lambda elements: function(*elements[:-1]),
             )
 
+        def widened(plane: Any) -> Any:
+            return each(self._widened, self.carried, plane) if self._is_wider else plane
+
+        def put(new: Any, at: Any, into: Any) -> Any:
+            plane = each(self._rounded, self._given, new) if self._is_wider else new
+            return insert_slice(plane, into, *self._bounds(at))
+
         return self._along(
-            self.accumulator,
+            widened(self.accumulator),
             self.output,
-            take=lambda at: self.plane(self.source, at),
-            join=join,
-            put=lambda new, at, into: insert_slice(new, into, *self._bounds(at)),
+            take=lambda at: widened(self.plane(self.source, at)),
+            join=lambda before, new: each(self._joined, self.carried, before, new),
+            put=put,
         )[0]
 
     def plane(self, value: Any, at: Any) -> Any:
         """The plane of a tensor at a place of the dimension, which it does not have any more."""
         return extract_slice(value, *self._bounds(at), dropped=[self.axis])
+
+    @property
+    def _given(self) -> Any:
+        """The type of the elements of the result."""
+        return self.output.type.element_type
+
+    @property
+    def _is_wider(self) -> bool:
+        """Whether what is carried has another type than what is given."""
+        return bool(self.carried != self._given)
+
+    def _widened(self, element: Any) -> Any:
+        return arith.extf(self.carried, element) if self._is_wider else element
+
+    def _rounded(self, total: Any) -> Any:
+        return arith.truncf(self._given, total) if self._is_wider else total
+
+    def _joined(self, before: Any, new: Any) -> Any:
+        """What the body makes of an element, of the type that is carried."""
+        if not self._is_wider:
+            return inlined(self.body, [before, new])[0]
+        return _ROUNDING[self.body.operations[0].operation.name](before, new)
 
     def _bounds(self, at: Any) -> tuple[list[Any], list[Any]]:
         """The offsets and the sizes of a plane."""
@@ -178,5 +222,17 @@ class _Scan:
             return [new, put(new, at, carried[1])]
 
         # A loop of one step, for there may be no element at all.
-        begun = counted(0, arith.minui(index(count), index(1)), [start, target], first)
+        begun = counted(0, arith.minsi(index(count), index(1)), [start, target], first)
         return counted(1, count, begun, step)[1:]
+
+
+def _carried(body: Any, element: Any) -> Any:
+    """The type in which elements are carried: a wider one where each step rounds."""
+    first, *others = (each.operation for each in body.operations)
+    if first.name not in _ROUNDING or len(others) != 1:
+        return element
+    if set(first.operands) != set(body.arguments) or others[0].operands[0] != first.results[0]:
+        return element
+    if element.width >= 32:
+        return ir.F64Type.get() if element.width == 32 else element
+    return ir.F32Type.get()

@@ -91,3 +91,23 @@ def test_a_text_that_nobody_vouches_for_is_read_by_the_guard() -> None:
     x, y, t = operands((2, 3), 1)
     found, _ = compile(scan(1, 2))(x, y, t)
     np.testing.assert_allclose(found, np.cumsum(x, 1), rtol=1e-5)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("body", ["addf", "mulf"])
+def test_an_element_is_rounded_once(axis: int, body: str) -> None:
+    x, y, t = operands((300, 400), axis)
+    x = x + 0.7 if body == "mulf" else x - 0.3
+    y, t = np.zeros_like(x), np.full_like(t, body == "mulf")
+    found, _ = run(scan(axis, 2, body=body), x, y, t)
+    whole = x.astype(np.float64)
+    exact = np.cumsum(whole, axis) if body == "addf" else np.cumprod(whole, axis)
+    np.testing.assert_array_max_ulp(found, exact.astype(np.float32), 1)
+
+
+def test_narrow_floats_are_carried_in_f32() -> None:
+    x = RNG.standard_normal((3, 2000)).astype(np.float16)
+    text = scan(1, 2).replace("f32", "f16")
+    found, _ = run(text, x, np.zeros_like(x), np.zeros(3, np.float16))
+    exact = np.cumsum(x.astype(np.float32), 1).astype(np.float16)
+    np.testing.assert_allclose(found, exact, rtol=2e-3, atol=1e-3)
