@@ -173,6 +173,7 @@ _LOOPS = (
 )
 _LLVM = (
     "linalg-ext-advise-huge-pages",
+    "linalg-ext-move-small-buffers-to-stack",
     "linalg-ext-lower-vector-scan",
     "convert-vector-to-scf",
     "linalg-ext-hoist-allocas",
