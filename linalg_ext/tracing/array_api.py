@@ -18,6 +18,7 @@ from linalg_ext.errors import UnrecordedAttributeError, caller_location
 from linalg_ext.tracing import creation, sorting
 from linalg_ext.tracing.casting import as_dtype, cast_to
 from linalg_ext.tracing.constants import as_traced
+from linalg_ext.tracing.cutting import unstack as unstack
 from linalg_ext.tracing.traced import Traced
 
 __array_api_version__ = "2024.12"
@@ -92,12 +93,6 @@ def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Tr
 def can_cast(from_: Any, to: Any, /) -> Any:
     """Whether a dtype, or that of a value, can be cast to another."""
     return np.can_cast(getattr(from_, "dtype", from_), as_dtype(to))
-
-
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Traced, ...]:
-    """The parts along an axis, which goes."""
-    front = np.moveaxis(as_traced(x), axis, 0)  # type: ignore[type-var]
-    return tuple(front[place] for place in range(front.shape[0]))
 
 
 def sort(x: Any, /, *, axis: int = -1, descending: Any = False, stable: Any = True) -> Traced:

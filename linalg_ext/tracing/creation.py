@@ -99,6 +99,8 @@ def linspace(
     places = cast_to(arange(num), _FLOAT)
     steps = num - 1 if endpoint else num
     step = (stop - start) / (as_traced(steps) if isinstance(steps, Size) else max(steps, 1))
+    # Places are along a new first axis.
+    places = xp.reshape(places, (num, *[1] * getattr(step, "ndim", 0)))
     value = xp.add(places * step, start)
     return cast_to(value, dtype) if dtype is not None else value
 

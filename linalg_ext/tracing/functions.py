@@ -9,19 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.errors import ArityError, caller_location
+from linalg_ext.errors import ArityError, ShapeError, caller_location
 from linalg_ext.tracing import arithmetic as own
 from linalg_ext.tracing import (
     contractions,
     creation,
+    cutting,
     gathering,
     joining,
     linear_algebra,
+    nan_reductions,
+    order_statistics,
+    polynomials,
     reductions,
     scans,
     shaping,
+    signals,
     sorting,
 )
+from linalg_ext.tracing.casting import cast_to
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.nearest import refuse_function
@@ -31,39 +37,6 @@ from linalg_ext.tracing.ufuncs import BODIES
 
 def _of(module: Any, names: str) -> dict[str, Callable[..., Any]]:
     return {name: getattr(module, name) for name in names.split()}
-
-
-def _nan_free(name: str, number: float) -> Callable[..., Any]:
-    """`numpy.nansum` and its like: with a number in the place of NaN."""
-
-    def reduce(a: Any, *arguments: Any, **keywords: Any) -> Any:
-        value = as_traced(a)
-        if value.dtype.kind not in "iub":
-            value = xp.where(xp.isnan(value), value.dtype.type(number), value)
-        return getattr(np, name)(value, *arguments, **keywords)
-
-    return reduce
-
-
-def _nanmean(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False
-) -> Any:
-    value = as_traced(a)
-    return reductions.mean(value, axis, dtype, out, keepdims, where=~xp.isnan(value))
-
-
-def _nan_to_num(
-    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
-) -> Any:
-    value = as_traced(x)
-    if value.dtype.kind in "iub":
-        return value
-    limits = np.finfo(value.dtype)
-    high = limits.max if posinf is None else posinf
-    low = limits.min if neginf is None else neginf
-    value = xp.where(xp.isnan(value), value.dtype.type(nan), value)
-    value = xp.where(value == np.inf, value.dtype.type(high), value)
-    return xp.where(value == -np.inf, value.dtype.type(low), value)
 
 
 def _linspace(
@@ -82,6 +55,30 @@ def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
         return False
     same = one == other
     return xp.all(same | (xp.isnan(one) & xp.isnan(other)) if equal_nan else same)
+
+
+def _array_equiv(a1: Any, a2: Any) -> Any:
+    one, other = as_traced(a1), as_traced(a2)
+    try:
+        return xp.all(one == other)
+    except ShapeError:
+        return False
+
+
+def _rows_and_columns(value: Any, k: int) -> tuple[int, int, int]:
+    rows, columns = as_traced(value).shape
+    return rows.__index__(), k, columns.__index__()
+
+
+def _square(value: Any) -> tuple[int, int]:
+    traced = as_traced(value)
+    if traced.ndim < 2 or len(set(traced.shape)) != 1:
+        raise ShapeError(
+            f"diag_indices_from of shape {traced.shape}",
+            where=caller_location(),
+            expected="equal sizes",
+        )
+    return traced.shape[0].__index__(), traced.ndim
 
 
 def _average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: Any = False) -> Any:
@@ -107,6 +104,16 @@ _SIMPLE: Mapping[str, Callable[..., Any]] = {
     **_of(scans, "cumsum cumprod cumulative_sum cumulative_prod diff"),
     **_of(gathering, "take take_along_axis"),
     **_of(sorting, "sort argsort"),
+    **_of(order_statistics, "median quantile percentile nanmedian nanquantile nanpercentile"),
+    **_of(order_statistics, "partition argpartition lexsort searchsorted digitize interp isin"),
+    **_of(order_statistics, "histogram"),
+    **_of(nan_reductions, "nanmax nanmin nanmean nanvar nanstd nanargmax nanargmin"),
+    **_of(nan_reductions, "nancumsum nancumprod nan_to_num"),
+    **_of(polynomials, "polyval polyadd polysub polymul polyder polyint vander"),
+    **_of(signals, "convolve correlate trapezoid gradient ediff1d unwrap sinc angle cov corrcoef"),
+    **_of(signals, "logspace geomspace"),
+    **_of(cutting, "hsplit vsplit dsplit unstack insert delete compress resize block choose ix_"),
+    **_of(cutting, "unravel_index rollaxis diagflat"),
     "linspace": _linspace,
     "select": joining.select_,
     "trace": contractions.trace_of,
@@ -129,14 +136,20 @@ _SIMPLE: Mapping[str, Callable[..., Any]] = {
     "atleast_3d": shaping.at_least(3),
     "fliplr": lambda m: shaping.flip(m, 1),
     "flipud": lambda m: shaping.flip(m, 0),
-    "nansum": _nan_free("sum", 0),
-    "nanprod": _nan_free("prod", 1),
-    "nanmax": _nan_free("max", -np.inf),
-    "nanmin": _nan_free("min", np.inf),
-    "nanmean": _nanmean,
-    "nan_to_num": _nan_to_num,
+    "nansum": nan_reductions.nan_free("sum", 0),
+    "nanprod": nan_reductions.nan_free("prod", 1),
     "allclose": _allclose,
     "array_equal": _array_equal,
+    "array_equiv": _array_equiv,
+    "astype": lambda x, dtype, /, *, copy=True, device=None: cast_to(x, dtype),
+    "fix": lambda x, out=None: xp.trunc(as_traced(x)),
+    "isposinf": lambda x, out=None: as_traced(x) == np.inf,
+    "isneginf": lambda x, out=None: as_traced(x) == -np.inf,
+    "iscomplex": lambda x: xp.imag(as_traced(x)) != 0,
+    "isreal": lambda x: xp.imag(as_traced(x)) == 0,
+    "diag_indices_from": lambda arr: np.diag_indices(*_square(arr)),
+    "tril_indices_from": lambda arr, k=0: np.tril_indices(*_rows_and_columns(arr, k)),
+    "triu_indices_from": lambda arr, k=0: np.triu_indices(*_rows_and_columns(arr, k)),
     "average": _average,
     "ndim": lambda a: as_traced(a).ndim,
     "shape": lambda a: as_traced(a).shape,
@@ -153,7 +166,13 @@ _LINALG: Mapping[str, Callable[..., Any]] = {
     "matrix_transpose": shaping.matrix_transpose,
 }
 
+_FFT: Mapping[str, Callable[..., Any]] = {
+    "fftshift": cutting.shifted(1),
+    "ifftshift": cutting.shifted(-1),
+}
+
 FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
+    **{getattr(np.fft, name): made for name, made in _FFT.items()},
     **{getattr(np, name): made for name, made in _SIMPLE.items() if hasattr(np, name)},
     **{
         getattr(np.linalg, name): made for name, made in _LINALG.items() if hasattr(np.linalg, name)
@@ -201,7 +220,7 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
 @cache
 def recorded_names() -> tuple[str, ...]:
     """The names of all that is recorded, as `numpy.x`."""
-    names = {*_SIMPLE, *BODIES, "matmul", "vecdot", "divmod"}
-    return tuple(
-        sorted({f"np.{name}" for name in names} | {f"np.linalg.{name}" for name in _LINALG})
-    )
+    names = {*_SIMPLE, *BODIES, "matmul", "vecdot", "divmod", "modf"}
+    found = {f"np.{name}" for name in names}
+    found |= {f"np.linalg.{name}" for name in _LINALG} | {f"np.fft.{name}" for name in _FFT}
+    return tuple(sorted(found))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from linalg_ext.tracing.updates import At
 else:
     xp = np
+
+
+MOST_PARTS = 64
+"""So many parts of a value may be recorded one by one without being asked for by number."""
 
 
 class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
@@ -117,6 +122,19 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
         if not self.shape:
             raise TypeError("len() of a traced value of rank 0")
         return int(self.shape[0].__index__())
+
+    def __iter__(self) -> Iterator[Traced]:
+        """The parts along the first axis, each recorded by itself: `a, b, c = x`, `*x`."""
+        if not self.shape:
+            raise TypeError("iteration over a traced value of rank 0")
+        count = self.shape[0]
+        if not isinstance(count, int) or count > MOST_PARTS:
+            refuse(
+                f"iteration over {count} parts of a traced value would record each of them",
+                "compute on the whole array, use lx.loop(count, body, state), or index it: "
+                "for i in range(x.shape[0]): x[i]",
+            )
+        return iter([self[place] for place in range(count)])
 
     def astype(self, dtype: Any, *_: Any, **__: Any) -> Traced:
         """The elements cast; NumPy's keywords about memory mean nothing here."""

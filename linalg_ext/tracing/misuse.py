@@ -48,13 +48,6 @@ class Unrecorded:
     def __complex__(self) -> NoReturn:
         refuse("a traced value has no number yet: it cannot become a complex", _NUMBERLESS)
 
-    def __iter__(self) -> NoReturn:
-        refuse(
-            "a traced value cannot be iterated over",
-            "compute on the whole array, use lx.loop(count, body, state), or index it: "
-            "for i in range(x.shape[0]): x[i]",
-        )
-
     def __contains__(self, _: Any) -> NoReturn:
         refuse("a traced value cannot be searched", "use np.any(x == value)")
 

@@ -12,7 +12,7 @@ import numpy as np
 from linalg_ext.errors import ArgumentError, DTypeError, caller_location
 from linalg_ext.runtime.dtypes import DType, by_dtype, integer_range
 from linalg_ext.tracing import arithmetic as own
-from linalg_ext.tracing.casting import as_dtype, kind_for_numpy, operand
+from linalg_ext.tracing.casting import as_dtype, cast_to, kind_for_numpy, operand
 from linalg_ext.tracing.elements import BOOL, Element, apply, constant
 from linalg_ext.tracing.emission import Body, pointwise
 from linalg_ext.tracing.misuse import refuse
@@ -142,11 +142,20 @@ def record_ufunc(
         return record_product(ufunc, inputs, dtype)
     if ufunc is np.divmod:
         return xp.floor_divide(*inputs), xp.remainder(*inputs)
+    if ufunc is np.modf:
+        return _modf(cast_to(inputs[0], resolve(ufunc, inputs, dtype)[0]))
     name = ufunc.__name__
     body = BODIES.get(name)
     if body is None:
         refuse_function(name)
     return _elementwise(ufunc, body, list(inputs), dtype)
+
+
+def _modf(value: Any) -> tuple[Any, Any]:
+    """Fractions and whole parts, both with the sign of the number."""
+    whole = xp.trunc(value)
+    part = xp.where(xp.isinf(value), 0, value - whole)
+    return xp.copysign(part, value), whole
 
 
 def _elementwise(ufunc: Any, body: Body, inputs: list[Any], dtype: Any) -> Any:

@@ -1,0 +1,395 @@
+"""What NumPy answers by putting values in order: medians, quantiles, places in a sorted array."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.errors import ArgumentError, ShapeError, caller_location
+from linalg_ext.tracing.axes import normal_axes
+from linalg_ext.tracing.casting import cast_to, common_dtype
+from linalg_ext.tracing.constants import as_traced
+from linalg_ext.tracing.misuse import refuse, refuse_out
+from linalg_ext.tracing.sizes import AnySize
+from linalg_ext.tracing.sorting import argsort, order_of, sort
+from linalg_ext.tracing.traced import Traced, xp
+
+_MANY = 64
+"""So many values are compared with each other; more are put in order."""
+
+_PARTS: Mapping[str, Callable[[Any], Any]] = {
+    "linear": lambda part: part,
+    "lower": lambda part: part * 0,
+    "higher": lambda part: xp.ceil(part),
+    "midpoint": lambda part: xp.ceil(part) / 2,
+}
+"""How far a quantile is from the element below it to the one above it, by `method=`."""
+
+
+def median(
+    a: Any, axis: Any = None, out: Any = None, overwrite_input: Any = False, keepdims: Any = False
+) -> Traced:
+    """`numpy.median`."""
+    return _median("median", a, axis, out, keepdims, skips_nan=False)
+
+
+def nanmedian(
+    a: Any, axis: Any = None, out: Any = None, overwrite_input: Any = False, keepdims: Any = False
+) -> Traced:
+    """`numpy.nanmedian`."""
+    return _median("nanmedian", a, axis, out, keepdims, skips_nan=True)
+
+
+def _median(name: str, a: Any, axis: Any, out: Any, keepdims: Any, *, skips_nan: bool) -> Traced:
+    refuse_out(name, out)
+    rows = _Rows.of(name, a, axis, skips_nan=skips_nan)
+    low, high = (rows.at(xp.floor_divide(rows.last + more, 2)) for more in (0, 1))
+    middle = xp.where(low == high, low, (low + high) / 2)
+    return rows.shaped(rows.with_nan(middle), keepdims, 0)
+
+
+def quantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: Any = False,
+    method: str = "linear",
+    keepdims: Any = False,
+) -> Traced:
+    """`numpy.quantile`, by the methods linear, lower, higher, midpoint and nearest."""
+    return _quantile("quantile", a, q, 1, axis, out, method, keepdims, skips_nan=False)
+
+
+def percentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: Any = False,
+    method: str = "linear",
+    keepdims: Any = False,
+) -> Traced:
+    """`numpy.percentile`."""
+    return _quantile("percentile", a, q, 100, axis, out, method, keepdims, skips_nan=False)
+
+
+def nanquantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: Any = False,
+    method: str = "linear",
+    keepdims: Any = False,
+) -> Traced:
+    """`numpy.nanquantile`."""
+    return _quantile("nanquantile", a, q, 1, axis, out, method, keepdims, skips_nan=True)
+
+
+def nanpercentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: Any = False,
+    method: str = "linear",
+    keepdims: Any = False,
+) -> Traced:
+    """`numpy.nanpercentile`."""
+    return _quantile("nanpercentile", a, q, 100, axis, out, method, keepdims, skips_nan=True)
+
+
+def _quantile(
+    name: str,
+    a: Any,
+    q: Any,
+    whole: int,
+    axis: Any,
+    out: Any,
+    method: str,
+    keepdims: Any,
+    *,
+    skips_nan: bool,
+) -> Traced:
+    refuse_out(name, out)
+    if isinstance(q, Traced):
+        refuse(f"numpy.{name} with a traced q", "give q as numbers, or make it a static argument")
+    if method not in (*_PARTS, "nearest"):
+        refuse(f"numpy.{name} with method={method!r}", f"use {', '.join(_PARTS)} or nearest")
+    rows = _Rows.of(name, a, axis, skips_nan=skips_nan)
+    given = np.asarray(q)
+    is_whole = given.dtype.kind in "iu" and whole == 1
+    is_weak = isinstance(q, int | float) or is_whole
+    dtype = rows.dtype if is_weak else np.result_type(rows.dtype, given.dtype)
+    parts = given.astype(dtype) / dtype.type(whole)
+    if parts.ndim > 1 or not ((parts >= 0) & (parts <= 1)).all():
+        raise ArgumentError(
+            f"{name}: q={q!r}",
+            where=caller_location(),
+            expected=f"a number from 0 to {whole}, or a list of such",
+        )
+    found = [rows.with_nan(rows.between(part, method, dtype)) for part in parts.reshape(-1)]
+    value = xp.stack(found) if parts.ndim else found[0]
+    if is_whole or method in ("lower", "higher", "nearest"):
+        value = cast_to(value, rows.given)
+    return rows.shaped(value, keepdims, parts.ndim)
+
+
+class _Rows:
+    """Values in order along the last axis, which stands for all those that were asked for.
+
+    Attributes:
+        last: where the last of a row stands that is counted.
+        given: the dtype of the values.
+        dtype: that of means of them.
+    """
+
+    def __init__(
+        self, value: Traced, axes: tuple[int, ...], rank: int, last: Any, *, skips_nan: bool
+    ) -> None:
+        self._sorted = sort(value)
+        self._axes = axes
+        self._rank = rank
+        self._skips_nan = skips_nan
+        self.last = last
+        self.given = value.dtype
+        self.dtype = np.dtype(np.float64) if value.dtype.kind in "iub" else value.dtype
+
+    @classmethod
+    def of(cls, name: str, a: Any, axis: Any, *, skips_nan: bool) -> _Rows:
+        """The values along some axes, all of them for None."""
+        value = as_traced(a)
+        if value.dtype.kind == "c":
+            refuse(f"numpy.{name} of complex values", "take their real and imaginary parts")
+        axes = normal_axes(axis, value.ndim, name)
+        rest = [place for place in range(value.ndim) if place not in axes]
+        count: AnySize = 1
+        for place in axes:
+            count = count * value.shape[place]
+        if isinstance(count, int) and not count:
+            raise ShapeError(
+                f"{name} of no elements: the shape is {value.shape}", where=caller_location()
+            )
+        rows = xp.transpose(value, (*rest, *axes))
+        rows = xp.reshape(rows, (*(value.shape[place] for place in rest), count))
+        if not skips_nan or value.dtype.kind in "iub":
+            return cls(rows, axes, value.ndim, count - 1, skips_nan=False)
+        # Where all are NaN, so is the first one.
+        last = xp.maximum(xp.sum(~xp.isnan(rows), -1, keepdims=True) - 1, 0)
+        return cls(rows, axes, value.ndim, last, skips_nan=True)
+
+    def at(self, place: Any) -> Traced:
+        """What stands at a place of each row, as it is added to others."""
+        if isinstance(place, int):
+            found = self._sorted[..., place]
+        elif self._skips_nan:
+            found = xp.take_along_axis(self._sorted, place, -1)[..., 0]
+        else:
+            found = xp.take(self._sorted, place, -1)
+        return cast_to(found, self.dtype)
+
+    def between(self, part: Any, method: str, dtype: Any) -> Traced:
+        """What stands at a part of the way through each row."""
+        place = self.last * float(part) if isinstance(self.last, int) else self._scaled(part)
+        below = np.floor(place)
+        apart = place - below
+        if method == "nearest":
+            # Of two that are equally near, the even place.
+            is_above = (apart > 0.5) | ((apart == 0.5) & (np.remainder(below, 2) == 1))
+            apart = is_above * 1.0
+        else:
+            apart = _PARTS[method](apart)
+        first = self._whole(below)
+        low, high = self.at(first), self.at(np.minimum(first + 1, self.last))
+        low, high = cast_to(low, dtype), cast_to(high, dtype)
+        if isinstance(apart, Traced) and apart.ndim > low.ndim:
+            apart = apart[..., 0]
+        weight = cast_to(apart, dtype)
+        step = high - low
+        mixed = xp.where(weight >= 0.5, high - step * (1 - weight), low + step * weight)
+        return xp.where(low == high, low, xp.where(weight == 0, low, mixed))
+
+    def _scaled(self, part: Any) -> Traced:
+        return cast_to(self.last, np.float64) * float(part)
+
+    @staticmethod
+    def _whole(place: Any) -> Any:
+        return cast_to(place, np.int64) if isinstance(place, Traced) else int(place)
+
+    def with_nan(self, value: Traced) -> Traced:
+        """NaN where a row has one, unless these are left out."""
+        if self._skips_nan or self.given.kind in "iub":
+            return value
+        return xp.where(xp.isnan(self._sorted[..., -1]), np.nan, value)
+
+    def shaped(self, value: Traced, keepdims: Any, before: int) -> Traced:
+        """A result with axes of size 1 in the place of those that went, if they are kept."""
+        if keepdims is not True:
+            return value
+        return xp.expand_dims(value, tuple(axis + before for axis in self._axes))
+
+
+def partition(
+    a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
+) -> Traced:
+    """`numpy.partition`: in order, which is a partition at every place."""
+    return sort(a, axis, order=order)
+
+
+def argpartition(
+    a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
+) -> Traced:
+    """`numpy.argpartition`: in order, which is a partition at every place."""
+    return argsort(a, axis, order=order)
+
+
+def lexsort(keys: Any, axis: Any = -1) -> Traced:
+    """`numpy.lexsort`: the order by several keys, of which the last one counts most."""
+    count = keys.shape[0] if isinstance(keys, Traced) else len(keys)
+    values = [as_traced(keys[number]) for number in range(count)]
+    if not values:
+        raise ArgumentError("lexsort of no keys", where=caller_location())
+    order = order_of(values[0], axis)
+    for value in values[1:]:
+        placed = xp.take_along_axis(value, order, axis)
+        order = xp.take_along_axis(order, order_of(placed, axis), axis)
+    return order
+
+
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Traced:
+    """`numpy.searchsorted`: by halves, all values at once."""
+    if side not in ("left", "right"):
+        raise ArgumentError(
+            f"searchsorted: side={side!r}", where=caller_location(), expected="left or right"
+        )
+    row = as_traced(a) if sorter is None else xp.take(a, sorter)
+    if row.ndim != 1:
+        raise ShapeError(
+            f"searchsorted in an array of shape {row.shape}",
+            where=caller_location(),
+            expected="one dimension",
+        )
+    dtype = common_dtype("searchsorted", [row, v])
+    return _places(cast_to(row, dtype), cast_to(v, dtype), side)
+
+
+def _places(row: Traced, value: Traced, side: str) -> Traced:
+    """How many elements of a row in order come before each value."""
+    count = row.shape[0]
+
+    def comes_before(x: Any, y: Any) -> Any:
+        before = x < y if side == "left" else x <= y
+        if row.dtype.kind not in "fV":
+            return before
+        # NaN is the largest.
+        nan = xp.isnan(y) & (~xp.isnan(x) if side == "left" else True)
+        return before | nan
+
+    if not isinstance(count, int):
+        return xp.count_nonzero(comes_before(row, value[..., None]), -1)
+    found = xp.zeros_like(value, dtype=np.int64)
+    width = 1 << max(count.bit_length() - 1, 0)
+    while count and width:
+        probe = found + width
+        here = xp.take(row, xp.minimum(probe, count) - 1)
+        found = xp.where((probe <= count) & comes_before(here, value), probe, found)
+        width //= 2
+    return found
+
+
+def digitize(x: Any, bins: Any, right: Any = False) -> Traced:
+    """`numpy.digitize`; bins that are traced have to grow."""
+    side = "left" if right else "right"
+    if not isinstance(bins, Traced):
+        edges = np.asarray(bins)
+        if (np.diff(edges) < 0).any():
+            if (np.diff(edges) > 0).any():
+                raise ArgumentError(
+                    "digitize: bins go up and down", where=caller_location(), cure="sort them"
+                )
+            back = searchsorted(edges[::-1], x, "right" if right else "left")
+            return len(edges) - back
+    return searchsorted(bins, x, side)
+
+
+def interp(
+    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+) -> Any:
+    """`numpy.interp` of real values."""
+    if period is not None:
+        refuse("numpy.interp with period=", "take the remainder of x, and repeat the ends of xp")
+    at, places, values = (cast_to(each, np.float64) for each in (x, xp, fp))
+    count = places.shape[0]
+    high: Any = np.clip(searchsorted(places, at, "right"), 1, count - 1)
+    low = high - 1
+    x0, x1, y0, y1 = places[low], places[high], values[low], values[high]
+    found: Any = np.where(at == x1, y1, (y1 - y0) / (x1 - x0) * (at - x0) + y0)
+    found = np.where(at < places[0], values[0] if left is None else left, found)
+    found = np.where(at > places[-1], values[-1] if right is None else right, found)
+    return np.where(np.isnan(at), at, found)
+
+
+def isin(
+    element: Any,
+    test_elements: Any,
+    assume_unique: Any = False,
+    invert: Any = False,
+    *,
+    kind: Any = None,
+) -> Traced:
+    """`numpy.isin`."""
+    dtype = common_dtype("isin", [element, test_elements])
+    value, tested = cast_to(element, dtype), xp.ravel(cast_to(test_elements, dtype))
+    count = tested.shape[0]
+    if not count:
+        found = xp.zeros_like(value, dtype=bool)
+    elif isinstance(count, int) and count > _MANY and dtype.kind in "iuf":
+        row = sort(tested)
+        found = row[xp.minimum(searchsorted(row, value), count - 1)] == value
+    else:
+        found = xp.any(value[..., None] == tested, -1)
+    return ~found if invert else found
+
+
+def histogram(
+    a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> tuple[Traced, Traced]:
+    """`numpy.histogram`, with a number of bins, or with their edges."""
+    if isinstance(bins, str):
+        refuse(f"numpy.histogram with bins={bins!r}", "give a number of bins, or their edges")
+    value = xp.ravel(a)
+    edges = _edges(value, bins, range)
+    last = edges.shape[0] - 1
+    place = searchsorted(edges, value, "right") - 1
+    place = xp.where(value == edges[-1], last - 1, place)
+    is_within = (value >= edges[0]) & (value <= edges[-1])
+    place = xp.where(is_within, place, last)
+    one: Any = 1 if weights is None else xp.ravel(weights)
+    dtype = np.dtype(np.int64) if weights is None else as_traced(one).dtype
+    counts = xp.zeros_like(edges, dtype=dtype).at[place].add(one)[:-1]
+    if density:
+        return counts / xp.diff(edges) / xp.sum(counts), edges
+    return counts, edges
+
+
+def _edges(value: Traced, bins: Any, range_: Sequence[Any] | None) -> Traced:
+    """The edges of bins."""
+    if not hasattr(bins, "__index__") or isinstance(bins, Traced):
+        return as_traced(bins)
+    count = bins.__index__()
+    if count < 1:
+        raise ArgumentError(
+            f"histogram: bins={bins!r}", where=caller_location(), expected="1 or more"
+        )
+    low, high = (xp.min(value), xp.max(value)) if range_ is None else range_
+    if not isinstance(low, Traced) and not isinstance(high, Traced):
+        half = 0.5 * (low == high)
+        dtype = np.result_type(value.dtype, np.float32 if value.dtype.kind == "f" else np.float64)
+        return as_traced(np.linspace(low - half, high + half, count + 1).astype(dtype))
+    half = xp.where(low == high, 0.5, 0.0)
+    low, high = low - half, high + half
+    dtype = value.dtype if value.dtype.kind == "f" else np.dtype(np.float64)
+    return cast_to(xp.linspace(low, high, count + 1), dtype)

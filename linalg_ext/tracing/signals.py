@@ -1,0 +1,262 @@
+"""NumPy's functions of samples: convolutions, differences, integrals, phases, covariances."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.errors import ArgumentError, ShapeError, caller_location
+from linalg_ext.tracing.axes import normal_axes, normal_axis
+from linalg_ext.tracing.casting import cast_to, common_dtype
+from linalg_ext.tracing.constants import as_traced
+from linalg_ext.tracing.misuse import refuse
+from linalg_ext.tracing.traced import Traced, xp
+
+
+def convolve(a: Any, v: Any, mode: str = "full") -> Traced:
+    """`numpy.convolve`."""
+    return _correlated("convolve", a, xp.flip(as_traced(v)), mode, swaps=True)
+
+
+def correlate(a: Any, v: Any, mode: str = "valid") -> Traced:
+    """`numpy.correlate`."""
+    return _correlated("correlate", a, xp.conjugate(as_traced(v)), mode, swaps=False)
+
+
+def _correlated(name: str, a: Any, v: Any, mode: str, *, swaps: bool) -> Traced:
+    """Sums of products of one row with another that is moved along it."""
+    from linalg_ext import ops
+
+    row, window = as_traced(a), as_traced(v)
+    sizes = [each.shape[0] if each.ndim == 1 else 0 for each in (row, window)]
+    if not all(isinstance(size, int) and size for size in sizes):
+        raise ShapeError(
+            f"{name} of shapes {row.shape} and {window.shape}",
+            where=caller_location(),
+            expected="one dimension each, of known size, and not empty",
+        )
+    if mode not in ("full", "same", "valid"):
+        raise ArgumentError(
+            f"{name}: mode={mode!r}", where=caller_location(), expected="full, same or valid"
+        )
+    dtype = common_dtype(name, [row, window])
+    row, window = cast_to(row, dtype), cast_to(window, dtype)
+    long, short = sizes
+    if short > long:
+        row, window, long, short = window, row, short, long
+        if swaps:
+            row, window = xp.flip(row), xp.flip(window)
+    if mode == "valid":
+        found = ops.conv_1d(row, window)
+    else:
+        found = ops.conv_1d(xp.pad(row, short - 1), window)
+        if mode == "same":
+            start = (short - 1) // 2
+            found = found[start : start + long]
+    is_turned = sizes[1] > sizes[0] and not swaps
+    return xp.flip(found) if is_turned else found
+
+
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Traced:
+    """`numpy.trapezoid`: the integral by the trapezoidal rule."""
+    value = as_traced(y)
+    place = normal_axis(axis, value.ndim, "trapezoid")
+    later, earlier = _neighbours(value, place)
+    if x is None:
+        widths: Any = dx
+    else:
+        at = as_traced(x)
+        widths = xp.diff(at, axis=place if at.ndim > 1 else 0)
+        if at.ndim == 1:
+            widths = _along(widths, place, value.ndim)
+    return xp.sum(widths * (later + earlier) / 2.0, place)
+
+
+def _neighbours(value: Traced, axis: int) -> tuple[Traced, Traced]:
+    """All but the first, and all but the last."""
+    before = (slice(None),) * axis
+    return value[(*before, slice(1, None))], value[(*before, slice(None, -1))]
+
+
+def _along(row: Any, axis: int, rank: int) -> Traced:
+    """A row as an array of a rank, along one of its axes."""
+    return xp.expand_dims(row, tuple(place for place in range(rank) if place != axis))
+
+
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> Any:
+    """`numpy.gradient`, at distances or at places along each axis."""
+    value = as_traced(f)
+    if value.dtype.kind in "iub":
+        value = cast_to(value, np.float64)
+    axes = normal_axes(axis, value.ndim, "gradient")
+    spaces = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
+    if len(spaces) != len(axes):
+        raise ArgumentError(
+            f"gradient: {len(spaces)} distances for {len(axes)} axes",
+            where=caller_location(),
+            expected="one, or one for each axis",
+        )
+    if edge_order not in (1, 2):
+        raise ArgumentError(
+            f"gradient: edge_order={edge_order!r}", where=caller_location(), expected="1 or 2"
+        )
+    found = [_slopes(value, space, at, edge_order) for at, space in zip(axes, spaces, strict=True)]
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _slopes(value: Traced, space: Any, axis: int, edge_order: int) -> Traced:
+    """Second-order differences, of the order of the edges at the edges."""
+    size = value.shape[axis]
+    if isinstance(size, int) and size <= edge_order:
+        raise ShapeError(
+            f"gradient along axis {axis}, of size {size}",
+            where=caller_location(),
+            expected=f"at least {edge_order + 1} elements",
+        )
+    places = space if isinstance(space, Traced) else np.asarray(space)
+    is_even = not places.ndim
+    rows = xp.moveaxis(value, axis, 0)
+
+    def width(start: Any, stop: Any) -> Any:
+        """Distances, from each place to the next."""
+        if is_even:
+            return places if isinstance(places, Traced) else places.item()
+        return _along(xp.diff(as_traced(places))[start:stop], 0, value.ndim)
+
+    before, after = width(None, -1), width(1, None)
+    middle = (
+        -after / (before * (before + after)) * rows[:-2]
+        + (after - before) / (before * after) * rows[1:-1]
+        + before / (after * (before + after)) * rows[2:]
+    )
+    if is_even:
+        middle = (rows[2:] - rows[:-2]) / (2.0 * width(None, None))
+    if edge_order == 1:
+        first = (rows[1:2] - rows[:1]) / width(None, 1)
+        last = (rows[-1:] - rows[-2:-1]) / width(-1, None)
+    else:
+        first = _edge(rows[:1], rows[1:2], rows[2:3], width(None, 1), width(1, 2))
+        last = -_edge(rows[-1:], rows[-2:-1], rows[-3:-2], width(-1, None), width(-2, -1))
+    found = xp.concatenate([first, middle, last], 0)
+    return xp.moveaxis(cast_to(found, value.dtype), 0, axis)
+
+
+def _edge(x: Any, y: Any, z: Any, near: Any, far: Any) -> Any:
+    """The slope at the first of three places, of the parabola through them."""
+    whole = near + far
+    return (
+        -(2.0 * near + far) / (near * whole) * x
+        + whole / (near * far) * y
+        - near / (far * whole) * z
+    )
+
+
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Traced:
+    """`numpy.ediff1d`."""
+    value = xp.ravel(as_traced(ary))
+    parts = [xp.diff(value)]
+    if to_begin is not None:
+        parts.insert(0, cast_to(xp.ravel(as_traced(to_begin)), value.dtype))
+    if to_end is not None:
+        parts.append(cast_to(xp.ravel(as_traced(to_end)), value.dtype))
+    return xp.concatenate(parts)
+
+
+def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> Traced:
+    """`numpy.unwrap`: steps of more than half a period become their complements."""
+    value = as_traced(p)
+    if value.dtype.kind in "iub" and isinstance(period, float):
+        value = cast_to(value, np.float64)
+    place = normal_axis(axis, value.ndim, "unwrap")
+    later, earlier = _neighbours(value, place)
+    step = later - earlier
+    half = period / 2
+    low = -half if isinstance(half, Traced) or not float(half).is_integer() else -(period // 2)
+    near = xp.remainder(step - low, period) + low
+    near = xp.where((near == low) & (step > 0), half, near)
+    change = xp.where(xp.abs(step) < (half if discont is None else discont), 0, near - step)
+    start = (slice(None),) * place
+    moved = later + xp.cumsum(change, axis=place)
+    found = xp.concatenate([value[(*start, slice(0, 1))], moved], place)
+    return cast_to(found, value.dtype)
+
+
+def sinc(x: Any) -> Traced:
+    """`numpy.sinc`."""
+    value = as_traced(x)
+    if value.dtype.kind in "iub":
+        value = cast_to(value, np.float64)
+    angle = value * math.pi
+    return xp.where(value == 0, 1, xp.sin(angle) / xp.where(value == 0, 1, angle))
+
+
+def angle(z: Any, deg: Any = False) -> Traced:
+    """`numpy.angle`."""
+    value = as_traced(z)
+    if value.dtype.kind in "iub":
+        value = cast_to(value, np.float64)
+    found = xp.arctan2(xp.imag(value), xp.real(value))
+    return found * (180 / math.pi) if deg else found
+
+
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: Any = True,
+    bias: Any = False,
+    ddof: Any = None,
+) -> Traced:
+    """`numpy.cov`."""
+    rows = _variables(m, rowvar)
+    if y is not None:
+        rows = xp.concatenate([rows, _variables(y, rowvar)], 0)
+    dtype = common_dtype("cov", [rows, np.float64(0)])
+    rows = cast_to(rows, dtype)
+    count = rows.shape[1]
+    taken = ddof if ddof is not None else 0 if bias else 1
+    apart = rows - xp.mean(rows, 1, keepdims=True)
+    products = apart @ xp.conjugate(xp.transpose(apart))
+    left = count - taken
+    return xp.squeeze(products / (max(left, 0) if isinstance(left, int) else left))
+
+
+def _variables(value: Any, rowvar: Any) -> Traced:
+    """An array with a variable in each row."""
+    found = as_traced(value)
+    if found.ndim > 2:
+        raise ShapeError(
+            f"cov of shape {found.shape}", where=caller_location(), expected="at most 2 dimensions"
+        )
+    rows = xp.atleast_2d(found)
+    return xp.transpose(rows) if not rowvar and found.ndim == 2 else rows
+
+
+def corrcoef(x: Any, y: Any = None, rowvar: Any = True) -> Traced:
+    """`numpy.corrcoef`."""
+    found = cov(x, y, rowvar)
+    if not found.ndim:
+        return found / found
+    spread = xp.sqrt(xp.real(xp.diagonal(found)))
+    parts = found / spread[:, None] / spread[None, :]
+    if parts.dtype.kind == "c":
+        refuse("numpy.corrcoef of complex values", "write it in terms of np.cov")
+    return xp.clip(parts, -1, 1)
+
+
+def logspace(
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None
+) -> Traced:
+    """`numpy.logspace`."""
+    found = xp.power(base, xp.linspace(start, stop, num, endpoint))
+    return found if dtype is None else cast_to(found, dtype)
+
+
+def geomspace(
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None
+) -> Traced:
+    """`numpy.geomspace` between numbers of one sign."""
+    ratio = as_traced(stop) / as_traced(start)
+    found = start * xp.power(ratio, xp.linspace(as_traced(0.0), 1.0, num, endpoint))
+    return found if dtype is None else cast_to(found, dtype)
