@@ -69,6 +69,20 @@ def counted(
     return list(loop.results)
 
 
+def either(
+    condition: Any,
+    if_true: Callable[[], list[Any]],
+    if_false: Callable[[], list[Any]],
+    like: Sequence[Any],
+) -> list[Any]:
+    """`scf.if` of branches that are built by functions; gives values of the types of others."""
+    branch: Any = scf.IfOp(condition, [value.type for value in like], has_else=True)
+    for block, build in ((branch.then_block, if_true), (branch.else_block, if_false)):
+        with ir.InsertionPoint(block):
+            scf.YieldOp(build())
+    return list(branch.results)
+
+
 def nest(
     bounds: Sequence[Any],
     carried: Sequence[Any],

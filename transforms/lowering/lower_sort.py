@@ -1,4 +1,4 @@
-"""Lower `linalg_ext.sort` to a merge sort: loops over the rows, each sorted between two buffers.
+"""Lower `linalg_ext.sort` to loops over the rows, each sorted between two buffers.
 
 before:
     %r = "linalg_ext.sort"(%a, %o) ({
@@ -20,7 +20,7 @@ after:
     %s = tensor.insert %first into %c[%c0] : tensor<2xf32>
     %r = tensor.insert %second into %s[%c1] : tensor<2xf32>
 
-A row is always the last dimension: another one is transposed to there and back. `_merge_sort.py`
+A row is always the last dimension: another one is transposed to there and back. `_row_sort.py`
 tells how a row of more elements is sorted.
 """
 
@@ -33,8 +33,8 @@ from linalg_ext.bindings import ir, linalg
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.destination_ops import Sort
 
-from ._merge_sort import MergeSort
 from ._replacing import replace_each
+from ._row_sort import RowSort
 from ._slicing import extract_slice, insert_slice
 from ._tensor_loops import Demands, empty_like, nest, parallel_generic, size_of
 from ._walk import operations
@@ -45,7 +45,7 @@ OP = "linalg_ext.sort"
 
 @module_pass(NAME, on=(OP,))
 def lower_sort(module: ir.Operation) -> Report:
-    """Lower linalg_ext.sort to loops that merge."""
+    """Lower linalg_ext.sort to loops that merge, or go by digits."""
     return replace_each(NAME, operations(module, {OP}), _sorted)
 
 
@@ -61,17 +61,13 @@ def _sorted(op: ir.Operation) -> list[Any]:
     if 0 in shape:
         return list(view.inits)
     if view.dimension == rank - 1:
-        given = [
-            linalg.copy(value, outs=[init])
-            for value, init in zip(view.inputs, view.inits, strict=True)
-        ]
-        return _rows(view, given, shape)
+        return _rows(view, view.inputs, view.inits, shape)
     # Along another dimension neighbours in a row are far apart in memory.
     order = [axis for axis in range(rank) if axis != view.dimension] + [view.dimension]
     back = [order.index(axis) for axis in range(rank)]
     moved = [shape[axis] for axis in order]
     given = [_transposed(value, empty_like(value.type, moved), order) for value in view.inputs]
-    found = _rows(view, given, moved)
+    found = _rows(view, given, [empty_like(value.type, moved) for value in view.inputs], moved)
     return [_transposed(value, init, back) for value, init in zip(found, view.inits, strict=True)]
 
 
@@ -82,25 +78,33 @@ def _transposed(value: Any, init: Any, permutation: Sequence[int]) -> Any:
     return parallel_generic([value], init, [map_], lambda arguments: arguments[0])
 
 
-def _rows(view: Sort, values: Sequence[Any], shape: Sequence[Any]) -> list[Any]:
-    """Sort along the last dimension, in place."""
+def _rows(view: Sort, given: Sequence[Any], into: Sequence[Any], shape: Sequence[Any]) -> list[Any]:
+    """Sort along the last dimension."""
     *outer, size = shape
-    count = len(values)
-    merge_sort = MergeSort(view.comparator, count, size)
-    scratch = [empty_like(v.type, [size]) for v in values] if merge_sort.needs_spare else []
+    count = len(given)
+    sorter = RowSort(view.comparator, count, size)
+    scratch = sorter.scratch(given)
+    if sorter.is_in_place:
+        into = [linalg.copy(value, outs=[init]) for value, init in zip(given, into, strict=True)]
 
     def row(places: list[Any], carried: list[Any]) -> list[Any]:
-        wholes, spare = carried[:count], carried[count:]
-        if not outer:
-            return [*merge_sort.sort(wholes, spare)]
+        wholes, scratch = carried[:count], carried[count:]
         first, sizes = [*places, 0], [*[1] * len(outer), size]
         dropped = range(len(outer))
-        rows = [extract_slice(whole, first, sizes, dropped) for whole in wholes]
-        made = merge_sort.sort(rows, spare)
+
+        def rows_of(tensors: Sequence[Any]) -> list[Any]:
+            if not outer:
+                return list(tensors)
+            return [extract_slice(each, first, sizes, dropped) for each in tensors]
+
+        rows = rows_of(wholes)
+        made = sorter.sort(rows if sorter.is_in_place else rows_of(given), rows, scratch)
+        if not outer:
+            return made
         found = [
             insert_slice(new, whole, first, sizes)
             for new, whole in zip(made[:count], wholes, strict=True)
         ]
         return [*found, *made[count:]]
 
-    return nest(outer, [*values, *scratch], row)[:count]
+    return nest(outer, [*into, *scratch], row)[:count]
