@@ -83,9 +83,9 @@ def _rows(view: Sort, given: Sequence[Any], into: Sequence[Any], shape: Sequence
     *outer, size = shape
     count = len(given)
     sorter = RowSort(view.comparator, count, size)
-    scratch = sorter.scratch(given)
     if sorter.is_in_place:
         into = [linalg.copy(value, outs=[init]) for value, init in zip(given, into, strict=True)]
+    scratch = sorter.scratch(given)
 
     def row(places: list[Any], carried: list[Any]) -> list[Any]:
         wholes, scratch = carried[:count], carried[count:]

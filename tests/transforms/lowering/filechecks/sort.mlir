@@ -45,6 +45,30 @@ func.func @nothing(%x: tensor<0x9xf32>, %o: tensor<0x9xf32>) -> tensor<0x9xf32> 
   return %0 : tensor<0x9xf32>
 }
 
+// A row of 200: four passes by digits, the first two of which read the input.
+
+// CHECK-LABEL: func.func @digits(
+// CHECK-SAME:  %[[X:[a-z0-9]+]]: tensor<200xi32>
+// CHECK:       %[[SPARE:.*]] = tensor.empty() : tensor<200xi32>
+// CHECK:       %[[TABLE:.*]] = tensor.empty() : tensor<1024xindex>
+// CHECK:       linalg.fill {{.*}} outs(%[[TABLE]] : tensor<1024xindex>)
+// CHECK:       tensor.extract %[[X]]
+// CHECK:       scf.if
+// CHECK:         linalg.copy {{.*}} ins(%[[X]] : tensor<200xi32>)
+// CHECK:       } else {
+// CHECK:         scf.for {{.*}} iter_args(%{{.*}} = %[[SPARE]]
+// CHECK:       scf.for
+// CHECK:         scf.if
+func.func @digits(%x: tensor<200xi32>, %o: tensor<200xi32>) -> tensor<200xi32> {
+  %0 = "linalg_ext.sort"(%x, %o) ({
+  ^bb0(%a: i32, %b: i32):
+    %first = arith.cmpi slt, %a, %b : i32
+    "linalg_ext.yield"(%first) : (i1) -> ()
+  }) {dimension = 0 : i64, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>}
+    : (tensor<200xi32>, tensor<200xi32>) -> tensor<200xi32>
+  return %0 : tensor<200xi32>
+}
+
 // CHECK-LABEL: func.func @dynamic(
 // CHECK:       cf.assert {{.*}}the inputs and the destinations are of other shapes
 // CHECK:       linalg.copy
