@@ -121,6 +121,14 @@ def parallel_generic(
     return generic.results[0]
 
 
+def transposed(value: Any, init: Any, permutation: Sequence[int]) -> Any:
+    """A tensor whose dimensions are in another order, in the place of `init`."""
+    # As a generic: linalg.transpose refuses sizes of which one type tells less than the other.
+    dims = [ir.AffineDimExpr.get(permutation.index(axis)) for axis in range(len(permutation))]
+    map_ = ir.AffineMap.get(len(permutation), 0, dims)
+    return parallel_generic([value], init, [map_], lambda arguments: arguments[0])
+
+
 def inlined(block: Any, values: Sequence[Any]) -> list[Any]:
     """The ops of a block copied to the insertion point, its arguments replaced; what it yields."""
     known: dict[Any, Any] = dict(zip(block.arguments, values, strict=True))

@@ -20,8 +20,9 @@ after:
     %s = tensor.insert %first into %c[%c0] : tensor<2xf32>
     %r = tensor.insert %second into %s[%c1] : tensor<2xf32>
 
-A row is always the last dimension: another one is transposed to there and back. `_row_sort.py`
-tells how a row of more elements is sorted.
+Many rows of a known length that is short are sorted at once, see `_lane_sort.py`. Other rows are
+sorted one after another, see `_row_sort.py`; they are always the last dimension: another one is
+transposed to there and back.
 """
 
 from __future__ import annotations
@@ -33,10 +34,11 @@ from linalg_ext.bindings import ir, linalg
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.destination_ops import Sort
 
+from ._lane_sort import LaneSort
 from ._replacing import replace_each
 from ._row_sort import RowSort
 from ._slicing import extract_slice, insert_slice
-from ._tensor_loops import Demands, empty_like, nest, parallel_generic, size_of
+from ._tensor_loops import Demands, either, empty_like, nest, size_of, transposed
 from ._walk import operations
 
 NAME = "linalg-ext-lower-sort"
@@ -60,27 +62,36 @@ def _sorted(op: ir.Operation) -> list[Any]:
     demands.emit()
     if 0 in shape:
         return list(view.inits)
+    lanes = LaneSort(view, shape)
+    if not lanes.is_worth_it:
+        return _in_rows(view, shape)
+    if lanes.is_always:
+        return lanes.sort(view.inputs, view.inits)
+    return either(
+        lanes.has_block(),
+        lambda: lanes.sort(view.inputs, view.inits),
+        lambda: _in_rows(view, shape),
+        view.inits,
+    )
+
+
+def _in_rows(view: Sort, shape: Sequence[Any]) -> list[Any]:
+    """Sort row by row, along the last dimension."""
+    rank = len(shape)
     if view.dimension == rank - 1:
-        return _rows(view, view.inputs, view.inits, shape)
+        return _rows(view, view.inputs, view.inits)
     # Along another dimension neighbours in a row are far apart in memory.
     order = [axis for axis in range(rank) if axis != view.dimension] + [view.dimension]
     back = [order.index(axis) for axis in range(rank)]
-    moved = [shape[axis] for axis in order]
-    given = [_transposed(value, empty_like(value.type, moved), order) for value in view.inputs]
-    found = _rows(view, given, [empty_like(value.type, moved) for value in view.inputs], moved)
-    return [_transposed(value, init, back) for value, init in zip(found, view.inits, strict=True)]
+    sizes = [shape[axis] for axis in order]
+    given = [transposed(value, empty_like(value.type, sizes), order) for value in view.inputs]
+    found = _rows(view, given, [empty_like(value.type, sizes) for value in view.inputs])
+    return [transposed(value, init, back) for value, init in zip(found, view.inits, strict=True)]
 
 
-def _transposed(value: Any, init: Any, permutation: Sequence[int]) -> Any:
-    # As a generic: linalg.transpose refuses sizes of which one type tells less than the other.
-    dims = [ir.AffineDimExpr.get(permutation.index(axis)) for axis in range(len(permutation))]
-    map_ = ir.AffineMap.get(len(permutation), 0, dims)
-    return parallel_generic([value], init, [map_], lambda arguments: arguments[0])
-
-
-def _rows(view: Sort, given: Sequence[Any], into: Sequence[Any], shape: Sequence[Any]) -> list[Any]:
+def _rows(view: Sort, given: Sequence[Any], into: Sequence[Any]) -> list[Any]:
     """Sort along the last dimension."""
-    *outer, size = shape
+    *outer, size = (size_of(given[0], axis) for axis in range(given[0].type.rank))
     count = len(given)
     sorter = RowSort(view.comparator, count, size)
     if sorter.is_in_place:

@@ -69,6 +69,28 @@ func.func @digits(%x: tensor<200xi32>, %o: tensor<200xi32>) -> tensor<200xi32> {
   return %0 : tensor<200xi32>
 }
 
+// Rows of 3, as many at a time as a vector has lanes: a block is transposed, and three exchanges.
+
+// CHECK-LABEL: func.func @lanes(
+// CHECK:       %[[SCRATCH:.*]] = tensor.empty() : tensor<3x64xi32>
+// CHECK:       linalg.generic {{.*}} ins(%{{.*}} : tensor<64x3xi32>) outs(%{{.*}} : tensor<3x64xi32>)
+// CHECK:       scf.for
+// CHECK-COUNT-3: vector.transfer_read
+// CHECK-NOT:   vector.transfer_read
+// CHECK-COUNT-3: arith.maxsi
+// CHECK-NOT:   arith.maxsi
+// CHECK-COUNT-3: vector.transfer_write
+// CHECK:       linalg.generic {{.*}} ins(%{{.*}} : tensor<3x64xi32>) outs(%{{.*}} : tensor<64x3xi32>)
+func.func @lanes(%x: tensor<100x3xi32>, %o: tensor<100x3xi32>) -> tensor<100x3xi32> {
+  %0 = "linalg_ext.sort"(%x, %o) ({
+  ^bb0(%a: i32, %b: i32):
+    %first = arith.cmpi slt, %a, %b : i32
+    "linalg_ext.yield"(%first) : (i1) -> ()
+  }) {dimension = 1 : i64, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>}
+    : (tensor<100x3xi32>, tensor<100x3xi32>) -> tensor<100x3xi32>
+  return %0 : tensor<100x3xi32>
+}
+
 // CHECK-LABEL: func.func @dynamic(
 // CHECK:       cf.assert {{.*}}the inputs and the destinations are of other shapes
 // CHECK:       linalg.copy
