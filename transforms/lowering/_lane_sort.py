@@ -19,11 +19,18 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.bindings import arith, ir, linalg, tensor, vector
+from linalg_ext.bindings import arith, ir, linalg, tensor
 from linalg_ext.structured.destination_ops import Sort
 from linalg_ext.target import current
 
-from ._elementwise import constant, index, negated
+from ._elementwise import index, negated
+from ._on_vectors import (
+    is_on_vectors,
+    on_vectors,
+    read_vector,
+    width_in_vectors,
+    write_vectors,
+)
 from ._slicing import extract_slice, insert_slice
 from ._sort_keys import SortKey, keys_of
 from ._tensor_loops import (
@@ -37,7 +44,6 @@ from ._tensor_loops import (
     sub,
     transposed,
 )
-from ._walk import producer
 
 _MOST_SELECTIONS = 500
 """Of a network that is written out: the code grows with them."""
@@ -70,18 +76,22 @@ class LaneSort:
         total = _minimum_and_maximum(view)
         self._is_total = total is not None
         self._exchange = total or self._selected
-        widths = [_width(ir.ShapedType(value.type).element_type) for value in view.inputs]
+        widths = [width_in_vectors(ir.ShapedType(value.type).element_type) for value in view.inputs]
         size = shape[self._axis]
         rank = len(shape)
         self._block = 0
-        if rank < 2 or None in widths or not isinstance(size, int) or not self._is_on_vectors():
+        if (
+            rank < 2
+            or None in widths
+            or not isinstance(size, int)
+            or not is_on_vectors(view.comparator)
+        ):
             return
         self._size = size
         self._lanes = max(2, min(_BLOCK, current().vector_bits // min(w for w in widths if w)))
-        pairs = size * (size - 1) // 2 if not self._is_total else len(list(_merges(size)))
-        self._is_looped = (1 + len(widths)) * pairs > _MOST_SELECTIONS
         if not 2 <= size <= (_LONGEST if self._is_total else _LONGEST_STABLE):
             return
+        self._is_looped = (1 + len(widths)) * len(self._network()) > _MOST_SELECTIONS
         self._rows = rank - 1 if self._axis < rank - 1 else rank - 2
         rows = shape[self._rows]
         self._block = min(_BLOCK, rows - rows % self._lanes) if isinstance(rows, int) else _BLOCK
@@ -150,12 +160,12 @@ class LaneSort:
             if self._is_looped:
                 return self._loop(carried, lane)
             places = [[index(at), lane] for at in range(self._size)]
-            held = [[_read(each, place, self._lanes) for each in given] for place in places]
+            held = [[read_vector(each, place, self._lanes) for each in given] for place in places]
             for first, second in self._network():
                 held[first], held[second] = self._exchange(held[first], held[second])
             made = list(carried)
             for place, elements in zip(places, held, strict=True):
-                made = _written(elements, made, place)
+                made = write_vectors(elements, made, place)
             return made
 
         return counted(0, self._block // self._lanes, into, some)
@@ -171,10 +181,10 @@ class LaneSort:
         def one(number: Any, carried: list[Any]) -> list[Any]:
             found = [tensor.extract(table, [number, index(side)]) for side in range(2)]
             places = [[arith.index_castui(ir.IndexType.get(), at), lane] for at in found]
-            pair = [[_read(each, place, self._lanes) for each in carried] for place in places]
+            pair = [[read_vector(each, place, self._lanes) for each in carried] for place in places]
             exchange = self._exchange if self._is_total else self._by_place
             for place, elements in zip(places, exchange(*pair), strict=True):
-                carried = _written(elements, carried, place)
+                carried = write_vectors(elements, carried, place)
             return carried
 
         return counted(0, len(pairs), tensors, one)
@@ -197,44 +207,11 @@ class LaneSort:
 
     def _comes_before(self, left: list[Any], right: list[Any]) -> Any:
         given = [element for pair in zip(left, right, strict=True) for element in pair]
-        return _on_vectors(self._comparator, given)
-
-    def _is_on_vectors(self) -> bool:
-        """Whether all that the comparator does may be done to vectors."""
-        *ops, last = (op.operation for op in self._comparator.operations)
-        (result,) = last.operands
-        made = producer(result)
-        return (
-            made in ops
-            and made.name != "arith.constant"
-            and all(op.name.startswith(("arith.", "math.")) and len(op.results) == 1 for op in ops)
-        )
+        return on_vectors(self._comparator, given, self._lanes)
 
 
 def _blocks(rows: Any, block: int) -> Any:
     return arith.divui(add(rows, block - 1), index(block))
-
-
-def _width(type_: Any) -> int | None:
-    """Of an element that vectors hold as memory does."""
-    if isinstance(type_, ir.IntegerType):
-        return type_.width if type_.width in (8, 16, 32, 64) else None
-    return {"f32": 32, "f64": 64, "index": 64}.get(str(type_))
-
-
-def _read(source: Any, place: Sequence[Any], lanes: int) -> Any:
-    type_ = ir.VectorType.get([lanes], source.type.element_type)
-    along = ir.AffineMapAttr.get(ir.AffineMap.get_minor_identity(2, 1))
-    none = constant(source.type.element_type, 0)
-    return vector.TransferReadOp(type_, source, place, along, none, in_bounds=[True]).result
-
-
-def _written(values: Sequence[Any], into: Sequence[Any], place: Sequence[Any]) -> list[Any]:
-    along = ir.AffineMapAttr.get(ir.AffineMap.get_minor_identity(2, 1))
-    return [
-        vector.TransferWriteOp(each.type, value, each, place, along, in_bounds=[True]).result
-        for value, each in zip(values, into, strict=True)
-    ]
 
 
 def _moved(given: Sequence[Any], into: Sequence[Any], order: Sequence[int]) -> list[Any]:
@@ -260,32 +237,6 @@ def _swapped(
         [arith.select(condition, b, a) for a, b in pairs],
         [arith.select(condition, a, b) for a, b in pairs],
     )
-
-
-def _on_vectors(block: Any, values: Sequence[Any]) -> Any:
-    """What a block of operations on scalars yields, of vectors."""
-    known: dict[Any, Any] = dict(zip(block.arguments, values, strict=True))
-    (lanes,) = values[0].type.shape
-
-    def row(value: Any) -> Any:
-        value = known.get(value, value)
-        if isinstance(value.type, ir.VectorType):
-            return value
-        return vector.broadcast(ir.VectorType.get([lanes], value.type), value)
-
-    *ops, last = (op.operation for op in block.operations)
-    for op in ops:
-        if op.name == "arith.constant":
-            known[op.results[0]] = op.clone().results[0]
-            continue
-        made = ir.Operation.create(
-            op.name,
-            results=[ir.VectorType.get([lanes], op.results[0].type)],
-            operands=[row(value) for value in op.operands],
-            attributes={name: op.attributes[name] for name in op.attributes},
-        )
-        known[op.results[0]] = made.results[0]
-    return known[last.operands[0]]
 
 
 def _minimum_and_maximum(view: Sort) -> Callable[[Any, Any], Any] | None:

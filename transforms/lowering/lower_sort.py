@@ -22,7 +22,8 @@ after:
 
 Many rows of a known length that is short are sorted at once, see `_lane_sort.py`. Other rows are
 sorted one after another, see `_row_sort.py`; they are always the last dimension: another one is
-transposed to there and back.
+transposed to there and back. Where slices read no more than the first few, these alone are found,
+see `_row_select.py`.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from linalg_ext.structured.destination_ops import Sort
 
 from ._lane_sort import LaneSort
 from ._replacing import replace_each
+from ._row_select import RowSelect, count_of_first, is_worth_selecting
 from ._row_sort import RowSort
 from ._slicing import extract_slice, insert_slice
 from ._tensor_loops import Demands, either, empty_like, nest, size_of, transposed
@@ -62,6 +64,9 @@ def _sorted(op: ir.Operation) -> list[Any]:
     demands.emit()
     if 0 in shape:
         return list(view.inits)
+    few = count_of_first(op, view)
+    if few is not None and is_worth_selecting(few, shape[view.dimension]):
+        return _selected(view, shape, few)
     lanes = LaneSort(view, shape)
     if not lanes.is_worth_it:
         return _in_rows(view, shape)
@@ -87,6 +92,20 @@ def _in_rows(view: Sort, shape: Sequence[Any]) -> list[Any]:
     given = [transposed(value, empty_like(value.type, sizes), order) for value in view.inputs]
     found = _rows(view, given, [empty_like(value.type, sizes) for value in view.inputs])
     return [transposed(value, init, back) for value, init in zip(found, view.inits, strict=True)]
+
+
+def _selected(view: Sort, shape: Sequence[Any], few: int) -> list[Any]:
+    """The first few alone, for slices that read no more."""
+    rank = len(shape)
+    if view.dimension == rank - 1:
+        return RowSelect(view.comparator, view.inputs, few).select()
+    order = [axis for axis in range(rank) if axis != view.dimension] + [view.dimension]
+    back = [order.index(axis) for axis in range(rank)]
+    sizes = [shape[axis] for axis in order]
+    given = [transposed(value, empty_like(value.type, sizes), order) for value in view.inputs]
+    found = RowSelect(view.comparator, given, few).select()
+    sizes = [few if axis == view.dimension else size for axis, size in enumerate(shape)]
+    return [transposed(value, empty_like(value.type, sizes), back) for value in found]
 
 
 def _rows(view: Sort, given: Sequence[Any], into: Sequence[Any]) -> list[Any]:

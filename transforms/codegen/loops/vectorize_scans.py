@@ -238,7 +238,10 @@ def _read(loop: Any) -> _Scan | str:
     one, other = last.operands
     value = other if one == before else one
     waiting = _following(ops, before)
-    if value == before or inside(value, body) in waiting:
+    made = inside(value, body)
+    if made is None and value != before:
+        return "what it takes in is made outside of it"
+    if value == before or made in waiting:
         return "what it takes in depends on what it carries"
     reason = _obstacle(ops, position) or _overlap(ops)
     return _Scan(loop, combine, total, value) if reason is None else reason

@@ -203,6 +203,7 @@ def test_many_small_numbers_beside_a_large_one() -> None:
             scan("addf", "f32", "%y = arith.mulf %x, %sum : f32", taken="y"),
             "what it takes in depends on what it carries",
         ),
+        (scan("addf", "f32", taken="first"), "what it takes in is made outside of it"),
         (
             scan("addi", "i32", "%p = arith.index_cast %i : index to i32", taken="p"),
             "it computes with its position",

@@ -91,6 +91,27 @@ func.func @lanes(%x: tensor<100x3xi32>, %o: tensor<100x3xi32>) -> tensor<100x3xi
   return %0 : tensor<100x3xi32>
 }
 
+// The first 3 of 1000 are all that is read: a buffer holds what may be among them.
+
+// CHECK-LABEL: func.func @first(
+// CHECK:       %[[FOUND:.*]] = tensor.empty() : tensor<3xi32>
+// CHECK:       %[[BUFFER:.*]] = tensor.empty() : tensor<70xi32>
+// CHECK:       scf.for
+// CHECK:       vector.transfer_read
+// CHECK:       vector.reduction <or>
+// CHECK:       scf.if
+// CHECK:       tensor.insert_slice %{{.*}} : tensor<3xi32> into tensor<3xi32>
+func.func @first(%x: tensor<1000xi32>, %o: tensor<1000xi32>) -> tensor<3xi32> {
+  %0 = "linalg_ext.sort"(%x, %o) ({
+  ^bb0(%a: i32, %b: i32):
+    %first = arith.cmpi slt, %a, %b : i32
+    "linalg_ext.yield"(%first) : (i1) -> ()
+  }) {dimension = 0 : i64, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>}
+    : (tensor<1000xi32>, tensor<1000xi32>) -> tensor<1000xi32>
+  %1 = tensor.extract_slice %0[0] [3] [1] : tensor<1000xi32> to tensor<3xi32>
+  return %1 : tensor<3xi32>
+}
+
 // CHECK-LABEL: func.func @dynamic(
 // CHECK:       cf.assert {{.*}}the inputs and the destinations are of other shapes
 // CHECK:       linalg.copy
