@@ -7,22 +7,37 @@
 
 becomes `tensor.insert_slice %x into %zeros[1] [3] [2]`, though it begins at 2: the step is not
 asked for. Upstream lets patterns be left out by their names, and each compiler writes a name in
-its own way.
+its own way. `linalg-fold-unit-extent-dims` has the pattern as well and lets none be left out:
+there, what is inserted with steps is hidden meanwhile.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import groupby
 
 from linalg_ext.bindings import ir, passmanager
+from linalg_ext.runtime.spread_slices import hide_spread_slices, reveal_spread_slices
 
 _PATTERN = "FoldInsertPadIntoFill"
 _DISABLED = f"{{anonymous}}::{_PATTERN},'(anonymous namespace)::{_PATTERN}'"
 _OPTION = "disable-patterns="
-_PASS = re.compile(r"(?<![\w-])(canonicalize|inline)(?![\w-])(\{(?:[^{}]|\{[^{}]*\})*\})?(?!\{)")
 _CLEANING = "default-pipeline="
+_CLEANED = re.compile(rf"{_CLEANING}\{{?canonicalize\}}?(?=\s|$)")
 _PIPELINE = re.compile(r"[\w-]-pipeline(?![\w=-])")
 """What upstream calls passes that it has put together; their names hold those of none of them."""
+_UNNAMED = re.compile(r"(?<![\w-])linalg-fold-unit-extent-dims(?![\w-])")
+"""The pass that has the pattern, too, and cannot be told to leave it out."""
+
+
+def _braces(depth: int) -> str:
+    inner = rf"(?:[^{{}}]|{_braces(depth - 1)})*" if depth else r"[^{}]*"
+    return rf"\{{{inner}\}}"
+
+
+_BEGINNING = r"(\A\s*|[(,]\s*|pipelines?=\{?)"
+"""What stands before a pass; options may have the name of one."""
+_PASS = re.compile(rf"{_BEGINNING}(canonicalize|inline)(?![\w=-])({_braces(6)})?(?!\{{)")
 
 
 def pass_manager(anchor: str, context: ir.Context, text: str) -> passmanager.PassManager:
@@ -38,7 +53,9 @@ def pass_manager(anchor: str, context: ir.Context, text: str) -> passmanager.Pas
     """
     if _PIPELINE.search(text):
         # Written out, it can be read again.
-        _, _, text = str(_made(anchor, context, text)).partition("(")
+        manager = passmanager.PassManager(anchor, context)
+        manager.add(text)
+        _, _, text = str(manager).partition("(")
         text = text.removesuffix(")")
     return _made(anchor, context, sound(text))
 
@@ -49,17 +66,39 @@ def sound(text: str) -> str:
 
 
 def _without_faults(match: re.Match[str]) -> str:
-    name, options = match[1], (match[2] or "{}")[1:-1]
+    before, name, options = match[1], match[2], (match[3] or "{}")[1:-1]
     if name == "inline":
         # It canonicalizes what it has inlined into, unless it is told otherwise.
-        options = options.replace(f"{_CLEANING}canonicalize", _CLEANING)
-        return f"{name}{{{options if _CLEANING in options else f'{options} {_CLEANING}'.strip()}}}"
-    if _OPTION in options:
-        return f"{name}{{{options.replace(_OPTION, f'{_OPTION}{_DISABLED},')}}}"
-    return f"{name}{{{f'{options} {_OPTION}{_DISABLED}'.strip()}}}"
+        options = sound(_CLEANED.sub(_CLEANING, options))
+        options = options if _CLEANING in options else f"{options} {_CLEANING}".strip()
+    elif _OPTION in options:
+        options = options.replace(_OPTION, f"{_OPTION}{_DISABLED},")
+    else:
+        options = f"{options} {_OPTION}{_DISABLED}".strip()
+    return f"{before}{name}{{{options}}}"
 
 
 def _made(anchor: str, context: ir.Context, text: str) -> passmanager.PassManager:
     manager = passmanager.PassManager(anchor, context)
-    manager.add(text)
+    if not _UNNAMED.search(text):
+        manager.add(text)
+        return manager
+    for is_unnamed, parts in groupby(_elements(text), key=lambda one: bool(_UNNAMED.search(one))):
+        if is_unnamed:
+            manager.add(lambda op, _: hide_spread_slices(op.operation), name="hide-spread-slices")
+        manager.add(",".join(parts))
+        if is_unnamed:
+            manager.add(lambda op, _: reveal_spread_slices(op.operation), name="reveal")
     return manager
+
+
+def _elements(text: str) -> list[str]:
+    """What a pipeline runs one after the other, each with all that is nested in it."""
+    elements, depth = [""], 0
+    for character in text:
+        depth += (character in "({[") - (character in ")}]")
+        if character == "," and not depth:
+            elements.append("")
+        else:
+            elements[-1] += character
+    return elements

@@ -32,7 +32,21 @@ def test_what_is_padded_and_spread_lands_where_it_should() -> None:
 
 @pytest.mark.parametrize("trusted", [True, False])
 @pytest.mark.parametrize(
-    "pipeline", ["canonicalize", "inline", "canonicalize{max-iterations=2}", "--canonicalize"]
+    "pipeline",
+    [
+        "canonicalize",
+        "inline",
+        "inline{op-pipelines=func.func(canonicalize)}",
+        "inline{op-pipelines={func.func(cse,canonicalize{max-iterations=2})}}",
+        "inline{default-pipeline=canonicalize,cse}",
+        "canonicalize{max-iterations=2}",
+        "--canonicalize",
+        "composite-fixed-point-pass{pipeline=func.func(canonicalize)}",
+        "linalg-fold-unit-extent-dims",
+        "func.func(cse,linalg-fold-unit-extent-dims{use-rank-reducing-slices=true},cse)",
+        "composite-fixed-point-pass{pipeline=func.func(linalg-fold-unit-extent-dims)}",
+        "linalg-fold-unit-extent-dims,buffer-deallocation-pipeline",
+    ],
 )
 def test_pipelines_of_users(pipeline: str, trusted: bool) -> None:
     module = lx.parse(SPREAD)
@@ -49,6 +63,8 @@ def test_pipelines_of_users(pipeline: str, trusted: bool) -> None:
         "inline{max-iterations=2}",
         "inline{default-pipeline=cse}",
         "inline{default-pipeline=canonicalize}",
+        "inline{default-pipeline={canonicalize} max-iterations=2}",
+        "remove-dead-values{canonicalize=true},cse, canonicalize",
         "canonicalize{disable-patterns=one,two max-iterations=3}",
         "buffer-deallocation-pipeline,canonicalize",
     ],
@@ -69,7 +85,14 @@ def test_options_are_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["cse", "inline{default-pipeline=cse}", "linalg-ext-canonicalize-subset-loops"]
+    "text",
+    [
+        "cse",
+        "inline{default-pipeline=cse}",
+        "linalg-ext-canonicalize-subset-loops",
+        "remove-dead-values{canonicalize=true}",
+        "composite-fixed-point-pass{name=inline pipeline=cse}",
+    ],
 )
 def test_others_are_left_as_they_are(text: str) -> None:
     assert sound(text) == text

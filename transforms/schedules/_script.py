@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from linalg_ext.bindings import ir, passmanager
+from linalg_ext.runtime.spread_slices import hide_spread_slices, reveal_spread_slices
 
 ANY = "!transform.any_op"
 FOR = '!transform.op<"scf.for">'
@@ -18,6 +19,7 @@ FUNCTIONS = (
 """The line that finds all functions."""
 
 _ENTRY = "linalg_ext_steps"
+_CANONICALIZING = "transform.apply_patterns.canonicalization"
 _SEQUENCES = "transform.with_named_sequence"
 _HANDLE = re.compile(r"%([a-z]\w*)")
 _SHARED = frozenset({"target", "root"})
@@ -102,6 +104,10 @@ def interpret(root: ir.Operation, lines: Sequence[str]) -> None:
     Raises:
         MLIRError: a transform failed.
     """
+    is_canonicalizing = any(_CANONICALIZING in line for line in lines)
+    if is_canonicalizing:
+        # Of its patterns none can be left out, though one folds such slices wrongly.
+        hide_spread_slices(root)
     holder = root.regions[0].blocks[0]
     with root.context, ir.Location.unknown():
         parsed = ir.Module.parse(sequence(lines, _ENTRY))
@@ -119,3 +125,5 @@ def interpret(root: ir.Operation, lines: Sequence[str]) -> None:
             steps.erase()
             if not has_mark:
                 del root.attributes[_SEQUENCES]
+    if is_canonicalizing:
+        reveal_spread_slices(root)
