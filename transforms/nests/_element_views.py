@@ -37,6 +37,11 @@ class ElementView:
         """The indexing map."""
         return AffineMap(tuple(dims), (), self.indices)
 
+    @property
+    def dims(self) -> frozenset[str]:
+        """The dimensions of the band by which it is indexed, of each index the first."""
+        return frozenset(index.dims[0] for index in self.indices if index.dims)
+
     def value(self) -> ir.Value:
         """The view, at the insertion point."""
         return self.buffer if self.placement is None else subview(self.placement)

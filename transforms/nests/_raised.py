@@ -61,15 +61,56 @@ def raised(band: Band) -> Left | None:
     outputs = [each for each in elements if each.is_written]
     if not outputs:
         return Left("it writes nothing")
-    kinds = _iterator_types(band, elements, outputs)
-    if isinstance(kinds, Left):
-        return kinds
-    if "reduction" in kinds and not all(map(_is_combined, outputs)):
-        return Left("its iterations do not combine what they write by one associative op")
-    ordered = [*(each for each in elements if not each.is_written), *outputs]
+    if not all(each.view.map(_dims(band)).is_projected_permutation for each in outputs):
+        return Left("it writes at sums of induction variables, or at one of them twice")
+    parts = _parts(band, elements, outputs)
+    if isinstance(parts, Left):
+        return parts
+    for part in parts:
+        if "reduction" in part.kinds and not all(map(_is_combined, part.outputs)):
+            return Left("its iterations do not combine what they write by one associative op")
     with band.outermost.location, ir.InsertionPoint(band.outermost):
-        _build(band, ordered, kinds)
+        for part in parts:
+            _build(band, part.elements, part.kinds)
     return None
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Results that are indexed by the same loops, and what they are computed from.
+
+    Attributes:
+        elements: its inputs and then its outputs.
+        kinds: the iterator types.
+    """
+
+    elements: tuple[_Element, ...]
+    outputs: tuple[_Element, ...]
+    kinds: tuple[str, ...]
+
+
+def _parts(
+    band: Band, elements: Sequence[_Element], outputs: Sequence[_Element]
+) -> list[_Part] | Left:
+    groups: dict[frozenset[str], list[_Element]] = {}
+    for each in outputs:
+        groups.setdefault(each.view.dims, []).append(each)
+    inputs = [each for each in elements if not each.is_written]
+    parts: list[_Part] = []
+    for parallel, group in groups.items():
+        read = inputs
+        if len(groups) > 1:
+            stored = [op.operands[0] for each in group for op in each.stores]
+            needed = _needed(band, stored)
+            reached = [each for each in elements if not needed.isdisjoint(each.ops)]
+            if any(each.is_written and each not in group for each in reached):
+                return Left("it computes results of some loops from those of others")
+            read = [each for each in inputs if each in reached]
+        kinds = _iterator_types(band, [*read, *group], parallel)
+        if isinstance(kinds, Left):
+            return kinds
+        parts.append(_Part((*read, *group), tuple(group), kinds))
+    return parts
 
 
 def _elements(band: Band) -> list[_Element] | Left:
@@ -104,21 +145,15 @@ def _elements(band: Band) -> list[_Element] | Left:
 
 
 def _iterator_types(
-    band: Band, elements: Sequence[_Element], outputs: Sequence[_Element]
-) -> list[str] | Left:
+    band: Band, elements: Sequence[_Element], parallel: frozenset[str]
+) -> tuple[str, ...] | Left:
     dims = _dims(band)
     indices = [index for each in elements for index in each.view.indices]
     indexed = {index.name for index in indices if isinstance(index, AffineDim)}
     for number, dim in enumerate(dims):
         if dim not in indexed:
             return Left(f"no buffer is as long as loop {number}")
-    written = {frozenset(index.dims[0] for index in e.view.indices if index.dims) for e in outputs}
-    if not all(e.view.map(dims).is_projected_permutation for e in outputs):
-        return Left("it writes at sums of induction variables, or at one of them twice")
-    if len(written) > 1:
-        return Left("it writes results of different loops")
-    (parallel,) = written
-    return ["parallel" if dim in parallel else "reduction" for dim in dims]
+    return tuple("parallel" if dim in parallel else "reduction" for dim in dims)
 
 
 def _dims(band: Band) -> tuple[str, ...]:
@@ -159,7 +194,7 @@ def _payload(
     current = list(arguments)
     given: dict[ir.Value, ir.Value] = {}
     stored = [op.operands[0] for each in elements for op in each.stores]
-    needed = _needed(band, stored)
+    needed = {op for op in _needed(band, stored) if not is_load(op)}
     used = stored + [value for op in needed for value in _read(op)]
     for number, level in enumerate(band.levels):
         iv = induction_variable(level.loop)
@@ -167,10 +202,13 @@ def _payload(
             index = Symbol(linalg.IndexOp(number).result, lower=0)
             given[iv] = value_of(level.lower + index * level.step)
     for op in band.ops:
-        if op.name == _STORE:
-            current[place[op]] = given.get(op.operands[0], op.operands[0])
-        elif is_load(op):
-            given[op.results[0]] = current[place[op]]
+        if op.name == _STORE or is_load(op):
+            if op not in place:
+                continue
+            if is_load(op):
+                given[op.results[0]] = current[place[op]]
+            else:
+                current[place[op]] = given.get(op.operands[0], op.operands[0])
         elif op in needed:
             clone = op.clone().operation
             replace_operands(clone, given)
@@ -179,16 +217,16 @@ def _payload(
 
 
 def _needed(band: Band, values: Sequence[ir.Value]) -> set[ir.Operation]:
-    """The pure ops of an iteration that values are computed from."""
+    """The ops of an iteration that values are computed from."""
     own = set(band.ops)
     found: set[ir.Operation] = set()
     open_ = list(values)
     while open_:
         op = producer(open_.pop())
-        if op is None or op not in own or op in found or is_load(op):
+        if op is None or op not in own or op in found:
             continue
         found.add(op)
-        open_ += _read(op)
+        open_ += [] if is_load(op) else _read(op)
     return found
 
 

@@ -20,10 +20,13 @@ after:
       }
     }
 
-Where it is kept is where the result is stored, if nothing touches that place meanwhile; else in a
-buffer of one element on the stack of the function. Nests are then as linalg's lowering makes them:
-`linalg-ext-distribute-loops` makes perfect ones of them, and `linalg-ext-raise-loops` structured
-ops. Upstream's `affine-scalrep` and LLVM go the other way.
+Where it is kept is where the result is stored, or what is computed of it, such as a mean, if
+nothing touches that place meanwhile; else in a buffer of one element on the stack of the function.
+Nests are then as linalg's lowering makes them: `linalg-ext-distribute-loops` makes perfect ones of
+them, and `linalg-ext-raise-loops` structured ops. Nests on tensors stay: they need no memory.
+
+It does not run of itself before `linalg-ext-raise-loops`, for what is not raised then is slower:
+the schedule step `raise_loops` takes it. Upstream's `affine-scalrep` and LLVM go the other way.
 """
 
 from __future__ import annotations
@@ -38,6 +41,7 @@ from linalg_ext.transforms.lowering._walk import operations
 
 from ._accesses import Memory, is_load, is_pure
 from ._bands import FOR
+from ._raising import ON_TENSORS, is_on_tensors, told
 
 NAME = "linalg-ext-accumulate-in-memory"
 
@@ -55,7 +59,7 @@ def accumulate_in_memory(module: ir.Operation) -> Report:
         report.matched[FOR] += 1
         places = _places(loop)
         if isinstance(places, Left):
-            report.leave(FOR, places.reason)
+            report.leave(FOR, told(loop, places.reason))
             continue
         _rewrite(loop, places)
         report.changed[FOR] += 1
@@ -93,6 +97,8 @@ class _Place:
 
 def _places(loop: ir.Operation) -> list[_Place] | Left:
     """Where each result of a loop is kept."""
+    if is_on_tensors(loop):
+        return Left(ON_TENSORS)
     if not all(isinstance(result.type, _KEPT) for result in loop.results):
         return Left("what it carries is no element of a buffer")
     memory = Memory()
@@ -113,22 +119,30 @@ def _places(loop: ir.Operation) -> list[_Place] | Left:
 
 
 def _store_of(result: ir.Value, loop: ir.Operation, memory: Memory) -> ir.Operation | None:
-    """The op behind a loop that stores a result where nothing else looks meanwhile."""
-    uses = list(result.uses)
-    store = uses[0].owner.operation if len(uses) == 1 else loop
-    if store.name != _STORE or store.operands[0] != result or store.block != loop.block:
+    """The op behind a loop that stores a result, or what is computed of it alone in that block.
+
+    None where something else looks at that place meanwhile.
+    """
+    computed = {result}
+    meanwhile = [loop]
+    for op in _between(loop, None):
+        if op.name == _STORE and op.operands[0] in computed:
+            break
+        if is_pure(op) and any(operand in computed for operand in op.operands):
+            computed.update(op.results)
+        meanwhile.append(op)
+    else:
         return None
-    meanwhile = [loop, *_between(loop, store)]
-    makers = [producer(value) for value in list(store.operands)[1:]]
-    if any(maker is not None and maker in meanwhile for maker in makers):
+    makers = [producer(value) for value in list(op.operands)[1:]]
+    if op.operands[0].type != result.type or any(m in meanwhile for m in makers if m is not None):
         return None
-    return None if any(memory.may_share(store, each) for each in meanwhile) else store
+    return None if any(memory.may_share(op, each) for each in meanwhile) else op
 
 
-def _between(first: ir.Operation, last: ir.Operation) -> list[ir.Operation]:
-    """The ops of a block behind one and before another."""
+def _between(first: ir.Operation, last: ir.Operation | None) -> list[ir.Operation]:
+    """The ops of a block behind one and before another, or up to the end."""
     ops = [each.operation for each in first.block.operations]
-    return ops[ops.index(first) + 1 : ops.index(last)]
+    return ops[ops.index(first) + 1 : None if last is None else ops.index(last)]
 
 
 def _entry_of(loop: ir.Operation) -> ir.Block | None:
@@ -167,8 +181,8 @@ def _finish(loop: ir.Operation, places: Sequence[_Place]) -> None:
     """Give what uses the results of a loop what is in memory, and erase the loop."""
     with loop.location, ir.InsertionPoint(loop):
         for place, result in zip(places, loop.results, strict=True):
-            if place.store is not None:
+            if place.store is not None and place.store.operands[0] == result:
                 place.store.erase()
-            elif any(True for _ in result.uses):
+            if any(True for _ in result.uses):
                 result.replace_all_uses_with(place.load())
     loop.erase()

@@ -44,8 +44,11 @@ from linalg_ext.transforms.lowering._walk import operations, select
 
 from ._accesses import Access, Memory, is_load, is_pure
 from ._bands import FOR
+from ._raising import told
 
 NAME = "linalg-ext-distribute-loops"
+
+_NEEDED = "an iteration needs what a later part did in one before"
 
 Part = list[int]
 """Ops of a body by their places in it, in order."""
@@ -61,11 +64,11 @@ def distribute_loops(module: ir.Operation) -> Report:
         if not body.is_mixed:
             continue
         if len(loop.results):
-            report.leave(FOR, "it carries values from iteration to iteration")
+            report.leave(FOR, told(loop, "it carries values from iteration to iteration"))
             continue
         parts = body.parts()
         if len(parts) < 2:
-            report.leave(FOR, "an iteration needs what a later part did in one before")
+            report.leave(FOR, told(loop, _NEEDED))
             continue
         report.changed[FOR] += 1
         for part in parts:

@@ -26,16 +26,37 @@ after:
       linalg.yield %s : f32
     }
 
+before:
+    %r = scf.for %i = %c0 to %c8 step %c1 iter_args(%t = %d) -> (tensor<8xf32>) {
+      %x = tensor.extract %u[%i] : tensor<8xf32>
+      %e = math.exp %x : f32
+      %v = tensor.insert %e into %t[%i] : tensor<8xf32>
+      scf.yield %v : tensor<8xf32>
+    }
+after:
+    %r = linalg.generic {
+        indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+        iterator_types = ["parallel"]
+    } ins(%u : tensor<8xf32>) outs(%d : tensor<8xf32>) {
+    ^bb0(%x: f32, %t: f32):
+      %e = math.exp %x : f32
+      linalg.yield %e : f32
+    } -> tensor<8xf32>
+
 What `linalg-ext-specialize` then calls by its name. Loops that begin elsewhere than at 0, that take
 steps, or that touch a part of a buffer become ops on `memref.subview`s; windows and what is read
 backwards stay in the maps, and induction variables in the body become `linalg.index`. A loop by
 which no result is indexed is a reduction: its iterations must combine a result by one associative
-op. Affine loops become those of scf first. Arguments of a function that no other calls are taken
-not to overlap.
+op. Affine loops become those of scf first, and `scf.parallel`, with `scf.reduce` or without, a nest
+that runs in order, if all of it can be raised. Arguments of a function that no other calls are
+taken not to overlap.
 
-A nest that is not perfect is left, its inner loops are raised: `linalg-ext-distribute-loops` comes
-before, and before that, where loops carry values, `linalg-ext-accumulate-in-memory`. The schedule
-step `raise_loops` takes all three.
+A nest on tensors may carry several of them, and scalars: sums, products, maxima. Each tensor with
+an element put in must take the place of the one before.
+
+A nest on buffers that is not perfect is left, its inner loops are raised:
+`linalg-ext-distribute-loops` comes before, and before that, where loops carry values,
+`linalg-ext-accumulate-in-memory`. The schedule step `raise_loops` takes all three.
 
 Source: the way back from "Lower to Loops" of MLIR's linalg document; Chelini et al., "Progressive
 Raising in Multi-level IR", CGO 2021.
@@ -44,59 +65,38 @@ Raising in Multi-level IR", CGO 2021.
 from __future__ import annotations
 
 from linalg_ext.bindings import ir, passmanager
-from linalg_ext.rewriting import Left, Report, module_pass
+from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.lowering._walk import operations
 
-from ._bands import FOR, band_of
-from ._raised import raised
-from ._sizes import SizeReader
+from ._bands import FOR
+from ._parallel_loops import in_sequence
+from ._raising import PARALLEL, raise_nests
+from ._tensor_nests import raise_tensor_nests
 
 NAME = "linalg-ext-raise-loops"
 
-_AFFINE = "affine.for"
+_AFFINE = ("affine.for", "affine.parallel")
 
 
-@module_pass(NAME, on=(FOR, _AFFINE))
+@module_pass(NAME, on=(FOR, PARALLEL, *_AFFINE))
 def raise_loops(module: ir.Operation) -> Report:
-    """Write perfect nests of loops over buffers as `linalg.generic`."""
+    """Write perfect nests of loops over buffers as `linalg.generic`, and nests on tensors."""
     report = Report(NAME)
     to_scf(module)
-    report.matched[FOR] += len(operations(module, [FOR]))
-    for loop in _outermost(module):
-        _raise(loop, report)
+    in_sequence(module, report, raise_all)
+    raise_all(module, report)
     return report
+
+
+def raise_all(root: ir.Operation, report: Report) -> None:
+    """Raise the nests of `scf.for` below an op, those on tensors first."""
+    raise_tensor_nests(root, report)
+    raise_nests(root, report)
 
 
 def to_scf(module: ir.Operation) -> None:
     """Make loops of scf of those of affine, if there are any."""
-    if operations(module, [_AFFINE]):
+    if operations(module, _AFFINE):
         manager = passmanager.PassManager("any", module.context)
         manager.add("lower-affine")
         manager.run(module)
-
-
-def _raise(loop: ir.Operation, report: Report) -> None:
-    """Raise the nest that begins with a loop; else those inside."""
-    band = band_of(loop, SizeReader())
-    answer = band if isinstance(band, Left) else raised(band)
-    if answer is None:
-        report.changed[FOR] += len(operations(loop, [FOR]))
-        loop.erase()
-        return
-    report.leave(FOR, answer.reason)
-    for inner in _outermost(loop):
-        _raise(inner, report)
-
-
-def _outermost(root: ir.Operation) -> list[ir.Operation]:
-    """The loops below an op that are in no other one there."""
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name != FOR or op == root:
-            return ir.WalkResult.ADVANCE
-        found.append(op)
-        return ir.WalkResult.SKIP
-
-    root.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found

@@ -68,7 +68,7 @@ class StepMethods:
         """Move `linalg.pack` and `linalg.unpack` across element-wise ops, so that they meet and go."""
 
     def raise_loops(self) -> Self:
-        """Write loops of scf and affine over buffers as `linalg.generic`, each nest that is one."""
+        """Write loops of scf and affine, on buffers or tensors, as `linalg.generic`: each that is one."""
 
     def simplify(self) -> Self:
         """Fold constants, drop what nobody uses and what is said twice."""

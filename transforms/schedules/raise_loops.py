@@ -1,4 +1,4 @@
-"""Make structured ops of loops over buffers, those that another program wrote included.
+"""Make structured ops of loops over buffers and tensors, those of other programs included.
 
 before:
     %c0 = arith.constant 0 : index
@@ -28,6 +28,10 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ScheduleError
+from linalg_ext.rewriting import Report
+from linalg_ext.transforms.nests._parallel_loops import in_sequence
+from linalg_ext.transforms.nests._raising import ON_TENSORS, raise_nests
+from linalg_ext.transforms.nests._tensor_nests import raise_tensor_nests
 from linalg_ext.transforms.nests.accumulate_in_memory import accumulate_in_memory
 from linalg_ext.transforms.nests.distribute_loops import distribute_loops
 from linalg_ext.transforms.nests.raise_loops import raise_loops as raise_perfect_nests
@@ -38,21 +42,35 @@ from ._step import schedule_step
 
 @schedule_step("linalg-ext-raise-loops", whole=True, public=False)
 def raise_loops(module: ir.Operation) -> list[ir.Operation]:
-    """Write loops of scf and affine over buffers as `linalg.generic`, each nest that is one.
+    """Write loops of scf and affine, on buffers or tensors, as `linalg.generic`: each that is one.
 
-    Sums that loops carry are put in memory, and nests that are not perfect taken apart first.
+    Sums that loops carry are put in memory, and nests that are not perfect taken apart first. Of
+    parallel loops those are raised of which no loop is left. Nests that carry tensors, or read
+    elements of them, become ops on tensors.
 
     Raises:
-        ScheduleError: no loop could be raised; says why.
+        ScheduleError: no loop could be raised; says of each why.
     """
     to_scf(module)
-    passes = (accumulate_in_memory, distribute_loops, raise_perfect_nests)
-    reports = [each.apply(module) for each in passes]
-    if not reports[-1]:
-        reasons = {reason for report in reports for left in report.left.values() for reason in left}
+    report = Report(raise_perfect_nests.pass_name)
+    in_sequence(module, report, _raise)
+    _raise(module, report)
+    if not report:
+        reasons = {reason for left in report.left.values() for reason in left}
         why = "; ".join(sorted(reasons)) or "the module has no loops of scf or affine"
         raise ScheduleError(
             f"raise_loops cannot be done: {why}",
-            expected="a loop over buffers that is a structured op",
+            expected="a loop over buffers or elements of tensors that is a structured op",
         )
     return []
+
+
+def _raise(root: ir.Operation, report: Report) -> None:
+    """Raise nests on tensors; take those on buffers apart, and raise what comes of it."""
+    raise_tensor_nests(root, report)
+    for each in (accumulate_in_memory, distribute_loops):
+        for name, reasons in each.apply(root).left.items():
+            for reason in reasons:
+                if not reason.startswith(ON_TENSORS):  # of those it is told already
+                    report.leave(name, reason)
+    raise_nests(root, report)

@@ -195,7 +195,7 @@ def test_a_place_itself_is_stored() -> None:
 
 def test_what_threads_would_share_is_not_put_on_the_stack() -> None:
     text = f"""
-    func.func @f(%a: memref<8x6xf32>, %c: memref<8xf32>, %start: f32) {{
+    func.func @f(%a: memref<8x6xf32>, %c: memref<8xf64>, %start: f32) {{
       {CONSTANTS}
       scf.forall (%i) in (8) {{
         %sum = scf.for %j = %c0 to %c6 step %c1 iter_args(%s = %start) -> (f32) {{
@@ -203,8 +203,8 @@ def test_what_threads_would_share_is_not_put_on_the_stack() -> None:
           %u = arith.addf %s, %x : f32
           scf.yield %u : f32
         }}
-        %e = math.exp %sum : f32
-        memref.store %e, %c[%i] : memref<8xf32>
+        %e = arith.extf %sum : f32 to f64
+        memref.store %e, %c[%i] : memref<8xf64>
       }}
       return
     }}"""
