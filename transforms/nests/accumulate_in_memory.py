@@ -42,6 +42,7 @@ from linalg_ext.transforms.lowering._walk import operations
 from ._accesses import Memory, is_load, is_pure
 from ._bands import FOR
 from ._raising import ON_TENSORS, is_on_tensors, told
+from ._unchanged import carry_what_changes
 
 NAME = "linalg-ext-accumulate-in-memory"
 
@@ -54,6 +55,7 @@ _KEPT = (ir.IntegerType, ir.IndexType, ir.FloatType, ir.ComplexType, ir.VectorTy
 def accumulate_in_memory(module: ir.Operation) -> Report:
     """Keep what loops carry in memory: where it ends up, or on the stack."""
     report = Report(NAME)
+    carry_what_changes(module)
     # From outside inwards: what a loop inside begins with is then in memory already.
     for loop in [op for op in operations(module, [FOR]) if len(op.results)]:
         report.matched[FOR] += 1

@@ -176,6 +176,30 @@ def test_what_a_loop_carries_is_kept_on_the_stack_where_nothing_stores_it() -> N
     assert lx.compile(module, "f")(array, 2.0) == array.sum() + 2
 
 
+def test_what_is_handed_on_unchanged_is_not_put_in_memory() -> None:
+    text = f"""
+    func.func @f(%a: memref<8x6xf32>, %start: f32) -> (f32, f32, f32) {{
+      {CONSTANTS}
+      %r:3 = scf.for %i = %c0 to %c8 step %c1 iter_args(%s = %start, %k = %start, %l = %start)
+          -> (f32, f32, f32) {{
+        %row:2 = scf.for %j = %c0 to %c6 step %c1 iter_args(%t = %s, %m = %k) -> (f32, f32) {{
+          %x = memref.load %a[%i, %j] : memref<8x6xf32>
+          %y = arith.mulf %x, %m : f32
+          %u = arith.addf %t, %y : f32
+          scf.yield %u, %m : f32, f32
+        }}
+        scf.yield %row#0, %row#1, %k : f32, f32, f32
+      }}
+      return %r#0, %r#1, %r#2 : f32, f32, f32
+    }}"""
+    module = lx.parse(text)
+    lx.Schedule(module).raise_loops()
+    assert "scf.for" not in str(module)
+    assert str(module).count("memref.alloca()") == 1
+    array = np.arange(48, dtype=np.float32).reshape(8, 6)
+    assert lx.compile(module, "f")(array, 2.0) == (2 * array.sum() + 2, 2, 2)
+
+
 def test_a_place_itself_is_stored() -> None:
     text = f"""
     func.func @f(%c: memref<6xindex>) {{

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
 
 import linalg_ext as lx
 from examples import check_example, examples
 from linalg_ext.errors import ScheduleError
 from linalg_ext.transforms.nests import raise_loops as raising
 from raised_loops import same_effect
+from tensor_nests import results, tensor_nests
 
 NUMBERS = "".join(
     f"  %c{number} = arith.constant {number} : index\n" for number in (0, 1, 2, 3, 4, 5, 8)
@@ -182,6 +184,15 @@ def test_nests_on_tensors(name: str, way: str) -> None:
     assert "scf.for" not in str(module)
     assert "memref" not in str(module)
     same_effect(text, module, *shapes)
+
+
+@settings(max_examples=20, deadline=None)
+@given(tensor_nests())
+def test_random_nests_mean_the_same(text: str) -> None:
+    module = lx.parse(text)
+    if lx.transforms.raise_loops(module):
+        for found, array in zip(results(module), results(text), strict=True):
+            np.testing.assert_array_equal(found, array)
 
 
 INNER = """
