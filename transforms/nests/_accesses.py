@@ -122,6 +122,14 @@ class Memory:
             for other in self.accesses(second)
         )
 
+    def may_overwrite(self, first: ir.Operation, second: ir.Operation) -> bool:
+        """Whether a statement may write to a buffer that another touches."""
+        return any(
+            one.is_written and self._may_alias(one.root, other.root)
+            for one in self.accesses(first)
+            for other in self.accesses(second)
+        )
+
     def is_read_only(self, load: ir.Operation, loop: ir.Operation) -> bool:
         """Whether nothing in a loop writes what a load in it reads."""
         (read,) = self.accesses(load)

@@ -1,4 +1,7 @@
-"""Bands: perfect nests of `scf.for` that run a number of times that none of them changes."""
+"""Bands: perfect nests of `scf.for` that run a number of times that none of them changes.
+
+Between two loops may stand what computes, and what reads elements that the nest does not write.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Left
 from linalg_ext.structured.subsets.index_values import IndexReader
 
-from ._accesses import is_pure
+from ._accesses import Memory, is_load, is_pure
 from ._indices import along, counts_in_indices
 
 FOR = "scf.for"
@@ -56,7 +59,7 @@ def band_of(loop: ir.Operation, read: IndexReader) -> Band | Left:
         *body, _ = [each.operation for each in inner.regions[0].blocks[0].operations]
         inner = next((each for each in body if each.name == FOR), None)
         between = [each for each in body if inner is None or each != inner]
-        if inner is not None and not all(map(is_pure, between)):
+        if inner is not None and not all(_may_repeat(each, inner) for each in between):
             return Left("it is not perfect: linalg-ext-distribute-loops makes several nests of it")
         ops += between
     levels: list[Level] = []
@@ -68,6 +71,11 @@ def band_of(loop: ir.Operation, read: IndexReader) -> Band | Left:
             return Left("a loop inside begins or ends where one around it says")
         levels.append(level)
     return Band(tuple(levels), tuple(ops))
+
+
+def _may_repeat(op: ir.Operation, loop: ir.Operation) -> bool:
+    """Whether an op in front of a loop, or behind it, may be done in each of its iterations."""
+    return is_pure(op) or (is_load(op) and not Memory().may_overwrite(loop, op))
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ class TensorForm:
             value: None for a memref that is written before it is read.
         """
         if value is None:
-            self._tensors[argument] = _empty(argument)
+            self._tensors[argument] = _empty(argument, [])
         elif isinstance(argument.type, ir.MemRefType):
             self._tensors[argument] = value
         else:
@@ -82,7 +82,7 @@ class TensorForm:
             case "memref.subview":
                 self._views[op.results[0]] = op
             case "memref.alloca":
-                self._tensors[op.results[0]] = _empty(op.results[0])
+                self._tensors[op.results[0]] = _empty(op.results[0], self._given(operands))
             case "memref.load":
                 at = self._given(operands[1:])
                 read = tensor.ExtractOp(self.tensor(operands[0]), at)
@@ -175,6 +175,9 @@ def _is_tensor(value: ir.Value) -> bool:
     return isinstance(value.type, ir.RankedTensorType)
 
 
-def _empty(buffer: ir.Value) -> ir.Value:
-    type_ = ir.MemRefType(buffer.type)
-    return tensor.EmptyOp(type_.shape, type_.element_type).result
+def _empty(buffer: ir.Value, dynamic: Sequence[ir.Value]) -> ir.Value:
+    type_, given = ir.MemRefType(buffer.type), iter(dynamic)
+    sizes = [
+        next(given) if type_.is_dynamic_dim(axis) else size for axis, size in enumerate(type_.shape)
+    ]
+    return tensor.EmptyOp(sizes, type_.element_type).result

@@ -10,7 +10,7 @@ from ._bands import FOR
 from ._buffer_form import buffer_form
 from ._raising import is_on_tensors, is_tensor, outermost, raise_nests, told
 from ._tensor_form import TensorForm, why_not_on_tensors
-from .accumulate_in_memory import accumulate_in_memory
+from .accumulate_in_memory import accumulate, expanded
 from .distribute_loops import distribute_loops
 
 
@@ -46,8 +46,11 @@ def _raised(loop: ir.Operation) -> Left | None:
     if isinstance(form, Left):
         return Left(told(loop, form.reason))
     module = form.module.operation
-    reports = [accumulate_in_memory.apply(module), distribute_loops.apply(module), Report("")]
-    raise_nests(module, reports[-1])
+    accumulated, raised = Report(""), Report("")
+    with module.context:
+        accumulate(module, accumulated, expanded)
+    reports = [accumulated, distribute_loops.apply(module), raised]
+    raise_nests(module, raised)
     if operations(module, [FOR]):
         reasons = sorted({each for report in reports for each in report.left.get(FOR, ())})
         return Left("; ".join(reasons))

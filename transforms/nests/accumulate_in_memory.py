@@ -31,16 +31,20 @@ the schedule step `raise_loops` takes it. Upstream's `affine-scalrep` and LLVM g
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from linalg_ext.bindings import ir, memref, scf
 from linalg_ext.rewriting import Left, Report, module_pass
+from linalg_ext.structured.subsets.index_values import IndexReader
+from linalg_ext.structured.subsets.roots import is_defined_inside
 from linalg_ext.structured.values import producer
 from linalg_ext.transforms.lowering._walk import operations
 
 from ._accesses import Memory, is_load, is_pure
 from ._bands import FOR
+from ._indices import induction_variable
 from ._raising import ON_TENSORS, is_on_tensors, told
 from ._unchanged import carry_what_changes
 
@@ -55,11 +59,23 @@ _KEPT = (ir.IntegerType, ir.IndexType, ir.FloatType, ir.ComplexType, ir.VectorTy
 def accumulate_in_memory(module: ir.Operation) -> Report:
     """Keep what loops carry in memory: where it ends up, or on the stack."""
     report = Report(NAME)
+    accumulate(module, report, _on_stack)
+    return report
+
+
+def accumulate(module: ir.Operation, report: Report, keeper: _Keeper) -> None:
+    """Keep what loops carry in memory.
+
+    Args:
+        module: an op.
+        report: of a pass.
+        keeper: gives a place of its own to what a loop carries, if nothing stores it.
+    """
     carry_what_changes(module)
     # From outside inwards: what a loop inside begins with is then in memory already.
     for loop in [op for op in operations(module, [FOR]) if len(op.results)]:
         report.matched[FOR] += 1
-        places = _places(loop)
+        places = _places(loop, keeper)
         if isinstance(places, Left):
             report.leave(FOR, told(loop, places.reason))
             continue
@@ -68,7 +84,6 @@ def accumulate_in_memory(module: ir.Operation) -> Report:
     for load in operations(module, ["memref.load"]):
         if not any(True for _ in load.results[0].uses):
             load.erase()
-    return report
 
 
 @dataclass(frozen=True)
@@ -97,7 +112,10 @@ class _Place:
         return is_here and all(is_pure(each) or is_load(each) for each in between)
 
 
-def _places(loop: ir.Operation) -> list[_Place] | Left:
+_Keeper: TypeAlias = "Callable[[ir.Operation, ir.Type], _Place | None]"
+
+
+def _places(loop: ir.Operation, keeper: _Keeper) -> list[_Place] | Left:
     """Where each result of a loop is kept."""
     if is_on_tensors(loop):
         return Left(ON_TENSORS)
@@ -112,12 +130,45 @@ def _places(loop: ir.Operation) -> list[_Place] | Left:
             _, buffer, *indices = store.operands
             places.append(_Place(buffer, tuple(indices), store))
             continue
-        entry = _entry_of(loop)
-        if entry is None:
+        kept = keeper(loop, result.type)
+        if kept is None:
             return Left("each iteration of a parallel loop around it would need its own memory")
-        with loop.location, ir.InsertionPoint.at_block_begin(entry):
-            places.append(_Place(memref.alloca(ir.MemRefType.get([], result.type), [], [])))
+        places.append(kept)
     return places
+
+
+def expanded(loop: ir.Operation, type_: ir.Type) -> _Place | None:
+    """A buffer with an element for each iteration of the loops around a loop, and its place.
+
+    One element where the loops do not begin at 0, or take steps.
+    """
+    around = loop.parent
+    levels: list[ir.Operation] = []
+    while around is not None and around.operation.name == FOR:
+        levels.insert(0, around.operation)
+        around = around.operation.parent
+    read = IndexReader()
+    bounds = [list(level.operands)[:3] for level in levels]
+    whole = all(read(lower) == 0 and read(step) == 1 for lower, _, step in bounds)
+    uppers = [upper for _, upper, _ in bounds]
+    body = levels[0].regions[0].blocks[0] if levels else None
+    if body is None or not whole or any(is_defined_inside(each, body) for each in uppers):
+        return _on_stack(loop, type_)
+    sizes = [read(upper) for upper in uppers]
+    shape = [size if isinstance(size, int) else ir.ShapedType.get_dynamic_size() for size in sizes]
+    given = [upper for upper, size in zip(uppers, sizes, strict=True) if not isinstance(size, int)]
+    with loop.location, ir.InsertionPoint(levels[0]):
+        buffer = memref.alloca(ir.MemRefType.get(shape, type_), given, [])
+    return _Place(buffer, tuple(map(induction_variable, levels)))
+
+
+def _on_stack(loop: ir.Operation, type_: ir.Type) -> _Place | None:
+    """One element on the stack; None where other threads run the loop as well."""
+    entry = _entry_of(loop)
+    if entry is None:
+        return None
+    with loop.location, ir.InsertionPoint.at_block_begin(entry):
+        return _Place(memref.alloca(ir.MemRefType.get([], type_), [], []))
 
 
 def _store_of(result: ir.Value, loop: ir.Operation, memory: Memory) -> ir.Operation | None:

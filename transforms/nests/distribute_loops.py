@@ -131,7 +131,15 @@ class _Body:
         op = self._ops[at]
         if is_pure(op):
             return False
-        return not (is_load(op) and self._memory.is_read_only(op, self._loop))
+        if not is_load(op):
+            return True
+        (read,) = self._touched(at)
+        # What was written before the first time is there the second time, too.
+        return any(
+            access.is_written and self._memory.may_meet(read, access, self._loop, same=other > at)
+            for other in range(len(self._ops))
+            for access in self._touched(other)
+        )
 
     def _touched(self, at: int) -> list[Access]:
         return self._memory.accesses(self._ops[at])

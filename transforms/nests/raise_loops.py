@@ -52,7 +52,8 @@ that runs in order, if all of it can be raised. Arguments of a function that no 
 taken not to overlap.
 
 A nest on tensors may carry several of them, and scalars: sums, products, maxima. Each tensor with
-an element put in must take the place of the one before.
+an element put in must take the place of the one before. What inner loops carry, and the outer one
+reads, becomes a tensor with an element for each iteration.
 
 A nest on buffers that is not perfect is left, its inner loops are raised:
 `linalg-ext-distribute-loops` comes before, and before that, where loops carry values,
