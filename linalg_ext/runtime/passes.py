@@ -8,7 +8,9 @@
 becomes `tensor.insert_slice %x into %zeros[1] [3] [2]`, though it begins at 2: the step is not
 asked for. Upstream lets patterns be left out by their names, and each compiler writes a name in
 its own way. `linalg-fold-unit-extent-dims` has the pattern as well and lets none be left out:
-there, what is inserted with steps is hidden meanwhile.
+there, what is inserted with steps is hidden meanwhile. Scripts of the transform dialect that users
+run by `transform-interpreter` are applied as they stand: canonicalization in them folds as
+upstream's does.
 """
 
 from __future__ import annotations
