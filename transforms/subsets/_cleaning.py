@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from linalg_ext.analysis.numbers import symbols_of
 from linalg_ext.bindings import ir, passmanager
 from linalg_ext.structured.interfaces.payload import reaches_outside_memory
@@ -21,10 +23,12 @@ _SETS = frozenset(
 )
 
 
-def erase_dead(op: ir.Operation, remembered: list[ir.Operation] | None = None) -> None:
+def erase_dead(op: ir.Operation, forget: Callable[[ir.Operation], None] = lambda op: None) -> None:
     """Erase an op that nobody uses and that does nothing else, and what it alone used.
 
-    What is erased goes from the list of ops that the caller remembers, too.
+    Args:
+        op: the op.
+        forget: is told of each op before it goes.
     """
     open_ = [op]
     while open_:
@@ -32,8 +36,7 @@ def erase_dead(op: ir.Operation, remembered: list[ir.Operation] | None = None) -
         if any(True for result in each.results for _ in result.uses) or not _may_go(each):
             continue
         used = [owner for value in each.operands if (owner := defining(value)) is not None]
-        if remembered is not None and each in remembered:
-            remembered.remove(each)
+        forget(each)
         each.erase()
         # Each once: an op is looked at no more when it is gone.
         open_ += [owner for owner in dict.fromkeys(used) if owner not in open_]

@@ -6,16 +6,13 @@ own operands: these may be fused in turn.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from linalg_ext.analysis.subsets import Point, Tile, as_tile, compose
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import Report
-from linalg_ext.structured.interfaces.payload import reaches_outside_memory
 from linalg_ext.structured.subsets.loops import AnyLoop, ForView, LoopView
 from linalg_ext.structured.subsets.ops import LOOPS, MaterializeView
-from linalg_ext.structured.subsets.roots import defining, is_defined_inside
+from linalg_ext.structured.subsets.roots import defining
 from linalg_ext.structured.subsets.rules import Rule, Unserved, rule_of
 from linalg_ext.structured.subsets.rules.sizes import extract_slice
 
@@ -24,28 +21,9 @@ from ._cleaning import erase_dead, erase_taken
 from ._covering import covered_by, depends_on, moves, view_of
 from ._hulls import hull_of, within
 from ._loops import has_room, with_output, without_unused_inputs
-from ._order import comes_after, is_below, last_before, used_outside
+from ._order import comes_after, is_below, used_outside
 from ._parts import Parts, element_of, empty, in_type, part_of
-
-
-@dataclass(frozen=True)
-class _Taken:
-    """A part of a producer that the body of a loop takes.
-
-    Attributes:
-        op: the materialize.
-        source: the value outside the loop that it takes a part of.
-        part: which one.
-    """
-
-    op: ir.Operation
-    source: ir.Value
-    part: Tile | Point
-
-    @property
-    def number(self) -> int:
-        """Which result of its producer it takes a part of."""
-        return ir.OpResult(self.source).result_number
+from ._worklist import Taken, Worklist
 
 
 class Fusion:
@@ -64,13 +42,13 @@ class Fusion:
         self.loop = loop
         self.choice = choice
         self.report = report
-        self._left: list[ir.Operation] = []
-        # As values: the places of arguments change when one goes.
-        self._named = choice.named_inputs(view_of(loop))
+        self._worklist = Worklist(view_of(loop), choice, report)
+        # What takes parts since the worklist was read.
+        self._asked: list[ir.Operation] = []
 
     def run(self) -> None:
         """Fuse until nothing is left that may be."""
-        while (found := self._next()) is not None:
+        while (found := self._worklist.pop()) is not None:
             producer, taken = found
             name = producer.name
             try:
@@ -80,82 +58,23 @@ class Fusion:
                     self._fuse(producer, taken)
             except Unserved as error:
                 self.report.leave(name, error.reason)
-                self._left.append(producer)
+                self._worklist.leave(producer)
+            self._worklist.read(self._view, self._asked)
+            self._asked.clear()
         self._start_from_nothing()
 
     @property
     def _view(self) -> AnyLoop:
         return view_of(self.loop)
 
-    def _next(self) -> tuple[ir.Operation, list[_Taken]] | None:
-        """The last producer outside that the body takes parts of, and these."""
-        view = self._view
-        found: dict[ir.Operation, list[_Taken]] = {}
-        for each in view.body.operations:
-            op = each.operation
-            if op.name != "gml_st.materialize":
-                continue
-            source = self._outer_source(view, op)
-            producer = None if source is None else defining(source)
-            if source is None or producer is None or producer in self._left:
-                continue
-            if producer.name in LOOPS or not self._is_wanted(producer, source):
-                continue
-            if reaches_outside_memory(producer):
-                self.report.leave(producer.name, "its body reaches memory that is no operand")
-                self._left.append(producer)
-                continue
-            try:
-                with op.location, ir.InsertionPoint(op):
-                    part = part_of(MaterializeView.of(op).set)
-            except Unserved as error:
-                self.report.leave(producer.name, error.reason)
-                self._left.append(producer)
-                continue
-            found.setdefault(producer, []).append(_Taken(op, source, part))
-        found = {op: taken for op, taken in found.items() if op not in self._left}
-        if not found:
-            return None
-        last = last_before(list(found), self.loop)
-        return last, found[last]
-
-    def _is_wanted(self, producer: ir.Operation, source: ir.Value) -> bool:
-        if producer.name == "gml_st.materialize" or source in self._named:
-            return True
-        return self.choice.wants(producer)
-
-    def _outer_source(self, view: AnyLoop, op: ir.Operation) -> ir.Value | None:
-        """The value outside that a materialize takes a part of; None: it is made in the body."""
-        source = MaterializeView.of(op).source
-        if not isinstance(source.type, ir.RankedTensorType):
-            return None
-        if not is_defined_inside(source, view.body):
-            return source
-        if isinstance(view, LoopView) and source in view.region_ins:
-            return view.ins[view.region_ins.index(source)]
-        if isinstance(view, LoopView | ForView) and source in view.region_outs:
-            # What an output holds before the iteration is what it began with, if each part of it
-            # is visited once.
-            outer = view.outs[view.region_outs.index(source)]
-            return outer if self._visits_once(view, op, outer) else None
-        return None
-
-    def _visits_once(self, view: AnyLoop, op: ir.Operation, outer: ir.Value) -> bool:
-        try:
-            with op.location, ir.InsertionPoint(op):
-                reached = covered_by(view, part_of(MaterializeView.of(op).set), outer)
-        except Unserved:
-            return False
-        return reached is not None and reached >= moves(view)
-
-    def _fuse(self, producer: ir.Operation, taken: list[_Taken]) -> None:
+    def _fuse(self, producer: ir.Operation, taken: list[Taken]) -> None:
         """Build a producer on each part that is taken of it.
 
         Raises:
             Unserved: a part has no exact answer, or it does not pay. Then nothing has changed.
         """
         rule, name = rule_of(producer), producer.name
-        groups: dict[Tile, list[_Taken]] = {}
+        groups: dict[Tile, list[Taken]] = {}
         for each in taken:
             wanted = rule.part_for_result(as_tile(each.part), each.number)
             groups.setdefault(wanted, []).append(each)
@@ -172,16 +91,15 @@ class Fusion:
         if shared is not None:
             self._share(producer, rule, shared, values[0][0])
         self.report.changed[name] += 1
-        results = list(producer.results)
-        self._named = [value for value in self._named if value not in results]
+        self._worklist.is_fused(producer)
         if self.loop.name == "gml_st.loop":
             # An input that nobody reads any more would keep the producer, and all before it.
             self.loop = without_unused_inputs(self.loop)
         if any(True for result in producer.results for _ in result.uses):
-            self._left.append(producer)
-        erase_dead(producer, self._left)
+            self._worklist.leave(producer)
+        erase_dead(producer, self._worklist.forget)
 
-    def _hull(self, producer: ir.Operation, rule: Rule, taken: list[_Taken]) -> Tile | None:
+    def _hull(self, producer: ir.Operation, rule: Rule, taken: list[Taken]) -> Tile | None:
         """The part of a producer that holds all that is taken, where it is worth computing once."""
         is_computed = producer.name.startswith("linalg.") and producer.name != "linalg.fill"
         if not self.choice.is_greedy or not rule.is_cheap or not is_computed:
@@ -193,12 +111,12 @@ class Fusion:
         producer: ir.Operation,
         rule: Rule,
         wanted: Tile,
-        group: list[_Taken],
+        group: list[Taken],
         hull: Tile | None,
     ) -> list[ir.Value]:
         """One part of a producer, before the first materialize that asks for it."""
         first = group[0].op
-        parts, operands = Parts(), list(producer.operands)
+        parts, operands = Parts(self._asked), list(producer.operands)
 
         def take(position: int, part: Tile | Point) -> ir.Value:
             return parts.take(operands[position], part)
@@ -223,7 +141,7 @@ class Fusion:
         return values
 
     def _ask_if_it_pays(
-        self, producer: ir.Operation, rule: Rule, taken: list[_Taken], parts: int
+        self, producer: ir.Operation, rule: Rule, taken: list[Taken], parts: int
     ) -> None:
         """Refuse what would be computed again and again.
 
@@ -251,7 +169,7 @@ class Fusion:
         if used_outside(producer, view.body) and not self._can_be_shared(producer, taken[0].part):
             raise Unserved("it has another user, and sums are not computed twice")
 
-    def _take_from_further_out(self, outer: ir.Operation, taken: list[_Taken]) -> None:
+    def _take_from_further_out(self, outer: ir.Operation, taken: list[Taken]) -> None:
         """A part of a part is a part of the whole."""
         view = MaterializeView.of(outer)
         for each in taken:
@@ -263,12 +181,13 @@ class Fusion:
                     inner = _within(each.part, whole)
                 except ArgumentError as error:
                     raise Unserved(error.what) from None
-                value = in_type(Parts().take(view.source, inner), each.op.results[0].type)
+                part = Parts(self._asked).take(view.source, inner)
+                value = in_type(part, each.op.results[0].type)
             each.op.results[0].replace_all_uses_with(value)
             erase_taken(each.op)
         if any(True for _ in outer.results[0].uses):
-            self._left.append(outer)
-        erase_dead(outer, self._left)
+            self._worklist.leave(outer)
+        erase_dead(outer, self._worklist.forget)
 
     def _can_be_shared(self, producer: ir.Operation, part: Tile | Point) -> bool:
         """Whether the loop computes all of a producer's one result, each part once, in time."""
@@ -284,7 +203,7 @@ class Fusion:
             if not is_below(use.owner.operation, view.body)
         )
 
-    def _shareable(self, producer: ir.Operation, rule: Rule, taken: list[_Taken]) -> Tile | None:
+    def _shareable(self, producer: ir.Operation, rule: Rule, taken: list[Taken]) -> Tile | None:
         """The part that the loop gives for the producer's users outside; None: they keep theirs."""
         part = taken[0].part
         if not self.choice.is_greedy or rule.is_cheap or not isinstance(part, Tile):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from linalg_ext.bindings import ir
 from linalg_ext.structured.subsets.ops import LOOPS
 
@@ -37,15 +39,33 @@ def comes_after(op: ir.Operation, other: ir.Operation) -> bool:
     return other.is_before_in_block(op) and op != other
 
 
-def last_before(ops: list[ir.Operation], loop: ir.Operation) -> ir.Operation:
-    """The last in the program of ops that stand before a loop, or before what it is in."""
-    block: ir.Block = loop.block
-    while True:
-        here = [op for op in ops if op.block == block]
-        if here:
-            last = here[0]
-            for op in here[1:]:
-                if last.is_before_in_block(op):
-                    last = op
-            return last
-        block = block.owner.operation.block
+@dataclass(frozen=True)
+class Position:
+    """Where an op stands before a loop, or before what the loop is in; later ones are greater.
+
+    Attributes:
+        op: the op.
+        outwards: how many ops around the loop are not around the op.
+        block: which block of its region it is in; that of the loop, or around it, is the last.
+    """
+
+    op: ir.Operation
+    outwards: int
+    block: int
+
+    @classmethod
+    def before(cls, loop: ir.Operation, op: ir.Operation) -> Position:
+        """The place of an op whose results a loop may read."""
+        block = op.block
+        around, outwards = loop, 0
+        while around.block.region != block.region:
+            around, outwards = around.block.owner.operation, outwards + 1
+        blocks = list(block.region.blocks)
+        return cls(op, outwards, len(blocks) if around.block == block else blocks.index(block))
+
+    def __lt__(self, other: Position) -> bool:
+        if self.outwards != other.outwards:
+            return self.outwards > other.outwards
+        if self.block != other.block:
+            return self.block < other.block
+        return self.op != other.op and self.op.is_before_in_block(other.op)

@@ -22,9 +22,13 @@ class Parts:
     """Takes parts of tensors at the insertion point; the same part of the same tensor once.
 
     One lives as long as the body that it builds.
+
+    Args:
+        taken: gets the ops that take parts, in their order.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, taken: list[ir.Operation] | None = None) -> None:
+        self._taken = taken
         self._sets: dict[tuple[ir.Value, Tile | Point], ir.Value] = {}
 
     def set(self, source: ir.Value, part: Tile | Point) -> ir.Value:
@@ -36,7 +40,10 @@ class Parts:
 
     def take(self, source: ir.Value, part: Tile | Point) -> ir.Value:
         """A part of a tensor, as a tensor of its own or as a scalar."""
-        return gml_st.materialize(source, self.set(source, part))
+        value = gml_st.materialize(source, self.set(source, part))
+        if self._taken is not None:
+            self._taken.append(ir.OpResult(value).owner.operation)
+        return value
 
 
 def _set(source: ir.Value, part: Tile | Point) -> ir.Value:

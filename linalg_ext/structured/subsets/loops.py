@@ -144,11 +144,11 @@ class _LoopBounds:
     def last(self) -> ir.Operation:
         """What ends the body: `gml_st.yield` in a `gml_st.loop`, else `gml_st.set_yield`."""
         name = "gml_st.yield" if self.op.name == "gml_st.loop" else "gml_st.set_yield"
-        operations = list(self.body.operations)
-        if not operations or operations[-1].operation.name != name:
-            ends = operations[-1].operation.name if operations else "nothing"
+        last = _last_in(self.body)
+        if last is None or last.name != name:
+            ends = "nothing" if last is None else last.name
             raise ArgumentError(f"its body ends in {ends}", expected=name)
-        return operations[-1].operation
+        return last
 
 
 @dataclass(frozen=True)
@@ -299,6 +299,16 @@ def _only_block(op: ir.Operation, region: int) -> ir.Block | None:
     return blocks[0] if blocks else None
 
 
+def _last_in(block: ir.Block) -> ir.Operation | None:
+    """The last op of a block; None where it has none. Bodies may be long, and end well mostly."""
+    try:
+        found = ir.InsertionPoint.at_block_terminator(block).ref_operation
+    except ValueError:
+        operations = list(block.operations)
+        found = operations[-1] if operations else None
+    return None if found is None else found.operation
+
+
 def _flags(op: ir.Operation, count: int, combiner: ir.Block | None) -> tuple[bool, ...]:
     """Which values are accumulated: all of them where there is a region and nothing is said."""
     if ACCUMULATOR_FLAGS not in op.attributes:
@@ -326,8 +336,7 @@ def _accumulators(
     if combiner is None or not any(flags):
         return (None,) * len(flags)
     arguments = list(combiner.arguments)
-    operations = list(combiner.operations)
-    last = operations[-1].operation if operations else None
+    last = _last_in(combiner)
     if last is None or last.name != "gml_st.yield":
         ends = "nothing" if last is None else last.name
         raise ArgumentError(f"its accumulator region ends in {ends}", expected="gml_st.yield")
