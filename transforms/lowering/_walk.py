@@ -7,6 +7,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.structured import values
+from linalg_ext.structured.place import line_of
 
 producer: Callable[[Any], Any] = values.producer
 """The op that a value is a result of; None for an argument of a block."""
@@ -66,10 +67,7 @@ def element_type(type_: Any) -> Any:
 
 def place(op: Any) -> str:
     """Where an operation stands, for an error: its location and the head of its text."""
-    text = op.operation.get_asm(
-        large_elements_limit=4, large_resource_limit=4, skip_regions=True, use_local_scope=True
-    )
-    head = " ".join(text.split())
+    head = " ".join(line_of(op.operation, large=4).split())
     if len(head) > 160:
         head = head[:157] + "..."
     location = str(op.operation.location)

@@ -79,9 +79,10 @@ def materialized_type(source: ir.Type, set_: ir.Value) -> ir.Type:
     if not is_container(source):
         raise ArgumentError(f"its source is of type {source}", expected="a ranked tensor or memref")
     element = ir.ShapedType(source).element_type
-    if is_element(set_.type):
+    type_ = set_.type
+    if is_element(type_):
         return element
-    sizes = subset_shape(set_.type).sizes
+    sizes = subset_shape(type_).sizes
     if isinstance(source, ir.RankedTensorType):
         return ir.RankedTensorType.get(_shape(sizes), element)
     memref = ir.MemRefType(source)

@@ -10,15 +10,15 @@ views of loops, and of what ends their bodies, are in `loops.py`.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Self, TypeAlias
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ArityError
 from linalg_ext.notations.gml_st import layout
 from linalg_ext.structured.extension.ops import integers
-from linalg_ext.structured.operands import grouped
 
 NAMESPACE = "gml_st."
 QUERIES = ("gml_st.offset", "gml_st.size", "gml_st.stride")
@@ -50,10 +50,12 @@ def segments(op: ir.Operation, count: int) -> list[list[ir.Value]]:
     Raises:
         ArgumentError: what counts them is missing, or does not add up.
     """
-    if OPERAND_SEGMENTS not in op.attributes:
+    attribute = attribute_of(op, OPERAND_SEGMENTS)
+    if attribute is None:
         raise ArgumentError(f"{OPERAND_SEGMENTS} is missing", expected=f"{count} numbers")
-    attribute = op.attributes[OPERAND_SEGMENTS]
-    sizes = list(attribute) if isinstance(attribute, ir.DenseI32ArrayAttr) else None
+    sizes = None
+    if isinstance(attribute, ir.DenseI32ArrayAttr):
+        sizes = [attribute[at] for at in range(len(attribute))]
     operands = list(op.operands)
     if (
         sizes is None
@@ -65,7 +67,17 @@ def segments(op: ir.Operation, count: int) -> list[list[ir.Value]]:
             f"{OPERAND_SEGMENTS} = {attribute} does not count the {len(operands)} operands",
             expected=f"array<i32: ...> of {count} numbers that add up to {len(operands)}",
         )
-    return grouped(operands, sizes)
+    ends = itertools.accumulate(sizes)
+    return [operands[end - size : end] for size, end in zip(sizes, ends, strict=True)]
+
+
+def attribute_of(op: ir.Operation, name: str) -> ir.Attribute | None:
+    """An attribute of an op, asked for once: verifiers read many of them."""
+    try:
+        attribute: ir.Attribute = op.attributes[name]
+    except KeyError:
+        return None
+    return attribute
 
 
 def mixed(op: ir.Operation, name: str, what: str, dynamic: Sequence[ir.Value]) -> tuple[Index, ...]:
@@ -74,11 +86,12 @@ def mixed(op: ir.Operation, name: str, what: str, dynamic: Sequence[ir.Value]) -
     Raises:
         ArgumentError: the attribute is missing, or has more or fewer gaps than there are values.
     """
-    if name not in op.attributes:
+    attribute = attribute_of(op, name)
+    if attribute is None:
         raise ArgumentError(f"{name} is missing", expected="array<i64: ...>")
-    if not isinstance(op.attributes[name], ir.DenseI64ArrayAttr):
-        raise ArgumentError(f"{name} = {op.attributes[name]}", expected="array<i64: ...>")
-    numbers = integers(op.attributes[name], name)
+    if not isinstance(attribute, ir.DenseI64ArrayAttr):
+        raise ArgumentError(f"{name} = {attribute}", expected="array<i64: ...>")
+    numbers = [attribute[at] for at in range(len(attribute))]
     gap = ir.ShapedType.get_dynamic_size()
     expected = numbers.count(gap)
     if expected != len(dynamic):
@@ -90,10 +103,16 @@ def mixed(op: ir.Operation, name: str, what: str, dynamic: Sequence[ir.Value]) -
     return tuple(next(values) if number == gap else number for number in numbers)
 
 
-def _operand(op: ir.Operation, at: int) -> ir.Value:
-    if at >= len(op.operands):
-        raise ArityError(f"it has {len(op.operands)} operand(s)", expected=f"{at + 1} or more")
-    return op.operands[at]
+def operand_of(op: ir.Operation, at: int) -> ir.Value:
+    """An operand by its place.
+
+    Raises:
+        ArityError: there are not so many.
+    """
+    operands = op.operands
+    if at >= len(operands):
+        raise ArityError(f"it has {len(operands)} operand(s)", expected=f"{at + 1} or more")
+    return operands[at]
 
 
 def _list(op: ir.Operation, name: str) -> tuple[int, ...]:
@@ -123,7 +142,8 @@ class _OperandsView:
     @classmethod
     def of(cls, op: ir.Operation) -> Self:
         """The view of an op."""
-        return cls(op, *(_operand(op, at) for at in range(len(fields(cls)) - 1)))
+        count = len(cls.__dataclass_fields__) - 1
+        return cls(op, *(operand_of(op, at) for at in range(count)))
 
 
 @dataclass(frozen=True)
@@ -191,7 +211,7 @@ class PointView:
     def of(cls, op: ir.Operation) -> PointView:
         """The view of an op."""
         dynamic = list(op.operands)[1:]
-        return cls(op, _operand(op, 0), mixed(op, STATIC_INDICES, "index", dynamic))
+        return cls(op, operand_of(op, 0), mixed(op, STATIC_INDICES, "index", dynamic))
 
 
 @dataclass(frozen=True)
@@ -205,7 +225,7 @@ class DropDimsView:
     @classmethod
     def of(cls, op: ir.Operation) -> DropDimsView:
         """The view of an op."""
-        return cls(op, _operand(op, 0), _list(op, REMAINING_DIMS))
+        return cls(op, operand_of(op, 0), _list(op, REMAINING_DIMS))
 
 
 @dataclass(frozen=True)
@@ -219,7 +239,7 @@ class TransposeDimsView:
     @classmethod
     def of(cls, op: ir.Operation) -> TransposeDimsView:
         """The view of an op."""
-        return cls(op, _operand(op, 0), _list(op, PERMUTATION))
+        return cls(op, operand_of(op, 0), _list(op, PERMUTATION))
 
 
 @dataclass(frozen=True)

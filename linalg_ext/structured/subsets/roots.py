@@ -8,11 +8,9 @@ from linalg_ext.bindings import ir
 from linalg_ext.structured.subsets.ops import (
     DropDimsView,
     FilterView,
-    FullView,
-    PairView,
     PointView,
-    TileView,
     TransposeDimsView,
+    operand_of,
 )
 from linalg_ext.structured.subsets.types import Size, is_container, is_element, subset_shape
 
@@ -37,25 +35,20 @@ def root_of(set_: ir.Value) -> ir.Value | None:
     None where it is of a space that no value stands for (after `gml_st.drop_dims`, ...), or
     where the set comes from somewhere else.
     """
-    if is_container(set_.type):
-        return set_
+    # The bindings take a while to give the type of a set: it is asked for last.
     op = defining(set_)
-    if op is None:
-        return None
-    match op.name:
-        case "gml_st.space":
-            return set_
-        case "gml_st.full":
-            return FullView.of(op).source
-        case "gml_st.filter":
-            return FilterView.of(op).source
-        case "gml_st.tile":
-            return root_of(TileView.of(op).superset)
-        case "gml_st.point":
-            return root_of(PointView.of(op).superset)
-        case "gml_st.intersection" | "gml_st.convex_union" | "gml_st.difference":
-            return root_of(PairView.of(op).first)
-    return None
+    if op is not None and op.name in _OF_THE_SAME_ROOT:
+        superset = operand_of(op, 0)
+        return superset if is_container(superset.type) else root_of(superset)
+    is_root = op is not None and op.name == "gml_st.space"
+    return set_ if is_root or is_container(set_.type) else None
+
+
+_OF_THE_SAME_ROOT = frozenset(
+    f"gml_st.{name}"
+    for name in ("full", "filter", "tile", "point", "intersection", "convex_union", "difference")
+)
+"""Ops that give sets of the root of their first operand."""
 
 
 def root_sizes(set_: ir.Value) -> tuple[Size, ...] | None:

@@ -200,7 +200,7 @@ def check_materialize(op: ir.Operation) -> None:
     """The set is one of the source, and the result has its shape."""
     view = MaterializeView.of(op)
     check_set_of(view.set, view.source, "its source")
-    if is_filter(view.set) and not isinstance(view.source.type, ir.RankedTensorType):
+    if not isinstance(view.source.type, ir.RankedTensorType) and is_filter(view.set):
         raise ArgumentError(
             f"its source is of type {view.source.type}, and a filter of it is no view",
             expected="a tensor",
@@ -218,11 +218,12 @@ def check_set_of(set_: ir.Value, whole: ir.Value, subject: str) -> None:
     Raises:
         ShapeError, DTypeError: it is not; `subject` is what the error calls the whole.
     """
-    shape = container_shape(_container(whole))
-    rank = rank_of(set_)
+    shape, type_ = container_shape(_container(whole)), set_.type
+    subset = None if is_element(type_) else subset_shape(type_)
+    rank = rank_of(set_) if subset is None else subset.rank
     if rank is not None and rank != shape.rank:
         raise ShapeError(f"{subject} is of type {whole.type}, and the set is of rank {rank}")
-    element = None if is_element(set_.type) else subset_shape(set_.type).element
+    element = None if subset is None else subset.element
     if element is not None and element != shape.element:
         raise DTypeError(
             f"{subject} is of type {whole.type}, and the set is one of {element}",
@@ -248,7 +249,7 @@ def _superset_shape(superset: ir.Value) -> SubsetShape:
 
 
 def _refuse_filter(set_: ir.Value) -> None:
-    if is_filter(set_):
+    if not is_container(set_.type) and is_filter(set_):
         raise ArgumentError(
             "its set is that of a gml_st.filter, which is no rectangle",
             expected="a tile",

@@ -63,12 +63,12 @@ def element_set_type() -> ir.Type:
 
 def is_element(type_: ir.Type) -> bool:
     """Whether a type is that of a single element."""
-    return str(type_) == f"!{ELEMENT}"
+    return _name_of(type_) == ELEMENT
 
 
 def is_subset(type_: ir.Type) -> bool:
     """Whether a type is a subset type, well written or not."""
-    return str(type_).startswith(f"!{SUBSET}<")
+    return _name_of(type_) == SUBSET
 
 
 def is_set(type_: ir.Type) -> bool:
@@ -100,11 +100,25 @@ def subset_shape(type_: ir.Type) -> SubsetShape:
 def container_shape(type_: ir.Type) -> SubsetShape:
     """The shape of a tensor or memref as that of the subset of all of it."""
     shaped = ir.ShapedType(type_)
-    sizes = tuple(
-        None if shaped.is_dynamic_dim(dim) else shaped.get_dim_size(dim)
-        for dim in range(shaped.rank)
-    )
-    return SubsetShape(sizes, str(shaped.element_type))
+    gap = ir.ShapedType.get_dynamic_size()
+    sizes = tuple(None if size == gap else size for size in shaped.shape)
+    element = shaped.element_type
+    return SubsetShape(sizes, _FLOATS.get(type(element)) or str(element))
+
+
+_FLOATS: dict[type[ir.Type], str] = {
+    ir.F16Type: "f16",
+    ir.BF16Type: "bf16",
+    ir.F32Type: "f32",
+    ir.F64Type: "f64",
+}
+"""The texts of the usual element types: verifiers ask for them again and again."""
+
+
+def _name_of(type_: ir.Type) -> str:
+    """The name of a type with its dialect, as in `gml_st.subset`: printing it takes longer."""
+    name = getattr(type_, "type_name", None)
+    return name if isinstance(name, str) else str(type_).removeprefix("!").partition("<")[0]
 
 
 _DIMENSION = re.compile(r"(\?|0|[1-9]\d*)(x|$)")
