@@ -92,6 +92,13 @@ def known_divisor(number: Operand) -> int:
 
 
 def _residue_of(atom: Atom) -> tuple[int, int]:
+    known: tuple[int, int] | None = atom.__dict__.get("_residue")
+    if known is None:
+        known = atom.__dict__["_residue"] = _new_residue(atom)
+    return known
+
+
+def _new_residue(atom: Atom) -> tuple[int, int]:
     if isinstance(atom, Symbol):
         if isinstance(atom.lower, int):
             return atom.step, atom.lower

@@ -80,7 +80,11 @@ class Atom(Arithmetic, ABC):
         return Expression(0, ((self, 1),))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Atom) and self._identity() == other._identity()
+        if self is other:
+            return True
+        # Hashes are kept, and tell most apart without a look at what atoms are made of.
+        is_alike = isinstance(other, Atom) and hash(self) == hash(other)
+        return is_alike and self._identity() == cast("Atom", other)._identity()
 
     def __hash__(self) -> int:
         known: int | None = self.__dict__.get("_hash")
@@ -230,6 +234,7 @@ class Expression(Arithmetic):
             isinstance(other, Expression)
             and self.constant == other.constant
             and len(self.terms) == len(other.terms)
+            and hash(self) == hash(other)
             and frozenset(self.terms) == frozenset(other.terms)
         )
 

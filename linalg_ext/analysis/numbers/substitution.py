@@ -64,7 +64,7 @@ def holds(truth: Truth, values: Mapping[Any, int]) -> bool:
     Raises:
         ArgumentError: the value of a symbol is missing.
     """
-    return bool(evaluate(select(_condition(truth, _by_key(values)), 1, 0), {}))
+    return bool(evaluate(select(_condition(truth, _Replacement(values)), 1, 0), {}))
 
 
 def substitute(number: Operand, values: Mapping[Any, Operand]) -> Number:
@@ -74,31 +74,29 @@ def substitute(number: Operand, values: Mapping[Any, Operand]) -> Number:
         number: the number.
         values: what to put for symbols, by key. Other symbols stay.
     """
-    return _number(as_number(number), _by_key(values))
+    return _number(as_number(number), _Replacement(values))
 
 
 def symbols_of(number: Operand | Truth) -> Iterator[Symbol]:
-    """The symbols that occur, from left to right; those of their bounds not among them."""
+    """The symbols that occur, each once, from left to right; not those of their bounds."""
     if isinstance(number, Condition):
-        yield from _symbols_of_condition(number)
-        return
-    value = as_number(number)
-    if isinstance(value, Expression):
-        for atom, _ in value.terms:
-            yield from _symbols_of_atom(atom)
+        return iter(_symbols_of_part(number))
+    return iter(dict.fromkeys(_symbols_of_number(as_number(number))))
 
 
-_Replace = Callable[[Symbol], Number]
+class _Replacement:
+    """What symbols become, and what has become of atoms: a part that is shared is replaced once."""
+
+    def __init__(self, values: Mapping[Any, Operand]) -> None:
+        self._values = values
+        self.done: dict[Atom, Number] = {}
+
+    def of(self, symbol: Symbol) -> Number:
+        key = symbol.key
+        return as_number(self._values[key]) if key in self._values else symbol.number
 
 
-def _by_key(values: Mapping[Any, Operand]) -> _Replace:
-    def replace(symbol: Symbol) -> Number:
-        return as_number(values[symbol.key]) if symbol.key in values else symbol.number
-
-    return replace
-
-
-def _number(number: Number, replace: _Replace) -> Number:
+def _number(number: Number, replace: _Replacement) -> Number:
     if isinstance(number, int):
         return number
     return linear(
@@ -106,10 +104,16 @@ def _number(number: Number, replace: _Replace) -> Number:
     )
 
 
-def _atom(atom: Atom, replace: _Replace) -> Number:
+def _atom(atom: Atom, replace: _Replacement) -> Number:
+    if atom not in replace.done:
+        replace.done[atom] = _new_atom(atom, replace)
+    return replace.done[atom]
+
+
+def _new_atom(atom: Atom, replace: _Replacement) -> Number:
     match atom:
         case Symbol():
-            return replace(atom)
+            return replace.of(atom)
         case Product(factors):
             return product(_atom(factor, replace) for factor in factors)
         case Extreme(is_minimum, operands):
@@ -128,7 +132,7 @@ def _atom(atom: Atom, replace: _Replace) -> Number:
     raise TypeError(f"unknown atom {type(atom).__name__}")
 
 
-def _condition(truth: Truth, replace: _Replace) -> Truth:
+def _condition(truth: Truth, replace: _Replacement) -> Truth:
     match truth:
         case bool():
             return truth
@@ -148,28 +152,36 @@ _COMPARE: dict[Relation, Callable[[Operand, Operand], Truth]] = {
 }
 
 
-def _symbols_of_atom(atom: Atom) -> Iterator[Symbol]:
-    match atom:
+def _symbols_of_number(number: Number) -> Iterator[Symbol]:
+    if isinstance(number, Expression):
+        for atom, _ in number.terms:
+            yield from _symbols_of_part(atom)
+
+
+def _symbols_of_part(part: Atom | Condition) -> tuple[Symbol, ...]:
+    """Kept on the part: sets of sets share their parts, and a walk would meet one many times."""
+    known: tuple[Symbol, ...] | None = part.__dict__.get("_symbols")
+    if known is None:
+        known = part.__dict__["_symbols"] = tuple(dict.fromkeys(_read(part)))
+    return known
+
+
+def _read(part: Atom | Condition) -> Iterator[Symbol]:
+    match part:
         case Symbol():
-            yield atom
-        case Product(factors):
-            for factor in factors:
-                yield from _symbols_of_atom(factor)
+            yield part
+        case Product(inner) | AllOf(inner) | AnyOf(inner):
+            for each in inner:
+                yield from _symbols_of_part(each)
         case Extreme(_, operands):
             for operand in operands:
-                yield from symbols_of(operand)
+                yield from _symbols_of_number(operand)
         case Quotient(dividend, divisor) | Remainder(dividend, divisor):
-            yield from symbols_of(dividend)
-            yield from symbols_of(divisor)
+            yield from _symbols_of_number(dividend)
+            yield from _symbols_of_number(divisor)
+        case Comparison(_, difference):
+            yield from _symbols_of_number(difference)
         case Selection(condition, then, otherwise):
-            yield from _symbols_of_condition(condition)
-            yield from symbols_of(then)
-            yield from symbols_of(otherwise)
-
-
-def _symbols_of_condition(condition: Condition) -> Iterator[Symbol]:
-    if isinstance(condition, Comparison):
-        yield from symbols_of(condition.difference)
-    elif isinstance(condition, (AllOf, AnyOf)):
-        for each in condition.conditions:
-            yield from _symbols_of_condition(each)
+            yield from _symbols_of_part(condition)
+            yield from _symbols_of_number(then)
+            yield from _symbols_of_number(otherwise)
