@@ -10,13 +10,17 @@ from linalg_ext.analysis.subsets import Tile
 from linalg_ext.bindings import ir, memref
 from linalg_ext.errors import ArgumentError
 from linalg_ext.structured.subsets.emission import Emitter
-from linalg_ext.structured.subsets.rules.sizes import mixed_attribute, with_dims
+from linalg_ext.structured.subsets.rules.sizes import SizeEmitter, mixed_attribute
 from linalg_ext.structured.views.placement import Placement
 from linalg_ext.structured.views.types import view_type
 
 
-def subview(found: Placement) -> ir.Value:
+def subview(found: Placement, emitter: Emitter | None = None) -> ir.Value:
     """A part of a memref as a view of its own, at the insertion point.
+
+    Args:
+        found: the part.
+        emitter: what computes its numbers, and knows those that were computed before.
 
     Raises:
         ArgumentError: its dimensions are not in the order of those that it is a part of.
@@ -30,11 +34,8 @@ def subview(found: Placement) -> ir.Value:
     tile = _begun_at_0(found.tile)
     sizes = [size if isinstance(size, int) else None for size in tile.sizes]
     type_ = view_type(ir.MemRefType(found.base.type), tile, sizes, found.dims)
-    emitter = Emitter()
-    columns = [
-        emitter.mixed([with_dims(number) for number in column])
-        for column in (tile.offsets, tile.sizes, tile.strides)
-    ]
+    emitter = SizeEmitter() if emitter is None else emitter
+    columns = [emitter.mixed(column) for column in (tile.offsets, tile.sizes, tile.strides)]
     dynamic = [[each for each in column if not isinstance(each, int)] for column in columns]
     numbers: list[Any] = [*dynamic, *map(mixed_attribute, columns)]
     view: ir.Value = memref.SubViewOp(type_, found.base, *numbers).result

@@ -27,6 +27,8 @@ from contextlib import contextmanager
 from linalg_ext.bindings import ir, memref
 from linalg_ext.errors import ArgumentError, LoweringError
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.subsets.emission import Emitter
+from linalg_ext.structured.subsets.rules.sizes import SizeEmitter
 from linalg_ext.structured.views import ops
 from linalg_ext.structured.views.placement import ViewReader, step_of
 
@@ -45,14 +47,20 @@ def lower_views(module: ir.Operation) -> Report:
             told before the run.
     """
     report = Report(NAME)
+    read, emitters = ViewReader(), _Emitters()
     for op in operations(module, ops.VIEW_OPS):
         report.matched[op.name] += 1
         report.changed[op.name] += 1
         with _at(op):
             for result in op.results:
-                found = step_of(result, ViewReader())
+                found = step_of(result, read)
                 if found is not None:
-                    result.replace_all_uses_with(_as(subview(found), result.type))
+                    view = subview(found, emitters.at(op))
+                    # Views of this one share the numbers that it was made of.
+                    read.steps[view] = found
+                    result.replace_all_uses_with(_as(view, result.type))
+        for result in op.results:
+            read.forget(result)
         op.erase()
     for op in operations(module, [ops.RANGE]):
         report.matched[op.name] += 1
@@ -60,6 +68,26 @@ def lower_views(module: ir.Operation) -> Report:
             report.changed[op.name] += 1
             op.erase()
     return report
+
+
+class _Emitters:
+    """An emitter for each block: what was computed before, in it or around it, is there."""
+
+    def __init__(self) -> None:
+        self._of: dict[ir.Block, Emitter] = {}
+
+    def at(self, op: ir.Operation) -> Emitter:
+        """The one for ops before an op; ops are asked about in the order of the program."""
+        if op.block not in self._of:
+            self._of[op.block] = self._new(op.block.owner.operation)
+        return self._of[op.block]
+
+    def _new(self, around: ir.Operation) -> Emitter:
+        while not around.has_trait(ir.IsIsolatedFromAboveTrait):
+            if around.block in self._of:
+                return self._of[around.block].inside()
+            around = around.block.owner.operation
+        return SizeEmitter()
 
 
 def _as(view: ir.Value, wanted: ir.Type) -> ir.Value:

@@ -52,6 +52,12 @@ class Emitter:
         self._values = dict(values or {})
         self._emitted: dict[Number | Condition, ir.Value] = {}
 
+    def inside(self) -> Emitter:
+        """One for a block inside what follows: all that was emitted so far is there too."""
+        inner = type(self)(self._values)
+        inner._emitted.update(self._emitted)
+        return inner
+
     def value(self, number: Operand) -> ir.Value:
         """A number as a value of type index.
 

@@ -55,6 +55,12 @@ class ViewReader(IndexReader):
     def __init__(self) -> None:
         super().__init__()
         self.steps: dict[ir.Value, Placement | None] = {}
+        self.bases: dict[ir.Value, ir.Value | None] = {}
+
+    def forget(self, view: ir.Value) -> None:
+        """Let go of a view that is about to be erased: another value may get its address."""
+        self.steps.pop(view, None)
+        self.bases.pop(view, None)
 
 
 def placement(view: ir.Value, read: ViewReader, base: ir.Value | None = None) -> Placement:
@@ -76,16 +82,28 @@ def placement(view: ir.Value, read: ViewReader, base: ir.Value | None = None) ->
 
 def shared_base(one: ir.Value, other: ir.Value, read: ViewReader) -> ir.Value | None:
     """The nearest view that both are rectangles of; None where they are of different buffers."""
-    bases = list(_bases(one, read))
+    bases = set(_bases(one, read))
     return next((each for each in _bases(other, read) if each in bases), None)
 
 
 def _bases(view: ir.Value, read: ViewReader) -> Iterator[ir.Value]:
-    yield view
-    step = step_of(view, read)
-    while step is not None:
-        yield step.base
-        step = step_of(step.base, read)
+    base: ir.Value | None = view
+    while base is not None:
+        yield base
+        if base not in read.bases:
+            read.bases[base] = _base_of(base, read)
+        base = read.bases[base]
+
+
+def _base_of(view: ir.Value, read: ViewReader) -> ir.Value | None:
+    """The base that `step_of` tells, without the numbers."""
+    op = producer(view)
+    if op is None or op.name not in _STEPS:
+        return None
+    if op.name in ops.COMBINATIONS:
+        return shared_base(*op.operands, read)
+    source: ir.Value = op.operands[0]
+    return source if isinstance(source.type, ir.MemRefType) else None
 
 
 def _within(inner: Placement, outer: Placement) -> Placement:

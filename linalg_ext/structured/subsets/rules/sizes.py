@@ -103,11 +103,25 @@ def with_dims(number: Number) -> Number:
     for symbol in symbols_of(number):
         key = symbol.key
         if isinstance(key, SizeOf) and key not in made:
-            axis = integer_constant(ir.IndexType.get(), key.axis)
-            is_tensor = isinstance(key.tensor.type, ir.RankedTensorType)
-            dim = tensor.DimOp if is_tensor else memref.DimOp
-            made[key] = Symbol(dim(key.tensor, axis).result, lower=0)
+            made[key] = Symbol(_dim(key), lower=0)
     return substitute(number, dict(made)) if made else number
+
+
+class SizeEmitter(Emitter):
+    """An emitter that asks for the sizes of tensors and memrefs too, for each of them once."""
+
+    def _symbol(self, symbol: Symbol) -> ir.Value:
+        key = symbol.key
+        if isinstance(key, SizeOf) and key not in self._values:
+            self._values[key] = _dim(key)
+        return super()._symbol(symbol)
+
+
+def _dim(size: SizeOf) -> ir.Value:
+    axis = integer_constant(ir.IndexType.get(), size.axis)
+    is_tensor = isinstance(size.tensor.type, ir.RankedTensorType)
+    value: ir.Value = (tensor.DimOp if is_tensor else memref.DimOp)(size.tensor, axis).result
+    return value
 
 
 def mixed_sizes(sizes: Sequence[Number]) -> list[Index]:
