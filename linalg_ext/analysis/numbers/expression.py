@@ -28,6 +28,9 @@ class Arithmetic:
 
     __slots__ = ()
 
+    def __str__(self) -> str:
+        return _text(self)
+
     def __add__(self, other: Operand) -> Number:
         return linear((_own(self), 1), (as_number(other), 1))
 
@@ -83,8 +86,19 @@ class Atom(Arithmetic, ABC):
         if self is other:
             return True
         # Hashes are kept, and tell most apart without a look at what atoms are made of.
-        is_alike = isinstance(other, Atom) and hash(self) == hash(other)
-        return is_alike and self._identity() == cast("Atom", other)._identity()
+        if not isinstance(other, Atom) or hash(self) != hash(other):
+            return False
+        if self._token is other._token:
+            return True
+        if self._identity() != other._identity():
+            return False
+        other.__dict__["_known_token"] = self._token
+        return True
+
+    @property
+    def _token(self) -> object:
+        """What atoms share that were found to be equal: deep ones are compared once."""
+        return self.__dict__.setdefault("_known_token", object())
 
     def __hash__(self) -> int:
         known: int | None = self.__dict__.get("_hash")
@@ -153,9 +167,6 @@ class Product(Atom):
     def _identity(self) -> Hashable:
         return ("product", frozenset(Counter(self.factors).items()))
 
-    def __str__(self) -> str:
-        return "*".join(map(str, self.factors))
-
 
 @dataclass(frozen=True, eq=False)
 class Extreme(Atom):
@@ -166,9 +177,6 @@ class Extreme(Atom):
 
     def _identity(self) -> Hashable:
         return ("min" if self.is_minimum else "max", frozenset(self.operands))
-
-    def __str__(self) -> str:
-        return f"{'min' if self.is_minimum else 'max'}({', '.join(map(str, self.operands))})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,9 +189,6 @@ class Quotient(Atom):
     def _identity(self) -> Hashable:
         return ("quotient", self.dividend, self.divisor)
 
-    def __str__(self) -> str:
-        return f"{_tight(self.dividend)} // {_tight(self.divisor)}"
-
 
 @dataclass(frozen=True, eq=False)
 class Remainder(Atom):
@@ -194,9 +199,6 @@ class Remainder(Atom):
 
     def _identity(self) -> Hashable:
         return ("remainder", self.dividend, self.divisor)
-
-    def __str__(self) -> str:
-        return f"{_tight(self.dividend)} % {_tight(self.divisor)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,9 +211,6 @@ class Selection(Atom):
 
     def _identity(self) -> Hashable:
         return ("select", self.condition, self.then, self.otherwise)
-
-    def __str__(self) -> str:
-        return f"select({self.condition}, {self.then}, {self.otherwise})"
 
 
 class Expression(Arithmetic):
@@ -243,17 +242,8 @@ class Expression(Arithmetic):
             self._hash = hash((self.constant, frozenset(self.terms)))
         return self._hash
 
-    def __str__(self) -> str:
-        parts = [(_term_text(atom, abs(factor)), factor < 0) for atom, factor in self.terms]
-        if self.constant:
-            # A number first where all else is subtracted from it: `80 - i`.
-            first = self.constant > 0 and all(negative for _, negative in parts)
-            parts.insert(0 if first else len(parts), (str(abs(self.constant)), self.constant < 0))
-        text, is_negative = parts[0]
-        start = f"-{text}" if is_negative else text
-        return start + "".join(f" {'-' if minus else '+'} {text}" for text, minus in parts[1:])
-
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return str(self)
 
 
 Number: TypeAlias = int | Expression
@@ -276,6 +266,9 @@ class Condition:
 
     __slots__ = ()
 
+    def __str__(self) -> str:
+        return _text(self)
+
 
 @dataclass(frozen=True)
 class Comparison(Condition):
@@ -284,9 +277,6 @@ class Comparison(Condition):
     relation: Relation
     difference: Expression
 
-    def __str__(self) -> str:
-        return f"{self.difference} {self.relation.value} 0"
-
 
 @dataclass(frozen=True)
 class AllOf(Condition):
@@ -294,18 +284,12 @@ class AllOf(Condition):
 
     conditions: tuple[Condition, ...]
 
-    def __str__(self) -> str:
-        return " and ".join(f"({condition})" for condition in self.conditions)
-
 
 @dataclass(frozen=True)
 class AnyOf(Condition):
     """One or more of two or more conditions."""
 
     conditions: tuple[Condition, ...]
-
-    def __str__(self) -> str:
-        return " or ".join(f"({condition})" for condition in self.conditions)
 
 
 def as_number(value: Operand) -> Number:
@@ -367,18 +351,8 @@ def _own(value: Arithmetic) -> Number:
     return as_number(cast("Atom | Expression", value))
 
 
-def _term_text(atom: Atom, factor: int) -> str:
-    text = str(atom)
-    if factor == 1:
-        return text
-    return f"{factor}*({text})" if isinstance(atom, (Quotient, Remainder)) else f"{factor}*{text}"
+def _text(whole: Arithmetic | Condition) -> str:
+    # How texts are written is a matter of its own, of this module's data.
+    from linalg_ext.analysis.numbers.text import text_of
 
-
-def _tight(number: Number) -> str:
-    """A number as an operand of `//` or `%`: sums and products get brackets."""
-    if isinstance(number, int):
-        return str(number)
-    ((atom, factor), *others) = number.terms
-    is_plain = not others and factor == 1 and not number.constant
-    is_plain = is_plain and not isinstance(atom, (Quotient, Remainder, Product))
-    return str(number) if is_plain else f"({number})"
+    return text_of(cast("Atom | Expression | Condition", whole))
