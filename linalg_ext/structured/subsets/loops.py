@@ -305,7 +305,7 @@ def _last_in(block: ir.Block) -> ir.Operation | None:
         found = ir.InsertionPoint.at_block_terminator(block).ref_operation
     except ValueError:
         operations = list(block.operations)
-        found = operations[-1] if operations else None
+        return operations[-1].operation if operations else None
     return None if found is None else found.operation
 
 

@@ -101,7 +101,8 @@ def _base_of(view: ir.Value, read: ViewReader) -> ir.Value | None:
     if op is None or op.name not in _STEPS:
         return None
     if op.name in ops.COMBINATIONS:
-        return shared_base(*op.operands, read)
+        one, other = op.operands
+        return shared_base(one, other, read)
     source: ir.Value = op.operands[0]
     return source if isinstance(source.type, ir.MemRefType) else None
 
