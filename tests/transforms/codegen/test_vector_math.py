@@ -243,12 +243,30 @@ def test_powers(element: str) -> None:
         (10 ** rng.uniform(-most, most, size), rng.uniform(-40, 40, size)),
         (1 + rng.normal(0, 1e-3, size), rng.normal(0, 3e4, size)),
         (-np.abs(rng.normal(0, 3, size)), rng.integers(-30, 30, size)),
+        # Results about as large and as small as there are.
+        (rng.uniform(0.5, 2, size), rng.uniform(-4 * most, 4 * most, size)),
+        (rng.uniform(0.7, 1.42, size), rng.uniform(-8 * most, 8 * most, size)),
     ]
     for one, other in pairs:
         base, exponent = one.astype(DTYPES[element]), other.astype(DTYPES[element])
         # In long double the exponent costs digits beside f64, but few where it is small.
         exact = np.power(base.astype(np.longdouble), exponent.astype(np.longdouble))
         check_pairs("powf", base, exponent, exact)
+
+
+@pytest.mark.parametrize("element", DTYPES)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_an_odd_power_in_one_lane_does_not_spoil_the_others(element: str) -> None:
+    dtype = DTYPES[element]
+    x = np.linspace(0.1, 9, LANES).astype(dtype)
+    y = np.linspace(-7, 7, LANES).astype(dtype)
+    cases = [(0, 2), (-2, 3), (-2, 0.5), (np.inf, -1), (np.nan, 0), (1, np.inf), (10, 1e4)]
+    for lane in (0, 7, LANES - 1):
+        for base, exponent in cases:
+            bases, exponents = x.copy(), y.copy()
+            bases[lane], exponents[lane] = base, exponent
+            exact = np.power(bases.astype(np.longdouble), exponents.astype(np.longdouble))
+            check_pairs("powf", bases, exponents, exact)
 
 
 @pytest.mark.parametrize("element", DTYPES)
@@ -299,20 +317,23 @@ def test_far_angles_in_one_lane_do_not_spoil_the_others(element: str) -> None:
         assert errors(applied("sin", far), expected).max() <= STATED["sin"]
 
 
-def test_rows_of_rows() -> None:
-    text = """
-    func.func @f(%a: memref<2x8xf32>, %o: memref<2x8xf32>) {
+@pytest.mark.parametrize("function", ["math.tanh %x", "math.powf %x, %x"])
+def test_rows_of_rows(function: str) -> None:
+    text = f"""
+    func.func @f(%a: memref<2x8xf32>, %o: memref<2x8xf32>) {{
       %c0 = arith.constant 0 : index
       %zero = arith.constant 0.0 : f32
       %x = vector.transfer_read %a[%c0, %c0], %zero : memref<2x8xf32>, vector<2x8xf32>
-      %r = math.tanh %x : vector<2x8xf32>
+      %r = {function} : vector<2x8xf32>
       vector.transfer_write %r, %o[%c0, %c0] : vector<2x8xf32>, memref<2x8xf32>
       return
-    }"""
+    }}"""
     a = np.linspace(-2, 2, 16, dtype=np.float32).reshape(2, 8)
     out = np.empty_like(a)
     kernel(text)(a, out)
-    np.testing.assert_allclose(out, np.tanh(a), rtol=5e-7)
+    with np.errstate(invalid="ignore"):
+        expected = np.tanh(a) if "tanh" in function else np.power(a, a)
+    np.testing.assert_allclose(out, expected, rtol=5e-7)
 
 
 def test_what_is_left() -> None:

@@ -64,7 +64,7 @@ def exp2(x: Any) -> Any:
     fraction = floats.sub(bounded, whole)
     high, low = LN2[floats.format.name]
     rest = floats.fma(fraction, high, floats.mul(fraction, low))
-    return floats.scale(floats.add(_difference(floats, rest), 1), exponent)
+    return floats.scale(floats.add(difference_of(floats, rest), 1), exponent)
 
 
 def expm1(x: Any) -> Any:
@@ -86,10 +86,10 @@ def reduced(floats: Floats, x: Any) -> tuple[Any, Any]:
     high, low = LN2[floats.format.name]
     whole, exponent = floats.nearest_integer(x, 1 / numbers.log(2))
     rest = floats.fma(whole, -low, floats.fma(whole, -high, x))
-    return exponent, _difference(floats, rest)
+    return exponent, difference_of(floats, rest)
 
 
-def _difference(floats: Floats, rest: Any) -> Any:
-    """`e^rest - 1`."""
+def difference_of(floats: Floats, rest: Any) -> Any:
+    """`e^rest - 1`, for |rest| <= ln(2) / 2."""
     quotient = floats.polynomial(_QUOTIENT[floats.format.name], rest)
     return floats.fma(floats.mul(rest, rest), quotient, rest)

@@ -78,6 +78,10 @@ class Floats:
         """`a - b`."""
         return arith.subf(self.value(a), self.value(b))
 
+    def negative(self, a: Any) -> Any:
+        """`-a`: nothing to do where it is a factor or an addend of a fused multiply-add."""
+        return arith.negf(a)
+
     def mul(self, a: Any, b: Any) -> Any:
         """`a * b`."""
         return arith.mulf(self.value(a), self.value(b))

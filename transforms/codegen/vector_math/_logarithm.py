@@ -106,19 +106,12 @@ def log1p(x: Any) -> Any:
     return floats.copysign(with_limits(floats, total, result), x)
 
 
-def decompose(
-    floats: Floats, x: Any, *, digits: str | None = None, subnormal: bool = True
-) -> Decomposed:
-    """The parts of log(x); of anything but a positive finite number, something.
-
-    Args:
-        digits: the format whose digits are wanted, where not that of x.
-        subnormal: whether x may be.
-    """
-    whole, fraction = split(floats, x, subnormal=subnormal)
+def decompose(floats: Floats, x: Any) -> Decomposed:
+    """The parts of log(x); of anything but a positive finite number, something."""
+    whole, fraction = split(floats, x)
     square = floats.mul(fraction, fraction)
     half_square = floats.mul(square, 0.5)
-    if (digits or floats.format.name) == "f32":
+    if floats.format.name == "f32":
         cube = floats.mul(square, fraction)
         product = floats.mul(cube, floats.polynomial(_CUBIC, fraction))
         return Decomposed(whole, fraction, half_square, product)

@@ -26,16 +26,8 @@ def sum_of(floats: Floats, large: Any, small: Any) -> Pair:
     return Pair(high, floats.sub(small, floats.sub(high, large)))
 
 
-def product_of(floats: Floats, a: Pair, b: Pair) -> Pair:
-    """`a b`, to about twice the digits of the format."""
-    high = floats.mul(a.high, b.high)
-    low = floats.fma(a.high, b.high, floats.sub(0, high))
-    low = floats.fma(a.high, b.low, floats.fma(a.low, b.high, low))
-    return Pair(high, low)
-
-
-def square_of(floats: Floats, a: Pair) -> Pair:
-    """`a^2`."""
-    high = floats.mul(a.high, a.high)
-    low = floats.fma(a.high, a.high, floats.sub(0, high))
-    return Pair(high, floats.fma(floats.add(a.high, a.high), a.low, low))
+def product_with(floats: Floats, a: Pair, b: Any) -> Pair:
+    """`a b` of a pair and a float, to about twice the digits of the format."""
+    high = floats.mul(a.high, b)
+    low = floats.fma(a.high, b, floats.negative(high))
+    return Pair(high, floats.fma(a.low, b, low))

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from linalg_ext.bindings import arith, ir, math, scf, vector
+from linalg_ext.bindings import arith, ir, math, scf
 
+from ._branches import any_of
 from ._floats import Floats
 
 
@@ -23,7 +24,7 @@ def remf(x: Any, y: Any) -> Any:
     floats = Floats(x.type)
     size, divisor = floats.absolute(x), floats.absolute(y)
     quotient = floats.div(size, divisor)
-    is_any_large = _any(_is_large(floats, quotient))
+    is_any_large = any_of(_is_large(floats, quotient))
     branch = scf.IfOp(is_any_large, [x.type, x.type], has_else=True)
     with ir.InsertionPoint(branch.then_block):
         scf.YieldOp(_with_small_quotient(floats, size, divisor))
@@ -45,7 +46,7 @@ def _with_small_quotient(floats: Floats, size: Any, divisor: Any) -> list[Any]:
     before = loop.regions[0].blocks.append(floats.type, floats.type)
     with ir.InsertionPoint(before):
         _, quotient = before.arguments
-        scf.ConditionOp(_any(_is_large(floats, quotient)), list(before.arguments))
+        scf.ConditionOp(any_of(_is_large(floats, quotient)), list(before.arguments))
     after = loop.regions[1].blocks.append(floats.type, floats.type)
     with ir.InsertionPoint(after):
         left, quotient = after.arguments
@@ -74,7 +75,3 @@ def _is_large(floats: Floats, quotient: Any) -> Any:
     """Whether a quotient has digits that the format has no room for; false for NaN."""
     limit = floats.value(2.0 ** (floats.format.mantissa + 1))
     return arith.cmpf(arith.CmpFPredicate.OGE, floats.absolute(quotient), limit)
-
-
-def _any(condition: Any) -> Any:
-    return vector.reduction(ir.IntegerType.get_signless(1), vector.CombiningKind.OR, condition)

@@ -15,6 +15,7 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, math, scf, vector
 from linalg_ext.transforms.lowering._elementwise import constant
 
+from ._branches import any_of, chosen
 from ._floats import Floats
 
 _HALF_PI = {
@@ -123,13 +124,12 @@ def _circular(x: Any, function: Callable[[_Parts], Any], exact: Callable[[Any], 
     floats = Floats(x.type)
     farthest = _FARTHEST[floats.format.name]
     far = floats.above(floats.absolute(x), farthest)
-    is_any_far = vector.reduction(ir.IntegerType.get_signless(1), vector.CombiningKind.OR, far)
-    branch = scf.IfOp(is_any_far, [x.type], has_else=True)
-    with ir.InsertionPoint(branch.then_block):
-        scf.YieldOp([_one_by_one(x, exact)])
-    with ir.InsertionPoint(branch.elseRegion.blocks[0]):
-        scf.YieldOp([function(_parts(floats, x))])
-    return branch.results[0]
+    return chosen(
+        any_of(far),
+        x.type,
+        lambda: _one_by_one(x, exact),
+        lambda: function(_parts(floats, x)),
+    )
 
 
 def _parts(floats: Floats, x: Any) -> _Parts:
