@@ -58,7 +58,12 @@ def powf(x: Any, y: Any) -> Any:
     size = floats.absolute(x)
     quick, is_normal = _normal_magnitude(floats, size, y)
     is_odd = any_of(negated(is_normal))
-    magnitude = chosen(is_odd, x.type, lambda: _magnitude(floats, size, y), lambda: quick)
+
+    def exact() -> Any:
+        # No power depends on those beside it.
+        return floats.select(is_normal, quick, _magnitude(floats, size, y))
+
+    magnitude = chosen(is_odd, x.type, exact, lambda: quick)
     is_negative = any_of(floats.integers.compare(arith.CmpIPredicate.slt, floats.bits(x), 0))
     return chosen(
         arith.ori(is_odd, is_negative),
