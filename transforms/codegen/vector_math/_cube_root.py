@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from linalg_ext.bindings import arith
-
 from ._floats import Floats
 
 _FACTOR = {
