@@ -15,8 +15,8 @@ after:
     %s = arith.shli %e, %c16 : i32
     %w = arith.bitcast %s : i32 to f32        // and likewise, with more steps, for the others
 
-Between f16 and f32 the casts stay where the processor has instructions for them (F16C on x86), but
-for their NaNs.
+Between f16 and f32 the casts stay where the processor has instructions for them (F16C on x86). Those
+keep as much of a NaN's payload as there is room for.
 
 Two operations on floats remain in it, an addition and a subtraction of powers of two that are
 exact or round exactly as wanted; they treat the subnormals of formats other than bf16.
@@ -26,11 +26,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from linalg_ext.bindings import arith, ir, math
+from linalg_ext.bindings import arith, ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.target import current
 
-from ._elementwise import Integers, like, literal
+from ._elementwise import Integers, like
 from ._float_formats import EXPONENT_ONLY, F32, F64, NARROW, FloatFormat
 from ._replacing import replace_each
 from ._walk import element_type, operations
@@ -64,13 +64,13 @@ def _convert(value: Any, to: Any) -> Any:
     """`value` in format `to`: through f32 (which holds every narrow number) unless one is f64."""
     source, target = str(element_type(value.type)), str(to)
     if source == "f16" and _has_f16_casts():
-        value = _plain(arith.extf(like(value.type, ir.F32Type.get()), value))
+        value = arith.extf(like(value.type, ir.F32Type.get()), value)
     elif source in NARROW:
         value = _widen(value, NARROW[source])
     elif source == EXPONENT_ONLY:
         value = _widen_exponent(value)
     if target == "f16" and element_type(value.type) == ir.F32Type.get() and _has_f16_casts():
-        return arith.truncf(like(value.type, to), _plain(value))
+        return arith.truncf(like(value.type, to), value)
     if target in NARROW:
         return _narrow(value, NARROW[target])
     if target == EXPONENT_ONLY:
@@ -80,13 +80,6 @@ def _convert(value: Any, to: Any) -> Any:
 
 def _has_f16_casts() -> bool:
     return "f16c" in current().features
-
-
-def _plain(value: Any) -> Any:
-    """`value`, with the payload of NaNs dropped."""
-    quiet = literal(value.type, hex(F32.nan))
-    is_number = arith.cmpf(arith.CmpFPredicate.ORD, value, value)
-    return arith.select(is_number, value, math.copysign(quiet, value))
 
 
 def _bits(value: Any, width: int) -> tuple[Any, Integers]:
