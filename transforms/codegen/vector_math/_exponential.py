@@ -43,6 +43,9 @@ _QUOTIENT = {
 _RANGE = {"f32": (-104.0, 89.0), "f64": (-746.0, 710.0)}
 """Below, e^x is zero; above, infinity. 2^n is a product of two normal numbers in between."""
 
+_RANGE_OF_F16 = (-25.0, 12.0)
+"""Beyond, e^x rounds to zero and to infinity in f16."""
+
 _LOWEST_DIFFERENCE = {"f32": -20.0, "f64": -40.0}
 """Below, e^x - 1 is -1."""
 
@@ -53,6 +56,18 @@ def exp(x: Any) -> Any:
     least, most = _RANGE[floats.format.name]
     exponent, difference = reduced(floats, floats.at_least(least, floats.at_most(most, x)))
     return floats.scale(floats.add(difference, 1), exponent)
+
+
+def exp_of_f16(x: Any) -> Any:
+    """`e^x` in f32 for numbers of f16: right where it is one of f16, and 0 and infinity beyond.
+
+    2^n is a normal number of f32 then: one product, and the sum with 1 comes with it.
+    """
+    floats = Floats(x.type)
+    least, most = _RANGE_OF_F16
+    exponent, difference = reduced(floats, floats.at_least(least, floats.at_most(most, x)))
+    power = floats.power_of_two(exponent)
+    return floats.fma(difference, power, power)
 
 
 def exp2(x: Any) -> Any:

@@ -42,6 +42,8 @@ in the last place:
     1.25    exp, exp2, powf       3    log2, log10, tanh, asin, acos, atan, atan2
                                   4    tan, erfc, asinh, acosh, atanh
 
+The exponential of numbers of f16 that becomes one again is scaled in one step.
+
 Scalars, other functions and other formats are left to the C library.
 """
 
@@ -53,11 +55,11 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.lowering._replacing import replace_each
-from linalg_ext.transforms.lowering._walk import operations
+from linalg_ext.transforms.lowering._walk import element_type, operations, producer
 
 from ._cube_root import cbrt
 from ._error_function import erf, erfc
-from ._exponential import exp, exp2, expm1
+from ._exponential import exp, exp2, exp_of_f16, expm1
 from ._floats import FORMATS
 from ._hyperbolic import cosh, sinh, tanh
 from ._inverse_hyperbolic import acosh, asinh, atanh
@@ -119,7 +121,20 @@ def _expanded(op: Any) -> Any:
     reason = _obstacle(op.name, type_)
     if reason is not None:
         return reason
+    if op.name == "math.exp" and _is_between_f16(op):
+        return exp_of_f16(*op.operands)
     return EXPANSIONS[str(type_.element_type)][op.name](*op.operands)
+
+
+def _is_between_f16(op: Any) -> bool:
+    """Whether a function's operand was a number of f16, and its result will be one."""
+    before = producer(op.operands[0])
+    if before is None or before.name != "arith.extf":
+        return False
+    after = [use.owner for use in op.results[0].uses]
+    types = [before.operands[0].type, *(each.results[0].type for each in after if each.results)]
+    is_cast = all(each.name == "arith.truncf" for each in after)
+    return is_cast and all(element_type(each) == ir.F16Type.get() for each in types)
 
 
 def _obstacle(name: str, type_: ir.VectorType) -> str | None:
