@@ -15,7 +15,7 @@ after:
     %s = arith.shli %e, %c16 : i32
     %w = arith.bitcast %s : i32 to f32        // and likewise, with more steps, for the others
 
-Between f16 and f32 the casts stay where the processor has instructions for them (F16C on x86), which
+Between f16 and f32 the casts stay where the processor has instructions for them (F16C on x86). They
 keep as much of a NaN's payload as there is room for.
 
 Two operations on floats remain in it, an addition and a subtraction of powers of two that are

@@ -16,6 +16,8 @@ from typing import Any
 from linalg_ext.bindings import arith, ir
 from linalg_ext.transforms.lowering._walk import producer
 
+from ._positions import at_start, parts_of, steps_of
+
 _LOGIC = ("arith.andi", "arith.ori", "arith.xori")
 _COMPARED = {
     arith.CmpFPredicate.OGT: (False, False, True, False, False, False),
@@ -77,6 +79,7 @@ class Choice:
         old: the best so far in the body.
         value: which output the element is.
         position: which output its position is.
+        where: the position of the new element in the body; in the row it may begin beyond 0.
         places: all that the body computes of positions, the old one too.
     """
 
@@ -85,7 +88,20 @@ class Choice:
     old: Any
     value: int
     position: int
+    where: Any
     places: tuple[Any, ...] = ()
+
+    def row_start(self, ivs: Sequence[Any]) -> Any | None:
+        """The position of the first element of a row; None where it is 0 in every row.
+
+        Args:
+            ivs: where the outer loops stand.
+        """
+        body = self.condition.owner.operation.block
+        parts = parts_of(self.where, body)
+        if all(each.owner.name in ("linalg.index", "arith.index_cast") for each in parts):
+            return None
+        return at_start(self.where, ivs, body)
 
     @cached_property
     def predicate(self) -> Any | None:
@@ -123,9 +139,10 @@ def choice_of(outputs: Sequence[Any], yielded: Sequence[Any], inner: int) -> Cho
         new = _chosen(yielded[value], condition, outputs[value])
         if new is None or elsewhere != outputs[position] or _uses(elsewhere) != 1:
             continue
-        if _is_position(where, inner) and _compares(condition, new, outputs[value]):
-            places = (elsewhere, yielded[position], *_casts(where))
-            return Choice(condition, new, outputs[value], value, position, places)
+        body = outputs[value].owner
+        if steps_of(where, inner, body) == 1 and _compares(condition, new, outputs[value]):
+            places = (elsewhere, yielded[position], *parts_of(where, body))
+            return Choice(condition, new, outputs[value], value, position, where, places)
     return None
 
 
@@ -179,22 +196,6 @@ def _holds(condition: Any, new: Any, case: int) -> bool:
         return _SELF[predicate][is_nan]
     mirrored = (2, 1, 0, 4, 3, 5)
     return _COMPARED[predicate][case if left == new else mirrored[case]]
-
-
-def _is_position(value: Any, inner: int) -> bool:
-    """Whether a value is the position along loop `inner`, as an integer of any width."""
-    op = producer(_casts(value)[-1])
-    if op is None or op.name != "linalg.index":
-        return False
-    return bool(ir.IntegerAttr(op.attributes["dim"]).value == inner)
-
-
-def _casts(value: Any) -> list[Any]:
-    """A value, what it is cast from, and so on."""
-    found = [value]
-    while (op := producer(found[-1])) is not None and op.name == "arith.index_cast":
-        found.append(op.operands[0])
-    return found
 
 
 def _evaluated(value: Any, known: dict[Any, Any]) -> Any:

@@ -39,8 +39,14 @@ class Reduction(Protocol):
         """The vectors reduced to `lanes` elements."""
         ...
 
-    def finish(self, old: Sequence[Any], values: Sequence[Any]) -> list[Any]:
-        """The new elements of the outputs."""
+    def finish(self, old: Sequence[Any], values: Sequence[Any], ivs: Sequence[Any]) -> list[Any]:
+        """The new elements of the outputs.
+
+        Args:
+            old: the elements that they hold.
+            values: the vectors.
+            ivs: where the outer loops stand.
+        """
         ...
 
 
@@ -65,7 +71,7 @@ class Sums(Reduction):
             for combine, value in zip(self.combiners, values, strict=True)
         ]
 
-    def finish(self, old: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+    def finish(self, old: Sequence[Any], values: Sequence[Any], ivs: Sequence[Any]) -> list[Any]:
         """What the outputs held, combined with what was found."""
         found = self.narrowed(values, 1)
         return [
@@ -133,12 +139,14 @@ class FirstBest(Reduction):
             values = [arith.select(take, high, low) for low, high in pairs]
         return values
 
-    def finish(self, old: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+    def finish(self, old: Sequence[Any], values: Sequence[Any], ivs: Sequence[Any]) -> list[Any]:
         """What was found: the old elements were among it."""
         found = [vector.extract(value, [], [0]) for value in self.narrowed(values, 1)]
         place, before = found[self.choice.position], old[self.choice.position]
         is_before = arith.cmpi(arith.CmpIPredicate.eq, place, constant(place.type, _BEFORE))
-        position = arith.select(is_before, before, _resized(place, before.type))
+        in_row, start = _resized(place, before.type), self.choice.row_start(ivs)
+        new = in_row if start is None else arith.addi(in_row, start)
+        position = arith.select(is_before, before, new)
         return self._ordered(found[self.choice.value], position)
 
     def _is_better(self, one: Sequence[Any], other: Sequence[Any]) -> Any:

@@ -369,7 +369,7 @@ class VectorLoop:
             accesses = member.nest.writes
             places = [self._indices(member, access, None) for access in accesses]
             old = [memref.load(a.memref, at) for a, at in zip(accesses, places, strict=True)]
-            new = reduction.finish(old, rest[: len(accesses)])
+            new = reduction.finish(old, rest[: len(accesses)], member.ivs)
             for access, where, value in zip(accesses, places, new, strict=True):
                 memref.store(value, access.memref, where)
             rest = rest[len(accesses) :]

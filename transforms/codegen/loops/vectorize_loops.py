@@ -40,12 +40,14 @@ from linalg_ext.structured.group import may_be_fused
 from linalg_ext.transforms.codegen._explaining import summary_of
 from linalg_ext.transforms.codegen._machine import this_machine
 from linalg_ext.transforms.codegen.contractions._choosing import choices
+from linalg_ext.transforms.lowering._generic import parallel_loops
 from linalg_ext.transforms.lowering._walk import operations
 from linalg_ext.transforms.lowering.lower_strided_copies import replace_copy
 
 from ._crossing import emit_crossed
 from ._nest_emitter import NestEmitter
 from ._nests import Nest, read_nest
+from ._positions import spell_out_positions
 
 NAME = "linalg-ext-vectorize-loops"
 
@@ -126,6 +128,8 @@ def _runs(block: Any, report: Report) -> Iterator[list[Nest]]:
         operation = op.operation
         if operation.name == "linalg.generic":
             report.matched[operation.name] += 1
+            if not all(parallel_loops(operation)):
+                spell_out_positions(operation.regions[0].blocks[0])
             nest = read_nest(operation)
             if isinstance(nest, Nest) and not nest.is_crossed:
                 if not may_be_fused(operation, *(each.op for each in run)):
