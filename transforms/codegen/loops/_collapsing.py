@@ -29,7 +29,7 @@ class Collapser:
         for nest in nests:
             if nest.rank <= dim + 1 or nest.is_parallel[dim] != nest.is_parallel[dim + 1]:
                 return None
-            if not all(_is_collapsible(access, dim) for access in nest.accesses):
+            if not all(is_collapsible(access, dim) for access in nest.accesses):
                 return None
             if any(op.operation.name == "linalg.index" for op in nest.body.operations):
                 return None
@@ -39,7 +39,7 @@ class Collapser:
 
     def flattened(self, access: Access, dim: int) -> Any | None:
         """The memory of an access with loops `dim` and `dim + 1` as one axis; None if apart."""
-        if dim not in access.dims or not _is_collapsible(access, dim):
+        if dim not in access.dims or not is_collapsible(access, dim):
             return None
         return self._view(access.memref, access.dims.index(dim))
 
@@ -72,7 +72,8 @@ class Collapser:
         return self._made[source, axis]
 
 
-def _is_collapsible(access: Access, dim: int) -> bool:
+def is_collapsible(access: Access, dim: int) -> bool:
+    """Whether loops `dim` and `dim + 1` go through an access as one loop would."""
     if dim not in access.dims and dim + 1 not in access.dims:
         return True
     if dim not in access.dims or dim + 1 not in access.dims:

@@ -12,7 +12,10 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 
+from ._block_copies import is_block_copy
+from ._collapsing import is_collapsible
 from ._nests import Access, Nest
+from ._roots import are_apart
 
 
 @dataclass(frozen=True)
@@ -78,10 +81,20 @@ def _has_outer_loop(nest: Nest, depth: int) -> bool:
 def _may_share_outer(earlier: Nest, later: Nest, depth: int) -> bool:
     if not same_extent(earlier, later, depth):
         return False
+    are_copies = _copies_parts(earlier, depth) and _copies_parts(later, depth)
     return all(
-        mine.is_same_at(other, depth)
+        mine.is_same_at(other, depth) or (are_copies and are_apart(mine.memref, other.memref))
         for mine, other in _conflicts(_touched(earlier), _touched(later))
     )
+
+
+def _copies_parts(nest: Nest, depth: int) -> bool:
+    """Whether a nest copies long rows to where others stand between those of loop `depth`.
+
+    With these copied in turn, memory is written from its beginning to its end.
+    """
+    is_apart = nest.rank > depth + 1 and not is_collapsible(nest.writes[0], depth)
+    return is_apart and is_block_copy(nest, nest.rank - 1)
 
 
 def _may_share_inner(earlier: Nest, later: Nest, depth: int) -> bool:

@@ -76,6 +76,37 @@ def root_of(value: Any) -> Root:
             return Root(value, "unknown")
 
 
+def are_apart(one: Any, other: Any) -> bool:
+    """Whether two memrefs are known to be views of parts of one memory that share no element."""
+    parts = [_part(each) for each in (one, other)]
+    (source, first), (same, second) = parts
+    if source is None or source != same:
+        return False
+    return any(
+        None not in (*mine, *its) and (sum(mine) <= its[0] or sum(its) <= mine[0])
+        for mine, its in zip(first, second, strict=True)
+    )
+
+
+def _part(value: Any) -> tuple[Any, list[tuple[Any, Any]]]:
+    """What a slice is of, and where it begins along each axis and how far it goes.
+
+    None stands for no slice, and for what is not known or goes in steps.
+    """
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "memref.subview":
+        return None, []
+    attributes, open_ = owner.operation.attributes, ir.ShapedType.get_dynamic_stride_or_offset()
+    starts, sizes, steps = (
+        list(attributes[f"static_{each}"]) for each in ("offsets", "sizes", "strides")
+    )
+    ends = [
+        (start, size) if step == 1 and open_ not in (start, size) else (None, None)
+        for start, size, step in zip(starts, sizes, steps, strict=True)
+    ]
+    return owner.operation.operands[0], ends
+
+
 def _is_called_from_python(block: Any) -> bool:
     """Whether a block is the entry of a function with a C interface."""
     operation = block.owner.operation

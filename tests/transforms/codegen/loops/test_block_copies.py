@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import linalg_ext as lx
 from guarded_memory import guarded
 from kernels import kernel
 from linalg_ext.transforms.codegen._machine import Machine
@@ -76,3 +77,51 @@ def test_a_row_for_all_rows() -> None:
 )
 def test_what_stays_on_vectors(maps: list[str], types: list[str]) -> None:
     assert not is_in_blocks(copy(maps, *types))
+
+
+def copies_into_parts(first: int, second: int) -> str:
+    """Two arrays of 300 columns are copied to one of 700, from columns `first` and `second` on."""
+    part = "memref<9x300xf32, strided<[700, 1], offset: {}>>"
+    copies = "\n".join(
+        f"""
+        %part{at} = memref.subview %o[0, {at}] [9, 300] [1, 1]
+          : memref<9x700xf32> to {part.format(at)}
+        linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i, j)>,
+                                         affine_map<(i, j) -> (i, j)>],
+                        iterator_types = ["parallel", "parallel"]}}
+            ins(%{name} : memref<9x300xf32>) outs(%part{at} : {part.format(at)}) {{
+        ^bb0(%x: f32, %y: f32):
+          linalg.yield %x : f32
+        }}"""
+        for name, at in (("a", first), ("b", second))
+    )
+    arguments = "%a: memref<9x300xf32>, %b: memref<9x300xf32>, %o: memref<9x700xf32>"
+    return f"func.func @f({arguments}) {{{copies}\nreturn\n}}"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "loops"), [(0, 300, 1), (400, 7, 1), (5, 100, 2), (100, 5, 2)]
+)
+def test_parts_side_by_side_are_written_row_by_row(first: int, second: int, loops: int) -> None:
+    run = kernel(copies_into_parts(first, second))
+    assert is_in_blocks(run)
+    assert run.as_text("loops").count("scf.for") == loops
+    random = np.random.default_rng(0)
+    a, b = (guarded(random.normal(size=(9, 300)).astype(np.float32)) for _ in range(2))
+    whole, expected = guarded(np.zeros((9, 700), np.float32)), np.zeros((9, 700), np.float32)
+    run(a, b, whole)
+    expected[:, first : first + 300] = a
+    expected[:, second : second + 300] = b
+    np.testing.assert_array_equal(whole, expected)
+
+
+def test_concatenations_of_many_parts() -> None:
+    random = np.random.default_rng(0)
+    for axis in range(3):
+        shapes = [[5, 6, 400] for _ in range(3)]
+        for shape, extent in zip(shapes, (1, 4, 300), strict=True):
+            shape[axis] = extent
+        arrays = [random.normal(size=shape).astype(np.float32) for shape in shapes]
+        joined = lx.jit(lambda a, b, c, axis=axis: np.concatenate([a, b, c, a], axis=axis))
+        expected = np.concatenate([*arrays, arrays[0]], axis=axis)
+        np.testing.assert_array_equal(joined(*arrays), expected)
