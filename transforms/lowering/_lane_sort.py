@@ -54,6 +54,9 @@ _LONGEST = 1024
 _LONGEST_STABLE = 192
 """The same where places are compared, too."""
 
+_FOR_LANES, _FOR_LANES_STABLE = 16, 3
+"""The same for few lanes: by their square, as wide elements have fewer and slower instructions."""
+
 _PLACE = 32
 """Bits of a place."""
 
@@ -89,9 +92,14 @@ class LaneSort:
             return
         self._size = size
         self._lanes = max(2, min(_BLOCK, current().vector_bits // min(w for w in widths if w)))
-        if not 2 <= size <= (_LONGEST if self._is_total else _LONGEST_STABLE):
+        longest, for_lanes = (
+            (_LONGEST, _FOR_LANES) if self._is_total else (_LONGEST_STABLE, _FOR_LANES_STABLE)
+        )
+        if not 2 <= size <= longest:
             return
         self._is_looped = (1 + len(widths)) * len(self._network()) > _MOST_SELECTIONS
+        if self._is_looped and size > for_lanes * self._lanes**2:
+            return
         self._rows = rank - 1 if self._axis < rank - 1 else rank - 2
         rows = shape[self._rows]
         self._block = min(_BLOCK, rows - rows % self._lanes) if isinstance(rows, int) else _BLOCK

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from destination_ops import call, compiled
+from linalg_ext import target
 from linalg_ext.bindings import arith
 from linalg_ext.dialects.linalg_ext import sort
 from linalg_ext.transforms.lowering._lane_sort import _merges, _neighbours
@@ -132,3 +133,18 @@ def test_outputs_that_are_given() -> None:
     given = x.copy()
     np.testing.assert_array_equal(kernel(x, np.full_like(x, np.nan)), np.sort(x))
     np.testing.assert_array_equal(x, given)
+
+
+@pytest.mark.parametrize("name", ["avx2", "avx512"])
+@pytest.mark.parametrize("size", [10, 45, 300])
+def test_vectors_of_other_machines(name: str, size: int) -> None:
+    if not target.named(name).features <= target.host().features:
+        pytest.skip(f"no {name} here")
+    x = RANDOM.standard_normal((70, size))
+    places = np.broadcast_to(np.arange(size), x.shape).copy()
+    types = (f"tensor<70x{size}xf64>", f"tensor<70x{size}xi64>")
+    with target.using(name):
+        found = call(lambda x, p: [*sort(x, p), *sort(p)], types, x, places[:, ::-1].copy())
+    order = np.argsort(x, kind="stable")
+    np.testing.assert_array_equal(found[1], size - 1 - order)
+    np.testing.assert_array_equal(found[2], places)
