@@ -73,10 +73,14 @@ class Rewrite(Transformation):
         keeps = any(name in counts for name in GROUPS)
         while roots:
             before = report.changed.total()
-            self._drive(root, roots | set(self._names), report, options, keeps)
-            appeared = {name for name in op_names(root) if self._accepts(name)} - roots
+            most = _REWRITES_PER_OP * (10 + counts.total())
+            self._drive(root, roots | set(self._names), report, options, keeps, most)
+            if self._names or report.changed.total() == before:
+                break
             # Names that the set of patterns did not have yet, made by the pattern itself.
-            if not appeared or self._names or report.changed.total() == before:
+            counts = op_names(root)
+            appeared = {name for name in counts if self._accepts(name)} - roots
+            if not appeared:
                 break
             roots |= appeared
         return report
@@ -92,6 +96,7 @@ class Rewrite(Transformation):
         report: Report,
         options: dict[str, Any],
         keeps: bool,
+        most: int,
     ) -> None:
         def adapted(op: ir.Operation | ir.OpView, rewriter: upstream.PatternRewriter) -> bool:
             if keeps and in_preserved_group(op.operation):
@@ -108,7 +113,7 @@ class Rewrite(Transformation):
                 upstream.walk_and_apply_patterns(root, frozen)
                 return
             config = upstream.GreedyRewriteConfig()
-            config.max_num_rewrites = _REWRITES_PER_OP * (10 + op_names(root).total())
+            config.max_num_rewrites = most
             try:
                 upstream.apply_patterns_and_fold_greedily(root, frozen, config)
             except RuntimeError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import pytest
@@ -50,6 +51,20 @@ def test_rewrites_a_module(transform, module):
     assert str(module).count("arith.divui") == 2
     assert "arith.divsi" not in str(module)
     assert bool(report)
+
+
+@pytest.mark.parametrize("transform", [divide, divide_walk])
+def test_the_ops_of_a_module_are_counted_once(transform, module, monkeypatch):
+    file = importlib.import_module("linalg_ext.rewriting.rewrite")
+    count, walks = file.op_names, []
+
+    def noted(root: ir.Operation) -> Any:
+        walks.append(root.name)
+        return count(root)
+
+    monkeypatch.setattr(file, "op_names", noted)
+    assert transform(module).changed
+    assert walks == ["builtin.module"]
 
 
 def test_repr_is_a_table(module):
