@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from linalg_ext.bindings import linalg
 from linalg_ext.errors import ArgumentError, ShapeError, caller_location
 from linalg_ext.tracing.axes import normal_axes, normal_axis
 from linalg_ext.tracing.casting import cast_to, common_dtype
 from linalg_ext.tracing.constants import as_traced
+from linalg_ext.tracing.emission import full
 from linalg_ext.tracing.misuse import refuse
+from linalg_ext.tracing.trace import at_users_line
 from linalg_ext.tracing.traced import Traced, xp
 
 
@@ -27,8 +30,6 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Traced:
 
 def _correlated(name: str, a: Any, v: Any, mode: str, *, swaps: bool) -> Traced:
     """Sums of products of one row with another that is moved along it."""
-    from linalg_ext import ops
-
     row, window = as_traced(a), as_traced(v)
     sizes = [each.shape[0] if each.ndim == 1 else 0 for each in (row, window)]
     if not all(isinstance(size, int) and size for size in sizes):
@@ -42,21 +43,29 @@ def _correlated(name: str, a: Any, v: Any, mode: str, *, swaps: bool) -> Traced:
             f"{name}: mode={mode!r}", where=caller_location(), expected="full, same or valid"
         )
     dtype = common_dtype(name, [row, window])
+    if dtype == np.bool_:
+        refuse(f"numpy.{name} of booleans", "convert them with .astype(int) first")
     row, window = cast_to(row, dtype), cast_to(window, dtype)
     long, short = sizes
     if short > long:
         row, window, long, short = window, row, short, long
         if swaps:
             row, window = xp.flip(row), xp.flip(window)
-    if mode == "valid":
-        found = ops.conv_1d(row, window)
-    else:
-        found = ops.conv_1d(xp.pad(row, short - 1), window)
-        if mode == "same":
-            start = (short - 1) // 2
-            found = found[start : start + long]
+    found = _moved_along(row if mode == "valid" else xp.pad(row, short - 1), window)
+    if mode == "same":
+        start = (short - 1) // 2
+        found = found[start : start + long]
     is_turned = sizes[1] > sizes[0] and not swaps
     return xp.flip(found) if is_turned else found
+
+
+def _moved_along(row: Traced, window: Traced) -> Traced:
+    """The sum of products at each place of a window within a row."""
+    shape = (row.shape[0] - window.shape[0] + 1,)
+    with at_users_line():
+        start = full(shape, 0, row.dtype).value
+        found = linalg.conv_1d(row.value, window.value, outs=[start])
+    return Traced(found, row.dtype, shape)
 
 
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Traced:
