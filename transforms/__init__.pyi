@@ -162,6 +162,7 @@ from linalg_ext.transforms.nests.undo_predication import undo_predication as und
 from linalg_ext.transforms.rewrites.unfold_maps import unfold_maps as unfold_maps
 from linalg_ext.transforms.schedules.unroll import unroll as unroll
 from linalg_ext.transforms.schedules.unroll_and_jam import unroll_and_jam as unroll_and_jam
+from linalg_ext.transforms.schedules.unroll_windows import unroll_windows as unroll_windows
 from linalg_ext.transforms.schedules.vectorize import vectorize as vectorize
 from linalg_ext.transforms.codegen.loops.vectorize_loops import vectorize_loops as vectorize_loops
 from linalg_ext.transforms.codegen.loops.vectorize_scans import vectorize_scans as vectorize_scans

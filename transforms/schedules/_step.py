@@ -52,7 +52,14 @@ class Passes:
     pipeline: str
 
 
-Action: TypeAlias = "Script | Passes | Sequence[ir.Operation]"
+@dataclass(frozen=True)
+class Parts:
+    """Ops that a step has put in the place of one, each with a script that is about it alone."""
+
+    scripts: tuple[tuple[ir.Operation, Script], ...]
+
+
+Action: TypeAlias = "Script | Passes | Parts | Sequence[ir.Operation]"
 """What a step's function answers: what to do, or the ops that it made itself."""
 
 StepFunction: TypeAlias = Callable[..., Action]
@@ -197,13 +204,19 @@ class Step(Transformation):
             return MARK
         scripts: dict[tuple[Script, ir.Operation | None], int] = {}
         made: list[ir.Operation] = []
+        is_script = True
         for op in targets:
+            location = str(op.location)
             action = self.function(op, **options)
+            is_script &= not isinstance(action, Parts)
             if isinstance(action, Script):
-                doubts[str(op.location)] = action.doubt
-                key = (action, op if action.one_by_one else None)
-                group = scripts.setdefault(key, len(scripts))
-                op.attributes[MARK] = ir.Attribute.parse(f"{group} : i64")
+                action = Parts(((op, action),))
+            if isinstance(action, Parts):
+                for part, script in action.scripts:
+                    doubts[location] = script.doubt
+                    key = (script, part if script.one_by_one else None)
+                    group = scripts.setdefault(key, len(scripts))
+                    part.attributes[MARK] = ir.Attribute.parse(f"{group} : i64")
             elif not isinstance(action, Passes):
                 made += action
         for op in made:
@@ -216,7 +229,7 @@ class Step(Transformation):
             if focus is not None:
                 lines.append(marked(focus, MADE))
             interpret(root, lines)
-        report.script = next(iter(scripts))[0] if len(scripts) == 1 else None
+        report.script = next(iter(scripts))[0] if len(scripts) == 1 and is_script else None
         return MARK if next(iter(scripts))[0].focus is None else MADE
 
     def _on_whole(self, root: ir.Operation, action: Action, report: StepReport) -> None:

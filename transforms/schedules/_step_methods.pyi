@@ -100,5 +100,8 @@ class StepMethods:
     def unroll_and_jam(self, factor: int, loop: int = 1) -> Self:
         """Repeat the innermost body for several iterations of an outer loop."""
 
+    def unroll_windows(self) -> Self:
+        """Compute a convolution or a pooling by one op for each place in its window."""
+
     def vectorize(self, sizes: int | Sequence[int] = ()) -> Self:
         """Compute an op with vectors of its whole iteration space; tile it first."""

@@ -19,14 +19,17 @@ import math
 from collections.abc import Sequence
 
 from linalg_ext.bindings import ir
-from linalg_ext.definition.affine import AffineConst, AffineDim
+from linalg_ext.definition.affine import AffineConst, AffineMap
 from linalg_ext.structured.maps import indexing_maps
 from linalg_ext.transforms.lowering._walk import element_type, select
 
 from ._checks import check_not_empty, check_sizes, refusal, structured_loops
 from ._facts import DYNAMIC, Loops, has_maps
 from ._script import ANY, Doubt, Script, integers, line
-from ._step import schedule_step
+from ._step import Parts, schedule_step
+from ._window_pieces import unrolled
+from ._window_places import is_plain
+from .unroll_windows import window_places
 
 # More takes LLVM minutes, or all its stack: of odd numbers, and of what is transposed, above all.
 _MOST = 1 << 14
@@ -41,14 +44,25 @@ _MOST_OF_AN_OPERAND = 1 << 12
 _MOST_TURNED = 1 << 11
 """Elements of an operand in it whose last dimension is another loop than the last of its loops."""
 
+_WINDOWS_OF_UPSTREAM = frozenset(
+    (
+        *("linalg.conv_1d_nwc_wcf", "linalg.conv_1d_ncw_fcw", "linalg.depthwise_conv_1d_nwc_wc"),
+        *("linalg.pooling_nwc_sum", "linalg.pooling_nwc_max", "linalg.pooling_ncw_sum"),
+        "linalg.pooling_ncw_max",
+    )
+)
+"""Those that upstream's own vectors are for, where no loop is masked."""
+
 _WITH_VECTORS = ("arith", "math", "linalg")
 
 _LOOPS = "leave it out: match(..., where=...); lower_to_loops() makes loops of it"
 
 
 @schedule_step("linalg-ext-vectorize")
-def vectorize(op: ir.Operation, *, sizes: tuple[int, ...] = ()) -> Script:
+def vectorize(op: ir.Operation, *, sizes: tuple[int, ...] = ()) -> Script | Parts:
     """Compute an op with vectors of its whole iteration space; tile it first.
+
+    A window is taken apart into its places, as `unroll_windows` does, with vectors for each.
 
     Args:
         op: a structured op.
@@ -57,8 +71,8 @@ def vectorize(op: ir.Operation, *, sizes: tuple[int, ...] = ()) -> Script:
 
     Raises:
         ScheduleError: a loop's range is not known and no size is given, or it is larger than its
-            size, or the vectors would be enormous, or elements are not whole bytes, or upstream
-            has no vector form of the op.
+            size, or the vectors would be enormous, or a window has more than 128 places, or
+            elements are not whole bytes, or upstream has no vector form of the op.
     """
     loops = structured_loops(op, "vectorize")
     check_not_empty(op, loops)
@@ -80,55 +94,100 @@ def vectorize(op: ir.Operation, *, sizes: tuple[int, ...] = ()) -> Script:
             expected=f"sizes for {loops}",
             cure="tile it first and give sizes=[...], of the tile: the rest is masked",
         )
-    _check_amount(op, sizes or loops.ranges)
-    if sizes and sizes != loops.ranges:
-        _check_masked_results(op)
+    if _is_taken_apart(op, loops, sizes):
+        return _apart(op, loops, sizes)
+    maps = indexing_maps(op) if has_maps(op) else ()
+    _check_amount(op, range(loops.count), sizes or loops.ranges, maps)
+    return _script(sizes, _doubt(op, loops))
+
+
+def _script(sizes: Sequence[int], doubt: Doubt | None, *, is_guarded: bool = False) -> Script:
     given = f" vector_sizes {integers(sizes)}" if sizes else ""
+    nth = " {nth_parent = 2 : i64}" if is_guarded else ""
     return Script(
         (
-            line("%around", "get_parent_op %target"),
+            line("%around", f"get_parent_op %target{nth}"),
             f"transform.structured.vectorize %target{given} : {ANY}",
         ),
         "%around",
-        doubt=_doubt(op, loops),
+        doubt=doubt,
     )
 
 
-def _check_amount(op: ir.Operation, sizes: Sequence[int]) -> None:
-    """Refuse vectors that LLVM would take minutes for."""
-    kinds = [("iterations", math.prod(sizes), _MOST)]
-    kinds += [(f"rounds of loop {n}", size, _MOST_OF_A_LOOP) for n, size in enumerate(sizes)]
-    for number, map_ in enumerate(indexing_maps(op) if has_maps(op) else ()):
+def _is_taken_apart(op: ir.Operation, loops: Loops, sizes: tuple[int, ...]) -> bool:
+    """Whether an op is vectorized place by place of its window, or without constants in maps."""
+    if not has_maps(op):
+        return False
+    maps = indexing_maps(op)
+    if not all(is_plain(map_) for map_ in maps):
+        return bool(sizes) or op.name not in _WINDOWS_OF_UPSTREAM
+    # Upstream masks results with a constant between dimensions wrongly.
+    written = maps[len(op.operands) - len(op.results) :]
+    is_masked = bool(sizes) and sizes != loops.ranges
+    return is_masked and any(_has_constant_between(map_) for map_ in written)
+
+
+def _has_constant_between(map_: AffineMap) -> bool:
+    spelled = ["0" if isinstance(index, AffineConst) else "d" for index in map_.results]
+    return "0" in "".join(spelled).strip("0")
+
+
+def _apart(op: ir.Operation, loops: Loops, sizes: tuple[int, ...]) -> Parts:
+    """Vectors for each place of a window."""
+    most = tuple(
+        extent if extent != DYNAMIC else size
+        for size, extent in zip(sizes or loops.ranges, loops.ranges, strict=True)
+    )
+    places = window_places(op, loops, most, "vectorize")
+    maps = indexing_maps(op)
+    kept = [maps[0].dims.index(dim) for dim in places.kept]
+    inner = tuple((sizes or most)[loop] for loop in kept)
+    _check_points(op, len(places) * math.prod(inner))
+    _check_amount(op, kept, inner, [places.left_of(map_) for map_ in maps])
+    given = inner if inner != tuple(loops.ranges[loop] for loop in kept) else ()
+    doubt = _doubt_of_body(op, has_reductions=bool({*loops.reductions} & {*kept}))
+    pieces = unrolled(op, loops, places)
+    return Parts(
+        tuple((each.op, _script(given, doubt, is_guarded=each.is_guarded)) for each in pieces)
+    )
+
+
+def _check_points(op: ir.Operation, count: int) -> None:
+    _check_count(op, "iterations", count, _MOST)
+
+
+def _check_amount(
+    op: ir.Operation, numbers: Sequence[int], sizes: Sequence[int], maps: Sequence[AffineMap]
+) -> None:
+    """Refuse vectors that LLVM would take minutes for.
+
+    Args:
+        op: what is vectorized.
+        numbers: those of the loops that vectors are along.
+        sizes: one for each.
+        maps: of all operands, over these loops.
+    """
+    _check_points(op, math.prod(sizes))
+    for number, size in zip(numbers, sizes, strict=True):
+        _check_count(op, f"rounds of loop {number}", size, _MOST_OF_A_LOOP)
+    for number, map_ in enumerate(maps):
         order = [dim for index in map_.results for dim in index.dims]
         used = [(dim, size) for dim, size in zip(map_.dims, sizes, strict=True) if dim in order]
         # Elements are moved one by one where neighbours do not stay neighbours.
         is_turned = bool(used) and order[-1] != used[-1][0]
         most = _MOST_TURNED if is_turned else _MOST_OF_AN_OPERAND
         count = math.prod(size for _, size in used)
-        kinds.append((f"{'turned ' * is_turned}elements of operand {number}", count, most))
-    for what, count, most in kinds:
-        if count > most:
-            raise refusal(
-                op,
-                f"vectorize would make vectors for {count} {what} at once",
-                expected=f"at most {most}",
-                cure="tile(...) it first",
-            )
+        _check_count(op, f"{'turned ' * is_turned}elements of operand {number}", count, most)
 
 
-def _check_masked_results(op: ir.Operation) -> None:
-    """Refuse results with a constant among their indices: upstream masks them wrongly."""
-    if not has_maps(op):
-        return
-    for map_ in indexing_maps(op)[len(op.operands) - len(op.results) :]:
-        spelled = ["0" if isinstance(index, AffineConst) else "d" for index in map_.results]
-        if "0" in "".join(spelled).strip("0"):
-            raise refusal(
-                op,
-                f"vectorize cannot mask a result at {map_}, with a constant between dimensions",
-                expected="the sizes of the loops, which need no mask",
-                cure="fold_unit_extents() takes constants out of maps",
-            )
+def _check_count(op: ir.Operation, what: str, count: int, most: int) -> None:
+    if count > most:
+        raise refusal(
+            op,
+            f"vectorize would make vectors for {count} {what} at once",
+            expected=f"at most {most}",
+            cure="tile(...) it first",
+        )
 
 
 def _doubt(op: ir.Operation, loops: Loops) -> Doubt | None:
@@ -138,15 +197,10 @@ def _doubt(op: ir.Operation, loops: Loops) -> Doubt | None:
             f"upstream has no vector form of {op.name}",
             "decompose() may turn it into ops that have",
         )
-    for number, map_ in enumerate(indexing_maps(op)):
-        for index in map_.results:
-            if not isinstance(index, AffineDim | AffineConst):
-                return Doubt(
-                    f"upstream has vectors for windows along one dimension; operand {number} of "
-                    f"this {op.name} is indexed by {index}",
-                    "tile(...) the other dimensions of the window and of the result to 1, and "
-                    "decompose() it",
-                )
+    return _doubt_of_body(op, has_reductions=bool(loops.reductions))
+
+
+def _doubt_of_body(op: ir.Operation, *, has_reductions: bool) -> Doubt | None:
     if select(op, lambda each: each.name == "tensor.extract"):
         return Doubt(
             f"the body of this {op.name} reads at places that it computes, which upstream has no "
@@ -158,7 +212,7 @@ def _doubt(op: ir.Operation, loops: Loops) -> Doubt | None:
         return Doubt(
             f"{others[0].operation.name} in the body of this {op.name} has no vector form", _LOOPS
         )
-    if loops.reductions:
+    if has_reductions:
         return Doubt(
             f"upstream has vectors for a reduction by one op, such as a sum; the body of this "
             f"{op.name} combines its results otherwise",

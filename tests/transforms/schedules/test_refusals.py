@@ -132,8 +132,6 @@ REFUSED: list[tuple[str, str, Callable[[lx.Schedule], Any], str]] = [
         lambda s: s.vectorize(),
         "3000 turned elements of operand 0.*at most 2048",
     ),
-    ("masked", KEPT, lambda s: s.vectorize([4, 8, 8]), "cannot mask a result at"),
-    ("window", TEXTS["conv"], lambda s: s.tile([1, 4]).vectorize(), r"operand 0 .* d1 \+ d4"),
     ("asserted", ASSERTED, lambda s: s.vectorize(), r"cf\.assert in the body of this linalg"),
     ("carried", TEXTS["generic"], lambda s: s.tile([4, 4]).unroll_and_jam(2), "carries values"),
     ("simple", TEXTS["generic"], lambda s: s.decompose(), "no simpler ops are known"),

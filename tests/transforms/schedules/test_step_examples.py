@@ -54,6 +54,10 @@ AROUND: dict[str, tuple[str, str | None]] = {
     "tile_reduction": _ROWS,
     "tile_subsets": _VECTOR,
     "unroll": _VECTOR,
+    "unroll_windows": (
+        "%a: tensor<6x8xf32>, %b: tensor<1x2xf32>, %c: tensor<6x7xf32>",
+        "tensor<6x7xf32>",
+    ),
     "unroll_and_jam": ("%a: memref<4x6xf32>, %c: memref<4x6xf32>", None),
     "vectorize": _VECTOR,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from linalg_ext.analysis.subsets import Point, Tile
 from linalg_ext.bindings import arith, ir, linalg
@@ -34,9 +34,22 @@ def as_generic(
     types: Sequence[ir.Type],
     maps: Sequence[AffineMap],
     iterators: Sequence[str],
+    *,
+    outputs: int | None = None,
+    without: Collection[int] = (),
 ) -> ir.Operation:
-    """A structured op of linalg as `linalg.generic`, on other operands and with other maps."""
-    inputs = len(operands) - len(types)
+    """A structured op of linalg as `linalg.generic`, on other operands and with other maps.
+
+    Args:
+        op: it is left as it is.
+        operands: of the new op.
+        types: of its results.
+        maps: one for each operand.
+        iterators: the kinds of its loops.
+        outputs: how many of the operands are written; as many as there are results if left out.
+        without: the inputs of `op` that the new one lacks; the body must not read them.
+    """
+    inputs = len(operands) - (len(types) if outputs is None else outputs)
     generic = linalg.GenericOp(
         result_tensors=list(types),
         inputs=list(operands[:inputs]),
@@ -50,6 +63,8 @@ def as_generic(
         generic.attributes[name] = attribute
     clone = op.clone().operation
     block = clone.regions[0].blocks[0]
+    for position in sorted(without, reverse=True):
+        block.erase_argument(position)
     _give_arguments(block, operands)
     block.append_to(generic.regions[0])
     clone.erase()

@@ -1,0 +1,254 @@
+"""An op as one op for each place in its window, chained through what they accumulate into."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+from linalg_ext.analysis.numbers import Number
+from linalg_ext.analysis.subsets import Tile
+from linalg_ext.bindings import arith, ir, linalg, memref, scf, tensor
+from linalg_ext.definition.affine import AffineDim, AffineMap
+from linalg_ext.structured.maps import indexing_maps
+from linalg_ext.structured.subsets.rules.bodies import as_generic
+from linalg_ext.structured.subsets.rules.sizes import index, mixed_attribute, size_of, value_of
+from linalg_ext.structured.views.ops import is_view
+from linalg_ext.structured.views.types import view_type
+from linalg_ext.transforms.lowering._walk import operations
+
+from ._checks import refusal
+from ._facts import DYNAMIC, Loops
+from ._window_places import Axis, Places, axes_at
+
+
+@dataclass(frozen=True)
+class Piece:
+    """An op for one place.
+
+    Attributes:
+        op: a `linalg.generic`.
+        is_guarded: whether it stands in an `scf.if`, as there may be no such place.
+    """
+
+    op: ir.Operation
+    is_guarded: bool
+
+
+@dataclass(frozen=True)
+class _Slice:
+    """The part of an operand that one place is about."""
+
+    base: ir.Value
+    axes: tuple[Axis, ...]
+    sizes: tuple[Number, ...]
+    is_all: bool
+
+    def value(self) -> ir.Value:
+        """The part, at the insertion point."""
+        if self.is_all:
+            return self.base
+        if isinstance(self.base.type, ir.MemRefType):
+            return self._subview()
+        element = ir.ShapedType(self.base.type).element_type
+        gap = ir.ShapedType.get_dynamic_size()
+        shape = [size if isinstance(size, int) else gap for size in self._kept()]
+        type_ = ir.RankedTensorType.get(shape, element)
+        return _result(tensor.ExtractSliceOp(type_, self.base, *self._geometry()))
+
+    def put(self, part: ir.Value) -> ir.Value:
+        """The whole with another part, at the insertion point."""
+        if self.is_all:
+            return part
+        return _result(tensor.InsertSliceOp(part, self.base, *self._geometry()))
+
+    def _subview(self) -> ir.Value:
+        offsets = [axis.offset for axis in self.axes]
+        tile = Tile(offsets, self.sizes, [axis.stride for axis in self.axes])
+        sizes = [size if isinstance(size, int) else None for size in self.sizes]
+        kept = [at for at, axis in enumerate(self.axes) if axis.dim is not None]
+        type_ = view_type(ir.MemRefType(self.base.type), tile, sizes, kept)
+        return _result(memref.SubViewOp(type_, self.base, *self._geometry()))
+
+    def _kept(self) -> list[Number]:
+        pairs = zip(self.axes, self.sizes, strict=True)
+        return [size for axis, size in pairs if axis.dim is not None]
+
+    def _geometry(self) -> tuple[Any, ...]:
+        sizes = [index(size) for size in self.sizes]
+        dynamic = [size for size in sizes if not isinstance(size, int)]
+        offsets = mixed_attribute([axis.offset for axis in self.axes])
+        strides = mixed_attribute([axis.stride for axis in self.axes])
+        return [], dynamic, [], offsets, mixed_attribute(sizes), strides
+
+
+def check_layouts(op: ir.Operation, step: str) -> None:
+    """Raise `ScheduleError` for a buffer whose layout is no strides."""
+    for number, value in enumerate(op.operands):
+        if isinstance(value.type, ir.MemRefType) and not is_view(value.type):
+            raise refusal(
+                op,
+                f"{step} takes slices of operands; operand {number} is {value.type}",
+                expected="a buffer whose layout is strides",
+            )
+
+
+def unrolled(op: ir.Operation, loops: Loops, places: Places) -> list[Piece]:
+    """Put one op for each place in the place of `op`, which is erased."""
+    maps = indexing_maps(op)
+    sizes = _sizes(op, loops, maps)
+    unused = _unused(op, places, maps)
+    state = list(op.operands)[len(op.operands) - _outputs(op, maps) :]
+    pieces: list[Piece] = []
+    with op.location, ir.InsertionPoint(op):
+        for place in places:
+            conditions = [
+                (number, sizes[dim])
+                for dim, number in place.items()
+                if not isinstance(sizes[dim], int)
+            ]
+            build = _Building(op, loops, places, place, maps, sizes, unused)
+            if not conditions:
+                made, state = build(state)
+            else:
+                made, state = _guarded(build, state, conditions)
+            pieces.append(Piece(made, bool(conditions)))
+        for result, value in zip(op.results, state, strict=False):
+            result.replace_all_uses_with(value)
+        op.erase()
+    return pieces
+
+
+@dataclass(frozen=True)
+class _Building:
+    """What is needed to build the op for one place."""
+
+    op: ir.Operation
+    loops: Loops
+    places: Places
+    place: Mapping[str, int]
+    maps: Sequence[AffineMap]
+    sizes: Mapping[str, Number]
+    unused: frozenset[int]
+
+    def __call__(self, state: Sequence[ir.Value]) -> tuple[ir.Operation, list[ir.Value]]:
+        """The op, at the insertion point, and what it makes of the destinations."""
+        values = [*list(self.op.operands)[: len(self.maps) - len(state)], *state]
+        slices = [self._slice(*each) for each in zip(values, self.maps, strict=True)]
+        used = [number for number in range(len(values)) if number not in self.unused]
+        operands = [slices[number].value() for number in used]
+        results = len(self.op.results)
+        types = [value.type for value in operands[len(operands) - results :]] if results else []
+        names = self.maps[0].dims
+        kinds = [
+            "reduction" if names.index(dim) in self.loops.reductions else "parallel"
+            for dim in self.places.kept
+        ]
+        made = as_generic(
+            self.op,
+            operands,
+            types,
+            [self.places.left_of(self.maps[number]) for number in used],
+            kinds,
+            outputs=len(state),
+            without=self.unused,
+        )
+        self._settle_positions(made, names)
+        if not results:
+            return made, list(state)
+        written = slices[len(slices) - len(state) :]
+        return made, [each.put(part) for each, part in zip(written, made.results, strict=True)]
+
+    def _slice(self, value: ir.Value, map_: AffineMap) -> _Slice:
+        axes = axes_at(map_, self.place)
+        if axes is None:
+            raise ValueError(f"{map_} at {dict(self.place)} is no slice")
+        if not isinstance(value.type, ir.ShapedType):
+            return _Slice(value, (), (), True)
+        sizes: list[Number] = [1 if axis.dim is None else self.sizes[axis.dim] for axis in axes]
+        is_all = all(
+            isinstance(index, AffineDim) or (axis.is_whole and size == size_of(value, number))
+            for number, (index, axis, size) in enumerate(
+                zip(map_.results, axes, sizes, strict=True)
+            )
+            if axis.dim is not None
+        ) and all(axis.dim is not None for axis in axes)
+        return _Slice(value, tuple(axes), tuple(sizes), is_all)
+
+    def _settle_positions(self, made: ir.Operation, names: Sequence[str]) -> None:
+        """Let the body see the positions of the whole."""
+        body = made.regions[0].blocks[0]
+        for position in operations(made, {"linalg.index"}):
+            dim = names[ir.IntegerAttr(position.attributes["dim"]).value]
+            with ir.InsertionPoint.at_block_begin(body):
+                if dim in self.place:
+                    new = value_of(self.place[dim])
+                else:
+                    new = linalg.IndexOp(self.places.kept.index(dim)).result
+            position.operation.results[0].replace_all_uses_with(new)
+            position.operation.erase()
+
+
+def _guarded(
+    build: _Building, state: Sequence[ir.Value], conditions: Sequence[tuple[int, Number]]
+) -> tuple[ir.Operation, list[ir.Value]]:
+    """The op for a place that there is only where its numbers are below these sizes."""
+    tests = [
+        arith.CmpIOp(arith.CmpIPredicate.slt, value_of(number), value_of(size)).result
+        for number, size in conditions
+    ]
+    holds = reduce(lambda one, other: arith.AndIOp(one, other).result, tests)
+    types = [value.type for value in state if build.op.results]
+    choice = scf.IfOp(holds, types, has_else=bool(types))
+    with ir.InsertionPoint(choice.operation.regions[0].blocks[0]):
+        made, new = build(state)
+        scf.YieldOp(new if types else [])
+    if not types:
+        return made, list(state)
+    with ir.InsertionPoint(choice.operation.regions[1].blocks[0]):
+        scf.YieldOp(list(state))
+    return made, list(choice.results)
+
+
+def _sizes(op: ir.Operation, loops: Loops, maps: Sequence[AffineMap]) -> dict[str, Number]:
+    """How often each loop runs: a number, or what says so in the program."""
+    found: dict[str, Number] = {}
+    for value, map_ in zip(op.operands, maps, strict=True):
+        for axis, each in enumerate(map_.results):
+            if isinstance(each, AffineDim) and each.name not in found:
+                found[each.name] = size_of(value, axis)
+    known = {
+        dim: extent
+        for dim, extent in zip(maps[0].dims, loops.ranges, strict=True)
+        if extent != DYNAMIC
+    }
+    return found | known
+
+
+def _outputs(op: ir.Operation, maps: Sequence[AffineMap]) -> int:
+    body = op.regions[0].blocks[0].operations
+    return len(body[len(body) - 1].operation.operands)
+
+
+def _unused(op: ir.Operation, places: Places, maps: Sequence[AffineMap]) -> frozenset[int]:
+    """The inputs that the body does not read and that no loop is known by: shapes of windows."""
+    arguments = op.regions[0].blocks[0].arguments
+    inputs = len(maps) - _outputs(op, maps)
+    left = [places.left_of(map_) for map_ in maps]
+    found: set[int] = set()
+    for number in range(inputs):
+        others = {
+            dim
+            for other, map_ in enumerate(left)
+            if other != number and other not in found
+            for dim in map_.results
+        }
+        if not list(arguments[number].uses) and others.issuperset(left[number].results):
+            found.add(number)
+    return frozenset(found)
+
+
+def _result(op: ir.OpView) -> ir.Value:
+    value: ir.Value = op.operation.results[0]
+    return value
