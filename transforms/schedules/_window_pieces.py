@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
@@ -13,7 +13,13 @@ from linalg_ext.bindings import arith, ir, linalg, memref, scf, tensor
 from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.structured.maps import indexing_maps
 from linalg_ext.structured.subsets.rules.bodies import as_generic
-from linalg_ext.structured.subsets.rules.sizes import index, mixed_attribute, size_of, value_of
+from linalg_ext.structured.subsets.rules.sizes import (
+    as_number,
+    index,
+    mixed_attribute,
+    size_of,
+    value_of,
+)
 from linalg_ext.structured.views.ops import is_view
 from linalg_ext.structured.views.types import view_type
 from linalg_ext.transforms.lowering._walk import operations
@@ -22,6 +28,9 @@ from ._checks import refusal
 from ._facts import DYNAMIC, Loops
 from ._window_places import Axis, Places, axes_at
 
+MOST_PLACES = 128
+"""Copies of one op: a window of 11 x 11 has fewer."""
+
 
 @dataclass(frozen=True)
 class Piece:
@@ -29,11 +38,12 @@ class Piece:
 
     Attributes:
         op: a `linalg.generic`.
-        is_guarded: whether it stands in an `scf.if`, as there may be no such place.
+        depth: how many ops are around it that were made for it: loops, and `scf.if` where there
+            may be no such place.
     """
 
     op: ir.Operation
-    is_guarded: bool
+    depth: int
 
 
 @dataclass(frozen=True)
@@ -77,10 +87,12 @@ class _Slice:
 
     def _geometry(self) -> tuple[Any, ...]:
         sizes = [index(size) for size in self.sizes]
-        dynamic = [size for size in sizes if not isinstance(size, int)]
-        offsets = mixed_attribute([axis.offset for axis in self.axes])
+        offsets = [index(axis.offset) for axis in self.axes]
         strides = mixed_attribute([axis.stride for axis in self.axes])
-        return [], dynamic, [], offsets, mixed_attribute(sizes), strides
+        moving, dynamic = (
+            [each for each in column if not isinstance(each, int)] for column in (offsets, sizes)
+        )
+        return moving, dynamic, [], mixed_attribute(offsets), mixed_attribute(sizes), strides
 
 
 def check_layouts(op: ir.Operation, step: str) -> None:
@@ -97,62 +109,93 @@ def check_layouts(op: ir.Operation, step: str) -> None:
 def unrolled(op: ir.Operation, loops: Loops, places: Places) -> list[Piece]:
     """Put one op for each place in the place of `op`, which is erased."""
     maps = indexing_maps(op)
-    sizes = _sizes(op, loops, maps)
-    unused = _unused(op, places, maps)
-    state = list(op.operands)[len(op.operands) - _outputs(op, maps) :]
-    pieces: list[Piece] = []
+    nest = _Nest(op, loops, places, maps, _sizes(op, loops, maps), _unused(op, places, maps))
     with op.location, ir.InsertionPoint(op):
-        for place in places:
-            conditions = [
-                (number, sizes[dim])
-                for dim, number in place.items()
-                if not isinstance(sizes[dim], int)
-            ]
-            build = _Building(op, loops, places, place, maps, sizes, unused)
-            if not conditions:
-                made, state = build(state)
-            else:
-                made, state = _guarded(build, state, conditions)
-            pieces.append(Piece(made, bool(conditions)))
+        state = nest.around({}, list(op.operands)[len(op.operands) - _outputs(op, maps) :], 0)
         for result, value in zip(op.results, state, strict=False):
             result.replace_all_uses_with(value)
         op.erase()
-    return pieces
+    return nest.pieces
+
+
+@dataclass(frozen=True)
+class _Nest:
+    """The loops around the places of an op, and the ops for these."""
+
+    op: ir.Operation
+    loops: Loops
+    places: Places
+    maps: Sequence[AffineMap]
+    sizes: Mapping[str, Number]
+    unused: frozenset[int]
+    pieces: list[Piece] = field(default_factory=list)
+
+    def around(
+        self, place: Mapping[str, Number], state: Sequence[ir.Value], depth: int
+    ) -> list[ir.Value]:
+        """Loops over what is not in `place`, and what they make of the destinations."""
+        rest = [dim for dim in self.places.looped if dim not in place]
+        if not rest:
+            return self._within(place, state, depth)
+        dim, size = rest[0], self.sizes[rest[0]]
+        if size == 1:
+            return self.around({**place, dim: 0}, state, depth)
+        carried = list(state) if self.op.results else []
+        loop = scf.ForOp(value_of(0), value_of(size), value_of(1), carried)
+        with ir.InsertionPoint(loop.body):
+            here = {**place, dim: as_number(loop.induction_variable)}
+            inner = self.around(here, list(loop.inner_iter_args) or state, depth + 1)
+            scf.YieldOp(inner if carried else [])
+        return list(loop.results) or list(state)
+
+    def _within(
+        self, place: Mapping[str, Number], state: Sequence[ir.Value], depth: int
+    ) -> list[ir.Value]:
+        made = list(state)
+        for unrolled_ in self.places:
+            conditions = [
+                (number, self.sizes[dim])
+                for dim, number in unrolled_.items()
+                if not isinstance(self.sizes[dim], int)
+            ]
+            build = _Building(self, {**place, **unrolled_})
+            if conditions:
+                op, made = _guarded(build, made, conditions)
+            else:
+                op, made = build(made)
+            self.pieces.append(Piece(op, depth + bool(conditions)))
+        return made
 
 
 @dataclass(frozen=True)
 class _Building:
     """What is needed to build the op for one place."""
 
-    op: ir.Operation
-    loops: Loops
-    places: Places
-    place: Mapping[str, int]
-    maps: Sequence[AffineMap]
-    sizes: Mapping[str, Number]
-    unused: frozenset[int]
+    nest: _Nest
+    place: Mapping[str, Number]
 
     def __call__(self, state: Sequence[ir.Value]) -> tuple[ir.Operation, list[ir.Value]]:
         """The op, at the insertion point, and what it makes of the destinations."""
-        values = [*list(self.op.operands)[: len(self.maps) - len(state)], *state]
-        slices = [self._slice(*each) for each in zip(values, self.maps, strict=True)]
-        used = [number for number in range(len(values)) if number not in self.unused]
+        nest = self.nest
+        values = [*list(nest.op.operands)[: len(nest.maps) - len(state)], *state]
+        slices = [self._slice(*each) for each in zip(values, nest.maps, strict=True)]
+        used = [number for number in range(len(values)) if number not in nest.unused]
         operands = [slices[number].value() for number in used]
-        results = len(self.op.results)
+        results = len(nest.op.results)
         types = [value.type for value in operands[len(operands) - results :]] if results else []
-        names = self.maps[0].dims
+        names = nest.maps[0].dims
         kinds = [
-            "reduction" if names.index(dim) in self.loops.reductions else "parallel"
-            for dim in self.places.kept
+            "reduction" if names.index(dim) in nest.loops.reductions else "parallel"
+            for dim in nest.places.kept
         ]
         made = as_generic(
-            self.op,
+            nest.op,
             operands,
             types,
-            [self.places.left_of(self.maps[number]) for number in used],
+            [nest.places.left_of(nest.maps[number]) for number in used],
             kinds,
             outputs=len(state),
-            without=self.unused,
+            without=nest.unused,
         )
         self._settle_positions(made, names)
         if not results:
@@ -166,7 +209,9 @@ class _Building:
             raise ValueError(f"{map_} at {dict(self.place)} is no slice")
         if not isinstance(value.type, ir.ShapedType):
             return _Slice(value, (), (), True)
-        sizes: list[Number] = [1 if axis.dim is None else self.sizes[axis.dim] for axis in axes]
+        sizes: list[Number] = [
+            1 if axis.dim is None else self.nest.sizes[axis.dim] for axis in axes
+        ]
         is_all = all(
             isinstance(index, AffineDim) or (axis.is_whole and size == size_of(value, number))
             for number, (index, axis, size) in enumerate(
@@ -185,7 +230,7 @@ class _Building:
                 if dim in self.place:
                     new = value_of(self.place[dim])
                 else:
-                    new = linalg.IndexOp(self.places.kept.index(dim)).result
+                    new = linalg.IndexOp(self.nest.places.kept.index(dim)).result
             position.operation.results[0].replace_all_uses_with(new)
             position.operation.erase()
 
@@ -199,7 +244,7 @@ def _guarded(
         for number, size in conditions
     ]
     holds = reduce(lambda one, other: arith.AndIOp(one, other).result, tests)
-    types = [value.type for value in state if build.op.results]
+    types = [value.type for value in state if build.nest.op.results]
     choice = scf.IfOp(holds, types, has_else=bool(types))
     with ir.InsertionPoint(choice.operation.regions[0].blocks[0]):
         made, new = build(state)

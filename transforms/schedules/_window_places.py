@@ -1,4 +1,4 @@
-"""Which loops of an op are to be unrolled, so that what is left is read by plain dimensions.
+"""Which loops are to be taken out of an op, so that what is left is read by plain dimensions.
 
 input  (n, oh + kh, 2 * ow + kw, c)     unrolled: kh, kw
 place  kh = 0, kw = 2                   input (n, oh, ow, c), a slice of it from 0 and 2 on,
@@ -12,13 +12,17 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from linalg_ext.analysis.numbers import Number
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineMap
 from linalg_ext.definition.shapes import linear_terms
 
 from ._facts import DYNAMIC, Loops
 
 _MOST_CANDIDATES = 10
-"""Loops that are tried to be unrolled in all their combinations."""
+"""Loops that are tried to be taken out in all their combinations."""
+
+_MANY = 1 << 20
+"""How often a loop runs of which that is not known."""
 
 
 @dataclass(frozen=True)
@@ -32,31 +36,33 @@ class Axis:
     """
 
     dim: str | None
-    offset: int = 0
+    offset: Number = 0
     stride: int = 1
 
     @property
     def is_whole(self) -> bool:
         """Whether it may be read from end to end: whether it is, its size says."""
-        return self.dim is not None and not self.offset and self.stride == 1
+        return self.dim is not None and self.offset == 0 and self.stride == 1
 
 
 @dataclass(frozen=True)
 class Places:
-    """Which loops are unrolled.
+    """Which loops are taken out of an op.
 
     Attributes:
-        dims: their names, outermost first.
+        dims: those that are unrolled, outermost first.
         counts: how many copies each makes.
+        looped: those that become loops around the copies, outermost first.
         kept: the dimensions that are left.
     """
 
     dims: tuple[str, ...]
     counts: tuple[int, ...]
+    looped: tuple[str, ...]
     kept: tuple[str, ...]
 
     def __iter__(self) -> Iterator[dict[str, int]]:
-        """The places, in the order of the loops."""
+        """The places that are unrolled, in the order of the loops."""
         for numbers in itertools.product(*map(range, self.counts)):
             yield dict(zip(self.dims, numbers, strict=True))
 
@@ -65,7 +71,7 @@ class Places:
 
     def left_of(self, map_: AffineMap) -> AffineMap:
         """What is left of an indexing map, whichever the place is."""
-        axes = axes_at(map_, dict.fromkeys(self.dims, 0)) or []
+        axes = axes_at(map_, dict.fromkeys((*self.dims, *self.looped), 0)) or []
         read = tuple(AffineDim(axis.dim) for axis in axes if axis.dim is not None)
         return AffineMap(self.kept, (), read)
 
@@ -76,32 +82,40 @@ def is_plain(map_: AffineMap) -> bool:
     return all(isinstance(index, AffineDim) for index in dims) and len(set(dims)) == len(dims)
 
 
-def axes_at(map_: AffineMap, place: Mapping[str, int]) -> list[Axis] | None:
+def axes_at(map_: AffineMap, place: Mapping[str, Number]) -> list[Axis] | None:
     """How an operand is read where some dimensions are numbers; None: not as a slice."""
-    numbers: dict[AffineExpr, AffineExpr | int] = {AffineDim(d): n for d, n in place.items()}
-    axes = [_axis(index.substitute(numbers)) for index in map_.results]
+    axes = [_axis(index, place) for index in map_.results]
     found = [axis for axis in axes if axis is not None]
     dims = [axis.dim for axis in found if axis.dim is not None]
     return found if len(found) == len(axes) and len(set(dims)) == len(dims) else None
 
 
-def _axis(index: AffineExpr) -> Axis | None:
-    terms = linear_terms(index)
-    if terms is None:
-        return None
-    (factors, offset) = terms
-    match [(dim, factor) for dim, factor in factors.items() if factor]:
+def _axis(index: AffineExpr, place: Mapping[str, Number]) -> Axis | None:
+    known: dict[AffineExpr, AffineExpr | int] = {
+        AffineDim(dim): number for dim, number in place.items() if isinstance(number, int)
+    }
+    index = index.substitute(known)
+    numbers: dict[AffineExpr, Number] = {AffineDim(dim): place[dim] for dim in place}
+    match [dim for dim in index.dims if dim not in place]:
         case []:
-            return Axis(None, offset)
-        case [(dim, factor)] if factor > 0:
-            return Axis(dim, offset, factor)
+            return Axis(None, index.evaluate(numbers))
+        case [dim]:
+            terms = linear_terms(index)
+            if terms is not None and terms[0][dim] > 0:
+                offset = index.evaluate(numbers | {AffineDim(dim): 0})
+                return Axis(dim, offset, terms[0][dim])
     return None
 
 
 def places_of(
-    maps: Sequence[AffineMap], loops: Loops, most: Sequence[int], *, limit: int
+    maps: Sequence[AffineMap],
+    loops: Loops,
+    most: Sequence[int],
+    *,
+    limit: int,
+    looped: Collection[str] = (),
 ) -> Places | None:
-    """The loops whose unrolling leaves plain dimensions; None where they make too many copies.
+    """The loops without which all is read by plain dimensions; None: they make too many copies.
 
     Parallel loops are kept where they can be: each of their places writes a slice of the result of
     its own. Of what is left to choose from, the fewest copies are made.
@@ -111,30 +125,55 @@ def places_of(
         loops: of the op.
         most: how often each loop runs at most; `DYNAMIC` where that is not known.
         limit: of copies.
+        looped: the dimensions that become loops, whatever else is chosen.
     """
-    names = maps[0].dims
-    of_name = dict(zip(names, most, strict=True))
-    open_ = [dim for dim in names if _is_candidate(dim, maps)]
-    best: tuple[tuple[int, int, int], Collection[str]] | None = None
-    if len(open_) > _MOST_CANDIDATES:
-        open_ = [dim for dim in open_ if 0 < of_name[dim] <= limit][:_MOST_CANDIDATES]
-    for count in range(len(open_) + 1):
-        for chosen in itertools.combinations(open_, count):
-            counts = [of_name[dim] for dim in chosen]
-            if DYNAMIC in counts or math.prod(counts) > limit:
+    of_name = dict(zip(maps[0].dims, most, strict=True))
+    chosen = _chosen(maps, loops, of_name, looped, limit)
+    if chosen is None:
+        return None
+    dims = tuple(dim for dim in of_name if dim in chosen)
+    kept = tuple(dim for dim in of_name if dim not in (*dims, *looped))
+    around = tuple(dim for dim in of_name if dim in looped)
+    return Places(dims, tuple(of_name[dim] for dim in dims), around, kept)
+
+
+def in_loops(
+    maps: Sequence[AffineMap], loops: Loops, most: Sequence[int], looped: Collection[str]
+) -> Places | None:
+    """The same with loops in the place of copies, however often they run; None: there are none."""
+    sizes = [_MANY if size == DYNAMIC else size for size in most]
+    of_name = dict(zip(maps[0].dims, sizes, strict=True))
+    chosen = _chosen(maps, loops, of_name, looped, None)
+    if chosen is None:
+        return None
+    around = tuple(dim for dim in of_name if dim in (*chosen, *looped))
+    return Places((), (), around, tuple(dim for dim in of_name if dim not in around))
+
+
+def _chosen(
+    maps: Sequence[AffineMap],
+    loops: Loops,
+    most: Mapping[str, int],
+    gone: Collection[str],
+    limit: int | None,
+) -> tuple[str, ...] | None:
+    """The dimensions that are best taken out, beside those that are gone already."""
+    open_ = [dim for dim in most if dim not in gone and _is_candidate(dim, maps)]
+    names = list(most)
+    best: tuple[tuple[int, int, int], tuple[str, ...]] | None = None
+    for count in range(min(len(open_), _MOST_CANDIDATES) + 1):
+        for chosen in itertools.combinations(open_[-_MOST_CANDIDATES:], count):
+            counts = [most[dim] for dim in chosen]
+            if DYNAMIC in counts or (limit is not None and math.prod(counts) > limit):
                 continue
-            place = dict.fromkeys(chosen, 0)
+            place = dict.fromkeys((*chosen, *gone), 0)
             if any(axes_at(map_, place) is None for map_ in maps):
                 continue
-            parallel = [of_name[d] for d in chosen if names.index(d) not in loops.reductions]
+            parallel = [most[d] for d in chosen if names.index(d) not in loops.reductions]
             key = (math.prod(parallel), math.prod(counts), count)
             if best is None or key < best[0]:
                 best = key, chosen
-    if best is None:
-        return None
-    dims = tuple(dim for dim in names if dim in best[1])
-    kept = tuple(dim for dim in names if dim not in dims)
-    return Places(dims, tuple(of_name[dim] for dim in dims), kept)
+    return None if best is None else best[1]
 
 
 def _is_candidate(dim: str, maps: Sequence[AffineMap]) -> bool:

@@ -40,13 +40,9 @@ from linalg_ext.bindings import ir
 from linalg_ext.structured.maps import indexing_maps
 
 from ._checks import check_maps, check_not_empty, refusal
-from ._facts import Loops
 from ._step import schedule_step
-from ._window_pieces import check_layouts, unrolled
-from ._window_places import Places, is_plain, places_of, reading
-
-MOST_PLACES = 128
-"""Copies of one op: a window of 11 x 11 has fewer."""
+from ._window_pieces import MOST_PLACES, check_layouts, unrolled
+from ._window_places import is_plain, places_of, reading
 
 
 @schedule_step("linalg-ext-unroll-windows")
@@ -71,27 +67,20 @@ def unroll_windows(op: ir.Operation) -> list[ir.Operation]:
             f"unroll_windows is for ops that read windows; this {op.name} has none",
             expected="an index that is a sum of loops, such as d1 + d4",
         )
-    places = window_places(op, loops, loops.ranges, "unroll_windows")
-    return [piece.op for piece in unrolled(op, loops, places)]
-
-
-def window_places(op: ir.Operation, loops: Loops, most: tuple[int, ...], step: str) -> Places:
-    """The places that `step` unrolls an op into, of loops that run so often at most.
-
-    Raises:
-        ScheduleError: they are too many, or not known, or a buffer has no views.
-    """
     maps = indexing_maps(op)
-    check_layouts(op, step)
-    places = places_of(maps, loops, most, limit=MOST_PLACES)
+    check_layouts(op, "unroll_windows")
+    places = places_of(maps, loops, loops.ranges, limit=MOST_PLACES)
     if places is None:
         number, index, own = reading(maps, loops)
-        runs = ", ".join(f"loop {loop} {most[loop] if most[loop] > 0 else '?'}" for loop in own)
+        runs = [loops.ranges[loop] for loop in own]
+        shown = ", ".join(
+            f"loop {loop} runs {count if count > 0 else '?'} times"
+            for loop, count in zip(own, runs, strict=True)
+        )
         raise refusal(
             op,
-            f"{step} would unroll the loops of windows, one place at a time; operand {number} of "
-            f"this {op.name} is indexed by {index}, and these run too often: {runs}",
+            f"operand {number} of this {op.name} is indexed by {index}: {shown}",
             expected=f"at most {MOST_PLACES} places in all",
             cure="tile(...) these loops first, by sizes that divide them",
         )
-    return places
+    return [piece.op for piece in unrolled(op, loops, places)]

@@ -23,13 +23,13 @@ from linalg_ext.definition.affine import AffineConst, AffineMap
 from linalg_ext.structured.maps import indexing_maps
 from linalg_ext.transforms.lowering._walk import element_type, select
 
+from ._bodies import reduces_by_one_op, with_plain_positions
 from ._checks import check_not_empty, check_sizes, refusal, structured_loops
 from ._facts import DYNAMIC, Loops, has_maps
 from ._script import ANY, Doubt, Script, integers, line
 from ._step import Parts, schedule_step
-from ._window_pieces import unrolled
-from ._window_places import is_plain
-from .unroll_windows import window_places
+from ._window_pieces import MOST_PLACES, check_layouts, unrolled
+from ._window_places import in_loops, is_plain, places_of
 
 # More takes LLVM minutes, or all its stack: of odd numbers, and of what is transposed, above all.
 _MOST = 1 << 14
@@ -71,12 +71,13 @@ def vectorize(op: ir.Operation, *, sizes: tuple[int, ...] = ()) -> Script | Part
 
     Raises:
         ScheduleError: a loop's range is not known and no size is given, or it is larger than its
-            size, or the vectors would be enormous, or a window has more than 128 places, or
+            size, or the vectors would be enormous, or
             elements are not whole bytes, or upstream has no vector form of the op.
     """
     loops = structured_loops(op, "vectorize")
     check_not_empty(op, loops)
     _check_elements(op)
+    op = with_plain_positions(op)
     if sizes:
         check_sizes(op, "sizes", sizes, loops, whole=True, zeros=False)
         for loop, (size, extent) in enumerate(zip(sizes, loops.ranges, strict=True)):
@@ -101,9 +102,9 @@ def vectorize(op: ir.Operation, *, sizes: tuple[int, ...] = ()) -> Script | Part
     return _script(sizes, _doubt(op, loops))
 
 
-def _script(sizes: Sequence[int], doubt: Doubt | None, *, is_guarded: bool = False) -> Script:
+def _script(sizes: Sequence[int], doubt: Doubt | None, *, depth: int = 0) -> Script:
     given = f" vector_sizes {integers(sizes)}" if sizes else ""
-    nth = " {nth_parent = 2 : i64}" if is_guarded else ""
+    nth = f" {{nth_parent = {depth + 1} : i64}}" if depth else ""
     return Script(
         (
             line("%around", f"get_parent_op %target{nth}"),
@@ -115,7 +116,7 @@ def _script(sizes: Sequence[int], doubt: Doubt | None, *, is_guarded: bool = Fal
 
 
 def _is_taken_apart(op: ir.Operation, loops: Loops, sizes: tuple[int, ...]) -> bool:
-    """Whether an op is vectorized place by place of its window, or without constants in maps."""
+    """Whether an op is vectorized by parts: places of a window, or terms of a reduction."""
     if not has_maps(op):
         return False
     maps = indexing_maps(op)
@@ -124,7 +125,9 @@ def _is_taken_apart(op: ir.Operation, loops: Loops, sizes: tuple[int, ...]) -> b
     # Upstream masks results with a constant between dimensions wrongly.
     written = maps[len(op.operands) - len(op.results) :]
     is_masked = bool(sizes) and sizes != loops.ranges
-    return is_masked and any(_has_constant_between(map_) for map_ in written)
+    if is_masked and any(_has_constant_between(map_) for map_ in written):
+        return True
+    return bool(loops.reductions) and not reduces_by_one_op(op)
 
 
 def _has_constant_between(map_: AffineMap) -> bool:
@@ -133,13 +136,22 @@ def _has_constant_between(map_: AffineMap) -> bool:
 
 
 def _apart(op: ir.Operation, loops: Loops, sizes: tuple[int, ...]) -> Parts:
-    """Vectors for each place of a window."""
+    """Vectors for each place of a window, and for each term of what is reduced by a longer body."""
     most = tuple(
         extent if extent != DYNAMIC else size
         for size, extent in zip(sizes or loops.ranges, loops.ranges, strict=True)
     )
-    places = window_places(op, loops, most, "vectorize")
     maps = indexing_maps(op)
+    check_layouts(op, "vectorize")
+    looped = () if reduces_by_one_op(op) else [maps[0].dims[loop] for loop in loops.reductions]
+    places = places_of(maps, loops, most, limit=MOST_PLACES, looped=looped)
+    places = places or in_loops(maps, loops, most, looped)
+    if places is None:
+        raise refusal(
+            op,
+            f"vectorize finds no loops without which this {op.name} would read slices",
+            cure="lower_to_loops() makes loops of it",
+        )
     kept = [maps[0].dims.index(dim) for dim in places.kept]
     inner = tuple((sizes or most)[loop] for loop in kept)
     _check_points(op, len(places) * math.prod(inner))
@@ -147,9 +159,7 @@ def _apart(op: ir.Operation, loops: Loops, sizes: tuple[int, ...]) -> Parts:
     given = inner if inner != tuple(loops.ranges[loop] for loop in kept) else ()
     doubt = _doubt_of_body(op, has_reductions=bool({*loops.reductions} & {*kept}))
     pieces = unrolled(op, loops, places)
-    return Parts(
-        tuple((each.op, _script(given, doubt, is_guarded=each.is_guarded)) for each in pieces)
-    )
+    return Parts(tuple((each.op, _script(given, doubt, depth=each.depth)) for each in pieces))
 
 
 def _check_points(op: ir.Operation, count: int) -> None:

@@ -221,10 +221,10 @@ REFUSED: list[tuple[str, str, Callable[[lx.Schedule], Any], str]] = [
     (
         "many",
         _pool("12x12"),
-        lambda s: s.tile([0, 0, 0, 1]).vectorize(),
-        r"d1 \+ d4.*loop 4 12.*at most 128 places.*tile\(",
+        lambda s: s.tile([0, 0, 0, 1]).unroll_windows(),
+        r"d1 \+ d4: loop 4 runs 12 times.*at most 128 places.*tile\(",
     ),
-    ("unknown", _pool("?x12", "?x12"), lambda s: s.unroll_windows(), r"loop 4 \?"),
+    ("unknown", _pool("?x12", "?x12"), lambda s: s.unroll_windows(), r"loop 4 runs \? times"),
     ("none", TEXTS["matmul"], lambda s: s.unroll_windows(), "this linalg.matmul has none"),
     ("layout", _COLUMNS, lambda s: s.vectorize(), "operand 0 is memref.*layout is strides"),
     ("points", TEXTS["conv"], lambda s: s.vectorize(), "18432 iterations at once"),
@@ -241,8 +241,70 @@ def test_refusals(text: str, step: Callable[[lx.Schedule], Any], message: str) -
     assert "vector." not in str(changed)
 
 
-def test_many_places_are_vectorized_tile_by_tile() -> None:
-    """The cure of the refusal."""
+def test_loops_run_over_more_places_than_are_unrolled() -> None:
     changed = parsed(_pool("12x12"))
-    lx.Schedule(changed).match("pooling_nhwc_sum").tile([0, 3, 3, 0, 4, 6]).vectorize()
+    lx.Schedule(changed).match("pooling_nhwc_sum").vectorize()
+    assert str(changed).count("scf.for") == 2
+    assert str(changed).count("arith.addf") == 1
     assert_same_results(parsed(_pool("12x12")), changed)
+
+
+_ARGUMENT_OF_MAXIMUM = """%m = arith.cmpf ogt, %e0, %e1 : f32
+      %v = arith.select %m, %e0, %e1 : f32
+      %k = linalg.index 1 : index
+      %l = affine.apply affine_map<(d0) -> (d0 * 2 + 1)>(%k)
+      %t = arith.index_cast %l : index to i32
+      %f = arith.sitofp %t : i32 to f32
+      %n = arith.select %m, %f, %e2 : f32
+      linalg.yield %v, %n : f32, f32"""
+
+
+def _first_maxima(shape: str, kept: str) -> str:
+    """The maxima of rows, and one more than twice the place where each is first."""
+    types = f"tensor<{kept}xf32>, tensor<{kept}xf32>"
+    return function(
+        f"%a: tensor<{shape}xf32>, %c: tensor<{kept}xf32>, %d: tensor<{kept}xf32>",
+        f"""%v, %r = linalg.generic {{
+      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>,
+                       affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]
+    }} ins(%a : tensor<{shape}xf32>) outs(%c, %d : {types}) {{
+    ^bb0(%e0: f32, %e1: f32, %e2: f32):
+      {_ARGUMENT_OF_MAXIMUM}
+    }} -> ({types})""",
+        f"tensor<{kept}xf32>",
+    )
+
+
+@pytest.mark.parametrize(("shape", "sizes"), [("7x300", []), ("7x300", [8, 300]), ("?x?", [16, 4])])
+@pytest.mark.parametrize("on_buffers", [False, True])
+def test_reductions_by_more_than_one_op(shape: str, sizes: list[int], on_buffers: bool) -> None:
+    """Vectors are along the parallel loops, and the terms are taken one after another."""
+    changed = parsed(_first_maxima(shape, shape.partition("x")[0]))
+    schedule = lx.Schedule(changed)
+    if on_buffers:
+        schedule.bufferize()
+    schedule.match("generic").vectorize(sizes)
+    assert "linalg.generic" not in str(changed)
+    values = np.random.default_rng(0).integers(-9, 9, (7, 300)).astype(np.float32)
+    start = np.full(7, -99, np.float32)
+    found = lx.compile(changed, entry="main")(values, start, start.copy())
+    np.testing.assert_array_equal(found, 2 * values.argmax(1) + 1)
+
+
+def test_a_pooling_by_a_longer_body() -> None:
+    """Windows and a reduction that no op is for."""
+    body = """%q = arith.mulf %e0, %e2 : f32
+      %s = arith.subf %e0, %q : f32
+      linalg.yield %s : f32"""
+    text = _generic(["2 * i + j, l + k", "j, k", "i, l"], "prrp", ["9x9", "2x3", "4x7"], body)
+    changed = parsed(text)
+    lx.Schedule(changed).match("generic").vectorize()
+    assert str(changed).count("scf.for") == 2
+    arguments = [np.random.default_rng(0).normal(size=s) for s in ((9, 9), (2, 3), (4, 7))]
+    image, _, result = (each.astype(np.float32) for each in arguments)
+    found = lx.compile(changed, entry="main")(image, np.zeros((2, 3), np.float32), result.copy())
+    for row in range(2):
+        for column in range(3):
+            element = image[row : row + 8 : 2, column : column + 7]
+            result = element - element * result
+    np.testing.assert_allclose(found, result, rtol=1e-5, atol=1e-5)
