@@ -128,7 +128,8 @@ def check_gather(op: Any, bounds: Bounds) -> None:
     most = vector.BroadcastOp(positions.type, arith.subi(last, start)).result
     sle = arith.CmpIPredicate.sle
     inside = arith.andi(positions.compare(sle, least, found), positions.compare(sle, found, most))
-    bounds.holds(_reduced("and", arith.ori(inside, negated(mask))))
+    # Lanes that are not chosen may hold poison, which `ori` would hand on and `select` does not.
+    bounds.holds(_reduced("and", arith.select(mask, inside, negated(mask))))
 
 
 def _steps(base: Any) -> list[Any] | None:

@@ -77,7 +77,7 @@ def vectorize(op: ir.Operation, *, sizes: tuple[int, ...] = ()) -> Script | Part
     loops = structured_loops(op, "vectorize")
     check_not_empty(op, loops)
     _check_elements(op)
-    op = with_plain_positions(op)
+    given, op = op, with_plain_positions(op)
     if sizes:
         check_sizes(op, "sizes", sizes, loops, whole=True, zeros=False)
         for loop, (size, extent) in enumerate(zip(sizes, loops.ranges, strict=True)):
@@ -99,11 +99,16 @@ def vectorize(op: ir.Operation, *, sizes: tuple[int, ...] = ()) -> Script | Part
         return _apart(op, loops, sizes)
     maps = indexing_maps(op) if has_maps(op) else ()
     _check_amount(op, range(loops.count), sizes or loops.ranges, maps)
-    return _script(sizes, _doubt(op, loops))
+    script = _script(op, sizes, _doubt(op, loops))
+    return script if op is given else Parts(((op, script),))
 
 
-def _script(sizes: Sequence[int], doubt: Doubt | None, *, depth: int = 0) -> Script:
+def _script(
+    op: ir.Operation, sizes: Sequence[int], doubt: Doubt | None, *, depth: int = 0
+) -> Script:
     given = f" vector_sizes {integers(sizes)}" if sizes else ""
+    if select(op, lambda each: each.name == "tensor.extract"):
+        given += " {vectorize_nd_extract}"
     nth = f" {{nth_parent = {depth + 1} : i64}}" if depth else ""
     return Script(
         (
@@ -159,7 +164,9 @@ def _apart(op: ir.Operation, loops: Loops, sizes: tuple[int, ...]) -> Parts:
     given = inner if inner != tuple(loops.ranges[loop] for loop in kept) else ()
     doubt = _doubt_of_body(op, has_reductions=bool({*loops.reductions} & {*kept}))
     pieces = unrolled(op, loops, places)
-    return Parts(tuple((each.op, _script(given, doubt, depth=each.depth)) for each in pieces))
+    return Parts(
+        tuple((each.op, _script(each.op, given, doubt, depth=each.depth)) for each in pieces)
+    )
 
 
 def _check_points(op: ir.Operation, count: int) -> None:
