@@ -23,6 +23,7 @@ from linalg_ext.definition.affine import AffineConst, AffineMap
 from linalg_ext.structured.maps import indexing_maps
 from linalg_ext.transforms.lowering._walk import element_type, select
 
+from ._assertions import asserted_before
 from ._bodies import reduces_by_one_op, with_plain_positions
 from ._checks import check_not_empty, check_sizes, refusal, structured_loops
 from ._facts import DYNAMIC, Loops, has_maps
@@ -95,12 +96,20 @@ def vectorize(op: ir.Operation, *, sizes: tuple[int, ...] = ()) -> Script | Part
             expected=f"sizes for {loops}",
             cure="tile it first and give sizes=[...], of the tile: the rest is masked",
         )
+    before = asserted_before(op, loops) if has_maps(op) else []
+    asserted = tuple(
+        (each, _script(each, sizes, None)) for each in before if _is_read_plainly(each)
+    )
     if _is_taken_apart(op, loops, sizes):
-        return _apart(op, loops, sizes)
+        return Parts((*asserted, *_apart(op, loops, sizes)))
     maps = indexing_maps(op) if has_maps(op) else ()
     _check_amount(op, range(loops.count), sizes or loops.ranges, maps)
     script = _script(op, sizes, _doubt(op, loops))
-    return script if op is given else Parts(((op, script),))
+    return script if op is given and not before else Parts((*asserted, (op, script)))
+
+
+def _is_read_plainly(op: ir.Operation) -> bool:
+    return all(is_plain(map_) for map_ in indexing_maps(op))
 
 
 def _script(
@@ -125,7 +134,7 @@ def _is_taken_apart(op: ir.Operation, loops: Loops, sizes: tuple[int, ...]) -> b
     if not has_maps(op):
         return False
     maps = indexing_maps(op)
-    if not all(is_plain(map_) for map_ in maps):
+    if not _is_read_plainly(op):
         return bool(sizes) or op.name not in _WINDOWS_OF_UPSTREAM
     # Upstream masks results with a constant between dimensions wrongly.
     written = maps[len(op.operands) - len(op.results) :]
@@ -140,7 +149,9 @@ def _has_constant_between(map_: AffineMap) -> bool:
     return "0" in "".join(spelled).strip("0")
 
 
-def _apart(op: ir.Operation, loops: Loops, sizes: tuple[int, ...]) -> Parts:
+def _apart(
+    op: ir.Operation, loops: Loops, sizes: tuple[int, ...]
+) -> Sequence[tuple[ir.Operation, Script]]:
     """Vectors for each place of a window, and for each term of what is reduced by a longer body."""
     most = tuple(
         extent if extent != DYNAMIC else size
@@ -164,9 +175,7 @@ def _apart(op: ir.Operation, loops: Loops, sizes: tuple[int, ...]) -> Parts:
     given = inner if inner != tuple(loops.ranges[loop] for loop in kept) else ()
     doubt = _doubt_of_body(op, has_reductions=bool({*loops.reductions} & {*kept}))
     pieces = unrolled(op, loops, places)
-    return Parts(
-        tuple((each.op, _script(each.op, given, doubt, depth=each.depth)) for each in pieces)
-    )
+    return [(each.op, _script(each.op, given, doubt, depth=each.depth)) for each in pieces]
 
 
 def _check_points(op: ir.Operation, count: int) -> None:

@@ -132,7 +132,12 @@ REFUSED: list[tuple[str, str, Callable[[lx.Schedule], Any], str]] = [
         lambda s: s.vectorize(),
         "3000 turned elements of operand 0.*at most 2048",
     ),
-    ("asserted", ASSERTED, lambda s: s.vectorize(), r"cf\.assert in the body of this linalg"),
+    (
+        "asserted",
+        ASSERTED,
+        lambda s: s.bufferize().match("generic").vectorize(),
+        r"cf\.assert in the body of this linalg",
+    ),
     ("carried", TEXTS["generic"], lambda s: s.tile([4, 4]).unroll_and_jam(2), "carries values"),
     ("simple", TEXTS["generic"], lambda s: s.decompose(), "no simpler ops are known"),
     ("softmax", SOFTMAX, lambda s: s.bufferize(), 'decompose-structured-ops"\\) first'),
