@@ -256,4 +256,5 @@ def _check_elements(op: ir.Operation) -> None:
                 op,
                 f"vectorize would load {element} as packed bits, which memory does not hold",
                 expected="elements of whole bytes, such as i8",
+                cure="fuse_elementwise() keeps conditions in the bodies that read them",
             )
