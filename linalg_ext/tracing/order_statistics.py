@@ -235,8 +235,11 @@ class _Rows:
 def partition(
     a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
 ) -> Traced:
-    """`numpy.partition`: in order, which is a partition at every place."""
-    return sort(a, axis, order=order)
+    """`numpy.partition`: in order, which is a partition at every place.
+
+    Where only the first few are read of it, only these are found.
+    """
+    return sort(a, axis, order=order, stable=True)
 
 
 def argpartition(

@@ -104,10 +104,11 @@ def test_a_comparator_of_no_vectors() -> None:
 
     body, _ = first(12, (500,), comparator=before)
     types = ("tensor<500xi1>", "tensor<500xi32>", "tensor<500xi64>")
-    found = call(body, types, flags, keys, np.arange(500))
+    given: list[Any] = [flags, keys, np.arange(500)]
+    found = call(body, types, *given)
     expected = np.lexsort((keys, flags))[:12]
-    for result, given in zip(found, (flags, keys, np.arange(500)), strict=True):
-        np.testing.assert_array_equal(result, given[expected])
+    for result, whole in zip(found, given, strict=True):
+        np.testing.assert_array_equal(result, whole[expected])
 
 
 def test_a_comparator_that_is_no_order_stays_in_bounds() -> None:
