@@ -50,92 +50,50 @@ def _median(name: str, a: Any, axis: Any, out: Any, keepdims: Any, *, skips_nan:
     return rows.shaped(rows.with_nan(middle), keepdims, 0)
 
 
-def quantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: Any = False,
-    method: str = "linear",
-    keepdims: Any = False,
-) -> Traced:
-    """`numpy.quantile`, by the methods linear, lower, higher, midpoint and nearest."""
-    return _quantile("quantile", a, q, 1, axis, out, method, keepdims, skips_nan=False)
+def _quantiles(name: str, whole: int, *, skips_nan: bool) -> Callable[..., Traced]:
+    """What records quantiles, whose parts are counted up to `whole`."""
+
+    def record(
+        a: Any,
+        q: Any,
+        axis: Any = None,
+        out: Any = None,
+        overwrite_input: Any = False,
+        method: str = "linear",
+        keepdims: Any = False,
+    ) -> Traced:
+        refuse_out(name, out)
+        if isinstance(q, Traced):
+            refuse(
+                f"numpy.{name} with a traced q", "give q as numbers, or make it a static argument"
+            )
+        if method not in (*_PARTS, "nearest"):
+            refuse(f"numpy.{name} with method={method!r}", f"use {', '.join(_PARTS)} or nearest")
+        rows = _Rows.of(name, a, axis, skips_nan=skips_nan)
+        given = np.asarray(q)
+        is_whole = given.dtype.kind in "iu" and whole == 1
+        is_weak = isinstance(q, int | float) or is_whole
+        dtype = rows.dtype if is_weak else np.result_type(rows.dtype, given.dtype)
+        parts = given.astype(dtype) / dtype.type(whole)
+        if parts.ndim > 1 or not ((parts >= 0) & (parts <= 1)).all():
+            raise ArgumentError(
+                f"{name}: q={q!r}",
+                where=caller_location(),
+                expected=f"a number from 0 to {whole}, or a list of such",
+            )
+        found = [rows.with_nan(rows.between(part, method, dtype)) for part in parts.reshape(-1)]
+        value = xp.stack(found) if parts.ndim else found[0]
+        if is_whole or method in ("lower", "higher", "nearest"):
+            value = cast_to(value, rows.given)
+        return rows.shaped(value, keepdims, parts.ndim)
+
+    return record
 
 
-def percentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: Any = False,
-    method: str = "linear",
-    keepdims: Any = False,
-) -> Traced:
-    """`numpy.percentile`."""
-    return _quantile("percentile", a, q, 100, axis, out, method, keepdims, skips_nan=False)
-
-
-def nanquantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: Any = False,
-    method: str = "linear",
-    keepdims: Any = False,
-) -> Traced:
-    """`numpy.nanquantile`."""
-    return _quantile("nanquantile", a, q, 1, axis, out, method, keepdims, skips_nan=True)
-
-
-def nanpercentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: Any = False,
-    method: str = "linear",
-    keepdims: Any = False,
-) -> Traced:
-    """`numpy.nanpercentile`."""
-    return _quantile("nanpercentile", a, q, 100, axis, out, method, keepdims, skips_nan=True)
-
-
-def _quantile(
-    name: str,
-    a: Any,
-    q: Any,
-    whole: int,
-    axis: Any,
-    out: Any,
-    method: str,
-    keepdims: Any,
-    *,
-    skips_nan: bool,
-) -> Traced:
-    refuse_out(name, out)
-    if isinstance(q, Traced):
-        refuse(f"numpy.{name} with a traced q", "give q as numbers, or make it a static argument")
-    if method not in (*_PARTS, "nearest"):
-        refuse(f"numpy.{name} with method={method!r}", f"use {', '.join(_PARTS)} or nearest")
-    rows = _Rows.of(name, a, axis, skips_nan=skips_nan)
-    given = np.asarray(q)
-    is_whole = given.dtype.kind in "iu" and whole == 1
-    is_weak = isinstance(q, int | float) or is_whole
-    dtype = rows.dtype if is_weak else np.result_type(rows.dtype, given.dtype)
-    parts = given.astype(dtype) / dtype.type(whole)
-    if parts.ndim > 1 or not ((parts >= 0) & (parts <= 1)).all():
-        raise ArgumentError(
-            f"{name}: q={q!r}",
-            where=caller_location(),
-            expected=f"a number from 0 to {whole}, or a list of such",
-        )
-    found = [rows.with_nan(rows.between(part, method, dtype)) for part in parts.reshape(-1)]
-    value = xp.stack(found) if parts.ndim else found[0]
-    if is_whole or method in ("lower", "higher", "nearest"):
-        value = cast_to(value, rows.given)
-    return rows.shaped(value, keepdims, parts.ndim)
+quantile = _quantiles("quantile", 1, skips_nan=False)
+percentile = _quantiles("percentile", 100, skips_nan=False)
+nanquantile = _quantiles("nanquantile", 1, skips_nan=True)
+nanpercentile = _quantiles("nanpercentile", 100, skips_nan=True)
 
 
 class _Rows:
