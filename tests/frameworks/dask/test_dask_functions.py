@@ -98,8 +98,8 @@ def test_mistakes_in_calls_of_functions() -> None:
         jitted(A, A, out=X)
     with pytest.raises(ArityError):
         jitted(A)
-    with pytest.raises(TraceError, match=r"numpy\.median"):
-        lx.jit(np.median)(A)
+    with pytest.raises(TraceError, match=r"numpy\.unique"):
+        lx.jit(np.unique)(A)
     with pytest.raises(ArgumentError, match="a dask array cannot be a constant"):
         lx.jit(lambda x: x + A)(X)
 
