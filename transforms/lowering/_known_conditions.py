@@ -25,7 +25,7 @@ def fold_known(answers: Mapping[Any, bool]) -> None:
     for op, holds in answers.items():
         _replace(op, holds)
     for op in [each.operation for each in body.operations]:
-        if op.name == "arith.select" and (known := _known(op.operands[0])) is not None:
+        if op.name == "arith.select" and (known := known_condition(op.operands[0])) is not None:
             replace_op(op, op.operands[1 if known else 2])
         elif op.name in _LOGIC and str(op.results[0].type) == "i1":
             _fold_logic(op)
@@ -37,7 +37,8 @@ def _replace(op: Any, holds: bool) -> None:
         replace_op(op, constant(ir.IntegerType.get_signless(1), int(holds)))
 
 
-def _known(value: Any) -> bool | None:
+def known_condition(value: Any) -> bool | None:
+    """What a condition is known to be: a constant; None of all else."""
     op = producer(value)
     if op is None or op.name != "arith.constant" or str(value.type) != "i1":
         return None
@@ -48,7 +49,7 @@ def _fold_logic(op: Any) -> None:
     """Where one operand is known, the result is that one or the other one."""
     deciding = op.name == "arith.ori"
     for value, other in (tuple(op.operands), tuple(op.operands)[::-1]):
-        known = _known(value)
+        known = known_condition(value)
         if known is not None:
             replace_op(op, value if known == deciding else other)
             return

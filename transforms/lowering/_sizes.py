@@ -34,5 +34,10 @@ def static_elements(type_: Any) -> int:
     )
 
 
+def static_bytes(type_: Any) -> int:
+    """What the dimensions that the type tells take in memory, at most."""
+    return static_elements(type_) * element_bytes(type_.element_type)
+
+
 def _power_of_two(count: int) -> int:
     return 1 << max(0, count - 1).bit_length()

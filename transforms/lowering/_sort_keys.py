@@ -19,7 +19,9 @@ from typing import Any, TypeAlias
 from linalg_ext.bindings import arith, ir
 
 from ._elementwise import constant, negated
-from ._walk import producer, replace_operands
+from ._generic import computed_anew
+from ._known_conditions import known_condition
+from ._walk import producer
 
 _MOST_CASES = 256
 """Of a truth table: three floats, or five integers."""
@@ -76,7 +78,7 @@ class SortKey:
         Elements of which neither comes first have one key.
         """
         known = dict(zip(list(block.arguments)[::2], elements, strict=True))
-        key = _copied(self.value, block, known)
+        key = computed_anew(self.value, block, known)
         is_float = isinstance(key.type, ir.FloatType)
         key = self._of_float(key) if is_float else self._of_integer(key)
         return negated(key) if self.is_descending else key
@@ -141,7 +143,7 @@ class _Reader:
 
     def reads(self, value: Any) -> bool:
         """Whether a condition is made of comparisons of keys alone; takes note of these."""
-        if _known(value) is not None:
+        if known_condition(value) is not None:
             return True
         op = self._makers.get(value)
         if op is None:
@@ -208,9 +210,9 @@ class _Reader:
 
     def _holds(self, value: Any, state: _State) -> bool:
         """What a condition is in a case of each key."""
-        number = _known(value)
+        number = known_condition(value)
         if number is not None:
-            return bool(number)
+            return number
         op = self._makers[value]
         compared = self._compared(op)
         if compared is not None:
@@ -300,27 +302,6 @@ def _is_logic(op: Any) -> bool:
     if op.name == "arith.cmpi":
         return _predicate(op) in ("eq", "ne")
     return op.name in ("arith.andi", "arith.ori", "arith.xori", "arith.select")
-
-
-def _known(value: Any) -> int | None:
-    """The number that a condition is, where it is a constant."""
-    if isinstance(value.owner, ir.Block) or value.owner.name != "arith.constant":
-        return None
-    attribute = value.owner.attributes["value"]
-    return int(bool(ir.IntegerAttr(attribute).value)) if str(value.type) == "i1" else None
-
-
-def _copied(value: Any, block: Any, known: dict[Any, Any]) -> Any:
-    """What makes a value in a block, copied to the insertion point; what is known is as it is."""
-    op = producer(value)
-    if value in known or op is None or op.block != block:
-        return known.get(value, value)
-    for operand in op.operands:
-        _copied(operand, block, known)
-    copy = op.clone().operation
-    replace_operands(copy, known)
-    known[value] = copy.results[0]
-    return known[value]
 
 
 def _sign(type_: Any) -> Any:

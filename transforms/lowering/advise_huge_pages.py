@@ -27,7 +27,7 @@ from linalg_ext.bindings import arith, func, ir, memref, scf
 from linalg_ext.rewriting import Report, module_pass
 
 from ._elementwise import constant
-from ._sizes import MOST_BYTES, element_bytes, static_elements
+from ._sizes import MOST_BYTES, static_bytes
 from ._walk import operations
 
 NAME = "linalg-ext-advise-huge-pages"
@@ -66,14 +66,14 @@ def advise_huge_pages(module: ir.Operation) -> Report:
 
 
 def _may_be_large(type_: Any) -> bool:
-    static = static_elements(type_) * element_bytes(type_.element_type)
+    static = static_bytes(type_)
     smallest = LARGE_BYTES if type_.has_static_shape else 1
     return smallest <= static < MOST_BYTES
 
 
 def _advise(allocation: Any, advice: int) -> None:
     type_ = allocation.results[0].type
-    static = static_elements(type_) * element_bytes(type_.element_type)
+    static = static_bytes(type_)
     index = ir.IndexType.get()
     nbytes = constant(index, static)
     if type_.has_static_shape:

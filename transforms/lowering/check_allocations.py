@@ -27,7 +27,7 @@ from linalg_ext.bindings import arith, cf, ir, memref
 from linalg_ext.rewriting import Report, module_pass
 
 from ._elementwise import constant, index
-from ._sizes import MOST_BYTES, element_bytes, static_elements
+from ._sizes import MOST_BYTES, static_bytes
 from ._status import functions_with_status
 from ._walk import operations
 
@@ -57,7 +57,7 @@ def check_allocations(module: ir.Operation) -> Report:
 
 def _assert_size(allocation: Any) -> None:
     type_ = allocation.results[0].type
-    static = static_elements(type_) * element_bytes(type_.element_type)
+    static = static_bytes(type_)
     sizes = list(allocation.operands)[: type_.rank - _static_rank(type_)]
     if not sizes and static <= MOST_BYTES:
         return

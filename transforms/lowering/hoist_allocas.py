@@ -25,7 +25,7 @@ from typing import Any
 from linalg_ext.bindings import ir, memref
 from linalg_ext.rewriting import Report, module_pass
 
-from ._sizes import element_bytes, static_elements
+from ._sizes import static_bytes
 from ._walk import functions, operations
 
 NAME = "linalg-ext-hoist-allocas"
@@ -65,7 +65,7 @@ def _is_in_a_loop(alloca: Any) -> bool:
 
 def _bytes(alloca: Any) -> int:
     type_ = ir.MemRefType(alloca.results[0].type)
-    return static_elements(type_) * element_bytes(type_.element_type)
+    return static_bytes(type_)
 
 
 def _move_to_heap(alloca: Any, block: Any) -> None:

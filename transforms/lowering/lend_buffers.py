@@ -75,7 +75,7 @@ from linalg_ext.runtime.intermediates import LEAST_BYTES
 from ._allocations import reaching
 from ._elementwise import index
 from ._lending import DESCRIPTOR, GIVE, GIVE_ALL, TAKE, declare
-from ._sizes import MOST_BYTES, element_bytes, static_elements
+from ._sizes import MOST_BYTES, static_bytes
 from ._walk import functions, operations
 
 NAME = "linalg-ext-lend-buffers"
@@ -117,7 +117,7 @@ class _Buffer(NamedTuple):
 def _borrowed(allocation: Any) -> _Buffer | None:
     """An allocation that the pool may serve; None where malloc has to."""
     type_ = allocation.results[0].type
-    static = static_elements(type_) * element_bytes(type_.element_type)
+    static = static_bytes(type_)
     least = LEAST_BYTES if type_.has_static_shape else 1
     is_plain = type_.memory_space is None and type_.affine_map == _row_major(type_)
     if not is_plain or not least <= static < MOST_BYTES:
@@ -156,7 +156,7 @@ def _take(allocation: Any) -> Any:
     type_ = allocation.results[0].type
     sizes = list(allocation.operands)
     with allocation.location, ir.InsertionPoint(allocation):
-        bytes_ = index(static_elements(type_) * element_bytes(type_.element_type))
+        bytes_ = index(static_bytes(type_))
         for size in sizes:
             bytes_ = arith.muli(bytes_, size)
         room = func.CallOp([_room_type()], TAKE, [bytes_]).results[0]

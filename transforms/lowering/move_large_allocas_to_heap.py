@@ -18,7 +18,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 
-from ._sizes import element_bytes, static_elements
+from ._sizes import static_bytes
 from ._walk import operations, replace_op
 
 NAME = "linalg-ext-move-large-allocas-to-heap"
@@ -54,4 +54,4 @@ def _fits(alloca: Any) -> bool:
     type_ = alloca.results[0].type
     if not type_.has_static_shape or alloca.parent.name not in _SCOPES:
         return False
-    return static_elements(type_) * element_bytes(type_.element_type) <= STACK_LIMIT_BYTES
+    return static_bytes(type_) <= STACK_LIMIT_BYTES

@@ -23,7 +23,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 
 from ._allocations import reaching
-from ._sizes import element_bytes, static_elements
+from ._sizes import static_bytes
 from ._walk import functions, operations, replace_op
 
 NAME = "linalg-ext-move-small-buffers-to-stack"
@@ -72,7 +72,7 @@ def _reason(alloc: Any, size: int) -> str | None:
 
 def _bytes(alloc: Any) -> int:
     type_ = ir.MemRefType(alloc.results[0].type)
-    return static_elements(type_) * element_bytes(type_.element_type)
+    return static_bytes(type_)
 
 
 def _is_one_at_a_time(alloc: Any) -> bool:
