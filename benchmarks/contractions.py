@@ -15,7 +15,6 @@ import statistics
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 # Before NumPy is loaded: its threads are set then.
@@ -24,7 +23,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 import linalg_ext as lx
-from benchmarks import limits
+from benchmarks import TCCG, limits
 from benchmarks.timing import compare
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -99,12 +98,8 @@ def _cases() -> Iterator[Contraction]:
 
 
 def _tensors() -> Iterator[Contraction]:
-    """The tensor contractions of the TCCG set, where its file is at hand."""
-    path = Path(os.environ.get("LINALG_EXT_SHARED", "../shared")) / "tccg.json"
-    if not path.exists():
-        print(f"{path} is missing: no tensor contractions")
-        return
-    for case in json.loads(path.read_text()):
+    """Yield the tensor contractions of the TCCG set."""
+    for case in json.loads(TCCG.read_text()):
         yield Contraction(f"{case['id']} {case['spec']}", case["spec"], case["dims"])
 
 

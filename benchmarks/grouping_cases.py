@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
 import linalg_ext as lx
+from benchmarks import MODULES
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -36,14 +35,12 @@ def functions(formulas: Mapping[str, Formula]) -> Iterator[Case]:
 
 
 def exported(names: tuple[str, ...] | None = None) -> Iterator[Case]:
-    """Modules that PyTorch exported, where they are installed; all of them where none is named."""
-    folder = Path(os.environ.get("LINALG_EXT_SHARED", "../shared")) / "modules"
-    known = (path.stem for path in sorted(folder.glob("*.mlir")))
-    for path in (folder / f"{name}.mlir" for name in names or known):
-        if path.exists():
-            with np.load(path.with_suffix(".npz"), allow_pickle=False) as data:
-                arrays = tuple(data[name] for name in data.files if name.startswith("in"))
-            yield Case(path.stem, lx.parse(path.read_text(), trusted=True), arrays)
+    """Yield modules that PyTorch exported; all of them where none is named."""
+    known = (path.stem for path in sorted(MODULES.glob("*.mlir")))
+    for path in (MODULES / f"{name}.mlir" for name in names or known):
+        with np.load(path.with_suffix(".npz"), allow_pickle=False) as data:
+            arrays = tuple(data[name] for name in data.files if name.startswith("in"))
+        yield Case(path.stem, lx.parse(path.read_text(), trusted=True), arrays)
 
 
 def _softmax(x: Any) -> Any:

@@ -7,12 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exported_modules import arrays_of, index_of
+from exported_modules import arrays_of, index_of, module_params
 from linalg_ext.compiler import compile
-from resources import shared_modules
 
 
-@pytest.mark.parametrize("path", shared_modules())
+@pytest.mark.parametrize("path", module_params())
 def test_module_equals_pytorch(path: Path) -> None:
     module = index_of(path)
     text = path.read_text()

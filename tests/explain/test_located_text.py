@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import linalg_ext as lx
+from exported_modules import module_params
 from linalg_ext.explain.located_text import (
     Place,
     of_module,
@@ -15,7 +16,6 @@ from linalg_ext.explain.located_text import (
     places_of,
     within,
 )
-from resources import shared_modules
 
 TEXT = """func.func @f(%a: memref<?xf32>, %n: index) {
   %c0 = arith.constant 0 : index
@@ -90,7 +90,7 @@ def test_places_that_a_pass_made_up_are_left_out() -> None:
     assert places_of(within(text, known)) == [Place("-", 5)]
 
 
-@pytest.mark.parametrize("path", shared_modules("l3_0[45]*.mlir"))
+@pytest.mark.parametrize("path", module_params("l3_0[45]*.mlir"))
 def test_most_lines_of_every_stage_lead_back_to_the_source(path: Path) -> None:
     kernel = lx.compile(path.read_text(), opt_level=0)
     texts = [of_stage(stage) for stage in kernel.steps]

@@ -183,3 +183,13 @@ def test_the_notice_names_every_sample() -> None:
 
     notice = (REPOSITORY / "NOTICE").read_text(encoding="utf-8")
     assert all(f"samples/{name}.mlir" in notice for name in NAMES)
+
+
+def test_the_notice_names_all_data_of_others() -> None:
+    notice = (REPOSITORY / "NOTICE").read_text(encoding="utf-8")
+    folders = {f"tests/data/{path.name}/" for path in (REPOSITORY / "tests/data").glob("*/")}
+    assert folders == {"tests/data/modules/", "tests/data/documents/"}
+    assert all(folder in notice for folder in folders)
+    assert (REPOSITORY / "tests/data/modules/LICENSE.KernelBench").is_file()
+    for path in (REPOSITORY / "tests/transforms/subsets/filechecks").glob("*.mlir"):
+        assert "Copyright The TensorFlow Authors" in path.read_text().splitlines()[0], path.name

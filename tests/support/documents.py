@@ -1,26 +1,28 @@
-"""The examples of the documents about linalg, read where the documents are."""
+"""Examples of the documents that the library implements, by their own text."""
 
 from __future__ import annotations
 
 import functools
 import re
 
-from resources import shared_path
+from resources import REPOSITORY
 
 _PROPERTY = re.compile(r"#### Property (\d)[^\n]*\n(.*?)(?=\n#### |\Z)", re.DOTALL)
 _EXAMPLE = re.compile(r"```(?:mlir)?\n(.*?)```", re.DOTALL)
+
+DOCUMENTS = REPOSITORY / "tests" / "data" / "documents"
 
 _UNKNOWN = '"some_compute"(%a, %b): (f32, vector<4xf32>) -> (vector<4xf32>)'
 
 
 @functools.cache
 def _examples(year: int) -> dict[str, list[str]]:
-    text = shared_path(f"seeds/linalg-dialect-{year}.md").read_text()
+    text = (DOCUMENTS / f"linalg_dialect_{year}.md").read_text()
     return {number: _EXAMPLE.findall(body) for number, body in _PROPERTY.findall(text)}
 
 
 def example(year: int, property_: int, number: int = 0) -> str:
-    """An example of a property, by the document's own text; skips where that is absent."""
+    """Return an example of a property, by the document's own text."""
     return _examples(year)[str(property_)][number]
 
 

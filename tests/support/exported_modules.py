@@ -1,16 +1,37 @@
-"""Modules exported from PyTorch models: what is known of them, their inputs and their outputs."""
+"""Modules exported from PyTorch models: their texts, facts, inputs and outputs."""
 
 from __future__ import annotations
 
 import functools
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
+from resources import REPOSITORY
+
+if TYPE_CHECKING:
+    # The result type of pytest.param; pytest does not export it.
+    from _pytest.mark import ParameterSet
+
 Arrays = list[NDArray[Any]]
+
+MODULES = REPOSITORY / "tests" / "data" / "modules"
+
+
+def module_params(pattern: str = "*.mlir") -> list[ParameterSet]:
+    """Return the modules whose file names match, for `@pytest.mark.parametrize("path", ...)`.
+
+    Raises:
+        FileNotFoundError: no name matches.
+    """
+    paths = sorted(MODULES.glob(pattern))
+    if not paths:
+        raise FileNotFoundError(f"no file of {MODULES} matches {pattern}")
+    return [pytest.param(path, id=path.stem) for path in paths]
 
 
 @functools.cache

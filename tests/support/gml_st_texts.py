@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import functools
-import html
-import re
 
-from resources import shared_path
+from documents import DOCUMENTS
 
 CONSTANTS = "".join(
     f"  %c{number} = arith.constant {number} : index\n" for number in (0, 1, 4, 8, 16, 60, 80, 128)
@@ -19,12 +17,11 @@ MENDED = SLIP.replace("%in_tile", "%out_tile")
 
 @functools.cache
 def _document() -> str:
-    page = shared_path("seeds/gml-st.md").read_text()
-    return html.unescape(re.sub(r"</?\w+>", "", page))  # a reader sees no tags
+    return (DOCUMENTS / "gml_st.md").read_text()
 
 
 def row_sum(name: str) -> str:
-    """The document's loop of that name, as it stands, in a function; skips where it is absent.
+    """Return the document's loop of that name, as it stands, in a function.
 
     Args:
         name: `gml_st.loop` or `linalg.tiled_loop`.

@@ -1,6 +1,6 @@
-"""What tests need beyond the repository: where it is, and the one way to skip where it is absent.
+"""Tools and packages that tests need beyond the repository, and the one way to skip without them.
 
-A test that lacks its data or its tool skips with a reason that begins `absent: `; one that needs a
+A test that lacks its tool skips with a reason that begins `absent: `; one that needs a
 machine of another kind (AVX-512, two cores) with `machine: `. The summary counts both. Where the
 environment sets `LINALG_EXT_REQUIRE_ALL=1`, every skip but the second kind is a failure: see
 conftest.py.
@@ -14,13 +14,9 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import pytest
-
-if TYPE_CHECKING:
-    # The result type of pytest.param; pytest does not export it.
-    from _pytest.mark import ParameterSet
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -36,41 +32,6 @@ def skip_absent(what: str) -> NoReturn:
 def skip_machine(what: str) -> NoReturn:
     """Skip the running test: it needs `what` of the machine, which no installation can add."""
     pytest.skip(MACHINE + what)
-
-
-def shared_root() -> Path | None:
-    """The folder of test data: `LINALG_EXT_SHARED`, else `shared` beside the checkout, else None.
-
-    Raises:
-        FileNotFoundError: the variable names no folder.
-    """
-    if named := os.environ.get("LINALG_EXT_SHARED"):
-        if not Path(named).is_dir():
-            raise FileNotFoundError(f"LINALG_EXT_SHARED={named} is not a folder")
-        return Path(named)
-    beside = REPOSITORY.parent / "shared"
-    return beside if beside.is_dir() else None
-
-
-def shared_path(relative: str) -> Path:
-    """A file or folder of the test data, such as `modules/l1_023_softmax.mlir`; skips if absent."""
-    root = shared_root()
-    if root is None or not (root / relative).exists():
-        skip_absent(f"shared/{relative}")
-    return root / relative
-
-
-def shared_modules(pattern: str = "*.mlir") -> list[ParameterSet]:
-    """The sample modules, for `@pytest.mark.parametrize("path", shared_modules())`.
-
-    Without the data there is one parameter that skips, so that the absence is counted.
-    """
-    root = shared_root()
-    found = sorted((root / "modules").glob(pattern)) if root else []
-    if not found:
-        skip = pytest.mark.skip(reason=f"{ABSENT}shared/modules/{pattern}")
-        return [pytest.param(Path("absent"), marks=skip, id="absent")]
-    return [pytest.param(path, id=path.stem) for path in found]
 
 
 def upstream_tool(name: str) -> Path:

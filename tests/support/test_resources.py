@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from resources import REPOSITORY, shared_modules, shared_path, shared_root, upstream_tool
+from exported_modules import module_params
+from resources import REPOSITORY, upstream_tool
 
 pytest_plugins = ["pytester"]
 
 SUITE = """
 import pytest
-from resources import shared_modules, skip_machine, upstream_tool
+from resources import skip_absent, skip_machine, upstream_tool
 
 def test_tool():
     upstream_tool("mlir-no-such-tool")
 
-@pytest.mark.parametrize("path", shared_modules("no-such-*.mlir"))
-def test_data(path):
-    raise AssertionError("must not run")
+def test_package():
+    skip_absent("no-such-package")
 
 @pytest.mark.skip(reason="just so")
 def test_unexplained(): ...
@@ -49,9 +47,7 @@ def test_skips_are_counted_by_reason(
     monkeypatch.delenv("LINALG_EXT_REQUIRE_ALL", raising=False)
     result = suite.runpytest_subprocess()
     result.assert_outcomes(passed=1, skipped=4, xfailed=1)
-    result.stdout.fnmatch_lines(
-        ["*1 absent: mlir-no-such-tool*", "*1 absent: shared/modules/no-such-?.mlir"]
-    )
+    result.stdout.fnmatch_lines(["*1 absent: mlir-no-such-tool*", "*1 absent: no-such-package"])
 
 
 def test_only_skips_of_the_machine_are_allowed_where_all_is_required(
@@ -60,7 +56,7 @@ def test_only_skips_of_the_machine_are_allowed_where_all_is_required(
     monkeypatch.setenv("LINALG_EXT_REQUIRE_ALL", "1")
     result = suite.runpytest_subprocess()
     # A test skipped by a mark is skipped in its setup: pytest calls that failure an error.
-    result.assert_outcomes(passed=1, failed=1, errors=2, skipped=1, xfailed=1)
+    result.assert_outcomes(passed=1, failed=2, errors=1, skipped=1, xfailed=1)
     result.stdout.fnmatch_lines(["*LINALG_EXT_REQUIRE_ALL is set: absent: mlir-no-such-tool*"])
 
 
@@ -74,23 +70,9 @@ def test_a_file_that_skips_itself_fails_where_all_is_required(
     result.stdout.fnmatch_lines(["*LINALG_EXT_REQUIRE_ALL is set: absent: a module*"])
 
 
-def test_a_named_folder_that_is_not_there_is_an_error_not_a_skip(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LINALG_EXT_SHARED", str(tmp_path / "none"))
-    with pytest.raises(FileNotFoundError, match="LINALG_EXT_SHARED="):
-        shared_root()
-
-
-def test_data_is_found_through_the_environment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    module = tmp_path / "modules" / "add.mlir"
-    module.parent.mkdir()
-    module.touch()
-    monkeypatch.setenv("LINALG_EXT_SHARED", str(tmp_path))
-    assert shared_path("modules/add.mlir") == module
-    assert [parameter.values for parameter in shared_modules()] == [(module,)]
+def test_a_pattern_that_matches_no_module_is_an_error() -> None:
+    with pytest.raises(FileNotFoundError, match="no file of"):
+        module_params("no-such-*.mlir")
 
 
 def test_a_tool_that_is_installed_is_found() -> None:

@@ -1,27 +1,21 @@
-"""The tensor contractions of the TCCG set, where its file is at hand."""
+"""The tensor contractions of the TCCG set."""
 
 from __future__ import annotations
 
 import json
 import math
-import os
-import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import numpy as np
 
 import linalg_ext as lx
+from benchmarks import TCCG
 from benchmarks.bars.case import Case, jax, torch
 
 
 def cases() -> Iterator[Case]:
     """One for each entry of `tccg.json`."""
-    path = Path(os.environ.get("LINALG_EXT_SHARED", "../shared")) / "tccg.json"
-    if not path.exists():
-        print(f"{path} is missing: no tensor contractions", file=sys.stderr)
-        return
-    for case in json.loads(path.read_text()):
+    for case in json.loads(TCCG.read_text()):
         yield _einsum(f"tccg {case['id']} {case['spec']}", case["spec"], case["dims"])
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from exported_modules import module_params
 from linalg_ext.errors import ParseError
 from linalg_ext.notations.spelled import translate
-from resources import shared_modules
 from wish_list import EXAMPLES, in_function
 
 UPSTREAM = {
@@ -61,7 +61,7 @@ def test_upstreams_syntax_is_left_to_upstream(name: str) -> None:
     assert translate(text).text is text
 
 
-@pytest.mark.parametrize("path", shared_modules())
+@pytest.mark.parametrize("path", module_params())
 def test_exported_modules_are_untouched(path: Path) -> None:
     text = path.read_text()
     assert translate(text).text is text

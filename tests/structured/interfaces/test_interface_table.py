@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -9,28 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from documents import DOCUMENTS
 from linalg_ext.structured import StructuredInterface
-from resources import REPOSITORY, shared_path
+from resources import REPOSITORY
 
 PAGE = (REPOSITORY / "docs/interfaces.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| `(\w+)` \| (\w+) \| (.+?) \| `(\w+)` \|$", PAGE, re.MULTILINE)
-MARKS = {"MOVES": "moves", "STAYS": "stays"}
 
 
 def test_every_method_of_the_rfc_is_in_the_table_with_its_mark() -> None:
-    """A method's mark is the last one in the comments before it."""
-    text = shared_path("seeds/destination-style-rfc.md").read_text()
-    text = text[text.index("// Loop types handling.") : text.index("1 Like")]
-    text = re.sub(r"<void\([^)]*\)>", "", text)  # a type with a list of parameters
-    expected: dict[str, str] = {}
-    mark = ""
-    for line in text.splitlines():
-        if found := re.search(r"\[(MOVES|STAYS|DOES-NOT|NOT USED)", line):
-            mark = MARKS.get(found[1], "neither")
-        elif not line.startswith("//"):
-            declared = re.match(r"[\w:<>,&* ]*?[ *]?(\w+)\(", line)
-            if declared and declared[1] not in ("ArrayRef", "setOperandSegmentAt"):
-                expected.setdefault(declared[1], mark)
+    expected = json.loads((DOCUMENTS / "destination_style_methods.json").read_text())
     assert len(expected) > 65
     assert {name: mark for name, mark, _, _ in ROWS} == expected
 

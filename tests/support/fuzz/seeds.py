@@ -1,4 +1,4 @@
-"""The modules to begin with: those in the tests' own texts, the samples, the shared ones."""
+"""The modules to begin with: those in the tests' own texts, the samples, the exported ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import functools
 from collections.abc import Iterator
 from pathlib import Path
 
-from resources import REPOSITORY, shared_root
+from exported_modules import MODULES
+from resources import REPOSITORY
 
 _LONGEST = 20_000
 """Characters; longer modules take long to compile and say little more."""
@@ -23,11 +24,7 @@ def seeds() -> tuple[str, ...]:
 def _all() -> Iterator[str]:
     for path in sorted((REPOSITORY / "tests").rglob("*.py")):
         yield from _literals(path)
-    folders = [REPOSITORY / "linalg_ext" / "samples"]
-    shared = shared_root()
-    if shared is not None:
-        folders.append(shared / "modules")
-    for folder in folders:
+    for folder in (REPOSITORY / "linalg_ext" / "samples", MODULES):
         for path in sorted(folder.glob("*.mlir")):
             yield path.read_text(encoding="utf-8")
 

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 import linalg_ext as lx
 from core_ops import Problem, build
-from exported_modules import arrays_of, index_of
+from exported_modules import MODULES, arrays_of, index_of
 from linalg_ext.errors import LinalgExtError
 from linalg_ext.module import Module
 from op_calls import problem_of
 from op_cases import OPS, WINDOWS, Case, formula_case, formula_cases, window_case, window_cases
-from resources import shared_path, shared_root
 
 Array = NDArray[Any]
 
@@ -62,8 +61,7 @@ class Subject:
 
 def names(word: str = "") -> list[str]:
     """The modules, then the ops of the library, whose names contain a word."""
-    root = shared_root()
-    modules = sorted(path.stem for path in (root / "modules").glob("*.mlir")) if root else []
+    modules = sorted(path.stem for path in MODULES.glob("*.mlir"))
     ops = sorted({*(name for name, _ in formula_cases()), *(name for name, *_ in _WINDOWS)})
     return [name for name in (*modules, *ops) if word in name]
 
@@ -71,7 +69,7 @@ def names(word: str = "") -> list[str]:
 def subject(name: str) -> Subject:
     """The subject of that name."""
     if name not in OPS:
-        return exported(shared_path(f"modules/{name}.mlir"))
+        return exported(MODULES / f"{name}.mlir")
     if name in WINDOWS:
         is_strided, kind = next((s, kind) for op, s, kind in reversed(_WINDOWS) if op == name)
         return op_of_the_library(window_case(name, kind, is_strided=is_strided))

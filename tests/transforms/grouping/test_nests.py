@@ -11,11 +11,11 @@ import pytest
 
 import linalg_ext as lx
 from costed_modules import gelu, model, module_of, read, softmax, together
+from exported_modules import module_params
 from linalg_ext.transforms.grouping import ROOT, State, read_graph
 from linalg_ext.transforms.grouping._nests import Members, Nest, nests_of
 from linalg_ext.transforms.grouping._reading_work import _bytes as read_bytes
 from linalg_ext.transforms.grouping._work import CONTRACTION, LOOPS, WINDOW
-from resources import shared_modules
 
 
 def _layer_norm(x: Any) -> Any:
@@ -84,7 +84,7 @@ def test_a_window_is_told_from_a_reduction() -> None:
     assert work.iterations == 4 * 7 * 7 * 27
 
 
-@pytest.mark.parametrize("path", shared_modules("l[12]_0[1-5]*.mlir"))
+@pytest.mark.parametrize("path", module_params("l[12]_0[1-5]*.mlir"))
 def test_every_module_has_a_cost(path: Path) -> None:
     state = State(read_graph(lx.parse(path.read_text(), trusted=True)))
     costs = model()

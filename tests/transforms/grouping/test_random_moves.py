@@ -13,10 +13,9 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import linalg_ext as lx
-from exported_modules import arrays_of, index_of
+from exported_modules import arrays_of, index_of, module_params
 from groupings import check_state, random_graph, random_module, random_moves
 from linalg_ext.transforms.grouping import MOVES, Plan, State, apply_move, read_graph, realize
-from resources import shared_modules
 
 MOVES_IN_A_ROW = 50
 ALL = os.environ.get("LINALG_EXT_GROUP_ALL_MODULES", "")
@@ -99,7 +98,7 @@ def test_each_move_on_ir_is_taken_back_by_its_inverse(rng: random.Random) -> Non
         apply_move(module, move)
 
 
-@pytest.mark.parametrize("path", [each for each in shared_modules() if ALL or each.id in FEW])
+@pytest.mark.parametrize("path", [each for each in module_params() if ALL or each.id in FEW])
 def test_on_modules(path: Path) -> None:
     """A few by default: LINALG_EXT_GROUP_ALL_MODULES=1 python -m pytest -k test_on_modules.
 

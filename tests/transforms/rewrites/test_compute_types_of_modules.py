@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from exported_modules import module_params
 from linalg_ext.bindings import ir
 from linalg_ext.compiler import compile
 from linalg_ext.errors import ArgumentError, RecognitionError
@@ -18,7 +19,6 @@ from linalg_ext.structured import recognize
 from linalg_ext.structured.compute_type.attribute import set_compute_type
 from linalg_ext.transforms.rewrites.materialize_compute_type import materialize_compute_type
 from linalg_ext.transforms.rewrites.propagate_compute_type import propagate_compute_type
-from resources import shared_modules
 
 
 @functools.cache
@@ -48,7 +48,7 @@ def state_all(module: Module, element: str) -> int:
     return count
 
 
-@pytest.mark.parametrize("path", shared_modules("l[12]_*.mlir"))
+@pytest.mark.parametrize("path", module_params("l[12]_*.mlir"))
 def test_a_model_computed_in_f64(path: Path) -> None:
     described = index(path.parent)[path.stem]
     module = Module.parse(path.read_text(), trusted=True)

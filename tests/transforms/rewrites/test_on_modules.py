@@ -16,9 +16,8 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from exported_modules import arrays_of, index_of
+from exported_modules import arrays_of, index_of, module_params
 from linalg_ext.rewriting import Transformation
-from resources import shared_modules
 
 ORDERS = {
     "fold": "fold_broadcasts fold_transposes fold_unit_dims",
@@ -36,7 +35,7 @@ WRITE = bool(os.environ.get("LINALG_EXT_WRITE_MATCHES"))
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("path", shared_modules())
+@pytest.mark.parametrize("path", module_params())
 def test_rewrites_keep_the_numbers(path: Path, order: str) -> None:
     facts = index_of(path)
     module = lx.parse(path.read_text(), trusted=True)  # MLIR printed it itself

@@ -14,6 +14,7 @@ import pytest
 import linalg_ext as lx
 from attention_texts import Array, AttentionText
 from examples import examples
+from exported_modules import module_params
 from kernels import kernel
 from linalg_ext import target
 from linalg_ext.module import Module
@@ -24,7 +25,6 @@ from linalg_ext.transforms.codegen.attention.fuse_attention import fuse_attentio
 from linalg_ext.transforms.codegen.attention.gather_attention import gather_attention
 from linalg_ext.transforms.lowering.share_work import share_work
 from linalg_ext.transforms.pipelines import lower_to_llvm
-from resources import shared_modules
 from targets import runnable_targets
 
 PLAIN = AttentionText()
@@ -355,7 +355,7 @@ def test_a_plan_says_what_it_does() -> None:
     assert "keys       512, by" in text
 
 
-@pytest.mark.parametrize("path", shared_modules("*attention.mlir"))
+@pytest.mark.parametrize("path", module_params("*attention.mlir"))
 def test_exported_modules(path: Path) -> None:
     compiled = kernel(path.read_text())
     # Its heads have 4 elements and 16 queries.

@@ -1,3 +1,6 @@
+// Adapted in part from tests of the gml_st dialect in MLIR-HLO: Copyright The TensorFlow Authors,
+// Apache License, Version 2.0. See NOTICE.
+
 // RUN-0: linalg-ext-collapse-shapes
 // RUN-1: linalg-ext-collapse-shapes{retain-trailing-dims=1}
 // RUN-2: linalg-ext-collapse-shapes{retain-trailing-dims=2}

@@ -1,3 +1,6 @@
+// Adapted in part from tests of the gml_st dialect in MLIR-HLO: Copyright The TensorFlow Authors,
+// Apache License, Version 2.0. See NOTICE.
+
 // RUN: linalg-ext-compose-subsets,cse
 
 // CHECK-LABEL: func.func @tile_of_tile(

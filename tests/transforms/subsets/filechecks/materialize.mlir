@@ -1,3 +1,6 @@
+// Adapted in part from tests of the gml_st dialect in MLIR-HLO: Copyright The TensorFlow Authors,
+// Apache License, Version 2.0. See NOTICE.
+
 // RUN-COLLAPSE: linalg-ext-collapse-materialize
 // RUN-EXPAND: linalg-ext-expand-materialize
 // RUN-COMPOSED: linalg-ext-collapse-materialize,linalg-ext-compose-subsets

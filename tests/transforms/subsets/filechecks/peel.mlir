@@ -1,3 +1,6 @@
+// Adapted in part from tests of the gml_st dialect in MLIR-HLO: Copyright The TensorFlow Authors,
+// Apache License, Version 2.0. See NOTICE.
+
 // RUN: linalg-ext-tile-into-subset-loops{tile-sizes=8,0},linalg-ext-peel-subset-loops
 // RUN-ONCE: linalg-ext-tile-into-subset-loops{tile-sizes=8,0},linalg-ext-peel-subset-loops,linalg-ext-canonicalize-subset-loops
 

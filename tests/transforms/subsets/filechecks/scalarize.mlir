@@ -1,3 +1,6 @@
+// Adapted in part from tests of the gml_st dialect in MLIR-HLO: Copyright The TensorFlow Authors,
+// Apache License, Version 2.0. See NOTICE.
+
 // RUN: linalg-ext-scalarize,canonicalize,cse
 
 // CHECK-LABEL: func.func @zero_rank(

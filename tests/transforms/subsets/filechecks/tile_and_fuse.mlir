@@ -1,3 +1,6 @@
+// Adapted in part from tests of the gml_st dialect in MLIR-HLO: Copyright The TensorFlow Authors,
+// Apache License, Version 2.0. See NOTICE.
+
 // RUN-TILE: linalg-ext-tile-and-fuse{tile-sizes=4}
 // RUN-POINT: linalg-ext-tile-and-fuse{tile-sizes=1,1 points=true}
 // RUN-FOR: linalg-ext-tile-and-fuse{tile-sizes=4 form=for}

@@ -1,3 +1,6 @@
+// Adapted in part from tests of the gml_st dialect in MLIR-HLO: Copyright The TensorFlow Authors,
+// Apache License, Version 2.0. See NOTICE.
+
 // RUN-TILED: linalg-ext-tile-into-subset-loops{tile-sizes=1,1}
 // RUN: linalg-ext-tile-into-subset-loops{tile-sizes=1,1},linalg-ext-lower-subset-loops,linalg-ext-scalarize,canonicalize,cse
 
