@@ -30,8 +30,10 @@ def seconds_of(work: Work, *, rounds: int = _ROUNDS, clock: Clock = time.thread_
     return min(_round(work, calls, clock) for _ in range(rounds))
 
 
-def seconds_together(works: Sequence[Work], *, rounds: int = 9) -> float:
-    """Seconds from the first start to the last end, each call on a thread of its own."""
+def seconds_together(
+    works: Sequence[Work], *, rounds: int = 9, clock: Clock = time.perf_counter
+) -> float:
+    """Return the seconds from the first start to the last end, each call on a thread of its own."""
     times: list[list[tuple[float, float]]] = [[] for _ in works]
     barrier = threading.Barrier(len(works))
 
@@ -39,9 +41,9 @@ def seconds_together(works: Sequence[Work], *, rounds: int = 9) -> float:
         work()
         for _ in range(rounds):
             barrier.wait()
-            start = time.perf_counter()
+            start = clock()
             work()
-            into.append((start, time.perf_counter()))
+            into.append((start, clock()))
 
     threads = [threading.Thread(target=run, args=pair) for pair in zip(works, times, strict=True)]
     for thread in threads:

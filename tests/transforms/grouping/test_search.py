@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 import tracemalloc
 from collections.abc import Sequence
 from typing import Any
@@ -207,9 +206,9 @@ def test_a_thousand_ops_are_searched_in_time() -> None:
         f"  %e = tensor.empty() : tensor<64xf32>\n{lines}\n  return %v1000 : tensor<64xf32>\n}}",
         trusted=True,
     )
-    begin = time.process_time()
     found = search(module)
-    assert time.process_time() - begin < 2.0
+    # A thousand ops in a chain have 999 edges to merge along: none is tried more than a few times.
+    assert 0 < found.tried < 4 * 999
     assert len(found.state.graph.nodes) == 1001
     assert len(found.state.groups) == 1
 
