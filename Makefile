@@ -13,6 +13,11 @@ NOTEBOOKS ?=
 
 VENV := .venv
 CANARY := .canary
+LOWEST := .lowest
+# The versions that the suite is run with. The canary takes the newest.
+FRAMEWORKS := torch==2.13.0 jax==0.10.2 onnx==1.23.2 expecttest
+SHARD ?= 1/1
+ACCOUNT ?= nightly.json
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
 # -qq: errors only.
@@ -23,18 +28,25 @@ STUBS := .typings/.stamp
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help dev demo test lint types bench yaml stubs notebooks docs dist canary clean
+.PHONY: help dev frameworks demo test nightly lint types bench yaml stubs notebooks docs dist
+.PHONY: canary lowest clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 dev: $(DEV) ## set up .venv for developers, and do nothing else
+
+frameworks: $(DEV) ## install PyTorch, JAX and ONNX into .venv, in the versions that are tested
+	@$(PIP_INSTALL) $(FRAMEWORKS)
 
 demo: $(CORE) ## install into .venv and run the tour of the library
 	@$(BIN)/linalg-ext demo
 
 test: $(DEV) ## run the whole suite
 	$(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)
+
+nightly: $(DEV) ## run what takes too long for every change; SHARD=2/3 for a part of it
+	PYTHONPATH=tests/support $(BIN)/python -m nightly --shard $(SHARD) --account $(ACCOUNT)
 
 lint: $(DEV) ## check style and formatting
 	$(BIN)/ruff check
@@ -64,13 +76,21 @@ dist: $(DEV) ## build the wheel and the sdist into dist/
 	rm -rf dist
 	$(BIN)/python -m build
 
-canary: ## run the suite with the newest torch-mlir, whatever pyproject.toml allows
+canary: ## run the suite with the newest torch-mlir, PyTorch, JAX and ONNX, whatever is allowed
 	@$(MAKE) VENV=$(CANARY) dev
-	$(CANARY)/bin/python -m pip install -qq --disable-pip-version-check --upgrade torch-mlir
-	@$(MAKE) VENV=$(CANARY) test
+	$(CANARY)/bin/python -m pip install -qq --disable-pip-version-check --upgrade \
+		torch-mlir torch jax onnx
+	@LINALG_EXT_REQUIRE_ALL=1 $(MAKE) VENV=$(CANARY) test
+
+lowest: $(DEV) ## run the suite with the oldest versions of what pyproject.toml allows
+	@$(PIP_INSTALL) uv
+	@$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python $(LOWEST)
+	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct \
+		--editable '.[dev,jax,onnx,torch]'
+	$(LOWEST)/bin/python -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)
 
 clean: ## remove everything that these targets made
-	rm -rf $(VENV) $(CANARY) .typings .hypothesis .pytest_cache .mypy_cache .ruff_cache \
+	rm -rf $(VENV) $(CANARY) $(LOWEST) .typings .hypothesis .pytest_cache .mypy_cache .ruff_cache \
 		build dist site demo-out *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

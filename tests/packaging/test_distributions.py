@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 
 from resources import REPOSITORY, project_files
 
@@ -168,14 +170,26 @@ def test_an_editable_install_follows_the_links(checkout: Path, tmp_path: Path) -
     assert (value, bare) == ("7", "None")
 
 
-def test_the_canary_takes_the_newest_bindings() -> None:
-    """The nightly run calls it, and it neither touches `.venv` nor heeds the bounds."""
-    shown = run("make", "-n", "canary", cwd=REPOSITORY)
-    assert "--upgrade torch-mlir" in shown
+def test_the_canary_takes_the_newest_packages() -> None:
+    """It neither touches `.venv` nor heeds the bounds, and allows no skip for want of a package."""
+    shown = run("make", "-n", "canary", cwd=REPOSITORY).replace("\\\n", "")
+    (upgraded,) = re.findall(r"\.canary/bin/python .*--upgrade\s+(.*)", shown)
+    assert upgraded.split() == ["torch-mlir", "torch", "jax", "onnx"]
+    assert "LINALG_EXT_REQUIRE_ALL=1 make VENV=.canary test" in shown
     assert ".canary/bin/python -m pytest" in shown
     assert " .venv" not in shown
-    workflow = (REPOSITORY / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
-    assert "- run: make canary\n" in workflow
+
+
+def test_the_workflow_calls_targets_that_there_are() -> None:
+    workflow = yaml.safe_load((REPOSITORY / ".github" / "workflows" / "ci.yml").read_text())
+    targets = [
+        row["target"] for row in workflow["jobs"]["nightly"]["strategy"]["matrix"]["include"]
+    ]
+    assert {target.split()[0] for target in targets} == {"canary", "lowest", "nightly"}
+    for target in targets:
+        run("make", "-n", *target.split(), cwd=REPOSITORY)
+    shards = sorted(target for target in targets if target.startswith("nightly"))
+    assert shards == [f"nightly SHARD={k}/{len(shards)}" for k in range(1, len(shards) + 1)]
 
 
 def test_the_notice_names_every_sample() -> None:

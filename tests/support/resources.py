@@ -20,6 +20,9 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
+THOROUGH = os.environ.get("LINALG_EXT_THOROUGH", "") not in ("", "0")
+"""Set by the nightly run: tests that take a sample of their cases take all of them."""
+
 ABSENT = "absent: "
 MACHINE = "machine: "
 

@@ -20,7 +20,7 @@ from torch_nets import (  # noqa: E402
     single,
     windows,
 )
-from torch_nets.ways import REFUSED, RIGHT, WRONG, outcome  # noqa: E402
+from torch_nets.ways import FAILED, REFUSED, RIGHT, WRONG, outcome  # noqa: E402
 
 # One worker imports PyTorch, and no other.
 pytestmark = pytest.mark.xdist_group("torch")
@@ -75,3 +75,9 @@ def test_what_is_not_right_is_told(monkeypatch: Any) -> None:
     assert outcome(subject, "from_torch")[0] == WRONG
     monkeypatch.setattr(lx, "from_torch", refusing)
     assert outcome(subject, "from_torch") == (REFUSED, "ModelError: no way")
+
+    def failing(*_: Any, **__: Any) -> Any:
+        raise KeyError("no")
+
+    monkeypatch.setattr(lx, "from_torch", failing)
+    assert outcome(subject, "from_torch")[0] == FAILED

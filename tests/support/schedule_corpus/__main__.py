@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 
 from schedule_corpus.checks import check_nine, check_random
-from schedule_corpus.log import Log
 from schedule_corpus.nine import NINE, transform_all
 from schedule_corpus.running import Outcome, Tell, apart
 from schedule_corpus.subjects import Subject, names, subject
@@ -22,16 +21,14 @@ def main() -> int:
     """Run so many schedules; 1 where one was wrong."""
     parser = _parser()
     given = parser.parse_args()
-    if given.record and given.kind != "nine":
-        parser.error("--record is for the nine")
+    if (given.record or given.compare) and given.kind != "nine":
+        parser.error("--record and --compare are for the nine")
     _warm_up()
     start, wrong = time.monotonic(), 0
     total = Tally()
     chosen = names(given.word)[given.first : given.last : given.every]
-    log = Log(given.log, _what(given)) if given.log else None
+    known = json.loads(given.compare.read_text()) if given.compare else {}
     for name in chosen:
-        if log is not None and log.has(name):
-            continue
         print(name, file=sys.stderr, flush=True)
         taken: dict[str, int] = {}
         tally, failures = Tally(), list[str]()
@@ -46,8 +43,9 @@ def main() -> int:
         wrong += len(failures)
         if given.record:
             _record(given.record, name, taken)
-        if log is not None:
-            log.add(name, tally, failures)
+        if given.compare and known.get(name) != taken:
+            wrong += 1
+            print(f"--- {name}: {taken} took them, not {known.get(name)}", flush=True)
     print(f"{len(chosen)} subjects, {wrong} wrong; {total}")
     print(f"in {time.monotonic() - start:.0f} s")
     return min(wrong, 1)
@@ -68,16 +66,10 @@ def _parser() -> argparse.ArgumentParser:
         "--record", type=Path, help="a file for how many ops take each of the nine: added there"
     )
     parser.add_argument(
-        "--log", type=Path, help="a file for what became of each: those in it are not run again"
+        "--compare", type=Path, help="a file of --record: a count that differs is wrong"
     )
     parser.add_argument("--unrun", action="store_true", help="count and verify, and run nothing")
     return parser
-
-
-def _what(given: argparse.Namespace) -> str:
-    if given.kind == "random":
-        return f"random, seed {given.seed}, {given.count} of each"
-    return "nine, counted" if given.unrun else "nine"
 
 
 def _warm_up() -> None:

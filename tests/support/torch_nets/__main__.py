@@ -20,11 +20,11 @@ import torch
 
 from torch_nets import kernel_bench
 from torch_nets.subject import Subject
-from torch_nets.ways import REFUSED, RIGHT, WAYS, WRONG, outcome
+from torch_nets.ways import FAILED, REFUSED, RIGHT, WAYS, WRONG, outcome
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the networks, and print what is not right; 1 where something is wrong."""
+    """Run the networks, and print what is not right; 1 where one is wrong or failed."""
     parser = argparse.ArgumentParser(
         prog="torch_nets", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if word != RIGHT or given.names or seconds > given.slow:
             print(f"{subject.name}: {word}, {seconds:.1f} s  {said}", flush=True)
     print(", ".join(f"{count} {word}" for word, count in counts.items()))
-    return 1 if counts[WRONG] or (given.names and counts[REFUSED]) else 0
+    return 1 if counts[WRONG] or counts[FAILED] or (given.names and counts[REFUSED]) else 0
 
 
 def _own() -> Iterator[Subject]:

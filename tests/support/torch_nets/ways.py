@@ -20,6 +20,10 @@ from linalg_ext.frameworks.torch import backend
 from torch_nets.subject import Subject
 
 RIGHT, REFUSED, WRONG, LEFT = "right", "refused", "wrong", "left to PyTorch"
+FAILED = "failed"
+"""An exception that is none of the library's errors."""
+
+NOT_EXPORTED = "not exported by torch-mlir"
 
 
 def outcome(subject: Subject, way: str) -> tuple[str, str]:
@@ -30,17 +34,29 @@ def outcome(subject: Subject, way: str) -> tuple[str, str]:
             return RIGHT, WAYS[way](subject)
         except _Left as error:
             return LEFT, str(error)
+        except _NotExported as error:
+            return NOT_EXPORTED, _shown(error.__cause__)
         except LinalgExtError as error:
             return REFUSED, f"{type(error).__name__}: {error.what}"
         except AssertionError as error:
             return WRONG, " ".join(str(error).split())[:300]
         except Exception as error:
-            # Of the exporter, which is not ours; or of ours, which should not be.
-            return REFUSED, f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            inner = getattr(error, "inner_exception", None)  # dynamo wraps what a backend raises
+            if isinstance(inner, LinalgExtError):
+                return REFUSED, f"{type(inner).__name__}: {inner.what}"
+            return FAILED, _shown(error)
+
+
+def _shown(error: BaseException | None) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
 
 
 class _Left(Exception):
     """Something was left to PyTorch."""
+
+
+class _NotExported(Exception):
+    """The exporter of torch-mlir, which is called without the library, failed."""
 
 
 def _exported(subject: Subject) -> str:
@@ -96,7 +112,12 @@ def _as_text(subject: Subject) -> str:
     """A text that torch-mlir's own front door exports, compiled from its file."""
     from torch_mlir import fx
 
-    found = fx.export_and_import(subject.model, *subject.inputs, output_type="linalg-on-tensors")
+    try:
+        found = fx.export_and_import(
+            subject.model, *subject.inputs, output_type="linalg-on-tensors"
+        )
+    except Exception as error:
+        raise _NotExported from error
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "exported.mlir")
         file.write_text(str(found))

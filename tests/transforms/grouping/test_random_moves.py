@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from pathlib import Path
@@ -16,10 +15,10 @@ import linalg_ext as lx
 from exported_modules import arrays_of, index_of, module_params
 from groupings import check_state, random_graph, random_module, random_moves
 from linalg_ext.transforms.grouping import MOVES, Plan, State, apply_move, read_graph, realize
+from resources import THOROUGH
 
 MOVES_IN_A_ROW = 50
-ALL = os.environ.get("LINALG_EXT_GROUP_ALL_MODULES", "")
-FEW = ("absent", "l1_023_softmax", "l2_030_gemm_groupnorm_hardtanh", "l3_001_mlp")
+FEW = ("l1_023_softmax", "l2_030_gemm_groupnorm_hardtanh", "l3_001_mlp")
 
 # A smaller number is no smaller example: there is nothing to shrink.
 PHASES = (Phase.explicit, Phase.generate)
@@ -98,16 +97,12 @@ def test_each_move_on_ir_is_taken_back_by_its_inverse(rng: random.Random) -> Non
         apply_move(module, move)
 
 
-@pytest.mark.parametrize("path", [each for each in module_params() if ALL or each.id in FEW])
+@pytest.mark.parametrize("path", [p for p in module_params() if THOROUGH or p.id in FEW])
 def test_on_modules(path: Path) -> None:
-    """A few by default: LINALG_EXT_GROUP_ALL_MODULES=1 python -m pytest -k test_on_modules.
-
-    Another value than 1 makes other moves.
-    """
     facts = index_of(path)
     module = lx.parse(path.read_text(), trusted=True)  # MLIR printed it itself
     before = str(module)
-    rng = random.Random(path.stem + ALL.removeprefix("1"))
+    rng = random.Random(path.stem)
     state = State(read_graph(module))
     inverses = [inverse for _, inverse in random_moves(state, rng, MOVES_IN_A_ROW)]
     grouped = realize(module.clone(), state)

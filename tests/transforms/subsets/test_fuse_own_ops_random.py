@@ -1,11 +1,10 @@
 """Random programs of ops that move elements, tiled at random and fused, give what they gave.
 
-With LINALG_EXT_ALL_TILED=1 there are hundreds of them, else some.
+With LINALG_EXT_THOROUGH=1 there are hundreds of them, else some.
 """
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,10 @@ from hypothesis import strategies as st
 import linalg_ext as lx
 import moving_steps as steps
 from linalg_ext.module import Module
+from resources import THOROUGH
 from tiled_modules import Program, Shape, outcome
 
-EXAMPLES = 400 if os.environ.get("LINALG_EXT_ALL_TILED") else 15
+EXAMPLES = 400 if THOROUGH else 15
 SMALL = st.integers(1, 6)
 
 

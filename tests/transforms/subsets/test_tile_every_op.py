@@ -2,12 +2,11 @@
 
 A wrong part of an operand, a shifted position or a window that is cut short would show here. One op
 of each form stands for all: ops that read and write at the same places have the same parts. With
-LINALG_EXT_ALL_TILED=1 every form is tiled, else some.
+LINALG_EXT_THOROUGH=1 every form is tiled, else some.
 """
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Iterator
 
@@ -21,10 +20,10 @@ from linalg_ext.transforms.lowering._walk import select
 from linalg_ext.transforms.subsets._tiling import Cut, tile_op
 from op_calls import problem_of
 from op_cases import OPS, WINDOWS, Case, formula_case, formula_cases, window_case, window_cases
+from resources import THOROUGH
 
-ALL = bool(os.environ.get("LINALG_EXT_ALL_TILED"))
-STRIDE = 1 if ALL else 8
-PARTS = 8 if ALL else 1
+STRIDE = 1 if THOROUGH else 8
+PARTS = 8 if THOROUGH else 1
 FORMS = ("parallel", "for", "loop")
 
 REASONS = ("does not begin at a multiple", "runs backwards over a number of places that is open")

@@ -1,0 +1,160 @@
+"""All that takes too long for every change, once a night, with an account of what came of it.
+
+    PYTHONPATH=tests/support python -m nightly                        # all jobs, one after another
+    PYTHONPATH=tests/support python -m nightly --shard 2/3            # every third of them
+    PYTHONPATH=tests/support python -m nightly --account night.json fuzz stress
+
+Each job is a command, and its exit status says whether it passed. A job that takes a sample takes
+another one each day: its seed is the number of the day.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from resources import REPOSITORY
+
+_LAST_LINES = 12
+
+
+@dataclass(frozen=True)
+class Job:
+    """A command of the nightly run.
+
+    Attributes:
+        name: names the job on the command line.
+        arguments: of `python`.
+        minutes: its usual length on two cores, by which shards are made even.
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    minutes: float
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome of a job."""
+
+    name: str
+    command: str
+    status: int
+    seconds: int
+    last_lines: list[str]
+
+
+def jobs(day: int) -> list[Job]:
+    """Return the jobs of a day, by its number."""
+
+    def suite(name: str, minutes: float, *words: str) -> Job:
+        return Job(name, ("-m", "pytest", "-q", "-n", "2", "--dist", "loadgroup", *words), minutes)
+
+    def corpus(name: str, minutes: float, *words: str) -> Job:
+        return Job(name, ("-m", "schedule_corpus", *words), minutes)
+
+    subsets = "tests/transforms/subsets"
+    matches = "tests/transforms/schedules/matches.json"
+    return [
+        suite("tiled", 10, f"{subsets}/test_tile_every_op.py"),
+        suite("fused", 5, f"{subsets}/test_fuse_own_ops_random.py"),
+        suite("moves", 5, "tests/transforms/grouping/test_random_moves.py"),
+        corpus("counts", 15, "nine", "--unrun", "--compare", matches),
+        corpus("nine", 15, "nine", *_part(day)),
+        corpus("schedules", 15, "random", "--count", "3", "--seed", str(day), *_part(day + 5)),
+        *(
+            Job(f"networks-{way}", ("-m", "torch_nets", "--way", way), 10)
+            for way in ("from_torch", "open", "torch.compile", "text")
+        ),
+        Job("samples", ("-m", "torch_ops"), 25),
+        Job("fuzz", ("-m", "fuzz", "--count", "1000", "--seed", str(1000 * day)), 15),
+        Job("stress-threads", ("-m", "stress", "threads", "--count", "300"), 5),
+        Job("stress-memory", ("-m", "stress", "memory", "--count", "5000"), 5),
+    ]
+
+
+def _part(day: int) -> tuple[str, ...]:
+    """Return the options for every sixteenth subject, beginning at another one each day."""
+    return "--every", "16", "--first", str(day % 16)
+
+
+def sharded(all_jobs: Sequence[Job], shard: int, shards: int) -> list[Job]:
+    """Return the jobs of a shard: each job is in one, and shards take about as long."""
+    parts: list[list[Job]] = [[] for _ in range(shards)]
+    for job in sorted(all_jobs, key=lambda job: -job.minutes):
+        min(parts, key=lambda part: sum(job.minutes for job in part)).append(job)
+    return parts[shard - 1]
+
+
+def run(job: Job) -> Result:
+    """Run a job, with its output on the terminal."""
+    support = str(REPOSITORY / "tests" / "support")
+    environment = {**os.environ, "LINALG_EXT_THOROUGH": "1", "PYTHONPATH": support}
+    start = time.monotonic()
+    lines: deque[str] = deque(maxlen=_LAST_LINES)
+    with subprocess.Popen(
+        [sys.executable, *job.arguments],
+        cwd=REPOSITORY,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as process:
+        for line in process.stdout or ():
+            print(line, end="", flush=True)
+            lines.append(line.rstrip())
+    seconds = round(time.monotonic() - start)
+    command = " ".join(("python", *job.arguments))
+    return Result(job.name, command, process.returncode, seconds, list(lines))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the jobs that were asked for; 1 where one failed."""
+    parser = argparse.ArgumentParser(prog="nightly", description="What takes long, once a night.")
+    parser.add_argument("names", nargs="*", help="of jobs; all where none is given")
+    parser.add_argument("--shard", default="1/1", metavar="K/N", help="the K-th of N parts")
+    parser.add_argument("--account", type=Path, help="a file of JSON for the outcomes")
+    parser.add_argument("--list", action="store_true", help="show the commands, and run none")
+    given = parser.parse_args(arguments)
+    all_jobs = jobs(datetime.date.today().toordinal())
+    known = {job.name for job in all_jobs}
+    if unknown := set(given.names) - known:
+        parser.error(f"no job {', '.join(sorted(unknown))}; there are {', '.join(sorted(known))}")
+    shard, _, shards = given.shard.partition("/")
+    if not (shard.isdigit() and shards.isdigit() and 1 <= int(shard) <= int(shards)):
+        parser.error(f"--shard is {given.shard}, not K/N with 1 <= K <= N")
+    chosen = sharded(all_jobs, int(shard), int(shards))
+    chosen = [job for job in chosen if not given.names or job.name in given.names]
+    results = []
+    for job in chosen:
+        print(f"== {job.name}: python {' '.join(job.arguments)}", flush=True)
+        if not given.list:
+            results.append(run(job))
+            if given.account:
+                given.account.write_text(json.dumps(_account(results), indent=1) + "\n")
+    for result in results:
+        word = "passed" if result.status == 0 else f"failed ({result.status})"
+        print(f"{result.name:24} {word:12} {result.seconds} s")
+    return int(any(result.status for result in results))
+
+
+def _account(results: Sequence[Result]) -> dict[str, object]:
+    commit = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=REPOSITORY, check=True, capture_output=True, text=True
+    ).stdout.strip()
+    date = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    return {"commit": commit, "date": date, "jobs": [asdict(result) for result in results]}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
