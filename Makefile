@@ -85,9 +85,11 @@ canary: ## run the suite with the newest torch-mlir, PyTorch, JAX and ONNX, what
 lowest: $(DEV) ## run the suite with the oldest versions of what pyproject.toml allows
 	@$(PIP_INSTALL) uv
 	@$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python $(LOWEST)
-	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct \
-		--editable '.[dev,jax,onnx,torch]'
-	$(LOWEST)/bin/python -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)
+	$(BIN)/uv pip compile --quiet --resolution lowest-direct --python $(BIN)/python pyproject.toml \
+		--extra dask --extra jax --extra onnx --extra torch --output-file $(LOWEST)/versions.txt
+	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python \
+		--constraints $(LOWEST)/versions.txt --editable '.[dev,jax,onnx,torch]' expecttest
+	LINALG_EXT_REQUIRE_ALL=1 $(LOWEST)/bin/python -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)
 
 clean: ## remove everything that these targets made
 	rm -rf $(VENV) $(CANARY) $(LOWEST) .typings .hypothesis .pytest_cache .mypy_cache .ruff_cache \
