@@ -64,10 +64,7 @@ def check_cast(op: Any, bounds: Bounds) -> None:
         return
     said, given = (each.get_strides_and_offset() for each in (type_, source.type))
     wanted = [*said[0], said[1]]
-    if all(
-        known in (there, DYNAMIC)
-        for known, there in zip(wanted, [*given[0], given[1]], strict=True)
-    ):
+    if all(known in (there, DYNAMIC) for known, there in zip(wanted, [*given[0], given[1]], strict=True)):
         return
     _, offset, *rest = memref.ExtractStridedMetadataOp(source).results
     for known, there in zip(wanted, [*rest[type_.rank :], offset], strict=True):

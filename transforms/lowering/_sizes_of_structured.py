@@ -95,9 +95,7 @@ def check_index(
             inside = arith.andi(inside, compare("sle", length, limit))
             if is_exact:
                 inside = arith.ori(inside, compare("eq", length, 0))
-    bounds.holds(
-        inside if is_exact else _every_place(inside, map_, axis, dims, taken, size), reason
-    )
+    bounds.holds(inside if is_exact else _every_place(inside, map_, axis, dims, taken, size), reason)
 
 
 def _every_place(

@@ -20,6 +20,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 
@@ -68,9 +70,10 @@ def _may_be_undefined(op: Any) -> bool:
 
 
 def _numbers(constant: Any) -> list[int]:
-    value = constant.attributes["value"]
+    """The numbers of a constant; one that is no number of bits where they are not known."""
+    value: Any = constant.attributes["value"]
     if isinstance(value, ir.IntegerAttr):
         return [value.value]
-    if isinstance(value, ir.DenseIntElementsAttr):
-        return [int(value.get_splat_value().value)] if value.is_splat else [int(n) for n in value]
+    if isinstance(value, ir.DenseElementsAttr):
+        return np.asarray(value).ravel().tolist()
     return [-1]

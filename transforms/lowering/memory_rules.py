@@ -136,7 +136,9 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         **_sizes(check_pack, "tiles and what is packed; a tile of no size", "linalg.pack"),
         **_sizes(check_unpack, "tiles and what is unpacked; a tile of no size", "linalg.unpack"),
         **_sizes(check_equal_shapes, "the shapes of operand and result", "linalg.softmax"),
-        **_sizes(check_winograd_filter, "filters and tiles", "linalg.winograd_filter_transform"),
+        **_sizes(
+            check_winograd_filter, "filters and tiles", "linalg.winograd_filter_transform"
+        ),
         **_sizes(check_winograd_input, "the image and tiles", "linalg.winograd_input_transform"),
         **_sizes(check_winograd_output, "the image and tiles", "linalg.winograd_output_transform"),
         **_safe("the position of a loop, which the verifier knows", "linalg.index"),
@@ -234,16 +236,12 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         ),
         **_safe("the verifier compares its type with that of the global", "memref.get_global"),
         **_safe("its type is static, and its initial value of that type", "memref.global"),
-        **_safe(
-            "it tells what a memref is made of, and reads nothing",
-            *_of("memref", "extract_aligned_pointer_as_index extract_strided_metadata"),
-        ),
+        **_safe("it tells what a memref is made of, and reads nothing",
+                *_of("memref", "extract_aligned_pointer_as_index extract_strided_metadata")),
         **_safe("it gives the same elements, in another order", "memref.transpose"),
         **_safe("it gives the same elements", "memref.memory_space_cast"),
-        **_safe(
-            "it changes nothing, and a processor ignores a place that there is not",
-            "memref.prefetch",
-        ),
+        **_safe("it changes nothing, and a processor ignores a place that there is not",
+                "memref.prefetch"),
         **_safe("its region runs once, where it stands", "memref.alloca_scope"),
         **_safe(_ENDS, "memref.alloca_scope.return", "memref.atomic_yield"),
         **_safe(
@@ -273,14 +271,10 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         **_accesses(
             check_position, "a position that is computed", "vector.extract", "vector.insert"
         ),
-        **_safe(
-            "its sizes are in its types, and it reaches no memory", *_of("vector", _STATIC_VECTORS)
-        ),
-        **_safe(
-            "it is refused: vectors are of a fixed size",
-            "vector.scalable.extract",
-            "vector.scalable.insert",
-        ),
+        **_safe("its sizes are in its types, and it reaches no memory",
+                *_of("vector", _STATIC_VECTORS)),
+        **_safe("it is refused: vectors are of a fixed size",
+                "vector.scalable.extract", "vector.scalable.insert"),
         # bufferization
         **_sizes(
             check_equal_shapes,
@@ -294,71 +288,40 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         ),
         # affine
         **_accesses(
-            check_affine,
-            "where its map leads",
-            *_of("affine", "load store vector_load vector_store"),
+            check_affine, "where its map leads", *_of("affine", "load store vector_load vector_store")
         ),
         # linalg_ext
-        **_lowered(
-            "linalg-ext-lower-concatenate",
-            "the sizes of its operands, and their sum",
-            "linalg_ext.concatenate",
-        ),
-        **_lowered(
-            "linalg-ext-lower-reverse",
-            "the shapes of operand and destination",
-            "linalg_ext.reverse",
-        ),
-        **_lowered(
-            "linalg-ext-lower-dynamic-broadcast",
-            "a size that is neither 1 nor that of the destination",
-            "linalg_ext.dynamic_broadcast_in_dim",
-        ),
-        **_lowered(
-            "linalg-ext-lower-gather",
-            "the number of indices, and a window larger than its operand; an index is clamped",
-            "linalg_ext.gather",
-        ),
-        **_lowered(
-            "linalg-ext-lower-scatter",
-            "the numbers of indices and windows; a window out of bounds is left out",
-            "linalg_ext.scatter",
-        ),
+        **_lowered("linalg-ext-lower-concatenate", "the sizes of its operands, and their sum",
+                   "linalg_ext.concatenate"),
+        **_lowered("linalg-ext-lower-reverse", "the shapes of operand and destination",
+                   "linalg_ext.reverse"),
+        **_lowered("linalg-ext-lower-dynamic-broadcast",
+                   "a size that is neither 1 nor that of the destination",
+                   "linalg_ext.dynamic_broadcast_in_dim"),
+        **_lowered("linalg-ext-lower-gather",
+                   "the number of indices, and a window larger than its operand; an index is clamped",
+                   "linalg_ext.gather"),
+        **_lowered("linalg-ext-lower-scatter",
+                   "the numbers of indices and windows; a window out of bounds is left out",
+                   "linalg_ext.scatter"),
         **_lowered("linalg-ext-lower-sort", "the shapes of what is sorted", "linalg_ext.sort"),
-        **_lowered(
-            ACCESSES,
-            "where a view begins and ends: it becomes a memref.subview",
-            *_of("linalg_ext", "slice tile intersection convex_union difference"),
-        ),
-        **_safe(
-            "three numbers, which the slice that takes them is asked about", "linalg_ext.range"
-        ),
-        **_safe(
-            "it is the ops in it, and each of them is asked",
-            *_of("linalg_ext", "group isolated_group group_yield"),
-        ),
+        **_lowered(ACCESSES, "where a view begins and ends: it becomes a memref.subview",
+                   *_of("linalg_ext", "slice tile intersection convex_union difference")),
+        **_safe("three numbers, which the slice that takes them is asked about",
+                "linalg_ext.range"),
+        **_safe("it is the ops in it, and each of them is asked",
+                *_of("linalg_ext", "group isolated_group group_yield")),
         # gml_st
-        **_lowered(
-            ACCESSES,
-            "where a set begins and ends, and each of its elements: it becomes "
-            "slices, views, and single elements",
-            *_of("gml_st", "tile point filter materialize set_yield yield"),
-        ),
-        **_lowered(
-            "linalg-ext-lower-subset-loops",
-            "a step that is 0 or negative",
-            *_of("gml_st", "loop for parallel"),
-        ),
-        **_safe(
-            "a set: what takes its elements is asked about",
-            *_of(
-                "gml_st", "space full drop_dims transpose_dims intersection convex_union difference"
-            ),
-        ),
-        **_safe(
-            "a number, or an answer: it reaches no memory",
-            *_of("gml_st", "offset size stride contains is_empty"),
-        ),
+        **_lowered(ACCESSES, "where a set begins and ends, and each of its elements: it becomes "
+                   "slices, views, and single elements",
+                   *_of("gml_st", "tile point filter materialize set_yield yield")),
+        **_lowered("linalg-ext-lower-subset-loops", "a step that is 0 or negative",
+                   *_of("gml_st", "loop for parallel")),
+        **_safe("a set: what takes its elements is asked about",
+                *_of("gml_st", "space full drop_dims transpose_dims intersection convex_union "
+                     "difference")),
+        **_safe("a number, or an answer: it reaches no memory",
+                *_of("gml_st", "offset size stride contains is_empty")),
         **_safe("it lives between the parser and its meaning", "linalg_ext.spelled"),
     }
 )
