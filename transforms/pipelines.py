@@ -129,6 +129,8 @@ _LINALG = (
     "linalg-ext-compute-parameters-first",
 )
 _BUFFERS = (
+    # What makes a tensor may write where that is put.
+    "linalg-ext-hoist-assertions",
     "linalg-ext-allocate-results-first",
     "linalg-ext-reshape-destinations",
     "linalg-ext-release-effects",
