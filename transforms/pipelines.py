@@ -134,6 +134,8 @@ _BUFFERS = (
     "linalg-ext-allocate-results-first",
     "linalg-ext-reshape-destinations",
     "linalg-ext-release-effects",
+    # What makes a tensor may write where that is put.
+    "linalg-ext-hoist-assertions",
     # The elimination is wrong where two results share a state.
     "linalg-ext-own-destinations",
     "eliminate-empty-tensors",

@@ -81,8 +81,12 @@ def _check_sizes(source: Any, sizes: Sequence[Any], bounds: Bounds) -> None:
             continue
         if axis == source.type.rank:
             return
-        bounds.equal(bounds.size(source, axis), count)
+        # An assertion of its own: where the slice is may be known before what is put there.
+        bounds.equal(bounds.size(source, axis), count, _OTHER_SIZE)
         axis += 1
+
+
+_OTHER_SIZE = "what is put there is larger, or smaller, than the slice"
 
 
 def _is_one(source: Any, axis: int) -> bool:
