@@ -58,11 +58,13 @@ func.func @f(%a: memref<?xf32>, %i: index) -> f32 {
 }"""
 
 WRITTEN = """
-func.func @f(%n: index, %i: index, %x: i8) {
+func.func @f(%n: index, %i: index, %x: i8) -> i8 {
+  %c0 = arith.constant 0 : index
   %a = memref.alloc(%n) : memref<?xi8>
   memref.store %x, %a[%i] : memref<?xi8>
+  %0 = memref.load %a[%c0] : memref<?xi8>
   memref.dealloc %a : memref<?xi8>
-  return
+  return %0 : i8
 }"""
 
 UNWRITTEN = """

@@ -88,7 +88,7 @@ def _leave(do: Any) -> None:
     """Do something in a forked process, and end it."""
     status = 1
     try:
-        # What is compiled dies here; its message would look like one of this process.
+        faulthandler.disable()  # a death is told by who waits for it
         do()
         status = 0
     except BaseException:
