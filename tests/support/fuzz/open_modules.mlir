@@ -826,16 +826,6 @@ func.func @memref_atomic_rmw(%a: memref<?x?xf32>, %i: index, %j: index, %x: f32)
   return %0 : f32
 }
 
-// 4x5 2 3 1
-func.func @memref_generic_atomic_rmw(%a: memref<?x?xf32>, %i: index, %j: index, %x: f32) -> f32 {
-  %0 = memref.generic_atomic_rmw %a[%i, %j] : memref<?x?xf32> {
-  ^bb0(%old: f32):
-    %s = arith.addf %old, %x : f32
-    memref.atomic_yield %s : f32
-  }
-  return %0 : f32
-}
-
 // 4 5 2 1
 func.func @memref_alloc(%n: index, %m: index, %i: index, %x: f32) -> f32 {
   %a = memref.alloc(%n, %m) : memref<?x?xf32>
