@@ -7,6 +7,7 @@ kills, new memory of one pattern, and with all behind such a page, of another.
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import random
@@ -205,7 +206,7 @@ def _are_same(one: Array, other: Array) -> bool:
 def _shown(call: Sequence[Any]) -> str:
     words = (
         f"{value.dtype}{list(value.shape)}"
-        + (f"={value.tolist()}" if value.dtype.kind in "iu" and value.size < 9 else "")
+        + (f"={value.tolist()}" if value.dtype.kind in "iu" and 0 < value.size < 9 else "")
         if isinstance(value, np.ndarray)
         else str(value)
         for value in call
@@ -303,8 +304,9 @@ class _Values:
         for place, value in changed.items():
             if place.axis is not None:
                 shape[place.axis] = value
-        # What is huge is so only where something else leaves no elements.
-        if 0 not in shape:
+        # What is huge is so only where something else leaves no elements, and NumPy has a word for it.
+        of_some = np.prod([size for size in shape if size], dtype=float)
+        if 0 not in shape or of_some > _HUGE[1] * MOST_ELEMENTS:
             shape = [min(size, 60) if size >= MOST_ELEMENTS else size for size in shape]
             while np.prod(shape, dtype=float) > MOST_ELEMENTS:
                 shape[shape.index(max(shape))] //= 2
