@@ -304,7 +304,7 @@ class _Values:
         for place, value in changed.items():
             if place.axis is not None:
                 shape[place.axis] = value
-        # What is huge is so only where something else leaves no elements, and NumPy has a word for it.
+        # What is huge is so only where there are no elements, and as far as NumPy counts.
         of_some = np.prod([size for size in shape if size], dtype=float)
         if 0 not in shape or of_some > _HUGE[1] * MOST_ELEMENTS:
             shape = [min(size, 60) if size >= MOST_ELEMENTS else size for size in shape]
