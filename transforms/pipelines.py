@@ -65,14 +65,14 @@ _OURS = (
 """Before all else: what only this library knows becomes what upstream knows."""
 
 CHECKS = (
+    "linalg-ext-outline-groups",
+    # Of ops as they were written: what they become may leave out what does not fit.
+    "linalg-ext-check-sizes",
     *_OURS,
     *_FIRST,
-    # Ops on whole tensors have no checks; the same as structured ops have.
-    "convert-elementwise-to-linalg",
-    # Upstream asks for the elements that it is lowered to.
+    # It becomes single elements, and each of them is asked.
     "linalg-ext-lower-gather-scatter",
     "linalg-ext-check-accesses",
-    "generate-runtime-verification",
     "linalg-ext-fold-position-checks",
     # Most checks are of what is known; the passes to come need not walk over them.
     "canonicalize",
@@ -129,6 +129,8 @@ _LINALG = (
     "linalg-ext-compute-parameters-first",
 )
 _BUFFERS = (
+    # What makes a tensor may write where that is put.
+    "linalg-ext-hoist-assertions",
     "linalg-ext-allocate-results-first",
     "linalg-ext-reshape-destinations",
     "linalg-ext-release-effects",
