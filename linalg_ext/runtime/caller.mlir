@@ -728,6 +728,7 @@ func.func private @new_array(%entry: !llvm.ptr, %world: !llvm.ptr) -> !llvm.ptr 
   %array = llvm.call %make(%type, %dtype, %rank, %sizes, %strides, %null, %plain, %null)
       : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i32, !llvm.ptr, !llvm.ptr, !llvm.ptr, i32, !llvm.ptr)
       -> !llvm.ptr
+  func.call @made(%array, %entry) : (!llvm.ptr, !llvm.ptr) -> ()
   return %array : !llvm.ptr
 }
 

@@ -19,6 +19,7 @@ from linalg_ext import cache
 from linalg_ext.cache.keys import digest, makers
 from linalg_ext.cache.store import Entry
 from linalg_ext.errors import LinalgExtError
+from linalg_ext.runtime import poison
 from linalg_ext.runtime.loaded_code import LoadedCode
 from linalg_ext.runtime.machine_code import Code
 from linalg_ext.runtime.object_file import ObjectFile
@@ -46,7 +47,7 @@ def key_of(*parts: object) -> str | None:
     if target.missing_on(host()):
         return None  # code to look at
     called = [library.fingerprint for library in in_force()]
-    return digest(makers(), _machine(target), called, _apart.get(), *parts)
+    return digest(makers(), _machine(target), called, _apart.get(), poison.ON, *parts)
 
 
 def file_stamp(path: str | Path) -> tuple[str, int, int] | None:
@@ -141,7 +142,9 @@ def kept_own_code(name: str) -> Code | None:
 
 
 def _key_of_own(name: str) -> str | None:
-    return None if cache.store() is None else digest(makers(), _machine(host()), "own", name)
+    if cache.store() is None:
+        return None
+    return digest(makers(), _machine(host()), "own", poison.ON, name)
 
 
 @functools.lru_cache(maxsize=16)

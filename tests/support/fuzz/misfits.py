@@ -316,7 +316,7 @@ class _Values:
     def _value(self, parameter: Parameter, sizes: Sizes, changed: dict[_Place, int]) -> Any:
         dtype = parameter.type.element.dtype
         if isinstance(sizes, int) or not isinstance(parameter.type, ArrayType):
-            number = next(iter(changed.values()), sizes)
+            number = next(iter(changed.values()), sizes if isinstance(sizes, int) else 0)
             return _within(number, dtype) if dtype.kind in "iu" else dtype.type(number)
         shape = list(sizes)
         for place, value in changed.items():
