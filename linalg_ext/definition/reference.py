@@ -1,8 +1,8 @@
 """The oracle: a definition evaluated by NumPy, slow and obviously right.
 
 Independent of every IR: the steps of an op are evaluated one after the other, each point by point
-of its reduction space, in order, each time for all points of its parallel space at once. Arrays keep NumPy's signedness: a `_signed`
-function on unsigned integers computes on their values.
+of its reduction space, in order, each time for all points of its parallel space at once. Arrays
+keep NumPy's signedness: a `_signed` function on unsigned integers computes on their values.
 """
 
 from __future__ import annotations

@@ -81,6 +81,15 @@ def are_independent(one: Assignment, other: Assignment) -> bool:
     return other.target.operand not in _reads(one) and one.target.operand not in _reads(other)
 
 
+def runs_with(fold: Assignment, others: Sequence[Assignment]) -> bool:
+    """Whether a statement is a fold that reads, or is read by, another of the same fold."""
+    return any(
+        is_one_fold(fold, other) and not are_independent(fold, other)
+        for other in others
+        if other.target.operand != fold.target.operand
+    )
+
+
 def run_together(assignments: Sequence[Assignment]) -> tuple[Assignment, ...] | None:
     """Statements that say in order what assignments say that run together, as in a structured op.
 
@@ -187,7 +196,7 @@ def _step(definition: OpDefinition, group: Sequence[Assignment]) -> OpDefinition
 
 
 def _says_size(operand: Operand, domain: frozenset[str]) -> bool:
-    """Whether an operand is there for its shape alone, and the shape is that of these dimensions."""
+    """Whether an operand is there for its shape alone, which is that of these dimensions."""
     dims = [dim for index in operand.index_dims or () for dim in index.dims]
     return bool(dims) and domain.issuperset(dims)
 

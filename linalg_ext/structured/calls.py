@@ -34,9 +34,7 @@ Built = ir.Value | ir.OpResultList | list[ir.Value] | ir.Operation
 """What is built: a result, several of them, or an op that writes memrefs."""
 
 
-def call_on_values(
-    op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]
-) -> Built:
+def call_on_values(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Built:
     """Build an op at the current insertion point.
 
     Args:
@@ -142,9 +140,7 @@ def build(
     return results[0] if len(results) == 1 else results
 
 
-def _bound_step(
-    bound: BoundOp, step: OpDefinition, values: Mapping[str, ir.Value]
-) -> BoundOp:
+def _bound_step(bound: BoundOp, step: OpDefinition, values: Mapping[str, ir.Value]) -> BoundOp:
     """One step of a bound op, on what its operands are by then."""
     symbols, sizes = dict(bound.attributes.symbols), {}
     for symbol in sorted(symbols_read(step) - symbols.keys()):
