@@ -21,7 +21,7 @@ from linalg_ext.calling.kernel import Kernel
 from linalg_ext.calling.native_call import record_of
 from linalg_ext.calling.overlap import share_memory
 from linalg_ext.runtime import keeping
-from linalg_ext.runtime.call_record import ArrayEntry, Entry, Record, TextEntry
+from linalg_ext.runtime.call_record import ArrayEntry, ConstantEntry, Expected, Record
 from linalg_ext.runtime.caller import caller
 from linalg_ext.runtime.descriptors import contiguous_strides
 from linalg_ext.runtime.dtypes import DType
@@ -209,7 +209,7 @@ def _record(
         tuple(steps[axis] for axis in axes) if makes and known.back else None,
         is_written=True,
     )
-    entries: list[Entry] = [TextEntry(text)]
+    entries: list[Expected] = [ConstantEntry(text)]
     entries += [
         ArrayEntry(argument.word, (array.dtype,), array.shape, array.strides)
         for argument, array in zip(arguments, (a, b), strict=True)
