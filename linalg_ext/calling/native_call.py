@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from enum import Enum
+from functools import partial
 from types import FunctionType, MappingProxyType
 from typing import Any
 
@@ -15,6 +17,7 @@ from linalg_ext.calling.direct_call import Callee, DirectCall
 from linalg_ext.calling.results import ResultSlot
 from linalg_ext.calling.scalars import ScalarArgument
 from linalg_ext.runtime import threads
+from linalg_ext.runtime.call_frame import STATUS
 from linalg_ext.runtime.call_record import (
     ArrayEntry,
     ConstantEntry,
@@ -130,6 +133,11 @@ def entries_of(
     return entries, room - size
 
 
+def situation(callee: Callee) -> object:
+    """What a record hangs on beside the kernel: how its work is shared, where it can be."""
+    return threads.state() if callee.shared else None
+
+
 def record_of(
     callee: Callee,
     world: int,
@@ -152,39 +160,42 @@ def record_of(
         entries: what the arguments of a call must be; None for what native code cannot take.
         results: what is written; by default what the kernel writes.
         built: how the results are contained.
-        makes, takes: whether a call without `out=`, and one with it, may fit. Large results are
-            not made, for their memory comes from the pool; numbers among several are not either.
+        makes, takes: whether a call without `out=`, and one with it, may fit. Numbers among several
+            results are not made.
         settings: variables, and what they must be.
         spare: words for numbers, behind those of the frame.
         as_number: whether a result without axes is given as NumPy's number.
         names: of the last arguments, which come as keywords.
     """
-    # Where several threads may share the work, what Python costs is little beside it.
-    alone = threads.alone() if callee.shared else ()
+    shared = callee.shared and callee.shared.for_threads(threads.current())
+    template = callee.layout.template(spare)
+    if shared:
+        words = list(template.words)
+        words[STATUS] = shared.context(threads.current())
+        template = template._replace(words=tuple(words))
     if results is None:
         results = [_result(slot, _dtypes(slot)) for slot in callee.slots]
     numbers = [slot.is_scalar for slot in callee.slots]
-    makes = makes and all(result.nbytes < SMALLEST for result in results)
     makes = makes and (not any(numbers) or (len(results) == 1 and built is None))
     takes = takes and bool(results)
     known = [entry for entry in entries if entry is not None]
-    if alone is None or len(known) < len(entries) or not (makes or takes):
+    if len(known) < len(entries) or not (makes or takes):
         return None
     record = Record(
         world,
-        address_of_function(callee.function),
-        callee.layout.template(spare),
+        address_of_function((shared or callee).function),
+        template,
         known,
         results,
         built=built,
         makes=makes,
         takes=takes,
-        report=callee.failures.report,
-        settings=(*settings, *alone),
-        always_free=callee.open_ended,
+        report=(shared or callee).failures.report,
+        settings=(*settings, *(threads.settings() if callee.shared else ())),
+        always_free=callee.open_ended or bool(shared),
         as_number=as_number or any(numbers),
         names=names,
-        keep=(callee,),
+        keep=(callee, shared),
     )
     return None if record.is_too_large else record
 
@@ -203,7 +214,8 @@ def array_entry(argument: ArrayArgument, dtypes: tuple[DType, ...]) -> ArrayEntr
 
 
 def _result(slot: ResultSlot, dtypes: tuple[DType, ...]) -> ArrayEntry:
-    return ArrayEntry(slot.word, dtypes, slot.shape, is_written=True)
+    entry = ArrayEntry(slot.word, dtypes, slot.shape, is_written=True)
+    return replace(entry, make=partial(slot.prepare, None)) if entry.nbytes >= SMALLEST else entry
 
 
 def _dtypes(slot: ResultSlot) -> tuple[DType, ...]:

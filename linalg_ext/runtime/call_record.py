@@ -30,7 +30,7 @@ MOST_SLOTS = 256
 MOST_WORDS = 2048
 """Of a frame, which native code puts on the stack."""
 
-_ENTRY_WORDS = 12
+_ENTRY_WORDS = 13
 _ARRAY, _NUMBER, _CONSTANT = range(3)
 _TUPLE, _LIST, _DICT, _ATTRIBUTES = range(4)
 _CALL, _OBJECT = 3, 4
@@ -52,6 +52,7 @@ class ArrayEntry:
         strides: in bytes; None for the row-major order without gaps.
         is_written: whether native code writes it. It must not meet any other argument then.
         unused_bits: of each byte, as a mask: they must be clear. 0 asks nothing.
+        make: makes the array, where that is not left to NumPy.
     """
 
     word: int
@@ -60,6 +61,7 @@ class ArrayEntry:
     strides: tuple[int, ...] | None = None
     is_written: bool = False
     unused_bits: int = 0
+    make: Callable[[], object] | None = None
 
     @property
     def nbytes(self) -> int:
@@ -281,7 +283,7 @@ class Record(ctypes.Structure):
         return self._array(entry)
 
     def _array(self, entry: ArrayEntry) -> list[int]:
-        self._kept.append(entry.dtypes)
+        self._kept += [entry.dtypes, entry.make]
         types = [id(type(dtype)) for dtype in entry.dtypes]
         flags = ALIGNED | (CONTIGUOUS if entry.strides is None else 0)
         return [
@@ -297,6 +299,7 @@ class Record(ctypes.Structure):
             entry.is_written,
             int.from_bytes(bytes([entry.unused_bits] * 8), "little", signed=True),
             id(entry.dtypes[0]),
+            0 if entry.make is None else id(entry.make),
         ]
 
     def _number(self, entry: NumberEntry) -> list[int]:

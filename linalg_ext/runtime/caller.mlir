@@ -25,7 +25,7 @@
 //     4 flags or form    5 rank or least    6 sizes or most    7 strides, or float
 //     8 bytes
 //     9 whether it is written    10 unused bits, or the word of a number in memory
-//    11 dtype, or int
+//    11 dtype, or int    12 what makes the array, if not NumPy
 // of a container:
 //     0 kind (0 a tuple, 1 a list, 2 a dict, 3 attributes)    1 its slot    2 its type
 //     3 how many are in it    4 their keys
@@ -50,6 +50,7 @@ llvm.func @PyEval_RestoreThread(!llvm.ptr)
 llvm.func @PyContextVar_Get(!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
 llvm.func @PyLong_FromLongLong(i64) -> !llvm.ptr
 llvm.func @PyLong_AsLongLongAndOverflow(!llvm.ptr, !llvm.ptr) -> i64
+llvm.func @PyObject_CallNoArgs(!llvm.ptr) -> !llvm.ptr
 llvm.func @PyObject_CallOneArg(!llvm.ptr, !llvm.ptr) -> !llvm.ptr
 llvm.func @PyObject_VectorcallMethod(!llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> !llvm.ptr
 llvm.func @PyObject_RichCompareBool(!llvm.ptr, !llvm.ptr, i32) -> i32
@@ -89,9 +90,9 @@ func.func private @store(%value: i64, %of: !llvm.ptr, %number: i64) {
 
 func.func private @entry(%record: !llvm.ptr, %number: i64) -> !llvm.ptr {
   %80 = arith.constant 80 : i64
-  %96 = arith.constant 96 : i64
+  %104 = arith.constant 104 : i64
   %entries = func.call @place(%record, %80) : (!llvm.ptr, i64) -> !llvm.ptr
-  %offset = arith.muli %number, %96 : i64
+  %offset = arith.muli %number, %104 : i64
   %entry = llvm.getelementptr %entries[%offset] : (!llvm.ptr, i64) -> !llvm.ptr, i8
   return %entry : !llvm.ptr
 }
@@ -838,7 +839,7 @@ func.func private @drop(%values: !llvm.ptr, %count: i64) {
   return
 }
 
-// A new array for the result of an entry; null where there is no memory for it.
+// A new array for the result of an entry; null where an error is set.
 func.func private @new_array(%entry: !llvm.ptr, %world: !llvm.ptr) -> !llvm.ptr {
   %0 = arith.constant 0 : i64
   %32 = arith.constant 32 : i64
@@ -848,6 +849,15 @@ func.func private @new_array(%entry: !llvm.ptr, %world: !llvm.ptr) -> !llvm.ptr 
   %88 = arith.constant 88 : i64
   %plain = arith.constant 0 : i32
   %null = llvm.mlir.zero : !llvm.ptr
+  %96 = arith.constant 96 : i64
+  %maker = func.call @place(%entry, %96) : (!llvm.ptr, i64) -> !llvm.ptr
+  %maker_number = llvm.ptrtoint %maker : !llvm.ptr to i64
+  %has_maker = arith.cmpi ne, %maker_number, %0 : i64
+  cf.cond_br %has_maker, ^ask, ^new
+^ask:
+  %made = llvm.call @PyObject_CallNoArgs(%maker) : (!llvm.ptr) -> !llvm.ptr
+  return %made : !llvm.ptr
+^new:
   %type = func.call @place(%world, %0) : (!llvm.ptr, i64) -> !llvm.ptr
   %make = func.call @place(%world, %32) : (!llvm.ptr, i64) -> !llvm.ptr
   %wide_rank = func.call @word(%entry, %40) : (!llvm.ptr, i64) -> i64

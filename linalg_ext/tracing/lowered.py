@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from linalg_ext.calling.kernel import Kernel
-from linalg_ext.calling.native_call import constant, entries_of, record_of
+from linalg_ext.calling.native_call import constant, entries_of, record_of, situation
 from linalg_ext.compiler.compilation import compile
 from linalg_ext.errors import (
     ArgumentError,
@@ -176,7 +176,8 @@ class Compiled:
             names: of its keywords, in order.
             function: of the function, where it was called: its static arguments are given, too.
         """
-        pattern = (function is None, count, names, tuple(map(type, leaves)))
+        shared = situation(self.kernel.callee)
+        pattern = (function is None, count, names, tuple(map(type, leaves)), shared)
         if pattern not in self._records:
             self._records[pattern] = self._record(world, leaves, count, names, function)
         return self._records[pattern]
