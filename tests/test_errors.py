@@ -33,7 +33,7 @@ def test_other_files_keep_their_names(file: str) -> None:
 
 
 def test_what_is_added_on_the_way_is_shown() -> None:
-    """Libraries in between add to `args`, as for any exception: in front, behind, or in its place."""
+    """Libraries in between add to `args`, in front and behind, as to those of any exception."""
     with pytest.raises(ArgumentError) as caught, lx.options(threads=-1):
         pass
     error = caught.value
