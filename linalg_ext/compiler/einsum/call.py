@@ -94,7 +94,7 @@ def einsum(
         and tune is False
         and (casting, order, optimize, kind) == ("safe", "K", "auto", "+*")
     )
-    is_usual = is_plain and len(operands) == 3
+    is_usual = is_plain and len(operands) == 3 and isinstance(operands[0], str)
     if is_usual:
         known = repeat(einsum, operands[0], operands[1], operands[2], out, threads)
         if known is not None:
