@@ -17,11 +17,12 @@ away is a float, whichever of them is larger).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from linalg_ext.bindings import arith, complex, ir
+from linalg_ext.bindings import arith, complex, ir, linalg, memref
 from linalg_ext.transforms.lowering._elementwise import constant
+from linalg_ext.transforms.lowering._generic import iterators
 
 from ._writer import Writer
 
@@ -50,10 +51,19 @@ def is_added_in_blocks(type_: Any) -> bool:
 
 def nothing_lost(type_: Any) -> Any:
     """The error that a sum begins with: 0, or zeros."""
+    return _filled(type_, 0.0)
+
+
+def nothing_added(type_: Any) -> Any:
+    """What a sum begins with: -0.0, which leaves every number as it is."""
+    return _filled(type_, -0.0)
+
+
+def _filled(type_: Any, number: float) -> Any:
     if isinstance(type_, ir.ComplexType):
-        zero = constant(type_.element_type, 0)
-        return complex.CreateOp(type_, zero, zero).result
-    return constant(type_, 0)
+        part = constant(type_.element_type, number)
+        return complex.CreateOp(type_, part, part).result
+    return constant(type_, number)
 
 
 def compensated(total: Any, error: Any, part: Any) -> tuple[Any, Any]:
@@ -78,6 +88,88 @@ def settled(total: Any, error: Any) -> Any:
         return complex.CreateOp(total.type, *parts).result
     has_lost = arith.cmpf(arith.CmpFPredicate.ONE, error, constant(error.type, 0))
     return arith.select(has_lost, arith.addf(total, error), total)
+
+
+class PartialSums:
+    """Buffers for the sums of a block, and for what the sums of all blocks have lost.
+
+    Each method adds a structured op on buffers at the insertion point, and gives it.
+
+    Attributes:
+        totals: where the sums are, and are to be: a buffer, or a part of one.
+        parts: those of a block.
+        errors: what was lost.
+    """
+
+    def __init__(self, totals: Any, parts: Any, errors: Any) -> None:
+        self.totals, self.parts, self.errors = totals, parts, errors
+
+    def forget(self) -> Any:
+        """Nothing is lost yet."""
+        return _on_elements([], [self.errors], lambda old: [nothing_lost(old.type)])
+
+    def begin(self) -> Any:
+        """Nothing is added up yet of a block."""
+        return _on_elements([], [self.parts], lambda old: [nothing_added(old.type)])
+
+    def add(self) -> Any:
+        """The sums of a block are added to those before."""
+        return _on_elements(
+            [self.parts],
+            [self.totals, self.errors],
+            lambda part, total, error: compensated(total, error, part),
+        )
+
+    def settle(self) -> Any:
+        """What was lost is added."""
+        return _on_elements(
+            [self.errors], [self.totals], lambda error, total: [settled(total, error)]
+        )
+
+
+def part_of(buffer: Any, offsets: Mapping[int, Any]) -> Any:
+    """A buffer at some positions: without the axes that these are of, which may be none."""
+    if not offsets:
+        return buffer
+    type_ = buffer.type
+    strides, _ = type_.get_strides_and_offset()
+    rank, open_size = type_.rank, ir.ShapedType.get_dynamic_size()
+    left = [axis for axis in range(rank) if axis not in offsets]
+    layout = ir.StridedLayoutAttr.get(
+        ir.ShapedType.get_dynamic_stride_or_offset(), [strides[axis] for axis in left]
+    )
+    shape = [type_.shape[axis] for axis in left]
+    result = ir.MemRefType.get(shape, type_.element_type, layout, type_.memory_space)
+    sizes = [
+        memref.dim(buffer, constant(ir.IndexType.get(), axis))
+        for axis in left
+        if type_.is_dynamic_dim(axis)
+    ]
+    return memref.SubViewOp(
+        result,
+        buffer,
+        [offsets[axis] for axis in sorted(offsets)],
+        sizes,
+        [],
+        [open_size if axis in offsets else 0 for axis in range(rank)],
+        [1 if axis in offsets else type_.shape[axis] for axis in range(rank)],
+        [1] * rank,
+    ).result
+
+
+def _on_elements(
+    inputs: Sequence[Any], outputs: Sequence[Any], body: Callable[..., Sequence[Any]]
+) -> Any:
+    """A structured op on buffers of one shape."""
+    operands = [*inputs, *outputs]
+    rank = operands[0].type.rank
+    map_ = ir.AffineMapAttr.get(ir.AffineMap.get_identity(rank))
+    maps = ir.ArrayAttr.get([map_] * len(operands))
+    op = linalg.GenericOp([], inputs, outputs, maps, iterators(["parallel"] * rank))
+    types = [operand.type.element_type for operand in operands]
+    with ir.InsertionPoint(op.regions[0].blocks.append(*types)) as at:
+        linalg.YieldOp(list(body(*at.block.arguments)))
+    return op.operation
 
 
 def written_compensated(

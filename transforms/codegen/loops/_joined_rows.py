@@ -242,9 +242,11 @@ class JoinedRows:
             for register in others:
                 size = lanes.type.shape[0] + self.lanes
                 lanes = _joined(lanes, register, size)
-            row = _part(lanes, 0, self.row)
-            for start in range(self.row, self.period * self.lanes, self.row):
-                row = combine(row, _part(lanes, start, self.row))
+            rows = [
+                _part(lanes, start, self.row)
+                for start in range(0, self.period * self.lanes, self.row)
+            ]
+            row = _in_pairs(combine, rows)
             where = _indices(member, access)
             old = load_row(access.memref, where, self.row, None)
             store_row(combine(old, row), access.memref, where, None, None)
@@ -264,7 +266,7 @@ def joined_rows(
     (first, *others) = nests
     if others or first.rank < depth + 2 or first.is_parallel[depth] or first.loads:
         return None
-    nest = _with_one_row(first, depth, collapser)
+    nest = with_one_row(first, depth, collapser)
     if nest is None:
         return None
     row, rows = nest.static_extent(depth + 1), nest.static_extent(depth)
@@ -294,7 +296,7 @@ def joined_rows(
     return JoinedRows(nest, depth, combiners, row, lanes, period, registers, views)
 
 
-def _with_one_row(nest: Nest, depth: int, collapser: Collapser) -> Nest | None:
+def with_one_row(nest: Nest, depth: int, collapser: Collapser) -> Nest | None:
     """The nest with all loops inside of loop `depth` as one; None where that cannot be."""
     while nest.rank > depth + 2:
         collapsed = collapser.collapsed([nest], depth + 1)
@@ -331,6 +333,14 @@ def _joined(low: Any, high: Any, size: int) -> Any:
     """Two vectors, the second the shorter one perhaps, one after the other."""
     count = low.type.shape[0]
     return vector.shuffle(low, high, list(range(size))) if count else high
+
+
+def _in_pairs(combine: Combiner, rows: Sequence[Any]) -> Any:
+    """Rows combined to one: two at a time, and what that gives likewise."""
+    if len(rows) == 1:
+        return rows[0]
+    half = len(rows) // 2
+    return combine(_in_pairs(combine, rows[:half]), _in_pairs(combine, rows[half:]))
 
 
 def _part(value: Any, start: int, size: int) -> Any:

@@ -12,7 +12,8 @@ result is aligned, and a masked vector stands before them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf
@@ -26,6 +27,7 @@ from linalg_ext.transforms.lowering._elementwise import constant, index
 
 from ._bodies import Key, Member, Pass, computed, of_body
 from ._bounds import as_index, either, first_lanes, is_same, size_of, whole_steps
+from ._combiners import Combiner
 from ._nests import Access, Nest, widest_bits
 from ._reductions import FirstBest, Reduction, Sums
 from ._rows import (
@@ -33,6 +35,7 @@ from ._rows import (
     is_truth,
     load_across,
     load_row,
+    row_type,
     store_row,
 )
 from ._streaming import first_aligned, is_streamed, rows_are_aligned_alike
@@ -54,6 +57,8 @@ class VectorLoop:
         vector_bits: of a register.
         most_lanes: of a vector, where inputs lie across; then all members are one nest, at
             positions that are neighbours along these inputs.
+        added: outputs that all members, one nest at several positions, add to: what they add is
+            added up before it is added to what is there.
     """
 
     def __init__(
@@ -64,9 +69,11 @@ class VectorLoop:
         unused: frozenset[Any],
         vector_bits: int,
         most_lanes: int | None = None,
+        added: Mapping[int, Combiner] = MappingProxyType({}),
     ) -> None:
         self._vector_bits = vector_bits
         self._most_lanes = most_lanes
+        self._added = added
         self._members = members
         self._depth = depth
         self._unused = unused
@@ -353,6 +360,12 @@ class VectorLoop:
                 kept = value if taken is None else arith.select(taken, value, before)
                 yielded.append(kept)
         past_caches = self._vector_bits // 8 if pass_.streams else None
+        for at, combine in self._added.items():
+            access = self._members[0].nest.operands[at]
+            key = self._key(self._members[0], access)
+            value, where = pass_.stores[key]
+            old = load_row(access.memref, where, pass_.lanes, pass_.mask)
+            pass_.stores[key] = combine(old, value), where
         for (target, _), (value, where) in pass_.stores.items():
             store_row(value, target, where, pass_.mask, past_caches)
         return yielded
@@ -379,6 +392,9 @@ class VectorLoop:
             return None if is_chosen else old[at - member.nest.inputs]
         if not member.nest.is_read[at]:
             return None
+        if number == 0 and at in self._added:
+            element = operand.memref.type.element_type
+            return self._added[at].neutral(row_type(pass_.lanes, element))
         if not self._is_row(operand):
             return self._scalars[number, at]
         key = self._key(member, operand)
