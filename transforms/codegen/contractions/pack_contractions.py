@@ -132,7 +132,7 @@ def _rewrite(op: Any, functions: _Functions, pending: list[Any]) -> str | None:
     arguments, plan = made
     if _is_small(plan.problem):
         return "it is small"
-    if _is_elementwise(plan):
+    if _uses_all_once(plan):
         return "it is a sum of products element by element: nothing is used twice"
     prologues = [factor.prologue for factor in factors]
     name = functions.named(
@@ -206,13 +206,14 @@ def _is_small(problem: Problem) -> bool:
     return products < LEAST_PRODUCTS
 
 
-def _is_elementwise(plan: Plan) -> bool:
-    """Whether a sum has neither rows nor columns, and what it multiplies lies as vectors do."""
+def _uses_all_once(plan: Plan) -> bool:
+    """Whether a sum has neither rows nor columns, and packing would copy what is read once."""
     problem = plan.problem
     if plan.is_inner or problem.rows.size != 1 or problem.columns.size != 1:
         return False
     along = (*problem.batch, *problem.depth.dimensions)
-    return any(set(dimension.strides.values()) == {1} for dimension in along)
+    are_vectors = any(set(dimension.strides.values()) == {1} for dimension in along)
+    return are_vectors or (problem.dot is None and not problem.converted)
 
 
 class _Functions:
