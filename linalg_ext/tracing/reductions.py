@@ -22,7 +22,7 @@ from linalg_ext.tracing.traced import Traced, xp
 
 UNSET: Any = np._NoValue  # what NumPy passes for what nobody gave
 
-_UFUNCS = {
+UFUNCS = {
     "add": "add",
     "multiply": "mul",
     "maximum": "max_signed",
@@ -90,7 +90,7 @@ def reduce_by(
     where: Any = True,
 ) -> Traced:
     """`ufunc.reduce`."""
-    function = _UFUNCS.get(ufunc.__name__)
+    function = UFUNCS.get(ufunc.__name__)
     if function is None:
         refuse_function(f"{ufunc.__name__}.reduce")
     refuse_out(ufunc.__name__, out)
@@ -112,7 +112,7 @@ def accumulate(ufunc: Any, value: Any, axis: Any = 0, dtype: Any = None, out: An
     """`ufunc.accumulate`."""
     from linalg_ext.tracing.scans import scanned
 
-    function = _UFUNCS.get(ufunc.__name__)
+    function = UFUNCS.get(ufunc.__name__)
     if function is None:
         refuse_function(f"{ufunc.__name__}.accumulate")
     refuse_out(ufunc.__name__, out)

@@ -95,6 +95,8 @@ BODIES: Mapping[str, Body] = {
     "deg2rad": lambda x: x * (math.pi / 180),
 }
 """For each ufunc the element of its result, by elements of the dtypes of its loop."""
+OTHER_UFUNCS = ("divmod", "matmul", "matvec", "modf", "vecdot", "vecmat")
+"""Ufuncs that are more than one element of one result."""
 
 
 def record_ufunc(
