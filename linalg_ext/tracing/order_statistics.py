@@ -70,7 +70,16 @@ def _quantiles(name: str, whole: int, *, skips_nan: bool) -> Callable[..., Trace
         if method not in (*_PARTS, "nearest"):
             refuse(f"numpy.{name} with method={method!r}", f"use {', '.join(_PARTS)} or nearest")
         rows = _Rows.of(name, a, axis, skips_nan=skips_nan)
+        if rows.given == np.bool_:
+            refuse(f"numpy.{name} of booleans", "convert them with .astype(int) first")
         given = np.asarray(q)
+        if given.dtype.kind not in "iuf":
+            raise ArgumentError(
+                f"{name}: q={q!r}",
+                where=caller_location(),
+                expected="integers or floats",
+                cure="write float(q)",
+            )
         is_whole = given.dtype.kind in "iu" and whole == 1
         is_weak = isinstance(q, int | float) or is_whole
         dtype = rows.dtype if is_weak else np.result_type(rows.dtype, given.dtype)
@@ -122,6 +131,8 @@ class _Rows:
         value = as_traced(a)
         if value.dtype.kind == "c":
             refuse(f"numpy.{name} of complex values", "take their real and imaginary parts")
+        if axis == ():
+            raise ArgumentError(f"{name} along no axis", where=caller_location())
         axes = normal_axes(axis, value.ndim, name)
         rest = [place for place in range(value.ndim) if place not in axes]
         count: AnySize = 1
