@@ -131,11 +131,11 @@ _LINALG = (
     "linalg-ext-compute-parameters-first",
 )
 _BUFFERS = (
-    # What makes a tensor may write where that is put.
-    "linalg-ext-hoist-assertions",
     "linalg-ext-allocate-results-first",
     "linalg-ext-reshape-destinations",
     "linalg-ext-release-effects",
+    # What makes a tensor may write where that is put.
+    "linalg-ext-hoist-assertions",
     # The elimination is wrong where two results share a state.
     "linalg-ext-own-destinations",
     "eliminate-empty-tensors",

@@ -33,6 +33,7 @@ class Bounds:
         self._known = known
         self._held: dict[str, list[Any]] = {}
         self._sizes: dict[Origin, Any] = {}
+        self._made: list[Any] = []
 
     def size(self, value: Any, axis: int) -> Any:
         """A size of a tensor or a memref: a number where the text tells it."""
@@ -42,7 +43,9 @@ class Bounds:
         if origin not in self._sizes:
             value, axis = origin
             dim = memref.dim if isinstance(value.type, _MEMREFS) else tensor.dim
-            self._sizes[origin] = dim(value, index(axis))
+            number = index(axis)
+            self._sizes[origin] = dim(value, number)
+            self._made += [number.owner, self._sizes[origin].owner]
         return self._sizes[origin]
 
     def sizes(self, value: Any) -> list[Any]:
@@ -117,6 +120,9 @@ class Bounds:
     def emit(self) -> bool:
         """Assert all of it, at the insertion point; True if there is any."""
         if not self._held:
+            for made in reversed(self._made):
+                if not any(True for _ in made.results[0].uses):
+                    made.erase()
             return False
         text, location = text_of(self.op), self.op.location
         with ir.Location.name(text, location):

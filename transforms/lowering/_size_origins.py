@@ -131,7 +131,9 @@ def _of_equal_shape(value: Any) -> Any | None:
         return op.operands[len(op.operands) - len(op.results) + value.result_number]
     if op.name.startswith(("arith.", "math.")):
         # Of whole tensors: all of them are of one shape.
-        return next((each for each in op.operands if isinstance(each.type, ir.RankedTensorType)), None)
+        return next(
+            (each for each in op.operands if isinstance(each.type, ir.RankedTensorType)), None
+        )
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -64,7 +65,10 @@ def check_cast(op: Any, bounds: Bounds) -> None:
         return
     said, given = (each.get_strides_and_offset() for each in (type_, source.type))
     wanted = [*said[0], said[1]]
-    if all(known in (there, DYNAMIC) for known, there in zip(wanted, [*given[0], given[1]], strict=True)):
+    if all(
+        known in (there, DYNAMIC)
+        for known, there in zip(wanted, [*given[0], given[1]], strict=True)
+    ):
         return
     _, offset, *rest = memref.ExtractStridedMetadataOp(source).results
     for known, there in zip(wanted, [*rest[type_.rank :], offset], strict=True):
@@ -105,20 +109,11 @@ def check_expand(op: Any, bounds: Bounds) -> None:
 
 def check_collapse(op: Any, bounds: Bounds) -> None:
     """`collapse_shape`: of memory, dimensions that become one lie one behind the other."""
-    (source,), type_ = op.operands, op.results[0].type
-    sizes = bounds.sizes(source)
-    for axis, group in enumerate(_groups(op)):
-        reason = f"dimension #{axis} of the result is not the product of dimensions {group}"
-        product = bounds.product((sizes[at] for at in group), reason)
-        if not type_.is_dynamic_dim(axis):
-            bounds.equal(product, type_.get_dim_size(axis), reason)
-    if not isinstance(type_, ir.MemRefType) or source.type.layout == ir.AffineMapAttr.get(
-        ir.AffineMap.get_identity(source.type.rank)
-    ):
-        return
+    (source,) = op.operands
     strides, _ = source.type.get_strides_and_offset()
-    if DYNAMIC not in strides:
+    if source.type.affine_map.is_identity or DYNAMIC not in strides:
         return
+    sizes = bounds.sizes(source)
     rank = source.type.rank
     _, _, *rest = memref.ExtractStridedMetadataOp(source).results
     steps = [
@@ -126,7 +121,7 @@ def check_collapse(op: Any, bounds: Bounds) -> None:
         for step, known in zip(rest[rank:], strides, strict=True)
     ]
     for group in _groups(op):
-        for at, below in zip(group, group[1:], strict=False):
+        for at, below in itertools.pairwise(group):
             if sizes[at] == 1:
                 continue
             behind = compare("eq", steps[at], mul(steps[below], sizes[below]))
@@ -195,39 +190,23 @@ def check_pad(op: Any, bounds: Bounds) -> None:
             bounds.at_most(0, length, f"less than nothing is left of dimension #{axis}")
 
 
-def check_gather(op: Any, bounds: Bounds) -> None:
-    """`tensor.gather`: as many slices as there are indices, each of the size of the source."""
-    source, indices = op.operands
-    type_ = op.results[0].type
-    dims = list(ir.DenseI64ArrayAttr(op.attributes["gather_dims"]))
-    for axis, size in enumerate(_gathered_shape(source, indices, dims, type_.rank, bounds)):
-        _check_static(type_, axis, size, bounds)
-
-
 def check_scatter(op: Any, bounds: Bounds) -> None:
-    """`tensor.scatter`: as many slices as there are indices, each of the size of the destination."""
+    """`tensor.scatter`: a slice for each of the indices, of the size of the destination."""
     slices, target, indices = op.operands
     dims = list(ir.DenseI64ArrayAttr(op.attributes["scatter_dims"]))
-    wanted = _gathered_shape(target, indices, dims, slices.type.rank, bounds)
+    batch = indices.type.rank - 1
+    wanted = bounds.sizes(indices)[:batch]
+    for axis in range(target.type.rank):
+        if axis not in dims:
+            wanted.append(bounds.size(target, axis))
+        elif slices.type.rank - batch == target.type.rank:
+            wanted.append(1)  # the dimensions that are indexed stay
     for axis, size in enumerate(wanted):
         bounds.equal(
             bounds.size(slices, axis),
             size,
             f"dimension #{axis} of what is scattered does not fit the indices and the destination",
         )
-
-
-def _gathered_shape(
-    whole: Any, indices: Any, dims: Sequence[int], rank: int, bounds: Bounds
-) -> list[Any]:
-    batch, kept = indices.type.rank - 1, whole.type.rank - len(dims)
-    shape = [bounds.size(indices, axis) for axis in range(batch)]
-    for axis in range(whole.type.rank):
-        if axis not in dims:
-            shape.append(bounds.size(whole, axis))
-        elif rank - batch != kept:
-            shape.append(1)  # the indexed dimensions stay
-    return shape
 
 
 def check_pack(op: Any, bounds: Bounds) -> None:

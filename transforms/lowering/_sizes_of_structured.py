@@ -74,7 +74,7 @@ def check_index(
     is_exact = _is_linear(expr) and len(dims) == len(_dims_of(expr))
     least, most = _span(expr, lengths)
     if all(isinstance(each, int) for each in (least, most, size)):
-        if 0 <= least and most < size:
+        if least >= 0 and most < size:
             return
         if is_exact:
             bounds.holds(False, reason)
@@ -95,7 +95,9 @@ def check_index(
             inside = arith.andi(inside, compare("sle", length, limit))
             if is_exact:
                 inside = arith.ori(inside, compare("eq", length, 0))
-    bounds.holds(inside if is_exact else _every_place(inside, map_, axis, dims, taken, size), reason)
+    bounds.holds(
+        inside if is_exact else _every_place(inside, map_, axis, dims, taken, size), reason
+    )
 
 
 def _every_place(

@@ -46,18 +46,9 @@ def check_sizes(module: ir.Operation) -> Report:
     """
     report = Report(NAME)
     known: Shapes = {}
-    checks: dict[str, Check | None] = {}
-
-    def is_checked(op: Any) -> bool:
-        if op.name not in checks:
-            checks[op.name] = _check_of(op)
-        return checks[op.name] is not None
-
-    for op in select(module, is_checked):
-        check = checks[op.name]
-        if check is None:
-            continue
+    for op in select(module, lambda op: _is_checked(op.name)):
         report.matched[op.name] += 1
+        check = _check_of(op)
         with op.location, ir.InsertionPoint(op):
             bounds = Bounds(op, known)
             check(op, bounds)
@@ -65,16 +56,28 @@ def check_sizes(module: ir.Operation) -> Report:
     return report
 
 
-def _check_of(op: Any) -> Check | None:
-    """What asserts that the sizes of ops of this name fit."""
-    rule = RULES.get(op.name)
+def _is_checked(name: str) -> bool:
+    """Whether ops of a name are to be looked at: those that are not known, too."""
+    rule = RULES.get(name)
     if rule is not None:
+        return rule.sizes is not None
+    return is_held(name) or name.startswith(_ELEMENTWISE)
+
+
+_ELEMENTWISE = ("arith.", "complex.", "math.")
+"""Dialects of ops that are of one shape, where they are on whole tensors."""
+
+
+def _check_of(op: Any) -> Check:
+    """What asserts that the sizes of an op fit."""
+    rule = RULES.get(op.name)
+    if rule is not None and rule.sizes is not None:
         return rule.sizes
-    if is_held(op.name):
-        raise LoweringError(
-            f"nothing is known of the memory that {op.name} reaches",
-            where=place(op),
-            expected="an op of the table of checks",
-            cure="write it as ops that are in the table, or vouch for it with checked=False",
-        )
-    return check_equal_shapes if op.name.startswith(("arith.", "math.", "complex.")) else None
+    if not is_held(op.name):
+        return check_equal_shapes
+    raise LoweringError(
+        f"nothing is known of the memory that {op.name} reaches",
+        where=place(op),
+        expected="an op of the table of checks",
+        cure="write it as ops that are in the table, or vouch for it with checked=False",
+    )

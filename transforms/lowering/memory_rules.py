@@ -2,9 +2,9 @@
 
 Every op of the dialects linalg, tensor, memref, vector and bufferization, and of `linalg_ext` and
 `gml_st`, is in this table: with the check of its sizes (`linalg-ext-check-sizes`, before anything
-is lowered), that of its places (`linalg-ext-check-accesses`, where they are computed), or the reason
-why nothing about it can be a misfit. One that is not is refused where checks are asked for. The
-documentation shows the table.
+is lowered), that of its places (`linalg-ext-check-accesses`, where they are computed), or the
+reason why nothing about it can be a misfit. One that is not is refused where checks are asked for.
+The documentation shows the table.
 """
 
 from __future__ import annotations
@@ -45,14 +45,13 @@ from ._sizes_of_shapes import (
     check_pack,
     check_pad,
     check_reshape,
+    check_scatter,
     check_unpack,
     check_winograd_filter,
     check_winograd_input,
     check_winograd_output,
     forget_promise,
 )
-from ._sizes_of_shapes import check_gather as check_gathered_shape
-from ._sizes_of_shapes import check_scatter as check_scattered_shape
 from ._sizes_of_structured import check_structured
 
 Check = Callable[[Any, Bounds], None]
@@ -102,21 +101,21 @@ def _of(dialect: str, names: str) -> list[str]:
 
 
 _LINALG = """
-abs add batch_matmul batch_matvec batch_mmt4d batch_reduce_matmul batch_vecmat broadcast ceil contract
-conv_1d conv_1d_ncw_fcw conv_1d_nwc_wcf conv_2d conv_2d_nchw_fchw conv_2d_nchw_fchw_q
-conv_2d_ngchw_fgchw conv_2d_ngchw_gfchw conv_2d_ngchw_gfchw_q conv_2d_nhwc_fhwc conv_2d_nhwc_fhwc_q
-conv_2d_nhwc_hwcf conv_2d_nhwc_hwcf_q conv_2d_nhwgc_gfhwc conv_2d_nhwgc_gfhwc_q conv_3d
-conv_3d_ncdhw_fcdhw conv_3d_ndhwc_dhwcf conv_3d_ndhwc_dhwcf_q copy depthwise_conv_1d_ncw_cw
-depthwise_conv_1d_nwc_wc depthwise_conv_1d_nwc_wcm depthwise_conv_2d_nchw_chw
-depthwise_conv_2d_nhwc_hwc depthwise_conv_2d_nhwc_hwc_q depthwise_conv_2d_nhwc_hwcm
-depthwise_conv_2d_nhwc_hwcm_q depthwise_conv_3d_ncdhw_cdhw depthwise_conv_3d_ndhwc_dhwc
-depthwise_conv_3d_ndhwc_dhwcm div div_unsigned dot elementwise erf exp fill fill_rng_2d floor generic
-log map matmul matvec max min mmt4d mul negf pooling_nchw_max pooling_nchw_sum pooling_ncw_max
-pooling_ncw_sum pooling_ndhwc_max pooling_ndhwc_min pooling_ndhwc_sum pooling_nhwc_max
-pooling_nhwc_max_unsigned pooling_nhwc_min pooling_nhwc_min_unsigned pooling_nhwc_sum
-pooling_nwc_max pooling_nwc_max_unsigned pooling_nwc_min pooling_nwc_min_unsigned pooling_nwc_sum
-powf quantized_batch_matmul quantized_matmul reciprocal reduce round rsqrt select sqrt square sub
-tanh transpose vecmat
+abs add batch_matmul batch_matvec batch_mmt4d batch_reduce_matmul batch_vecmat broadcast ceil
+contract conv_1d conv_1d_ncw_fcw conv_1d_nwc_wcf conv_2d conv_2d_nchw_fchw conv_2d_nchw_fchw_q
+conv_2d_ngchw_fgchw conv_2d_ngchw_gfchw conv_2d_ngchw_gfchw_q conv_2d_nhwc_fhwc
+conv_2d_nhwc_fhwc_q conv_2d_nhwc_hwcf conv_2d_nhwc_hwcf_q conv_2d_nhwgc_gfhwc
+conv_2d_nhwgc_gfhwc_q conv_3d conv_3d_ncdhw_fcdhw conv_3d_ndhwc_dhwcf conv_3d_ndhwc_dhwcf_q copy
+depthwise_conv_1d_ncw_cw depthwise_conv_1d_nwc_wc depthwise_conv_1d_nwc_wcm
+depthwise_conv_2d_nchw_chw depthwise_conv_2d_nhwc_hwc depthwise_conv_2d_nhwc_hwc_q
+depthwise_conv_2d_nhwc_hwcm depthwise_conv_2d_nhwc_hwcm_q depthwise_conv_3d_ncdhw_cdhw
+depthwise_conv_3d_ndhwc_dhwc depthwise_conv_3d_ndhwc_dhwcm div div_unsigned dot elementwise erf
+exp fill fill_rng_2d floor generic log map matmul matvec max min mmt4d mul negf pooling_nchw_max
+pooling_nchw_sum pooling_ncw_max pooling_ncw_sum pooling_ndhwc_max pooling_ndhwc_min
+pooling_ndhwc_sum pooling_nhwc_max pooling_nhwc_max_unsigned pooling_nhwc_min
+pooling_nhwc_min_unsigned pooling_nhwc_sum pooling_nwc_max pooling_nwc_max_unsigned
+pooling_nwc_min pooling_nwc_min_unsigned pooling_nwc_sum powf quantized_batch_matmul
+quantized_matmul reciprocal reduce round rsqrt select sqrt square sub tanh transpose vecmat
 """
 _STATIC_VECTORS = """
 bitcast broadcast constant_mask contract create_mask deinterleave extract_strided_slice fma
@@ -136,9 +135,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         **_sizes(check_pack, "tiles and what is packed; a tile of no size", "linalg.pack"),
         **_sizes(check_unpack, "tiles and what is unpacked; a tile of no size", "linalg.unpack"),
         **_sizes(check_equal_shapes, "the shapes of operand and result", "linalg.softmax"),
-        **_sizes(
-            check_winograd_filter, "filters and tiles", "linalg.winograd_filter_transform"
-        ),
+        **_sizes(check_winograd_filter, "filters and tiles", "linalg.winograd_filter_transform"),
         **_sizes(check_winograd_input, "the image and tiles", "linalg.winograd_input_transform"),
         **_sizes(check_winograd_output, "the image and tiles", "linalg.winograd_output_transform"),
         **_safe("the position of a loop, which the verifier knows", "linalg.index"),
@@ -160,11 +157,9 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "tensor.expand_shape",
             "memref.expand_shape",
         ),
-        **_sizes(
-            check_collapse,
-            "memory that does not lie in one piece",
-            "tensor.collapse_shape",
-            "memref.collapse_shape",
+        **_sizes(check_collapse, "memory that does not lie in one piece", "memref.collapse_shape"),
+        **_safe(
+            "the verifier has its type follow from that of its operand", "tensor.collapse_shape"
         ),
         **_sizes(check_concat, "the sizes of its operands, and their sum", "tensor.concat"),
         **_sizes(
@@ -185,11 +180,11 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "amounts that are negative; the sum of amounts and size, where the type says it",
             "tensor.pad",
         ),
-        "tensor.gather": Rule(
-            "the number of indices; each index", check_gathered_shape, held_by=SIZES
-        ),
-        "tensor.scatter": Rule(
-            "the numbers of indices and slices; each index", check_scattered_shape, held_by=SIZES
+        **_lowered(ACCESSES, "each index: it becomes single elements", "tensor.gather"),
+        **_sizes(
+            check_scatter,
+            "the numbers of indices and of slices; each index, when it has become single elements",
+            "tensor.scatter",
         ),
         **_accesses(
             check_read,
@@ -236,12 +231,16 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         ),
         **_safe("the verifier compares its type with that of the global", "memref.get_global"),
         **_safe("its type is static, and its initial value of that type", "memref.global"),
-        **_safe("it tells what a memref is made of, and reads nothing",
-                *_of("memref", "extract_aligned_pointer_as_index extract_strided_metadata")),
+        **_safe(
+            "it tells what a memref is made of, and reads nothing",
+            *_of("memref", "extract_aligned_pointer_as_index extract_strided_metadata"),
+        ),
         **_safe("it gives the same elements, in another order", "memref.transpose"),
         **_safe("it gives the same elements", "memref.memory_space_cast"),
-        **_safe("it changes nothing, and a processor ignores a place that there is not",
-                "memref.prefetch"),
+        **_safe(
+            "it changes nothing, and a processor ignores a place that there is not",
+            "memref.prefetch",
+        ),
         **_safe("its region runs once, where it stands", "memref.alloca_scope"),
         **_safe(_ENDS, "memref.alloca_scope.return", "memref.atomic_yield"),
         **_safe(
@@ -271,10 +270,14 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         **_accesses(
             check_position, "a position that is computed", "vector.extract", "vector.insert"
         ),
-        **_safe("its sizes are in its types, and it reaches no memory",
-                *_of("vector", _STATIC_VECTORS)),
-        **_safe("it is refused: vectors are of a fixed size",
-                "vector.scalable.extract", "vector.scalable.insert"),
+        **_safe(
+            "its sizes are in its types, and it reaches no memory", *_of("vector", _STATIC_VECTORS)
+        ),
+        **_safe(
+            "it is refused: vectors are of a fixed size",
+            "vector.scalable.extract",
+            "vector.scalable.insert",
+        ),
         # bufferization
         **_sizes(
             check_equal_shapes,
@@ -288,40 +291,71 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         ),
         # affine
         **_accesses(
-            check_affine, "where its map leads", *_of("affine", "load store vector_load vector_store")
+            check_affine,
+            "where its map leads",
+            *_of("affine", "load store vector_load vector_store"),
         ),
         # linalg_ext
-        **_lowered("linalg-ext-lower-concatenate", "the sizes of its operands, and their sum",
-                   "linalg_ext.concatenate"),
-        **_lowered("linalg-ext-lower-reverse", "the shapes of operand and destination",
-                   "linalg_ext.reverse"),
-        **_lowered("linalg-ext-lower-dynamic-broadcast",
-                   "a size that is neither 1 nor that of the destination",
-                   "linalg_ext.dynamic_broadcast_in_dim"),
-        **_lowered("linalg-ext-lower-gather",
-                   "the number of indices, and a window larger than its operand; an index is clamped",
-                   "linalg_ext.gather"),
-        **_lowered("linalg-ext-lower-scatter",
-                   "the numbers of indices and windows; a window out of bounds is left out",
-                   "linalg_ext.scatter"),
+        **_lowered(
+            "linalg-ext-lower-concatenate",
+            "the sizes of its operands, and their sum",
+            "linalg_ext.concatenate",
+        ),
+        **_lowered(
+            "linalg-ext-lower-reverse",
+            "the shapes of operand and destination",
+            "linalg_ext.reverse",
+        ),
+        **_lowered(
+            "linalg-ext-lower-dynamic-broadcast",
+            "a size that is neither 1 nor that of the destination",
+            "linalg_ext.dynamic_broadcast_in_dim",
+        ),
+        **_lowered(
+            "linalg-ext-lower-gather",
+            "the number of indices, and a window larger than its operand; an index is clamped",
+            "linalg_ext.gather",
+        ),
+        **_lowered(
+            "linalg-ext-lower-scatter",
+            "the numbers of indices and windows; a window out of bounds is left out",
+            "linalg_ext.scatter",
+        ),
         **_lowered("linalg-ext-lower-sort", "the shapes of what is sorted", "linalg_ext.sort"),
-        **_lowered(ACCESSES, "where a view begins and ends: it becomes a memref.subview",
-                   *_of("linalg_ext", "slice tile intersection convex_union difference")),
-        **_safe("three numbers, which the slice that takes them is asked about",
-                "linalg_ext.range"),
-        **_safe("it is the ops in it, and each of them is asked",
-                *_of("linalg_ext", "group isolated_group group_yield")),
+        **_lowered(
+            ACCESSES,
+            "where a view begins and ends: it becomes a memref.subview",
+            *_of("linalg_ext", "slice tile intersection convex_union difference"),
+        ),
+        **_safe(
+            "three numbers, which the slice that takes them is asked about", "linalg_ext.range"
+        ),
+        **_safe(
+            "it is the ops in it, and each of them is asked",
+            *_of("linalg_ext", "group isolated_group group_yield"),
+        ),
         # gml_st
-        **_lowered(ACCESSES, "where a set begins and ends, and each of its elements: it becomes "
-                   "slices, views, and single elements",
-                   *_of("gml_st", "tile point filter materialize set_yield yield")),
-        **_lowered("linalg-ext-lower-subset-loops", "a step that is 0 or negative",
-                   *_of("gml_st", "loop for parallel")),
-        **_safe("a set: what takes its elements is asked about",
-                *_of("gml_st", "space full drop_dims transpose_dims intersection convex_union "
-                     "difference")),
-        **_safe("a number, or an answer: it reaches no memory",
-                *_of("gml_st", "offset size stride contains is_empty")),
+        **_lowered(
+            ACCESSES,
+            "where a set begins and ends, and each of its elements: it becomes "
+            "slices, views, and single elements",
+            *_of("gml_st", "tile point filter materialize set_yield yield"),
+        ),
+        **_lowered(
+            "linalg-ext-lower-subset-loops",
+            "a step that is 0 or negative",
+            *_of("gml_st", "loop for parallel"),
+        ),
+        **_safe(
+            "a set: what takes its elements is asked about",
+            *_of(
+                "gml_st", "space full drop_dims transpose_dims intersection convex_union difference"
+            ),
+        ),
+        **_safe(
+            "a number, or an answer: it reaches no memory",
+            *_of("gml_st", "offset size stride contains is_empty"),
+        ),
         **_safe("it lives between the parser and its meaning", "linalg_ext.spelled"),
     }
 )
