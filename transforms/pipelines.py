@@ -216,6 +216,7 @@ _LLVM = (
     "convert-ub-to-llvm",
     "reconcile-unrealized-casts",
     "linalg-ext-move-narrow-floats-as-integers",
+    "linalg-ext-freeze-undefined",
     "canonicalize",
     "cse",
     "linalg-ext-require-lowered",

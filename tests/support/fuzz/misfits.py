@@ -15,15 +15,15 @@ import signal
 import sys
 import traceback
 import warnings
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import linalg_ext as lx
+from fuzz.account import Account
 from fuzz.open_modules import OpenModule, Sizes
 from guarded_memory import Guarded, Guards, Side
 from linalg_ext.calling.signature import ArrayType, Parameter
@@ -45,29 +45,9 @@ _PATTERNS: tuple[tuple[int, Side], ...] = ((0x7FF4, "end"), (0x3FB5, "start"))
 """Of new memory: as floats no numbers, and such as look like any other."""
 
 
-@dataclass
-class MisfitAccount:
-    """What came of the modules and of the calls.
-
-    Attributes:
-        modules, calls: how many of each there were, by what came of them.
-        failures: each call that ended its process, touched what is not its own, gave what hangs on
-            what memory held before, or raised what is no error of this library's.
-    """
-
-    modules: Counter[str] = field(default_factory=Counter)
-    calls: Counter[str] = field(default_factory=Counter)
-    failures: list[str] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        lines = [f"{sum(self.modules.values())} modules"]
-        lines += [f"  {count:6} {what}" for what, count in self.modules.most_common()]
-        lines += [f"{sum(self.calls.values())} calls"]
-        lines += [f"  {count:6} {what}" for what, count in self.calls.most_common()]
-        return "\n".join([*lines, f"{len(self.failures)} failures", *self.failures])
-
-
-def run(module: OpenModule, count: int, seed: int, account: MisfitAccount) -> None:
+def run(
+    module: OpenModule, count: int, seed: int, account: Account, *, checked: bool = True
+) -> None:
     """Compile a module in a process of its own and call it with misfits.
 
     Args:
@@ -75,6 +55,7 @@ def run(module: OpenModule, count: int, seed: int, account: MisfitAccount) -> No
         count: calls, at most.
         seed: chooses them.
         account: gets what came of it.
+        checked: whether the code checks sizes and indices; without, it fails.
     """
     reading, writing = os.pipe()
     sys.stdout.flush()
@@ -82,7 +63,7 @@ def run(module: OpenModule, count: int, seed: int, account: MisfitAccount) -> No
     child = os.fork()
     if not child:
         os.close(reading)
-        _leave(lambda: _serve(module, count, seed, writing))
+        _leave(lambda: _serve(module, count, seed, writing, checked=checked))
     os.close(writing)
     with os.fdopen(reading, "rb") as told:
         _listen(told, module, account)
@@ -92,7 +73,7 @@ def run(module: OpenModule, count: int, seed: int, account: MisfitAccount) -> No
         account.failures.append(f"{module.name}: the compilation {how}")
 
 
-def _listen(told: Any, module: OpenModule, account: MisfitAccount) -> None:
+def _listen(told: Any, module: OpenModule, account: Account) -> None:
     for line in told:
         said = json.loads(line)
         if "module" in said:
@@ -107,7 +88,7 @@ def _leave(do: Any) -> None:
     """Do something in a forked process, and end it."""
     status = 1
     try:
-        # What is compiled dies here; its message would look like one of this process.
+        faulthandler.disable()  # a death is told by who waits for it
         do()
         status = 0
     except BaseException:
@@ -126,7 +107,7 @@ def _death(status: int) -> str:
     return "fails" if os.WEXITSTATUS(status) else ""
 
 
-def _serve(module: OpenModule, count: int, seed: int, channel: int) -> None:
+def _serve(module: OpenModule, count: int, seed: int, channel: int, *, checked: bool) -> None:
     """Compile a module, have a fork call it, and another one go on where that one died."""
 
     def tell(**said: str) -> None:
@@ -139,7 +120,7 @@ def _serve(module: OpenModule, count: int, seed: int, channel: int) -> None:
         dice = random.Random(f"{seed} {module.name}")
         try:
             parsed = lx.parse(module.text, trusted=True)
-            kernel = lx.compile(parsed, opt_level=dice.choice((None, None, 0)), checked=True)
+            kernel = lx.compile(parsed, opt_level=dice.choice((None, None, 0)), checked=checked)
         except LinalgExtError as error:
             tell(module=type(error).__name__)
             return
