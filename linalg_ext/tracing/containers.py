@@ -95,14 +95,17 @@ def _entries(value: Any) -> tuple[tuple[Any, ...], list[Any]] | None:
         return tuple(value), list(value.values())
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return tuple(value._fields), list(value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type) and not _is_array(value):
-        fields = [field.name for field in dataclasses.fields(value) if field.init]
+    kind = type(value)
+    if dataclasses.is_dataclass(kind) and not _is_array(kind):
+        fields = [field.name for field in dataclasses.fields(kind) if field.init]
         return tuple(fields), [getattr(value, name) for name in fields]
     return None
 
 
-def _is_array(value: Any) -> bool:
-    return hasattr(value, "dtype") or hasattr(value, "__dlpack__")
+def _is_array(kind: Any) -> bool:
+    """Whether the objects of a dataclass are arrays: by its fields, not by what one object has."""
+    has_dtype = hasattr(kind, "dtype") or "dtype" in kind.__dataclass_fields__
+    return has_dtype or hasattr(kind, "__dlpack__")
 
 
 def expected(structure: Structure, leaves: Sequence[Expected | None]) -> Expected | None:
