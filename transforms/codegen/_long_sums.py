@@ -1,4 +1,4 @@
-"""Long sums of floats: blocks that are added up one after another, and their sums with compensation.
+"""Long sums of floats: blocks added up one after another, and their sums with compensation.
 
     for block of BLOCK rounds:
         part = what the rounds of the block add up to, from nothing
@@ -8,8 +8,8 @@
 
 Added up one after another, n numbers lose up to n / 2 units in the last place of their sum; so, no
 more than those of a block do, whatever n is. What a block costs beyond its rounds is seven
-operations for each of its sums. Everything that adds up floats is built on this: loops over vectors,
-rows added to a row, inner products, contractions, running sums, and loops over scalars.
+operations for each of its sums. All that adds up floats is built on this: loops over vectors, rows
+added to a row, inner products, contractions, running sums, and loops over scalars.
 
 Source: D. E. Knuth, The Art of Computer Programming 2, 4.2.2, theorem B (what a sum of two rounds
 away is a float, whichever of them is larger).
@@ -82,8 +82,7 @@ def settled(total: Any, error: Any) -> Any:
     """
     if isinstance(total.type, ir.ComplexType):
         parts = [
-            settled(part(total).result, part(error).result)
-            for part in (complex.ReOp, complex.ImOp)
+            settled(part(total).result, part(error).result) for part in (complex.ReOp, complex.ImOp)
         ]
         return complex.CreateOp(total.type, *parts).result
     has_lost = arith.cmpf(arith.CmpFPredicate.ONE, error, constant(error.type, 0))
@@ -108,9 +107,14 @@ class PartialSums:
         """Nothing is lost yet."""
         return _on_elements([], [self.errors], lambda old: [nothing_lost(old.type)])
 
-    def begin(self) -> Any:
-        """Nothing is added up yet of a block."""
-        return _on_elements([], [self.parts], lambda old: [nothing_added(old.type)])
+    def begin(self, *, with_zeros: bool = False) -> Any:
+        """Nothing is added up yet of a block.
+
+        Args:
+            with_zeros: for sums that begin at 0, and then need not read it.
+        """
+        start = nothing_lost if with_zeros else nothing_added
+        return _on_elements([], [self.parts], lambda old: [start(old.type)])
 
     def add(self) -> Any:
         """The sums of a block are added to those before."""

@@ -95,9 +95,7 @@ class NestEmitter:
                     emit(members, depth, ivs, size)
                     scf.YieldOp([])
 
-    def _emit_all(
-        self, nests: Sequence[Nest], depth: int, ivs: tuple[Any, ...], size: Any
-    ) -> None:
+    def _emit_all(self, nests: Sequence[Nest], depth: int, ivs: tuple[Any, ...], size: Any) -> None:
         """Emit all rounds of loop `depth`, one after another."""
         if not self._adds_rows(nests, depth):
             self._emit_loop(nests, depth, ivs, (index(0), size, 1))
@@ -138,8 +136,7 @@ class NestEmitter:
             for at in sums
         }
         parts = {
-            at: Access(sum_.parts, dims_below[at], root_of(sum_.parts))
-            for at, sum_ in sums.items()
+            at: Access(sum_.parts, dims_below[at], root_of(sum_.parts)) for at, sum_ in sums.items()
         }
         outer = scf.ForOp(index(0), size, index(_BLOCK))
         with ir.InsertionPoint(outer.body):
@@ -158,9 +155,7 @@ class NestEmitter:
                 self._emit_op(sum_.forget())
             self._emit_op(sum_.settle())
 
-    def _partial_sums(
-        self, nest: Nest, at: int, depth: int, ivs: tuple[Any, ...]
-    ) -> PartialSums:
+    def _partial_sums(self, nest: Nest, at: int, depth: int, ivs: tuple[Any, ...]) -> PartialSums:
         """Buffers for what the loops below `depth` write to an output."""
         access = nest.operands[at]
         type_, places = access.memref.type, (*ivs, None)
