@@ -306,8 +306,11 @@ def _within(
     if not inexact:
         return moved
     each = count / max(other.size, 1)
-    unit = _unit((np.abs(other) if other.dtype.kind == "c" else other).astype(
-        other.real.dtype if other.dtype.kind == "c" else other.dtype))
+    unit = _unit(
+        (np.abs(other) if other.dtype.kind == "c" else other).astype(
+            other.real.dtype if other.dtype.kind == "c" else other.dtype
+        )
+    )
     # Elements of one kind have errors of one size: a small one may be by chance.
     usual = np.median(far) if far.size else 0.0
     limit = (4 + np.sqrt(each)) * np.maximum(far, usual) + 16 * unit.astype(np.float64)
