@@ -48,7 +48,7 @@ def refused(function: Callable[..., Any], where: SourceLocation | None) -> Itera
     """
     referred = list(_referred(function))
     before = [(each, _state(each)) for each in referred if isinstance(each, _GENERATORS)]
-    # Those that were imported by name cannot be replaced: the interpreter says when they are called.
+    # Clocks that were imported by name cannot be replaced: the interpreter says of their calls.
     is_watched = len(before) < len(referred) and sys.getprofile() is None
     _enter()
     try:
@@ -170,7 +170,7 @@ def _reached(value: Any) -> list[Any]:
     if isinstance(value, types.MethodType | types.BuiltinMethodType):
         return [getattr(value, "__func__", None), value.__self__]
     if not isinstance(value, types.FunctionType):
-        return [_attributes(value).get("__wrapped__"), getattr(type(value), "__call__", None)]
+        return [_attributes(value).get("__wrapped__"), vars(type(value)).get("__call__")]
     cells = [cell.cell_contents for cell in value.__closure__ or () if _is_filled(cell)]
     names = [name for code in _codes(value.__code__) for name in code.co_names]
     own = value.__globals__

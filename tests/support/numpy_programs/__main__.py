@@ -60,13 +60,13 @@ def main() -> int:
                 if each["kind"] == "failed":
                     text = f"{each['step'][:300]}\n    {each['detail'][:700]}"
                     print(f"{seed}: {each['name']}: {text}", flush=True)
+            if given.account:
+                account = _account(given.seed, found)
+                given.account.write_text(json.dumps(account, indent=1) + "\n", encoding="utf-8")
     failures = [(seed, each) for seed, each in found if each["kind"] == "failed"]
     kinds = Counter(each["kind"] for _, each in found)
     print(f"{given.count} programs, {len(found)} steps: {dict(kinds)}")
     print(f"in {time.monotonic() - start:.0f} s")
-    if given.account:
-        account = _account(given, found)
-        given.account.write_text(json.dumps(account, indent=1) + "\n", encoding="utf-8")
     return int(bool(failures))
 
 
@@ -95,7 +95,7 @@ def _part(seeds: range) -> list[tuple[int, dict[str, Any]]]:
     return found
 
 
-def _account(given: argparse.Namespace, found: list[tuple[int, dict[str, Any]]]) -> Any:
+def _account(first: int, found: list[tuple[int, dict[str, Any]]]) -> Any:
     """The outcomes in numbers: in all, and by what is called."""
     commit = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=REPOSITORY, check=True, capture_output=True, text=True
@@ -112,8 +112,8 @@ def _account(given: argparse.Namespace, found: list[tuple[int, dict[str, Any]]])
     return {
         "commit": commit,
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "first_seed": given.seed,
-        "programs": given.count,
+        "first_seed": first,
+        "programs": len({seed for seed, _ in found}),
         "steps": len(found),
         "outcomes": dict(Counter(each["kind"] for _, each in found)),
         "allowed_by_row": dict(rows),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -415,7 +416,7 @@ def _vectors_of_three(scene: Scene, _: Given) -> Any:
 def _matrices(scene: Scene, _: Given) -> Any:
     dtype = scene.choose((*FLOATS[:2], *INTEGERS, *COMPLEX))
     sizes = [scene.choose((3, 1, 17, 0)) for _ in range(4)]
-    return [scene.shaped(pair, (dtype,)) for pair in zip(sizes, sizes[1:], strict=False)]
+    return [scene.shaped(pair, (dtype,)) for pair in itertools.pairwise(sizes)]
 
 
 def _factor(scene: Scene, given: Given) -> Any:
