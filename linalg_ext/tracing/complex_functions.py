@@ -259,9 +259,7 @@ def sqrt(z: Element) -> Element:
     is_up = tall.equals(math.inf)
     is_right = x.equals(math.inf)
     is_wide = size.equals(math.inf)
-    found_x = select(
-        is_wide, select(is_right, infinite, select(y.is_nan(), nan, zero)), found_x
-    )
+    found_x = select(is_wide, select(is_right, infinite, select(y.is_nan(), nan, zero)), found_x)
     beside = select(y.is_nan(), nan, _like(zero, y))
     found_y = select(is_wide, select(is_right, beside, _like(infinite, y)), found_y)
     return created(select(is_up, infinite, found_x), select(is_up, y, found_y))

@@ -98,8 +98,8 @@ def linspace(
     """`numpy.linspace`."""
     if not isinstance(num, Size) and not any(isinstance(b, Traced) for b in (start, stop)):
         return as_traced(np.linspace(start, stop, num, endpoint, dtype=dtype))
+    wide = common_dtype("linspace", [start, stop, 1.0])
     first, last = arrays_of(start, stop)
-    wide = common_dtype("linspace", [first, last, 1.0])
     steps = num - 1 if endpoint else num
     whole = as_traced(steps) if isinstance(steps, Size) else max(steps, 1)
     apart = cast_to(last, wide) - cast_to(first, wide)
@@ -216,8 +216,6 @@ def clip(
     if not bounds:
         return value
     dtype = common_dtype("clip", [a, *bounds])
-    if dtype == np.bool_:
-        dtype = np.dtype(np.int8)  # as the first of NumPy's loops
     if low is not None:
         value = xp.maximum(value, low, dtype=dtype)
     return value if high is None else xp.minimum(value, high, dtype=dtype)

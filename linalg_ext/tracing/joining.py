@@ -173,7 +173,9 @@ def _parts(value: Traced, axis: int, bounds: Sequence[Any]) -> list[Traced]:
     ]
 
 
-def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Traced:
+def pad(
+    array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = None
+) -> Traced:
     """`numpy.pad`, in the modes constant, edge, reflect, symmetric and wrap."""
     value = as_traced(array)
     if isinstance(pad_width, dict):
@@ -185,7 +187,13 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: 
     if any(width < 0 for pair in widths for width in pair):
         raise ArgumentError(f"pad by {pad_width}", where=caller_location(), expected="no negative")
     if mode == "constant":
-        return _pad_by_constants(value, widths, constant_values)
+        return _pad_by_constants(value, widths, 0 if constant_values is None else constant_values)
+    if constant_values is not None:
+        raise ArgumentError(
+            f"pad with mode={mode!r} and constant_values",
+            where=caller_location(),
+            cure="leave it out",
+        )
     if mode not in ("edge", "reflect", "symmetric", "wrap"):
         refuse(f"numpy.pad with mode={mode!r}", "use constant, edge, reflect, symmetric or wrap")
     for axis, (low, high) in enumerate(widths):

@@ -10,11 +10,12 @@ import ml_dtypes
 import numpy as np
 
 from linalg_ext.tracing import reductions, scans
-from linalg_ext.tracing.casting import cast_to
+from linalg_ext.tracing.casting import as_dtype, cast_to
 from linalg_ext.tracing.complex_functions import created
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.elements import Element, imaginary, part_dtype, real, select
 from linalg_ext.tracing.emission import pointwise
+from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.traced import Traced, xp
 
 
@@ -33,6 +34,12 @@ def nan_free(name: str, number: float) -> Callable[..., Any]:
         return getattr(np, name)(_with(a, number), *arguments, **keywords)
 
     return reduce
+
+
+def _refuse_dtype(name: str, value: Traced, dtype: Any) -> None:
+    """Refuse a result of integers, where values are such that NaN may be among them."""
+    if dtype is not None and value.dtype.kind not in "iub" and as_dtype(dtype).kind in "iub":
+        refuse(f"numpy.{name} of {value.dtype} with dtype={dtype}", "give a dtype of floats")
 
 
 def _extremum(name: str, number: float) -> Callable[..., Any]:
@@ -65,6 +72,7 @@ def nanmean(
 ) -> Any:
     """`numpy.nanmean`."""
     value = as_traced(a)
+    _refuse_dtype("nanmean", value, dtype)
     counted = xp.logical_and(~xp.isnan(value), where)
     return reductions.mean(value, axis, dtype, out, keepdims, where=counted)
 

@@ -11,6 +11,7 @@ from linalg_ext.errors import ArgumentError, ShapeError, caller_location
 from linalg_ext.tracing.axes import normal_axes
 from linalg_ext.tracing.casting import cast_to, common_dtype
 from linalg_ext.tracing.constants import as_traced
+from linalg_ext.tracing.emission import demand
 from linalg_ext.tracing.misuse import refuse, refuse_out
 from linalg_ext.tracing.sizes import AnySize
 from linalg_ext.tracing.sorting import argsort, order_of, sort
@@ -361,6 +362,8 @@ def _edges(value: Traced, bins: Any, range_: Sequence[Any] | None) -> Traced:
         half = 0.5 * (low == high)
         dtype = np.result_type(value.dtype, np.float32 if value.dtype.kind == "f" else np.float64)
         return as_traced(np.linspace(low - half, high + half, count + 1).astype(dtype))
+    if range_ is None and value.dtype.kind not in "iub":
+        demand(xp.isfinite(low) & xp.isfinite(high), "histogram of values that are not finite")
     half = xp.where(low == high, 0.5, 0.0)
     low, high = low - half, high + half
     dtype = value.dtype if value.dtype.kind == "f" else np.dtype(np.float64)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.definition.neutral import neutral_element
-from linalg_ext.errors import ArgumentError, ShapeError, caller_location
+from linalg_ext.errors import ArgumentError, DTypeError, ShapeError, caller_location
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing.axes import normal_axes, normal_axis, with_axes_of_one
 from linalg_ext.tracing.casting import as_dtype, cast_to
@@ -96,12 +96,7 @@ def reduce_by(
     where: Any = True,
 ) -> Traced:
     """`ufunc.reduce`."""
-    function = UFUNCS.get(ufunc.__name__)
-    if function is None:
-        refuse_function(f"{ufunc.__name__}.reduce")
-    refuse_out(ufunc.__name__, out)
-    if ufunc.__name__.startswith("logical"):
-        value = cast_to(value, bool)
+    function, value = _folded(ufunc, "reduce", value, out)
     return reduced(
         ufunc.__name__,
         function,
@@ -118,11 +113,27 @@ def accumulate(ufunc: Any, value: Any, axis: Any = 0, dtype: Any = None, out: An
     """`ufunc.accumulate`."""
     from linalg_ext.tracing.scans import scanned
 
-    function = UFUNCS.get(ufunc.__name__)
-    if function is None:
-        refuse_function(f"{ufunc.__name__}.accumulate")
-    refuse_out(ufunc.__name__, out)
+    function, value = _folded(ufunc, "accumulate", value, out)
     return scanned(ufunc.__name__, function, value, axis, dtype)
+
+
+def _folded(ufunc: Any, method: str, value: Any, out: Any) -> tuple[str, Any]:
+    """The function that folds the values for a method of a ufunc, and these in a dtype of its."""
+    name = ufunc.__name__
+    function = UFUNCS.get(name)
+    if function is None:
+        refuse_function(f"{name}.{method}")
+    refuse_out(name, out)
+    if name.startswith("logical"):
+        return function, cast_to(value, bool)
+    traced = as_traced(value)
+    if name.startswith("bitwise") and traced.dtype.kind not in "iub":
+        raise DTypeError(
+            f"numpy.{name}.{method} of {traced.dtype}",
+            where=caller_location(),
+            expected="integers or booleans",
+        )
+    return function, traced
 
 
 def _simple(name: str, function: str) -> Callable[..., Traced]:

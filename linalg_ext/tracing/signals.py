@@ -218,7 +218,7 @@ def angle(z: Any, deg: Any = False) -> Traced:
     """`numpy.angle`."""
     value = as_traced(z)
     found = xp.arctan2(xp.imag(value) if value.dtype.kind == "c" else 0, xp.real(value))
-    return found * (180 / math.pi) if deg else found
+    return cast_to(found * (180 / math.pi), found.dtype) if deg else found
 
 
 def cov(

@@ -15,7 +15,7 @@ from linalg_ext.tracing import arithmetic as own
 from linalg_ext.tracing import complex_functions
 from linalg_ext.tracing.casting import as_dtype, cast_to, kind_for_numpy, operand
 from linalg_ext.tracing.constants import as_traced
-from linalg_ext.tracing.elements import BOOL, Element, apply, constant
+from linalg_ext.tracing.elements import BOOL, INT64, Element, apply, constant
 from linalg_ext.tracing.emission import Body, demand, pointwise
 from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.nearest import refuse_function
@@ -194,6 +194,7 @@ def _elementwise(ufunc: Any, body: Body, inputs: list[Any], dtype: Any) -> Any:
     if name in _COMPARISONS and (decided := _decided(name, inputs, loop)) is not None:
         holds, other = decided
         return pointwise(name, lambda _: constant(holds, BOOL), [other], result)
+    loop = _loop_of_numbers(name, inputs, loop)
     operands = [operand(value, own_dtype) for value, own_dtype in zip(inputs, loop, strict=True)]
     weak = _weak_result(ufunc, inputs)
     if all(isinstance(x, Number) for x in operands):
@@ -201,6 +202,27 @@ def _elementwise(ufunc: Any, body: Body, inputs: list[Any], dtype: Any) -> Any:
     recorded = pointwise(name, _cast_first(body, loop), operands, result)
     recorded.weak = weak
     return recorded
+
+
+def _loop_of_numbers(name: str, inputs: Sequence[Any], loop: list[DType]) -> list[DType]:
+    """The loop, where an integer of Python is an argument: only a call tells how large it is.
+
+    A comparison takes it as it is. Elsewhere the run checks that it fits the dtype that it meets.
+    """
+    for place, value in enumerate(inputs):
+        is_number = isinstance(value, Traced) and value.weak is int
+        if not is_number or loop[place].kind not in "iu" or loop[place] == INT64:
+            continue
+        if name in _COMPARISONS:
+            others = [INT64 if dtype != np.uint64 else dtype for dtype in loop]
+            return [*others[:place], INT64, *others[place + 1 :]]
+        low, high = integer_range(loop[place])
+        number = cast_to(value, INT64)
+        fits = number >= low
+        if high <= np.iinfo(np.int64).max:
+            fits = fits & (number <= high)
+        demand(fits, f"a number does not fit the dtype {loop[place]} that it meets")
+    return loop
 
 
 def _cast_first(body: Body, loop: Sequence[DType]) -> Body:

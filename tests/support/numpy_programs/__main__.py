@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import os
 import random
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from numpy_programs.drawing import draw_program
 from numpy_programs.program import Program
 from resources import REPOSITORY
 
-_AT_ONCE = 250
+_AT_ONCE = 100
 """So many programs are run by one process."""
 
 
@@ -55,15 +56,17 @@ def main() -> int:
     with ThreadPoolExecutor(given.jobs) as pool:
         for part in pool.map(_part, parts):
             found += part
+            for seed, each in part:
+                if each["kind"] == "failed":
+                    text = f"{each['step'][:300]}\n    {each['detail'][:700]}"
+                    print(f"{seed}: {each['name']}: {text}", flush=True)
+            if given.account:
+                account = _account(given.seed, found)
+                given.account.write_text(json.dumps(account, indent=1) + "\n", encoding="utf-8")
     failures = [(seed, each) for seed, each in found if each["kind"] == "failed"]
-    for seed, each in failures:
-        print(f"{seed}: {each['name']}: {each['step'][:300]}\n    {each['detail'][:700]}")
     kinds = Counter(each["kind"] for _, each in found)
     print(f"{given.count} programs, {len(found)} steps: {dict(kinds)}")
     print(f"in {time.monotonic() - start:.0f} s")
-    if given.account:
-        account = _account(given, found)
-        given.account.write_text(json.dumps(account, indent=1) + "\n", encoding="utf-8")
     return int(bool(failures))
 
 
@@ -74,7 +77,11 @@ def _part(seeds: range) -> list[tuple[int, dict[str, Any]]]:
     while next_seed < seeds.stop:
         command = ["--inside", "--seed", str(next_seed), "--count", str(seeds.stop - next_seed)]
         ran = subprocess.run(
-            [sys.executable, "-m", "numpy_programs", *command], capture_output=True, text=True
+            [sys.executable, "-m", "numpy_programs", *command],
+            capture_output=True,
+            text=True,
+            # No program comes twice: to keep its code would be for nothing.
+            env={**os.environ, "LINALG_EXT_CACHE_DIR": "off"},
         )
         for line in ran.stdout.splitlines():
             seed, steps = json.loads(line)
@@ -88,7 +95,7 @@ def _part(seeds: range) -> list[tuple[int, dict[str, Any]]]:
     return found
 
 
-def _account(given: argparse.Namespace, found: list[tuple[int, dict[str, Any]]]) -> Any:
+def _account(first: int, found: list[tuple[int, dict[str, Any]]]) -> Any:
     """The outcomes in numbers: in all, and by what is called."""
     commit = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=REPOSITORY, check=True, capture_output=True, text=True
@@ -105,8 +112,8 @@ def _account(given: argparse.Namespace, found: list[tuple[int, dict[str, Any]]])
     return {
         "commit": commit,
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "first_seed": given.seed,
-        "programs": given.count,
+        "first_seed": first,
+        "programs": len({seed for seed, _ in found}),
         "steps": len(found),
         "outcomes": dict(Counter(each["kind"] for _, each in found)),
         "allowed_by_row": dict(rows),

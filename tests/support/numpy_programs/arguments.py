@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -20,7 +21,6 @@ from numpy_programs.arrays import (
     draw_array,
     draw_shape,
     dtype_of,
-    is_float,
 )
 from numpy_programs.program import Input, Result
 
@@ -247,7 +247,9 @@ def _dtype(scene: Scene, _: Given) -> Any:
 def _count_of_axis(scene: Scene, given: Given) -> Any:
     value = _value(scene, given)
     axis = given.get("axis")
-    size = value.size if axis is None else value.shape[axis] if -value.ndim <= axis < value.ndim else 3
+    size = (
+        value.size if axis is None else value.shape[axis] if -value.ndim <= axis < value.ndim else 3
+    )
     if scene.maybe(2):
         return scene.choose((2, 1, 3, 0))
     return [scene.choose((1, 0, 2)) for _ in range(size)] if size < 40 else 2
@@ -284,7 +286,9 @@ def _places_along(scene: Scene, given: Given) -> Any:
     """Places for `take`, or for another function of one axis."""
     value = _value(scene, given)
     axis = given.get("axis")
-    size = value.shape[axis] if axis is not None and -value.ndim <= axis < value.ndim else value.size
+    size = (
+        value.shape[axis] if axis is not None and -value.ndim <= axis < value.ndim else value.size
+    )
     shape = scene.choose(((3,), (), (0,), (2, 2), (1,)))
     return scene.indices(size, shape)
 
@@ -412,7 +416,7 @@ def _vectors_of_three(scene: Scene, _: Given) -> Any:
 def _matrices(scene: Scene, _: Given) -> Any:
     dtype = scene.choose((*FLOATS[:2], *INTEGERS, *COMPLEX))
     sizes = [scene.choose((3, 1, 17, 0)) for _ in range(4)]
-    return [scene.shaped(pair, (dtype,)) for pair in zip(sizes, sizes[1:], strict=False)]
+    return [scene.shaped(pair, (dtype,)) for pair in itertools.pairwise(sizes)]
 
 
 def _factor(scene: Scene, given: Given) -> Any:
@@ -479,8 +483,30 @@ _SKIPPED = {
 """Parameters that say nothing about values, or that are drawn for some functions alone."""
 
 BY_NAME: Mapping[str, Callable[[Scene, Given], Any]] = {
-    **dict.fromkeys("a x m v z p f y A arr array ary val element x1 x2 a1 left".split(), _operand),
-    **dict.fromkeys("b right a2 values test_elements".split(), _partner),
+    **dict.fromkeys(
+        [
+            "a",
+            "x",
+            "m",
+            "v",
+            "z",
+            "p",
+            "f",
+            "y",
+            "A",
+            "arr",
+            "array",
+            "ary",
+            "val",
+            "element",
+            "x1",
+            "x2",
+            "a1",
+            "left",
+        ],
+        _operand,
+    ),
+    **dict.fromkeys(["b", "right", "a2", "values", "test_elements"], _partner),
     **dict.fromkeys(("arrays", "tup"), _several),
     "axis": _axes,
     "axes": _permutation,
@@ -649,15 +675,26 @@ BY_FUNCTION: Mapping[str, Mapping[str, Callable[[Scene, Given], Any] | None]] = 
 }
 """How a parameter is drawn for one function; None for one that is left out."""
 
-FIRST = {"take": ("a", "axis"), "take_along_axis": ("arr", "axis"), "repeat": ("a", "axis"),
-         "unravel_index": ("shape",)}
+FIRST = {
+    "take": ("a", "axis"),
+    "take_along_axis": ("arr", "axis"),
+    "repeat": ("a", "axis"),
+    "unravel_index": ("shape",),
+}
 """Parameters that others depend on: they are drawn first."""
 
-_ALWAYS = {"where": ("x", "y"), "reshape": ("shape",), "compress": ("a",), "clip": ("a_min", "a_max")}
+_ALWAYS = {
+    "where": ("x", "y"),
+    "reshape": ("shape",),
+    "compress": ("a",),
+    "clip": ("a_min", "a_max"),
+}
 """Parameters that have defaults in the library's tables, and need a value all the same."""
 
 
-def drawn(scene: Scene, name: str, signature: inspect.Signature) -> tuple[list[Any], dict[str, Any]]:
+def drawn(
+    scene: Scene, name: str, signature: inspect.Signature
+) -> tuple[list[Any], dict[str, Any]]:
     """Draw the arguments of a function.
 
     Raises:
@@ -723,7 +760,9 @@ def _item(scene: Scene, size: int) -> Any:
         found = scene.indices(size, scene.choose(((3,), (1,), (2, 3))))
         return np.asarray(scene.value(found)).tolist() if form == "list" else found
     if form == "traced" and size:
-        return scene.add(np.array(scene.choose(range(-1, min(size, 3))), scene.choose(("i8", "i4"))))
+        return scene.add(
+            np.array(scene.choose(range(-1, min(size, 3))), scene.choose(("i8", "i4")))
+        )
     bounds = (None, 0, 1, 2, -1, -2, 5, 40, -40)
     step = scene.choose((None, 1, 2, -1, 3, -2, 7))
     return slice(scene.choose(bounds), scene.choose(bounds), step)

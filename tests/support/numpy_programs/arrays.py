@@ -65,8 +65,9 @@ def _filled(rng: Any, shape: tuple[int, ...], dtype: np.dtype[Any], fill: str) -
         numbers = np.array([info.min, info.max, info.min + 1, info.max // 2, 0, 1], dtype)
     else:
         with np.errstate(all="ignore"):
-            found = np.asarray(rng.integers(-3, 5, shape) if fill == "small" else
-                               rng.standard_normal(shape) * 3).astype(dtype)
+            found = np.asarray(
+                rng.integers(-3, 5, shape) if fill == "small" else rng.standard_normal(shape) * 3
+            ).astype(dtype)
         numbers = _special(dtype) if fill == "special" else _extremes(dtype)
     if fill in ("special", "extremes"):
         chosen = numbers[rng.integers(0, len(numbers), shape)]

@@ -194,10 +194,7 @@ def _update(scene: Scene) -> Step:
         shape = ()
     names = [each for each in DTYPES if dtype_of(each) == array.dtype] or ["f4"]
     is_mask = getattr(scene.value(index), "dtype", None) == np.bool_
-    if is_mask or scene.maybe(2):
-        new = scene.number(array.dtype)
-    else:
-        new = scene.shaped(shape, names)
+    new = scene.number(array.dtype) if is_mask or scene.maybe(2) else scene.shaped(shape, names)
     return Step("at", name, (value, index, new))
 
 
