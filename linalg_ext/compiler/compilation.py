@@ -80,9 +80,9 @@ def compile(
         entry: the function to call; not needed where only one is public. It may take and give
             ranked tensors, ranked memrefs and scalars.
         trusted: whether you vouch for the module's author. Otherwise it must not reach beyond
-            itself: it may declare functions of mathematics, of memory allocation, of `libraries`
-            and of registered libraries, but no others, and hold no assembly and no pointers made of
-            integers. A text that is trusted is parsed without the guard process: some texts kill
+            itself: it may declare functions of mathematics, of `libraries` and of registered
+            libraries, but no others, and hold no pointers and no ops of the `llvm` dialect but
+            arithmetic. A text that is trusted is parsed without the guard process: some texts kill
             MLIR's parser, and with it this process.
         checked: have the code itself check what only the run can tell: that open dimensions agree,
             and that indices and slices are in bounds; by default it does, unless `lx.options` says
