@@ -75,6 +75,9 @@ def jobs(day: int) -> list[Job]:
             Job(f"networks-{way}", ("-m", "torch_nets", "--way", way), 10)
             for way in ("from_torch", "open", "torch.compile", "text")
         ),
+        suite("einsum", 10, "tests/compiler/einsum"),
+        Job("opt_einsum", ("-m", "opt_einsum_suite"), 1),
+        Job("opt_einsum-kernel", ("-m", "opt_einsum_suite", "--backend", "kernel"), 10),
         Job("samples", ("-m", "torch_ops"), 25),
         Job("fuzz", ("-m", "fuzz", "--count", "1000", "--seed", str(1000 * day)), 15),
         Job("stress-threads", ("-m", "stress", "threads", "--count", "300"), 5),
