@@ -255,6 +255,8 @@ def einsum_on_traced(request: Request, operands: Sequence[Any]) -> Any:
         out=None,
         out_is_cast=True,
     )
+    if dtypes.operands != dtypes.compute:
+        values = [cast_to(value, dtypes.operands) for value in values]
     labels = [
         tuple(
             BROADCAST if same(size, 1) and contraction.sizes[label] != 1 else label

@@ -20,7 +20,7 @@ from linalg_ext.calling import kept
 from linalg_ext.calling.kernel import Kernel
 from linalg_ext.calling.native_call import record_of, situation
 from linalg_ext.calling.overlap import share_memory
-from linalg_ext.runtime import keeping
+from linalg_ext.runtime import backends, keeping
 from linalg_ext.runtime.call_record import ArrayEntry, ConstantEntry, Expected, Record
 from linalg_ext.runtime.caller import caller
 from linalg_ext.runtime.descriptors import contiguous_strides
@@ -230,7 +230,7 @@ def _record(
         [result],
         makes=makes,
         takes=not makes,
-        settings=(setting(),),
+        settings=(setting(), backends.setting()),
         as_number=not shape,
     )
 
