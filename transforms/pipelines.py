@@ -164,6 +164,7 @@ _LOOPS = (
     # After passes that have nothing to do in the nests, and would walk over them.
     "linalg-ext-pack-contractions",
     "linalg-ext-vectorize-loops",
+    "linalg-ext-split-long-sums",
     "convert-linalg-to-loops",
     "canonicalize",
     "cse",

@@ -83,6 +83,9 @@ def jobs(day: int) -> list[Job]:
             Job(f"networks-{way}", ("-m", "torch_nets", "--way", way), 10)
             for way in ("from_torch", "open", "torch.compile", "text")
         ),
+        suite("einsum", 10, "tests/compiler/einsum"),
+        Job("opt_einsum", ("-m", "opt_einsum_suite"), 1),
+        Job("opt_einsum-kernel", ("-m", "opt_einsum_suite", "--backend", "kernel"), 10),
         Job("samples", ("-m", "torch_ops"), 25),
         # Who reads what nobody wrote reads NaN.
         replace(suite("poisoned", 45, "tests"), variables={"LINALG_EXT_POISON": "1"}),

@@ -20,7 +20,7 @@ import numpy as np
 
 from linalg_ext.calling import kept
 from linalg_ext.calling.kernel import Kernel
-from linalg_ext.compiler.einsum.algebra import Algebra, Array
+from linalg_ext.compiler.einsum.algebra import Algebra, Array, tell_numpy_computes
 from linalg_ext.definition.functions import BINARY
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.locks import Lock
@@ -141,6 +141,10 @@ def _compiled(form: Form, algebra: Algebra, products: int) -> Kernel | None:
     family = form.name, algebra.kind.name, algebra.dtype
     rent = _rent[family] = _rent.get(family, 0) + products
     if rent < COMPILING_PAYS:
+        tell_numpy_computes(
+            "%d products of %s in the form %r: a kernel for them is compiled after %d more",
+            *(products, algebra.dtype, form.name, COMPILING_PAYS - rent),
+        )
         return None
     with _compiling:
         if key not in _kernels:
