@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.bindings import ir
+from linalg_ext.definition.affine import AffineBinary
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.call_inputs import split_inputs
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.definition.own_types import with_own_types
+from linalg_ext.definition.shapes import infer_extents, narrowed_axes
 from linalg_ext.definition.statements import symbols_read
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError
 from linalg_ext.notations.operand_keywords import (
@@ -127,6 +129,9 @@ def build(
                 values.update(zip(names, results_of(built), strict=True))
         on_memrefs = isinstance(built, ir.Operation)
         return built if on_memrefs else [values[o.name] for o in bound.definition.outputs]
+    if _has_no_points(bound):
+        return bound.outputs[0] if len(bound.outputs) == 1 else list(bound.outputs)
+    emit_generic = emit_generic or bool(narrowed_axes(bound.definition))
     operation = None if emit_generic else build_named(bound)
     if operation is None and mapped and not emit_generic:
         operation = build_mapped(bound)
@@ -138,6 +143,29 @@ def build(
     if len(results) == 0:
         return operation
     return results[0] if len(results) == 1 else results
+
+
+def _has_no_points(bound: BoundOp) -> bool:
+    """Whether nothing is computed, and MLIR would ask for elements that nothing reads.
+
+    It wants an element 2 for an index `t + 2`, also where t runs over nothing.
+    """
+    definition = bound.definition
+    is_shifted = any(
+        isinstance(index, AffineBinary)
+        for accesses in definition.accesses.values()
+        for indices in accesses
+        for index in indices
+    )
+    if not is_shifted or any(isinstance(value.type, ir.MemRefType) for value in bound.outputs):
+        return False
+    operands = (*definition.inputs, *definition.outputs)
+    shapes = {
+        operand.name: static_sizes(value)
+        for operand, value in zip(operands, (*bound.inputs, *bound.outputs), strict=True)
+        if operand.kind.is_tensor
+    }
+    return 0 in infer_extents(definition, shapes, bound.attributes.symbols).values()
 
 
 def _bound_step(bound: BoundOp, step: OpDefinition, values: Mapping[str, ir.Value]) -> BoundOp:
