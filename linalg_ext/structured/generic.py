@@ -95,7 +95,7 @@ def symbol_size(bound: BoundOp, symbol: str) -> ir.Value | int:
         if expr == AffineSymbol(symbol)
     )
     if size is None:
-        found = symbol_sizes(bound.definition, _shapes(bound), bound.attributes.symbols)
+        found = symbol_sizes(bound.definition, shapes_of(bound), bound.attributes.symbols)
         solved = found.get(AffineSymbol(symbol))
         size = solved.value if isinstance(solved, RuntimeSize) else solved
     if size is None:
@@ -120,7 +120,7 @@ def narrowed(bound: BoundOp, value: ir.Value, access: Access) -> ir.Value:
     ]
     if not axes:
         return value
-    extents = infer_extents(bound.definition, _shapes(bound), bound.attributes.symbols)
+    extents = infer_extents(bound.definition, shapes_of(bound), bound.attributes.symbols)
     sizes = sizes_of(value)
     wanted = list(sizes)
     for axis in axes:
@@ -147,7 +147,8 @@ def wanted_values(sizes: Sequence[RuntimeSize | int]) -> list[ir.Value | int]:
     return [size.value if isinstance(size, RuntimeSize) else size for size in sizes]
 
 
-def _shapes(bound: BoundOp) -> dict[str, list[RuntimeSize | int]]:
+def shapes_of(bound: BoundOp) -> dict[str, list[RuntimeSize | int]]:
+    """The sizes of the tensors and memrefs that an op is on, by operand."""
     definition = bound.definition
     return {
         operand.name: sizes_of(value)
