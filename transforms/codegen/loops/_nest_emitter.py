@@ -87,7 +87,7 @@ class NestEmitter:
                 self._emit_blocks(members, depth, ivs, size)
                 continue
             are_many = arith.cmpi(
-                arith.CmpIPredicate.ugt, size, index(self._block(group.nests, depth))
+                arith.CmpIPredicate.ugt, size, index(self._rounds_in_block(group.nests, depth))
             )
             branch = scf.IfOp(are_many, has_else=True)
             for block, emit in (
@@ -125,10 +125,10 @@ class NestEmitter:
         """Whether the rounds of loop `depth`, or some of them, are added up, and may be many."""
         nest = group.nests[0]
         static = nest.static_extent(depth)
-        is_long = static is None or static > self._block(group.nests, depth)
+        is_long = static is None or static > self._rounds_in_block(group.nests, depth)
         return is_long and not nest.is_parallel[depth] and bool(_sums_of(nest))
 
-    def _block(self, nests: Sequence[Nest], depth: int) -> int:
+    def _rounds_in_block(self, nests: Sequence[Nest], depth: int) -> int:
         """How many rounds of loop `depth` are added up before a block ends."""
         return _BLOCK_OF_ROWS if self._adds_rows(nests, depth) else _BLOCK
 
@@ -145,7 +145,7 @@ class NestEmitter:
         parts = {
             at: Access(sum_.parts, dims_below[at], root_of(sum_.parts)) for at, sum_ in sums.items()
         }
-        block = index(self._block(nests, depth))
+        block = index(self._rounds_in_block(nests, depth))
         outer = scf.ForOp(index(0), size, block)
         with ir.InsertionPoint(outer.body):
             low = outer.induction_variable
