@@ -38,7 +38,7 @@ from linalg_ext.transforms.lowering._walk import operations
 
 NAME = "linalg-ext-split-long-sums"
 
-_BLOCK = 2 * BLOCK
+_BLOCK = BLOCK // 2
 
 
 @module_pass(NAME, on="linalg.generic")
