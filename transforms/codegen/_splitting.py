@@ -175,7 +175,7 @@ def _block_loop(
     write: Callable[[Mapping[int, tuple[Any, Any]]], None],
 ) -> None:
     low, high, size = bounds
-    step = arith.maxui(index(size), index(1))
+    step = index(size) if isinstance(size, int) else arith.maxui(size, index(1))
     outer = scf.ForOp(low, high, step)
     with ir.InsertionPoint(outer.body):
         at = outer.induction_variable

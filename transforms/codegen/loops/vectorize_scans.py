@@ -8,26 +8,28 @@ before:
       scf.yield %s : f32
     }
 after:
-    %t = scf.for %i = %c0 to %c8 step %c4 iter_args(%sum = %first) -> (f32) {
+    %firsts = vector.broadcast %first : f32 to vector<4xf32>
+    %all = scf.for %i = %c0 to %c8 step %c4 iter_args(%sums = %firsts) -> (vector<4xf32>) {
       %x = vector.load %a[%i] : memref<8xf32>, vector<4xf32>
       %x1 = vector.shuffle %x, %zeros [4, 0, 1, 2] : vector<4xf32>, vector<4xf32>
       %s1 = arith.addf %x1, %x : vector<4xf32>
       %x2 = vector.shuffle %s1, %zeros [4, 4, 0, 1] : vector<4xf32>, vector<4xf32>
       %s2 = arith.addf %x2, %s1 : vector<4xf32>
-      %sums = vector.broadcast %sum : f32 to vector<4xf32>
       %s = arith.addf %sums, %s2 : vector<4xf32>
-      %last = vector.extract %s2[3] : f32 from vector<4xf32>
-      %next = arith.addf %sum, %last : f32
       vector.store %s, %b[%i] : memref<8xf32>, vector<4xf32>
-      scf.yield %next : f32
+      %last = vector.shuffle %s2, %s2 [3, 3, 3, 3] : vector<4xf32>, vector<4xf32>
+      %next = arith.addf %sums, %last : vector<4xf32>
+      scf.yield %next : vector<4xf32>
     }
+    %t = vector.extract %all[0] : f32 from vector<4xf32>
 
 One element waits for the one before, some cycles each; of a vector only its total does. Sums of f32
 and f64 have another order than one after another then, which depends on the length and the width of
-the vectors alone, and rounds less. Products of floats keep theirs: a part of them may be too large,
-or too small, for the format where the whole is not. So do sums of f16 and bf16, which round too
-much for another. Source: D. Hillis and G. Steele, Data Parallel Algorithms, Communications of the
-ACM 29 (1986).
+the vectors alone, and rounds less: long ones are added up in blocks, whose totals are added with
+compensation, in loops over scalars as well. Products of floats keep theirs: a part of them may be
+too large, or too small, for the format where the whole is not. So do sums of f16 and bf16, which
+round too much for another. Source: D. Hillis and G. Steele, Data Parallel Algorithms,
+Communications of the ACM 29 (1986).
 """
 
 from __future__ import annotations
