@@ -64,6 +64,14 @@ class Binding:
         self._function = function
         self.signature = signature
 
+    @property
+    def is_positional(self) -> bool:
+        """Whether each parameter takes one positional argument."""
+        taken = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        return self.signature is None or all(
+            parameter.kind in taken for parameter in self.signature.parameters.values()
+        )
+
     def arguments(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of a call by name.
 
