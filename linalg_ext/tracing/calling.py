@@ -34,7 +34,7 @@ class Call:
         names: for errors, `x` or `params['w']`.
         structure: of the arguments by name, static ones left out.
         static: the values of the static ones, by name.
-        binding: of the arguments that are not static: all of these are needed.
+        binding: of the function.
         bind: makes positional and keyword arguments of leaves.
     """
 
@@ -230,7 +230,7 @@ class Parameters:
             names,
             structure,
             tuple(sorted(static.items())),
-            self.binding.exactly(structure.keys),
+            self.binding,
             rebuilt,
         )
 

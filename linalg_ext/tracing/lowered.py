@@ -123,8 +123,8 @@ class Compiled:
         self._names = call.names
         self._arguments = call.structure
         self._static = call.static
-        self._binding = call.binding
-        plain = set(call.structure.children) <= {LEAF} and call.binding.is_positional
+        self._binding = call.binding.exactly(call.structure.keys)
+        plain = set(call.structure.children) <= {LEAF} and self._binding.is_positional
         self._positional = len(call.kinds) if plain else None
         """How many positional arguments there are where these are the arrays, else None."""
         self._demands = tuple(demands)
