@@ -39,7 +39,7 @@ def key_of(*parts: object) -> str | None:
     Raises:
         TypeError: something else is among them.
     """
-    if cache.folder() is None:
+    if not cache.is_on():
         return None
     target = current()
     if target.missing_on(host()):
@@ -135,7 +135,7 @@ def kept_own_code(name: str) -> Code | None:
 
 
 def _key_of_own(name: str) -> str | None:
-    return None if cache.folder() is None else digest(makers(), _machine(host()), "own", name)
+    return digest(makers(), _machine(host()), "own", name) if cache.is_on() else None
 
 
 @functools.lru_cache(maxsize=16)
