@@ -85,6 +85,7 @@ from linalg_ext.transforms.lowering.lower_scalar_tensors import lower_scalar_ten
 from linalg_ext.transforms.lowering.lower_scatter import lower_scatter as lower_scatter
 from linalg_ext.transforms.lowering.lower_sort import lower_sort as lower_sort
 from linalg_ext.transforms.lowering.lower_stablehlo_control import lower_stablehlo_control as lower_stablehlo_control
+from linalg_ext.transforms.lowering.lower_stablehlo_open_shapes import lower_stablehlo_open_shapes as lower_stablehlo_open_shapes
 from linalg_ext.transforms.lowering.lower_stablehlo_scatter import lower_stablehlo_scatter as lower_stablehlo_scatter
 from linalg_ext.transforms.lowering.lower_stablehlo_sort import lower_stablehlo_sort as lower_stablehlo_sort
 from linalg_ext.transforms.lowering.lower_strided_copies import lower_strided_copies as lower_strided_copies

@@ -192,6 +192,7 @@ def _run_ours(
     verify_each: bool,
 ) -> Module:
     report = Report(transformation.pass_name)
+    before = module.ir.operation.clone() if verify_each else None
     for op in _anchored(module.ir.operation, one.step.anchors):
         report.merge(transformation.apply(op, **(one.options or {})))
     run.reports.append(report)
@@ -203,6 +204,13 @@ def _run_ours(
         module.verify(after=one.step.text)
     except VerificationError as error:
         raise _Failure(error.what, error.diagnostics) from None
+    if before is not None:
+
+        def fold(root: ir.Operation) -> None:
+            for op in _anchored(root, one.step.anchors):
+                transformation.fold(op)
+
+        transformation.account(report, before.operation, module.ir.operation, fold)
     return module
 
 

@@ -18,6 +18,7 @@ from linalg_ext import cache
 from linalg_ext.cache.keys import described, digest, makers
 from linalg_ext.cache.store import Entry
 from linalg_ext.errors import LinalgExtError
+from linalg_ext.runtime import poison
 from linalg_ext.runtime.loaded_code import LoadedCode
 from linalg_ext.runtime.machine_code import Code
 from linalg_ext.runtime.object_file import ObjectFile
@@ -45,7 +46,7 @@ def key_of(*parts: object) -> str | None:
     if target.missing_on(host()):
         return None  # code to look at
     called = [library.fingerprint for library in in_force()]
-    return digest(makers(), _machine(target), called, _apart.get(), *parts)
+    return digest(makers(), _machine(target), called, _apart.get(), poison.ON, *parts)
 
 
 def file_stamp(path: str | Path) -> str | None:
@@ -135,7 +136,9 @@ def kept_own_code(name: str) -> Code | None:
 
 
 def _key_of_own(name: str) -> str | None:
-    return digest(makers(), _machine(host()), "own", name) if cache.is_on() else None
+    if not cache.is_on():
+        return None
+    return digest(makers(), _machine(host()), "own", poison.ON, name)
 
 
 @functools.lru_cache(maxsize=16)
