@@ -175,7 +175,7 @@ def _difference(result: Array, wanted: Array, inputs: Sequence[Array], sums: int
         same = (got == want) | (np.isnan(got) & np.isnan(want))
         # Past the greatest number of a narrow type either may come first.
         greatest = float(ml_dtypes.finfo(dtype).max)
-        edge = np.abs(want) > 0.5 * greatest
+        edge = np.abs(wanted.astype(width)) > 0.5 * greatest
         if sums * scale > greatest:
             edge |= ~np.isfinite(got)
         wrong = ~(np.where(finite, close, same) | edge)
