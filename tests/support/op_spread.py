@@ -262,6 +262,16 @@ def _widened(array: Array) -> Array:
     return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 
+def _start(number: float, dtype: np.dtype[Any]) -> Any:
+    """Return 0, or for 99 and -99 the greatest and the least number of a dtype."""
+    if number == 0 or dtype.kind == "b":
+        return dtype.type(number > 0)
+    if dtype.kind in "iu" or dtype.name in ("int4", "uint4"):
+        return dtype.type(ml_dtypes.iinfo(dtype).max if number > 0 else ml_dtypes.iinfo(dtype).min)
+    greatest = ml_dtypes.finfo(dtype).max
+    return dtype.type(greatest if number > 0 else -greatest)
+
+
 def _is_free(operand: Operand, array: Array) -> bool:
     return array.dtype.kind != "b" and str(operand.type_var) not in PREDEFINED
 
@@ -309,7 +319,7 @@ def _arranged(spread: Spread) -> Arranged:
         shapes = [each.shape for each in expected]
     if formula.start:
         before = [
-            np.full(shape, abs(start) if dtype.kind in "ub" else start).astype(dtype)
+            np.full(shape, _start(start, dtype), dtype)
             for shape, start, dtype in zip(shapes, formula.start, outputs, strict=True)
         ]
     else:
@@ -338,10 +348,6 @@ def _windowed(spread: Spread) -> Arranged:
     seen = [_widened(array.astype(wide)) for array in inputs]
     if spread.name.endswith("_q"):
         inputs += [np.array(point, np.int32) for point in points]
-        seen = [
-            each - np.array(point).astype(each.dtype)
-            for each, point in zip(seen, points, strict=True)
-        ]
     attributes: dict[str, Any] = {}
     if definition.attributes:
         attributes = {
@@ -351,6 +357,9 @@ def _windowed(spread: Spread) -> Arranged:
     expected: list[Array] | None = None
     if not spread.name.endswith("_unsigned"):
         try:
+            if any(points):
+                pairs = zip(seen, points, strict=True)
+                seen = [each - np.array(point).astype(each.dtype) for each, point in pairs]
             value = window.value(seen[0], seen[1], steps, dilations)
             combine = {"max": np.maximum, "min": np.minimum}.get(window.reduction, np.add)
             expected = [np.asarray(combine(_widened(before), value))]
