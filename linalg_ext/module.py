@@ -106,6 +106,8 @@ class Module(Shown, shown_as="module"):
             except RuntimeError:
                 # The bindings cannot turn a message into a str that quotes bytes which are no text.
                 raise _rejected(text, (), filename) from None
+        if isinstance(text, bytes) or "\\" in text:
+            _check_names(module.ir.operation)
         if translation is not None and SPELLED in payload:
             resolve(module._ir, translation)
             module.verify()
@@ -301,6 +303,38 @@ def _check_text(text: Any) -> None:
                 f"the text holds a character that UTF-8 cannot express, at offset {error.start}",
                 cure="open the file with encoding='utf-8'",
             ) from None
+
+
+def _check_names(module: mlir.Operation) -> None:
+    """Check that names of symbols are text: in bytecode, and by escapes, they may be any bytes.
+
+    Raises:
+        ParseError: one is no UTF-8; names the op that has it.
+    """
+
+    def visit(op: mlir.Operation) -> mlir.WalkResult:
+        for attribute in op.attributes.values():
+            if not isinstance(attribute, mlir.StringAttr | mlir.FlatSymbolRefAttr):
+                continue
+            try:
+                _ = attribute.value
+            except (RuntimeError, UnicodeDecodeError):
+                if isinstance(attribute, mlir.FlatSymbolRefAttr) or attribute in _names_of(op):
+                    unreadable.append(op)
+        return mlir.WalkResult.ADVANCE
+
+    unreadable: list[mlir.Operation] = []
+    module.walk(visit)
+    if unreadable:
+        raise ParseError(
+            f"a name that {unreadable[0].name} has, or uses, is no text: its bytes are no UTF-8",
+            where=str(unreadable[0].location).removeprefix("loc(").removesuffix(")"),
+            cure="give functions and globals names in UTF-8",
+        )
+
+
+def _names_of(op: mlir.Operation) -> list[mlir.Attribute]:
+    return [op.attributes[key] for key in ("sym_name", "library_call") if key in op.attributes]
 
 
 def _traced_back(

@@ -141,6 +141,8 @@ _BUFFERS = (
     "eliminate-empty-tensors",
     "one-shot-bufferize{bufferize-function-boundaries=true"
     " function-boundary-type-conversion=identity-layout-map allow-return-allocs-from-loops=true}",
+    # What was not fused into its readers is written out in the code.
+    "linalg-ext-refuse-constants",
     "linalg-ext-link-library-calls",
     "linalg-ext-move-large-allocas-to-heap",
     "linalg-ext-drop-deallocations",

@@ -22,6 +22,9 @@ from linalg_ext.errors import SignatureError
 from linalg_ext.runtime import dtypes
 from linalg_ext.runtime.dtypes import DType
 
+_MOST_DIMENSIONS = 64
+"""Of an array of NumPy's."""
+
 
 def read_signature(
     function: Any,
@@ -141,8 +144,13 @@ def _array(type_: Any, text: str, kind: Literal["tensor", "memref"], where: str)
             text, where, f"a vector of {element} is packed into bits", "vectors of whole bytes"
         )
     sizes = [size for size in (*shape, *vector) if size is not None]
-    if 0 not in sizes and math.prod(sizes) * element.storage > sys.maxsize:
+    # An array counts its bytes so: those of the dimensions that are not 0.
+    if math.prod(filter(None, sizes)) * element.storage > sys.maxsize:
         raise _unsupported(text, where, "it is larger than any memory", "fewer elements")
+    if len(shape) + len(vector) > _MOST_DIMENSIONS:
+        raise _unsupported(
+            text, where, "no array has so many dimensions", f"a rank of {_MOST_DIMENSIONS} at most"
+        )
     return ArrayType(text, kind, (*shape, *vector), element, vector)
 
 

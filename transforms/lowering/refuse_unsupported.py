@@ -1,7 +1,8 @@
 """Refuse, before anything is changed, what is known to have no way down to LLVM.
 
 Upstream would find most of it half-way down, where the place and the name are no longer those that
-the user wrote; scalable vectors end the process in LLVM's code generator.
+the user wrote; scalable vectors end the process in LLVM's code generator, and vectors of a hundred
+thousand elements keep it busy for minutes.
 
 An error names the operation, its place and the cure; a module without such passes unchanged.
 
@@ -14,6 +15,7 @@ refused:
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from linalg_ext.bindings import ir
@@ -25,6 +27,7 @@ from ._walk import place, select
 
 NAME = "linalg-ext-refuse-unsupported"
 
+_MOST_LANES = 1 << 14
 _ALLOCATIONS = frozenset({"memref.alloc", "memref.alloca"})
 
 
@@ -58,6 +61,14 @@ def _refuse_types(op: Any) -> None:
                 f"scalable vectors cannot be compiled for this machine: {type_}",
                 where=place(op),
                 cure="use vectors of a fixed size",
+            )
+        if isinstance(type_, ir.VectorType) and math.prod(type_.shape) > _MOST_LANES:
+            raise LoweringError(
+                f"a vector of {math.prod(type_.shape)} elements takes LLVM minutes: {type_}",
+                where=place(op),
+                expected=f"{_MOST_LANES} elements at most",
+                cure="loop over shorter vectors, or use tensors: they are cut into vectors that "
+                "fit the machine",
             )
         if op.name in _ALLOCATIONS and str(type_.memory_space) not in ("None", "0", "0 : i64"):
             raise LoweringError(
