@@ -8,6 +8,7 @@ kills, new memory of one pattern, and with all behind such a page, of another.
 from __future__ import annotations
 
 import faulthandler
+import functools
 import json
 import os
 import random
@@ -25,7 +26,7 @@ import numpy as np
 
 import linalg_ext as lx
 from fuzz.account import Account
-from fuzz.open_modules import OpenModule, Sizes
+from fuzz.open_modules import OpenModule, Sizes, written
 from guarded_memory import Guarded, Guards, Side
 from linalg_ext.calling.signature import ArrayType, Parameter
 from linalg_ext.errors import LinalgExtError
@@ -61,6 +62,7 @@ def run(
         account: gets what came of it.
         checked: whether the code checks sizes and indices; without, it fails.
     """
+    _prepare()
     reading, writing = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -75,6 +77,14 @@ def run(
     if how := _death(status):
         account.modules[how] += 1
         account.failures.append(f"{module.name}: the compilation {how}")
+
+
+@functools.cache
+def _prepare() -> None:
+    """Load what compilations need, which takes longer than most of them: forks have it then."""
+    os.environ["LINALG_EXT_CACHE_DIR"] = "off"
+    with Guards().installed():
+        lx.compile(lx.parse(written()[0].text, trusted=True))
 
 
 def _listen(told: Any, module: OpenModule, account: Account) -> None:
@@ -119,7 +129,6 @@ def _serve(module: OpenModule, count: int, seed: int, channel: int, *, checked: 
     def tell(**said: str) -> None:
         os.write(channel, json.dumps(said).encode() + b"\n")
 
-    os.environ["LINALG_EXT_CACHE_DIR"] = "off"
     signal.alarm(_COMPILING_SECONDS)
     guards = Guards()
     with guards.installed(), lx.options(threads=1):
