@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+LLVM = re.compile(r"\bllvm\b")
+LOOPS = re.compile(r"\b(?:(?:scf|affine|gml_st)\.(?:for|while|parallel|forall|loop)|cf)\b")
+UNWRITTEN = re.compile(r"\b(?:empty|alloc\w*|poison|undef)\b")
+"""What SECURITY.md names: ops that address memory, loops, and memory that a module never writes."""
+
+
+def as_text(module: str | bytes) -> str:
+    """A module to be searched for names, whatever form it has."""
+    return module if isinstance(module, str) else module.decode("latin-1")
 
 
 @dataclass
