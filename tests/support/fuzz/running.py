@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fuzz import misfits
-from fuzz.account import LLVM, LOOPS, Account, as_text
+from fuzz.account import LLVM, LOOPS, Account, as_text, parser_dies
 from fuzz.arguments import right, wrong
 from fuzz.mutations import mutated, mutated_bytes
 from fuzz.open_modules import OpenModule
@@ -126,18 +126,7 @@ def _may_die(source: str | bytes, what: str, how: str) -> bool:
     text = as_text(source)
     is_call = what.startswith("call")
     is_endless = is_call and how == "too long" and LOOPS.search(text)
-    return bool(LLVM.search(text) or is_endless or (not is_call and _parser_dies(source)))
-
-
-def _parser_dies(source: str | bytes) -> bool:
-    """Whether MLIR's parser dies on a module, in the guard that is there for it."""
-    try:
-        Module.parse(source)
-    except CrashError:
-        return True
-    except LinalgExtError:
-        pass
-    return False
+    return bool(LLVM.search(text) or is_endless or (not is_call and parser_dies(source)))
 
 
 def source_of(seed: int) -> str | bytes:
