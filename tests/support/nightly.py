@@ -83,6 +83,7 @@ def jobs(day: int) -> list[Job]:
             Job(f"networks-{way}", ("-m", "torch_nets", "--way", way), 10)
             for way in ("from_torch", "open", "torch.compile", "text")
         ),
+        Job("types", ("-m", "op_spread", "--every", "7"), 15),
         suite("einsum", 10, "tests/compiler/einsum"),
         Job("opt_einsum", ("-m", "opt_einsum_suite"), 1),
         Job("opt_einsum-kernel", ("-m", "opt_einsum_suite", "--backend", "kernel"), 10),

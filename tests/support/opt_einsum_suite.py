@@ -22,7 +22,7 @@ from opt_einsum.backends import dispatch
 import linalg_ext as lx
 
 # Of JAX's arrays under `pytest.approx`, which no einsum of ours comes near.
-_DESELECTED = ("test_backends.py::test_jax_jit_gradient",)
+_DESELECTED = ("tests/test_backends.py::test_jax_jit_gradient",)
 
 
 def tensordot(x: Any, y: Any, axes: tuple[Sequence[int], Sequence[int]]) -> Any:

@@ -151,7 +151,7 @@ class _OnBlock:
 
     def __call__(self, *blocks: Array) -> Any:
         compute = self.dtypes.compute
-        said = {"kind": self.kind, "threads": self.threads, "backend": self.backend}
+        said: dict[str, Any] = {"kind": self.kind, "threads": self.threads, "backend": self.backend}
         if all(self.given) and {block.dtype for block in blocks} == {self.dtypes.operands}:
             if compute == self.dtypes.operands:
                 return einsum(self.text, *blocks, **said)
