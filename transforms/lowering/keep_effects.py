@@ -47,6 +47,9 @@ NAME = "linalg-ext-keep-effects"
 
 KEPT = "scf.execute_region"
 
+_LONGEST = 1024
+"""More operations than any body has that somebody wrote, and few enough to be copied as often."""
+
 _VIEWS = ("tensor.cast", "tensor.collapse_shape", "tensor.expand_shape")
 
 
@@ -54,7 +57,8 @@ _VIEWS = ("tensor.cast", "tensor.collapse_shape", "tensor.expand_shape")
 def keep_effects(module: ir.Operation) -> Report:
     """Put generics on tensors that reach memory outside, or assert, into regions of their own."""
     report = Report(NAME)
-    for op in select(module, _may_be_fused):
+    lengths: dict[Any, int] = {}
+    for op in select(module, lambda op: _is_kept(op, lengths)):
         report.matched[op.name] += 1
         report.changed[op.name] += 1
         types = [result.type for result in op.results]
@@ -69,12 +73,21 @@ def keep_effects(module: ir.Operation) -> Report:
     return report
 
 
-def _may_be_fused(op: ir.Operation) -> bool:
+def _is_kept(op: ir.Operation, lengths: dict[Any, int]) -> bool:
+    """Whether an op must not be fused; `lengths` has how long the bodies before it may become."""
     if op.name != "linalg.generic" or not len(op.results):
         return False
     if reaches_outside_memory(op) or operations(op, {"cf.assert"}):
         return True
-    return bool(operations(op, {"tensor.extract"})) and _is_repeated(op)
+    if operations(op, {"tensor.extract"}) and _is_repeated(op):
+        return True
+    length = len(op.regions[0].blocks[0].operations) + sum(
+        lengths.get(operand, 0) for operand in set(op.operands)
+    )
+    if length > _LONGEST:
+        return True
+    lengths.update(dict.fromkeys(op.results, length))
+    return False
 
 
 def _is_repeated(op: Any) -> bool:

@@ -41,6 +41,10 @@ _SIGNED_CASTS = tuple(op for op, function in _CASTS.items() if function == TYPE[
 _LARGEST = 2000
 """Nodes of an expression: one value that is used twice is written out twice."""
 
+_LONGEST = 128
+_DEEP = 32
+"""Of more operations in a row, each is read before those that use it: recursion has its limit."""
+
 
 def refusal(op: ir.Operation, what: str, reason: str, cure: str | None = None) -> RecognitionError:
     """The error for an op, with its line of IR."""
@@ -81,6 +85,15 @@ class BodyReader:
                     f"{inner.name} in the body of {self.op.name} is no scalar function",
                     f"{inner.name} in the body",
                 )
+        if len(ops) > _LONGEST:
+            raise refusal(
+                self.op,
+                f"the body of {self.op.name} has more than {_LONGEST} operations",
+                "too large an expression",
+            )
+        if len(ops) > _DEEP:
+            for each in ops:
+                self.value(each.operation.results[0])
         return [self.value(operand) for operand in yielded.operands]
 
     def value(self, value: ir.Value) -> ScalarExpr:
