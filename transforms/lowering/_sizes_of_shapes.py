@@ -111,10 +111,10 @@ def check_collapse(op: Any, bounds: Bounds) -> None:
     """`collapse_shape`: of memory, dimensions that become one lie one behind the other."""
     (source,) = op.operands
     strides, _ = source.type.get_strides_and_offset()
-    if source.type.affine_map.is_identity or DYNAMIC not in strides:
+    rank = source.type.rank
+    if source.type.affine_map == ir.AffineMap.get_identity(rank) or DYNAMIC not in strides:
         return
     sizes = bounds.sizes(source)
-    rank = source.type.rank
     _, _, *rest = memref.ExtractStridedMetadataOp(source).results
     steps = [
         step if known == DYNAMIC else known

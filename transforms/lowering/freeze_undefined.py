@@ -13,11 +13,13 @@ after:
     %v = llvm.shl %i, %n : i32
     %s = llvm.freeze %v : i32
 
-A shift by a constant that is less than the width is left alone.
+A shift by a constant that is less than the width is left alone. What is only chosen by
+`llvm.select` is frozen behind the choice.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -40,22 +42,36 @@ _FILLING = ("llvm.insertelement", "llvm.insertvalue", "llvm.shufflevector")
 def freeze_undefined(module: ir.Operation) -> Report:
     """Freeze conversions of floats to integers, shifts, and values that are nothing at all."""
     report = Report(NAME)
+    frozen: set[Any] = set()
     for op in operations(module, (*_CONVERSIONS, *_SHIFTS, *_NONE)):
         report.matched[op.name] += 1
-        value = op.results[0]
-        uses = [(use.owner, use.operand_number) for use in value.uses]
+        if op.name not in _NONE and not _may_be_undefined(op):
+            continue
+        uses = [(use.owner, use.operand_number) for use in op.results[0].uses]
         if op.name in _NONE:
             uses = [(user, place) for user, place in uses if user.name not in _FILLING]
-        elif not _may_be_undefined(op):
-            continue
         if not uses:
             continue
         report.changed[op.name] += 1
-        with op.location, ir.InsertionPoint.after(op):
-            frozen = ir.Operation.create("llvm.freeze", results=[value.type], operands=[value])
-        for user, place in uses:
-            user.operands[place] = frozen.result
+        if all(user.name == "llvm.select" for user, _ in uses):
+            # LLVM knows shifts that a comparison guards, and whole instructions for them.
+            for user, _ in uses:
+                if user.results[0] not in frozen:
+                    of_select = [(use.owner, use.operand_number) for use in user.results[0].uses]
+                    frozen.add(user.results[0])
+                    _freeze(user, of_select)
+        else:
+            _freeze(op, uses)
     return report
+
+
+def _freeze(op: Any, uses: Sequence[tuple[Any, int]]) -> None:
+    """Have uses of the result of an op get what is frozen of it."""
+    value = op.results[0]
+    with op.location, ir.InsertionPoint.after(op):
+        frozen = ir.Operation.create("llvm.freeze", results=[value.type], operands=[value])
+    for user, place in uses:
+        user.operands[place] = frozen.result
 
 
 def _may_be_undefined(op: Any) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fuzz import misfits, running
-from fuzz.account import Account
+from fuzz.account import Account, as_text
 from fuzz.open_modules import OpenModule, open_modules
 from resources import stamp
 
@@ -73,7 +73,10 @@ def _modules(given: argparse.Namespace) -> list[OpenModule]:
 
 def _shown(given: argparse.Namespace) -> list[str | bytes]:
     if given.what == "misfits":
-        return [f"// {module.name}: {module.fitting}\n{module.text}" for module in _modules(given)]
+        return [
+            f"// {module.name}: {module.fitting}\n{as_text(module.text)}"
+            for module in _modules(given)
+        ]
     return [running.source_of(seed) for seed in range(given.seed, given.seed + given.count)]
 
 

@@ -8,6 +8,7 @@ kills, new memory of one pattern, and with all behind such a page, of another.
 from __future__ import annotations
 
 import faulthandler
+import functools
 import json
 import os
 import random
@@ -20,12 +21,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 import linalg_ext as lx
-from fuzz.account import Account
-from fuzz.open_modules import OpenModule, Sizes
+from fuzz.account import LOOPS, UNWRITTEN, Account, as_text, parser_dies
+from fuzz.open_modules import OpenModule, Sizes, written
 from guarded_memory import Guarded, Guards, Side
 from linalg_ext.calling.signature import ArrayType, Parameter
 from linalg_ext.errors import LinalgExtError
@@ -36,10 +38,12 @@ MOST_ELEMENTS = 1 << 18
 _SECONDS = 5
 """Of a call, of processor time."""
 
+_HANGS = "hangs on what memory held before"
 _TOO_LONG = "takes too long"
 _COMPILING_SECONDS = 300
 """Of the clock: the machine may be busy."""
 
+_UNKEPT = {"LINALG_EXT_CACHE_DIR": "off"}
 _MEMORY = 4 << 30
 """Bytes that the process may map beyond what it has."""
 
@@ -61,6 +65,7 @@ def run(
         account: gets what came of it.
         checked: whether the code checks sizes and indices; without, it fails.
     """
+    _prepare()
     reading, writing = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -74,7 +79,16 @@ def run(
     _, status = os.waitpid(child, 0)
     if how := _death(status):
         account.modules[how] += 1
-        account.failures.append(f"{module.name}: the compilation {how}")
+        # The parser had no guard here.
+        told_of = account.apart if parser_dies(module.text) else account.failures
+        told_of.append(f"{module.name}: the compilation {how}")
+
+
+@functools.cache
+def _prepare() -> None:
+    """Load what compilations need, which takes longer than most of them: forks have it then."""
+    with mock.patch.dict(os.environ, _UNKEPT), Guards().installed():
+        lx.compile(lx.parse(written()[0].text, trusted=True))
 
 
 def _listen(told: Any, module: OpenModule, account: Account) -> None:
@@ -84,10 +98,9 @@ def _listen(told: Any, module: OpenModule, account: Account) -> None:
             account.modules[said["module"]] += 1
         else:
             account.calls[said["call"]] += 1
-        if "failure" in said:
-            account.failures.append(f"{module.name}{said['with']}: {said['failure']}")
-        if "apart" in said:
-            account.apart.append(f"{module.name}{said['with']}: {said['apart']}")
+        for kind, told_of in (("failure", account.failures), ("apart", account.apart)):
+            if kind in said:
+                told_of.append(f"{module.name}{said['with']}: {said[kind]}")
 
 
 def _leave(do: Any) -> None:
@@ -119,7 +132,7 @@ def _serve(module: OpenModule, count: int, seed: int, channel: int, *, checked: 
     def tell(**said: str) -> None:
         os.write(channel, json.dumps(said).encode() + b"\n")
 
-    os.environ["LINALG_EXT_CACHE_DIR"] = "off"
+    os.environ.update(_UNKEPT)
     signal.alarm(_COMPILING_SECONDS)
     guards = Guards()
     with guards.installed(), lx.options(threads=1):
@@ -136,13 +149,16 @@ def _serve(module: OpenModule, count: int, seed: int, channel: int, *, checked: 
         tell(module="compiled")
         signal.alarm(0)
         calls = list(_calls(module, kernel.signature.parameters, count, dice))
+        # Of modules that nobody wrote for this some read what they made and never wrote.
+        reads = module.fitting is None and bool(UNWRITTEN.search(as_text(module.text)))
         at = 0
         while at < len(calls):
             reading, writing = os.pipe()
             child = os.fork()
             if not child:
                 os.close(reading)
-                _leave(lambda first=at, to=writing: _make(kernel, guards, calls[first:], tell, to))
+                more = calls[at:]
+                _leave(functools.partial(_make, kernel, guards, more, tell, writing, reads))
             os.close(writing)
             with os.fdopen(reading, "rb") as done:
                 at += len(done.read())
@@ -150,16 +166,27 @@ def _serve(module: OpenModule, count: int, seed: int, channel: int, *, checked: 
             if how := _death(status):
                 call = calls[at] if at < len(calls) else ()
                 told = {"with": _shown(call) if call else " at its end"}
-                if how == _TOO_LONG and any(
-                    max(np.shape(each), default=0) >= _HUGE[0] for each in call
-                ):
+                if how == _TOO_LONG and _may_take_long(module, call):
                     tell(call=f"apart: {how}", apart=how, **told)
                 else:
                     tell(call=how, failure=how, **told)
                 at += 1
 
 
-def _make(kernel: Any, guards: Guards, calls: Sequence[Any], tell: Any, done: int) -> None:
+def _may_take_long(module: OpenModule, call: Sequence[Any]) -> bool:
+    """Whether SECURITY.md names why a call takes too long."""
+    is_huge = any(max(np.shape(each), default=0) >= _HUGE[0] for each in call)
+    return is_huge or bool(LOOPS.search(as_text(module.text)))
+
+
+def _make(
+    kernel: Any,
+    guards: Guards,
+    calls: Sequence[Any],
+    tell: Any,
+    done: int,
+    reads_unwritten: bool,
+) -> None:
     """Make calls, and say after each that it is over."""
     in_use = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (in_use + _MEMORY, resource.RLIM_INFINITY))
@@ -167,7 +194,8 @@ def _make(kernel: Any, guards: Guards, calls: Sequence[Any], tell: Any, done: in
     for call in calls:
         signal.setitimer(signal.ITIMER_VIRTUAL, _SECONDS)
         outcome, failure = _twice(kernel, guards, call)
-        told = {"failure": failure, "with": _shown(call)} if failure else {}
+        kind = "apart" if reads_unwritten and failure == _HANGS else "failure"
+        told = {kind: failure, "with": _shown(call)} if failure else {}
         tell(call=outcome, **told)
         os.write(done, b".")
 
@@ -186,7 +214,7 @@ def _twice(kernel: Any, guards: Guards, call: Sequence[Any]) -> tuple[str, str]:
     if outcome != other:
         return "failure", f"hangs on memory: {outcome}, or {other}"
     if not all(map(_are_same, values, again)):
-        return "failure", "hangs on what memory held before"
+        return "failure", _HANGS
     return outcome, ""
 
 

@@ -38,14 +38,14 @@ class OpenModule:
     """
 
     name: str
-    text: str
+    text: str | bytes
     fitting: tuple[Sizes, ...] | None
 
 
 @functools.cache
 def open_modules() -> tuple[OpenModule, ...]:
     """All of them, in an order that hangs on nothing but the files."""
-    found: dict[str, OpenModule] = {}
+    found: dict[str | bytes, OpenModule] = {}
     for module in (*written(), *_named(), *_from_tests()):
         found.setdefault(module.text, module)
     return tuple(found.values())

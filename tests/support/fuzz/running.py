@@ -10,9 +10,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from fuzz.account import Account
+from fuzz import misfits
+from fuzz.account import LLVM, LOOPS, Account, as_text, parser_dies
 from fuzz.arguments import right, wrong
 from fuzz.mutations import mutated, mutated_bytes
+from fuzz.open_modules import OpenModule
 from fuzz.seeds import seeds
 from linalg_ext.errors import CrashError, LinalgExtError
 from linalg_ext.isolated import IsolatedKernel, Limits, isolate
@@ -29,16 +31,6 @@ _UNCHANGED = 0.1
 
 _INSIDE = "a process apart failed with "
 """How the error begins for an exception that the library did not mean to raise, over there."""
-
-
-_LLVM = re.compile(r"\bllvm\b")
-_LOOPS = re.compile(
-    r"\b(?:scf\.(?:for|while|parallel|forall)|affine\.(?:for|parallel)|cf\.\w+br|br)\b"
-)
-"""What may end a process, by SECURITY.md: ops that address memory, and loops that do not end.
-
-So may MLIR's parser, in its guard: that is an error of the tree where nothing is isolated.
-"""
 
 
 def run(seed: int, account: Account) -> None:
@@ -69,6 +61,17 @@ def run(seed: int, account: Account) -> None:
         _call(kernel[0], source, dice, seed, account)
     finally:
         kernel[0].close()
+    if not LLVM.search(as_text(source)):
+        _call_between_pages(source, seed, account)
+
+
+def _call_between_pages(source: str | bytes, seed: int, account: Account) -> None:
+    """Call a module with misfits, all memory between pages that kill."""
+    beside = Account()
+    misfits.run(OpenModule(f"--seed {seed} --count 1: ", source, None), _CALLS, seed, beside)
+    account.calls.update({f"misfit: {what}": count for what, count in beside.calls.items()})
+    account.failures += beside.failures
+    account.apart += beside.apart
 
 
 def _call(
@@ -116,22 +119,14 @@ def _death(error: CrashError) -> str:
 
 
 def _may_die(source: str | bytes, what: str, how: str) -> bool:
-    """Whether SECURITY.md names what ended the process."""
-    text = source if isinstance(source, str) else source.decode("latin-1")
+    """Whether SECURITY.md names what ended the process.
+
+    MLIR's parser may die: where nothing is isolated its guard makes an error of it.
+    """
+    text = as_text(source)
     is_call = what.startswith("call")
-    is_endless = is_call and how == "too long" and _LOOPS.search(text)
-    return bool(_LLVM.search(text) or is_endless or (not is_call and _parser_dies(source)))
-
-
-def _parser_dies(source: str | bytes) -> bool:
-    """Whether MLIR's parser dies on a module, in the guard that is there for it."""
-    try:
-        Module.parse(source)
-    except CrashError:
-        return True
-    except LinalgExtError:
-        pass
-    return False
+    is_endless = is_call and how == "too long" and LOOPS.search(text)
+    return bool(LLVM.search(text) or is_endless or (not is_call and parser_dies(source)))
 
 
 def source_of(seed: int) -> str | bytes:

@@ -40,6 +40,27 @@ def test_a_shift_that_is_known_is_left_alone() -> None:
     assert report.changed == {"llvm.ashr": 1}
 
 
+def test_a_shift_that_is_chosen_is_frozen_with_the_choice() -> None:
+    module = lx.parse(
+        """
+        llvm.func @f(%x: i32, %n: i32) -> i32 {
+          %0 = llvm.mlir.constant(0 : i32) : i32
+          %32 = llvm.mlir.constant(32 : i32) : i32
+          %s = llvm.shl %x, %n : i32
+          %fits = llvm.icmp "ult" %n, %32 : i32
+          %r = llvm.select %fits, %s, %0 : i1, i32
+          %t = llvm.select %fits, %r, %x : i1, i32
+          llvm.return %t : i32
+        }
+        """,
+        trusted=True,
+    )
+    assert file.freeze_undefined(module).changed == {"llvm.shl": 1}
+    lines = str(module).splitlines()
+    (at,) = [number for number, line in enumerate(lines) if "llvm.freeze" in line]
+    assert "llvm.select" in lines[at - 1]
+
+
 UNDEFINED = {
     "NaN as an integer": "%r = arith.fptosi %nan : f32 to i64",
     "NaN as an unsigned integer": "%r = arith.fptoui %nan : f32 to i64",
