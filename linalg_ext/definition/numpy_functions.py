@@ -72,6 +72,12 @@ def _elementwise(function: Any) -> Any:
     return lambda x: over_doubles(x.astype(np.float64))
 
 
+def _angle(y: Array, x: Array) -> Array:
+    if y.dtype.kind == "c":  # of which NumPy has none
+        return np.asarray(-1j * np.log((x + 1j * y) / np.sqrt(x * x + y * y))).astype(y.dtype)
+    return np.asarray(np.arctan2(y, x))
+
+
 def _clamp(x: Array, low: Array, high: Array) -> Array:
     return np.asarray(np.minimum(np.maximum(x, low), high))
 
@@ -123,7 +129,7 @@ _FUNCTIONS: dict[str, Any] = {
     "max_unsigned": _unsigned(np.maximum),
     "min_unsigned": _unsigned(np.minimum),
     "powf": np.power,
-    "atan2": np.arctan2,
+    "atan2": _angle,
     "copysign": np.copysign,
     "and": np.bitwise_and,
     "or": np.bitwise_or,
