@@ -1102,6 +1102,12 @@ class _kullback_leibler_divergence(StructuredOp):
 
 kullback_leibler_divergence: _kullback_leibler_divergence
 
+class _layer_norm(StructuredOp):
+    def __call__(self, X: Any, weight: Any, bias: Any, epsilon: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
+        """Layer normalization of each row, with its mean and its variance."""
+
+layer_norm: _layer_norm
+
 class _layer_normalize(StructuredOp):
     def __call__(self, X: Any, mean: Any, variance: Any, weight: Any, bias: Any, epsilon: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
         """Layer normalization of each row, from its mean and its variance."""
@@ -1720,6 +1726,12 @@ class _replace_nan(StructuredOp):
 
 replace_nan: _replace_nan
 
+class _rms_norm(StructuredOp):
+    def __call__(self, X: Any, weight: Any, epsilon: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
+        """Root-mean-square normalization of each row, with the mean of its squares."""
+
+rms_norm: _rms_norm
+
 class _rms_normalize(StructuredOp):
     def __call__(self, X: Any, mean_square: Any, weight: Any, epsilon: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
         """Root-mean-square normalization of each row, from the mean of its squares."""
@@ -1875,6 +1887,12 @@ class _row_product(StructuredOp):
         """Product of each row, times O."""
 
 row_product: _row_product
+
+class _row_softmax(StructuredOp):
+    def __call__(self, X: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:
+        """Softmax of each row, with the largest element and the sum that it is made of."""
+
+row_softmax: _row_softmax
 
 class _row_sum(StructuredOp):
     def __call__(self, A: Any, *, out: Any = None, init: Any = None, dtype: Any = None, compute_type: Any = None, threads: int | None = None, **keywords: Any) -> Any:

@@ -34,7 +34,7 @@ def is_nan(x):
     return BinaryFn.ne(x, x)
 
 
-def mean_weight(*symbols):
+def mean_weight(*symbols, type_var=U):
     """One divided by a number of elements, in the type of the output: a float."""
     count = reduce(mul, map(size, symbols))
-    return UnaryFn.reciprocal(TypeFn.cast_signed(U, count))
+    return UnaryFn.reciprocal(TypeFn.cast_signed(type_var, count))

@@ -7,12 +7,14 @@ Each reduction and each element-wise step is an op, so that a compiler may fuse 
     RMS norm    row_mean_of_squares -> rms_normalize
     batch norm  channel_mean_nchw -> channel_variance_nchw -> batch_normalize_nchw
 
-(row_max, row_sum and row_mean are in reduction.py.)
+(row_max, row_sum and row_mean are in reduction.py.) `row_softmax`, `layer_norm` and `rms_norm` are
+one op each, of several statements: they give the numbers of each row, too, which a gradient needs.
 """
 
 from linalg_ext.opdsl import (
     T1,
     D,
+    ReduceFn,
     S,
     ScalarDef,
     TensorDef,
@@ -33,10 +35,13 @@ __all__ = [
     "channel_mean_nhwc",
     "channel_variance_nchw",
     "channel_variance_nhwc",
+    "layer_norm",
     "layer_normalize",
     "log_softmax_normalize",
+    "rms_norm",
     "rms_normalize",
     "row_mean_of_squares",
+    "row_softmax",
     "row_sum_of_exponentials",
     "row_sum_of_squared_deviations",
     "row_variance",
@@ -337,3 +342,77 @@ def channel_variance_nhwc(
     domain(D.c, D.n, D.h, D.w)
     deviation = cast(X[D.n, D.h, D.w, D.c]) - mean[D.c]
     O[D.c] += deviation * deviation * mean_weight(S.N, S.H, S.W)
+
+
+@structured_op
+def row_softmax(
+    X=TensorDef(T1, S.M, S.N),
+    O=TensorDef(T1, S.M, S.N, output=True),
+    maximum=TensorDef(T1, S.M, output=True),
+    total=TensorDef(T1, S.M, output=True),
+):
+    """Softmax of each row, with the largest element and the sum that it is made of.
+
+        O[m, n] = exp(X[m, n] - maximum[m]) / total[m]
+        maximum[m] = the maximum of maximum[m] and, over n, X[m, n]
+        total[m] += sum over n of exp(X[m, n] - maximum[m])
+
+    Shapes: X and O (M, N), maximum and total (M).
+    Dtypes: any float; all alike. A row of -inf alone gives NaN.
+    Source: this library; SciPy's `scipy.special.softmax`, axis 1.
+    """
+    domain(D.m, D.n)
+    maximum[D.m] = ReduceFn.max[D.n](X[D.m, D.n])
+    total[D.m] += UnaryFn.exp(X[D.m, D.n] - maximum[D.m])
+    O[D.m, D.n] = UnaryFn.exp(X[D.m, D.n] - maximum[D.m]) / total[D.m]
+
+
+@structured_op
+def layer_norm(
+    X=TensorDef(T1, S.M, S.N),
+    weight=TensorDef(T1, S.N),
+    bias=TensorDef(T1, S.N),
+    epsilon=ScalarDef(T1),
+    O=TensorDef(T1, S.M, S.N, output=True),
+    mean=TensorDef(T1, S.M, output=True),
+    variance=TensorDef(T1, S.M, output=True),
+):
+    """Layer normalization of each row, with its mean and its variance.
+
+        O[m, n] = (X[m, n] - mean[m]) / sqrt(variance[m] + epsilon) * weight[n] + bias[n]
+        mean[m] += mean over n of X[m, n]
+        variance[m] += mean over n of (X[m, n] - mean[m]) ** 2
+
+    Shapes: X and O (M, N), weight and bias (N), epsilon a scalar, mean and variance (M).
+    Dtypes: any float; all alike.
+    Source: this library; Ba et al., arXiv 1607.06450; PyTorch's `torch.native_layer_norm`.
+    """
+    domain(D.m, D.n)
+    mean[D.m] += X[D.m, D.n] * mean_weight(S.N, type_var=T1)
+    deviation = X[D.m, D.n] - mean[D.m]
+    variance[D.m] += deviation * deviation * mean_weight(S.N, type_var=T1)
+    scale = UnaryFn.rsqrt(variance[D.m] + epsilon)
+    O[D.m, D.n] = deviation * scale * weight[D.n] + bias[D.n]
+
+
+@structured_op
+def rms_norm(
+    X=TensorDef(T1, S.M, S.N),
+    weight=TensorDef(T1, S.N),
+    epsilon=ScalarDef(T1),
+    O=TensorDef(T1, S.M, S.N, output=True),
+    mean_square=TensorDef(T1, S.M, output=True),
+):
+    """Root-mean-square normalization of each row, with the mean of its squares.
+
+        O[m, n] = X[m, n] / sqrt(mean_square[m] + epsilon) * weight[n]
+        mean_square[m] += mean over n of X[m, n] ** 2
+
+    Shapes: X and O (M, N), weight (N), epsilon a scalar, mean_square (M).
+    Dtypes: any float; all alike.
+    Source: this library; Zhang and Sennrich, NeurIPS 2019.
+    """
+    domain(D.m, D.n)
+    mean_square[D.m] += X[D.m, D.n] * X[D.m, D.n] * mean_weight(S.N, type_var=T1)
+    scale = UnaryFn.rsqrt(mean_square[D.m] + epsilon)
+    O[D.m, D.n] = X[D.m, D.n] * scale * weight[D.n]

@@ -24,6 +24,7 @@ _ALGEBRA = frozenset(
 )
 _ARITHMETIC = frozenset(("sub", "div", "square", "negf"))
 _BITS = frozenset(("and", "or", "xor", "not"))
+_UNSIGNED = frozenset(("div_unsigned", "max_unsigned", "min_unsigned"))
 _EQUALITY = frozenset(("eq", "ne"))
 _ORDER = frozenset(("lt", "le", "gt", "ge"))
 _BOOLEAN = _ALGEBRA | _BITS | _EQUALITY | _ORDER
@@ -87,7 +88,7 @@ def has_function(element: str, function: str) -> bool:
     """Whether a function that is no cast has a meaning for an element type."""
     match family(element):
         case "float":
-            return function == "select" or function not in _BITS | {"div_unsigned"}
+            return function == "select" or function not in _BITS | _UNSIGNED
         case "integer" | "index":
             return function == "select" or function in _WHOLE
         case "boolean":

@@ -201,6 +201,7 @@ def _step(definition: OpDefinition, group: Sequence[Assignment]) -> OpDefinition
     ]
     return replace(
         definition,
+        cpp_class_name="",  # no op of upstream is meant
         operands=(*inputs, *outputs, *definition.attributes),
         dims=tuple(dim for dim in definition.dims if dim in domain),
         assignments=tuple(group),

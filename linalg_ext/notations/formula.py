@@ -69,8 +69,10 @@ class _Formula:
         function = reduction.function
         if function is None or rest is None:
             # A fold: its value says itself what becomes of the one before.
+            # It runs in the order of the iteration space, which tells folds apart.
+            dims = tuple(sorted(reduction.dims, key=self._definition.dims.index))
             return self._style.reduction(
-                "fold", self._ranges(reduction.dims), self._expression(assignment.value)
+                "fold", self._ranges(dims), self._expression(assignment.value)
             )
         name = reduction.attribute or function.name
         if reduction.attribute:

@@ -21,7 +21,6 @@ from linalg_ext.definition.model import (
     Reduction,
 )
 from linalg_ext.definition.scalar import Access, ScalarExpr
-from linalg_ext.definition.statements import are_independent
 from linalg_ext.errors import DefinitionError, NotationError
 from linalg_ext.notations.source_text import SourceText
 from linalg_ext.notations.std_functions import type_var
@@ -126,7 +125,7 @@ class _Builder(Expressions):
         ]
         for reader, term in zip(assignments, comprehension.values, strict=True):
             for writer in assignments:
-                if reader is not writer and not are_independent(reader, writer):
+                if reader is not writer and writer.target in reader.value.walk():
                     raise self.error(
                         f"{reader.target.operand} and {writer.target.operand} are written at once, "
                         "and one reads the other",

@@ -109,7 +109,6 @@ def build(
     """
     steps = bound.definition.steps
     if len(steps) > 1:
-        built: Built | None = None
         values = dict(
             zip(
                 (o.name for o in (*bound.definition.inputs, *bound.definition.outputs)),
@@ -118,16 +117,16 @@ def build(
             )
         )
         for step in steps:
-            built = build(
+            built: Built = build(
                 _bound_step(bound, step, values),
                 emit_generic=emit_generic,
                 mapped=mapped,
                 compute_type=compute_type,
             )
-            if not isinstance(built, ir.Operation):
+            if not isinstance(built, (ir.Operation, ir.OpView)):
                 names = [output.name for output in step.outputs]
                 values.update(zip(names, results_of(built), strict=True))
-        on_memrefs = isinstance(built, ir.Operation)
+        on_memrefs = isinstance(bound.outputs[0].type, ir.MemRefType)
         return built if on_memrefs else [values[o.name] for o in bound.definition.outputs]
     if _has_no_points(bound):
         return bound.outputs[0] if len(bound.outputs) == 1 else list(bound.outputs)
@@ -153,7 +152,7 @@ def _ranges(
     if not missing:
         return {}
     extents = infer_extents(bound.definition, shapes_of(bound), bound.attributes.symbols)
-    found = {}
+    found: dict[str, ir.Value] = {}
     for operand in missing:
         (dim,) = operand.index_dims or ()
         if any(isinstance(value.type, ir.MemRefType) for value in bound.outputs):

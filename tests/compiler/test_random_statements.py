@@ -38,7 +38,7 @@ from linalg_ext.definition import (
     TypeVar,
     check,
 )
-from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY
+from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY, Function
 from linalg_ext.definition.statements import is_one_fold, steps
 from linalg_ext.errors import ArgumentError, NotationError
 from linalg_ext.notations import from_yaml, to_yaml
@@ -124,7 +124,8 @@ def statements(draw: st.DrawFn, target: Access, domain: list[str], leaves: list[
     if kind != "fold":
         function = BINARY[kind]
         return Assignment(target, Apply(function, (target, value)), Reduction(function, reduced))
-    start = draw(st.sampled_from([0, 1, BINARY["max_signed"]]))
+    starts: list[Function | float] = [0, 1, BINARY["max_signed"]]
+    start = draw(st.sampled_from(starts))
     forms: list[ScalarExpr] = [
         Apply(BINARY["sub"], (value, target)),
         Apply(TERNARY["select"], (Apply(BINARY["lt"], (target, value)), value, target)),
@@ -313,6 +314,9 @@ def check_read_back(function: Any, call: Call, inits: Sequence[Array]) -> None:
         if op.operation.name == "func.return":
             check_same("read back", call, [known[value] for value in op.operands], expected)
             return
+        if op.operation.name == "tensor.empty":
+            known[op.result] = np.zeros(op.result.type.shape, call.dtype)
+            continue
         read = recognize(op.operation)
         given = [known[value] for value in read.inputs]
         starts = tuple(known[value] for value in read.outputs)

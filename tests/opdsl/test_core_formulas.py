@@ -56,7 +56,8 @@ def _problem(name: str, wide: bool = False) -> Problem:
     op = core_ops()[name]
     known = {operand.name for operand in op.definition.attributes}
     steps = {"strides": 2, "dilations": 3} if wide else {}
-    return problem(op, np.float64, attributes={k: v for k, v in steps.items() if k in known})
+    dtype = np.uint32 if name.endswith(("max_unsigned", "min_unsigned")) else np.float64
+    return problem(op, dtype, attributes={k: v for k, v in steps.items() if k in known})
 
 
 @pytest.mark.parametrize("name", ELEMENTWISE)

@@ -17,7 +17,9 @@ NAMES = list(core_ops())
 FLOATS_ONLY = frozenset(
     ["exp", "log", "ceil", "floor", "reciprocal", "round", "sqrt", "rsqrt", "tanh", "erf", "powf"]
 )
-INTEGERS_ONLY = frozenset(["div_unsigned"])
+INTEGERS_ONLY = frozenset(
+    ["div_unsigned", *(name for name in NAMES if name.endswith(("max_unsigned", "min_unsigned")))]
+)
 DTYPES = (np.float32, np.int32)
 FORMS = [
     pytest.param({"emit_generic": generic, "memref": memref}, id=f"{form}-{kind}")

@@ -26,6 +26,8 @@ def _kinds(name: str) -> list[str]:
         return ["f"]  # and to i8: see below
     if name.endswith("_average"):
         return ["f"]
+    if name.endswith("_unsigned") and name not in ALL_FORMULAS:
+        return ["i"]
     return ALL_FORMULAS[name].kinds.split() if name in ALL_FORMULAS else ["f", "i"]
 
 

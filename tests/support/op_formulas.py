@@ -71,6 +71,16 @@ def _random(low: Any, high: Any, seed: Any, m: int = 4, n: int = 5) -> Any:
     return (signed + 2147483647.0) * ((high - low) * 2.3283064e-10) + low
 
 
+def _softmax(x: Any) -> Any:
+    shifted = np.exp(x - x.max(1, keepdims=True))
+    return shifted / shifted.sum(1, keepdims=True), x.max(1), shifted.sum(1)
+
+
+def _layer_norm(x: Any, weight: Any, bias: Any, epsilon: Any) -> Any:
+    mean, variance = x.mean(1), x.var(1)
+    return _normalized(x, mean[:, None], variance[:, None], weight, bias, epsilon), mean, variance
+
+
 def _softplus(x: Any) -> Any:
     return np.logaddexp(0, x)
 
@@ -246,6 +256,15 @@ FORMULAS: dict[str, Formula] = {
     "rms_normalize": Formula(
         "mn,m,n,->mn", lambda x, s, w, e: x * w / np.sqrt(s + e)[:, None], None, FLOAT
     ),
+    "row_softmax": Formula("mn->mn,m,m", _softmax, None, FLOAT, start=(0, -99, 0)),
+    "layer_norm": Formula("mn,n,n,->mn,m,m", _layer_norm, None, FLOAT, start=(0, 0, 0)),
+    "rms_norm": Formula(
+        "mn,n,->mn,m",
+        lambda x, w, e: (x * w / np.sqrt((x * x).mean(1) + e)[:, None], (x * x).mean(1)),
+        None,
+        FLOAT,
+        start=(0, 0),
+    ),
     "batch_normalize_nchw": Formula("nchw,c,c,c,c,->nchw", _per_channel, None, FLOAT),
     "batch_normalize_nhwc": Formula("nhwc,c,c,c,c,->nhwc", _normalized, None, FLOAT),
     # creation.py
@@ -264,7 +283,14 @@ SIZES = dict(
 )
 """The size of each axis."""
 
-POSITIVE = {"log", "sqrt", "rsqrt", "powf", "layer_normalize", "rms_normalize"} | {
-    name for name in FORMULAS if name.startswith(("batch_normalize", "cosine", "log_softmax"))
-}
+POSITIVE = {
+    "log",
+    "sqrt",
+    "rsqrt",
+    "powf",
+    "layer_norm",
+    "layer_normalize",
+    "rms_norm",
+    "rms_normalize",
+} | {name for name in FORMULAS if name.startswith(("batch_normalize", "cosine", "log_softmax"))}
 """Ops whose operands must be positive."""

@@ -113,11 +113,12 @@ def _differing(cases: list[Problem]) -> tuple[list[str], int]:
             module = build([case], emit_generic=True)
         except LinalgExtError:
             continue  # the op has no meaning for the type
-        (op,) = _structured(module)
-        checked += 1
-        read_twice = any(len(found) > 1 for found in case.definition.accesses.values())
-        if not definition_of(op, merge_inputs=read_twice).equivalent(_expected(case)):
-            differing.append(case.definition.name)
+        expected = _expected(case).steps
+        for op, step in zip(_structured(module), expected, strict=True):
+            checked += 1
+            read_twice = any(len(found) > 1 for found in step.accesses.values())
+            if not definition_of(op, merge_inputs=read_twice).equivalent(step):
+                differing.append(case.definition.name)
     return differing, checked
 
 
