@@ -89,7 +89,7 @@ class NestEmitter:
             are_many = arith.cmpi(
                 arith.CmpIPredicate.ugt, size, index(self._rounds_in_block(group.nests, depth))
             )
-            branch = scf.IfOp(are_many, has_else=True)
+            branch: Any = scf.IfOp(are_many, has_else=True)
             for block, emit in (
                 (branch.then_block, self._emit_blocks),
                 (branch.else_block, self._emit_all),

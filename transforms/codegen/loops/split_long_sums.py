@@ -61,6 +61,8 @@ they are: their order is kept.
 
 from __future__ import annotations
 
+from typing import Any
+
 from linalg_ext.bindings import arith, ir, scf
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.codegen._long_sums import BLOCK
@@ -96,7 +98,7 @@ def split_long_sums(module: ir.Operation) -> Report:
                 op.erase()
                 continue
             are_many = arith.cmpi(arith.CmpIPredicate.ugt, length_at_run_time(op), index(_BLOCK))
-            branch = scf.IfOp(are_many, has_else=True)
+            branch: Any = scf.IfOp(are_many, has_else=True)
             with ir.InsertionPoint(branch.then_block):
                 split_sums(op, _BLOCK)
                 scf.YieldOp([])
