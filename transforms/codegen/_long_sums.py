@@ -25,7 +25,7 @@ from linalg_ext.transforms.lowering._generic import iterators
 
 from ._writer import Writer
 
-BLOCK = 128
+BLOCK = 64
 """Rounds that are added up one after another."""
 
 FLOATS = ("f32", "f64")

@@ -25,7 +25,7 @@ from ._vector_loop import VectorLoop
 ROWS_AT_ONCE = 8
 """How many rows are added to one before it goes back to memory."""
 
-_BLOCK, _BLOCK_OF_ROWS = BLOCK // 2, 2 * BLOCK
+_BLOCK, _BLOCK_OF_ROWS = BLOCK, 4 * BLOCK
 """Rounds of a loop around others that are added up in memory; and rows, of which some are added up
 in registers first."""
 
