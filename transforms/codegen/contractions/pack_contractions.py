@@ -296,7 +296,8 @@ def _uses_all_once(plan: Plan) -> bool:
         return False
     along = (*problem.batch, *problem.depth.dimensions)
     are_vectors = any(set(dimension.strides.values()) == {1} for dimension in along)
-    return are_vectors or problem.dot is None
+    are_known = all(None not in dimension.strides.values() for dimension in along)
+    return are_vectors or (are_known and problem.dot is None)
 
 
 class _Functions:
