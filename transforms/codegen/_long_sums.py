@@ -25,7 +25,7 @@ from linalg_ext.transforms.lowering._generic import iterators
 
 from ._writer import Writer
 
-BLOCK = 128
+BLOCK = 64
 """Rounds that are added up one after another."""
 
 FLOATS = ("f32", "f64")
@@ -69,8 +69,9 @@ def compensated(total: Any, error: Any, part: Any) -> tuple[Any, Any]:
             compensated(*(take(each).result for each in (total, error, part)))
             for take in (complex.ReOp, complex.ImOp)
         ]
-        totals, errors = zip(*pairs, strict=True)
-        return tuple(complex.CreateOp(total.type, *each).result for each in (totals, errors))
+        (real, of_real), (imaginary, of_imaginary) = pairs
+        whole: Any = complex.CreateOp(total.type, real, imaginary).result
+        return whole, complex.CreateOp(total.type, of_real, of_imaginary).result
     new, lost = two_sum(total, arith.addf(part, error), arith.addf, arith.subf)
     # NaN where the sum is not finite: no more is lost then.
     has_lost = arith.cmpf(arith.CmpFPredicate.ONE, lost, constant(lost.type, 0))
@@ -101,8 +102,11 @@ class PartialSums:
         Args:
             with_zeros: for sums of floats that begin at 0, and then need not read it.
         """
-        start = (lambda type_: constant(type_, 0)) if with_zeros else nothing
-        return _on_elements([], [self.parts], lambda old: [start(old.type)])
+        return _on_elements(
+            [],
+            [self.parts],
+            lambda old: [constant(old.type, 0) if with_zeros else nothing(old.type)],
+        )
 
     def add(self) -> Any:
         """The sums of a block are added to those before."""

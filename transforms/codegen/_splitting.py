@@ -160,9 +160,9 @@ def _in_blocks(
                 _block_loop(op, others, 1, loop, (index(low), index(high), size), places, write)
         return
     length, most = _extent(op, loop), index(room)
-    size = arith.minui(length, most)
     left = arith.maxui(arith.divui(most, arith.maxui(length, index(1))), index(1))
-    _block_loop(op, others, left, loop, (index(0), length, size), places, write)
+    bounds = index(0), length, arith.minui(length, most)
+    _block_loop(op, others, left, loop, bounds, places, write)
 
 
 def _block_loop(
@@ -175,11 +175,11 @@ def _block_loop(
     write: Callable[[Mapping[int, tuple[Any, Any]]], None],
 ) -> None:
     low, high, size = bounds
-    step = index(size) if isinstance(size, int) else arith.maxui(size, index(1))
+    step: Any = index(size) if isinstance(size, int) else arith.maxui(size, index(1))
     outer = scf.ForOp(low, high, step)
     with ir.InsertionPoint(outer.body):
         at = outer.induction_variable
-        here = size if isinstance(size, int) else arith.minui(size, arith.subi(high, at))
+        here: Any = size if isinstance(size, int) else arith.minui(size, arith.subi(high, at))
         _in_blocks(op, others, room, {**places, loop: (at, here)}, write)
         scf.YieldOp([])
 

@@ -82,7 +82,7 @@ def _sums(
             handed_on += _step(w, plan, a, b, starts_a, starts_b, k, None, sums)
         return found
 
-    block = BLOCK * lanes
+    block = 2 * BLOCK * lanes
     if problem.element not in FLOATS or (isinstance(whole, int) and whole <= block):
         results = rounds(0, whole)
     else:

@@ -202,13 +202,14 @@ def _split(op: Any, problem: Problem, zeros: Any, found: FoundEpilogue | None) -
             written = split_sums(op, _BLOCK, with_zeros=True)
         op.erase()
         return written
-    steps = [each for each in (zeros, op, found and found.op) if each is not None]
+    steps: list[Any] = [each for each in (zeros, op) if each is not None]
+    steps += [] if found is None else [found.op]
     if found is not None:
         move_before(found, op)
     with op.location, ir.InsertionPoint(op):
         length = length_at_run_time(op)
         is_long = arith.cmpi(arith.CmpIPredicate.ugt, length, index(2 * _BLOCK))
-        branch = scf.IfOp(is_long, has_else=True)
+        branch: Any = scf.IfOp(is_long, has_else=True)
         with ir.InsertionPoint(branch.then_block):
             # The other branch can do without a buffer between, and then nobody else may use it.
             is_between = found is not None and found.destination != output
@@ -295,7 +296,8 @@ def _uses_all_once(plan: Plan) -> bool:
         return False
     along = (*problem.batch, *problem.depth.dimensions)
     are_vectors = any(set(dimension.strides.values()) == {1} for dimension in along)
-    return are_vectors or problem.dot is None
+    are_known = all(None not in dimension.strides.values() for dimension in along)
+    return are_vectors or (are_known and problem.dot is None)
 
 
 class _Functions:

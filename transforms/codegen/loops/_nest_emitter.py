@@ -25,7 +25,7 @@ from ._vector_loop import VectorLoop
 ROWS_AT_ONCE = 8
 """How many rows are added to one before it goes back to memory."""
 
-_BLOCK, _BLOCK_OF_ROWS = BLOCK // 2, 2 * BLOCK
+_BLOCK, _BLOCK_OF_ROWS = BLOCK, 4 * BLOCK
 """Rounds of a loop around others that are added up in memory; and rows, of which some are added up
 in registers first."""
 
@@ -89,7 +89,7 @@ class NestEmitter:
             are_many = arith.cmpi(
                 arith.CmpIPredicate.ugt, size, index(self._rounds_in_block(group.nests, depth))
             )
-            branch = scf.IfOp(are_many, has_else=True)
+            branch: Any = scf.IfOp(are_many, has_else=True)
             for block, emit in (
                 (branch.then_block, self._emit_blocks),
                 (branch.else_block, self._emit_all),

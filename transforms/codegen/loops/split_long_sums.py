@@ -61,6 +61,8 @@ they are: their order is kept.
 
 from __future__ import annotations
 
+from typing import Any
+
 from linalg_ext.bindings import arith, ir, scf
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.codegen._long_sums import BLOCK
@@ -75,8 +77,6 @@ from linalg_ext.transforms.lowering._walk import operations
 
 NAME = "linalg-ext-split-long-sums"
 
-_BLOCK = BLOCK // 2
-
 
 @module_pass(NAME, on="linalg.generic")
 def split_long_sums(module: ir.Operation) -> Report:
@@ -87,18 +87,18 @@ def split_long_sums(module: ir.Operation) -> Report:
             continue
         report.matched[op.name] += 1
         length = length_of_sums(op)
-        if length is not None and length <= _BLOCK:
+        if length is not None and length <= BLOCK:
             continue
         report.changed[op.name] += 1
         with op.location, ir.InsertionPoint(op):
             if length is not None:
-                split_sums(op, _BLOCK)
+                split_sums(op, BLOCK)
                 op.erase()
                 continue
-            are_many = arith.cmpi(arith.CmpIPredicate.ugt, length_at_run_time(op), index(_BLOCK))
-            branch = scf.IfOp(are_many, has_else=True)
+            are_many = arith.cmpi(arith.CmpIPredicate.ugt, length_at_run_time(op), index(BLOCK))
+            branch: Any = scf.IfOp(are_many, has_else=True)
             with ir.InsertionPoint(branch.then_block):
-                split_sums(op, _BLOCK)
+                split_sums(op, BLOCK)
                 scf.YieldOp([])
             with ir.InsertionPoint(branch.else_block):
                 op.move_before(scf.YieldOp([]).operation)

@@ -23,8 +23,9 @@ ops over the same rows share the loop over these rows (a softmax reads its input
 and once more from the cache), and a buffer between them shrinks to one row. A reduction along the
 innermost loop adds up in as many accumulators as the vectors have elements, in an order that
 depends on the shape and the width of the vectors alone, and so does a sum of rows of a known length
-that are short: as many of them at a time as fill registers. Every other sum keeps its order, and so
-do sums in f16 and bf16, which round too much for another.
+that are short: as many of them at a time as fill registers. Other rows are added up a few at a
+time. Long sums are added up in blocks, whose sums are added with compensation. Sums of f16 and bf16
+keep their order: they round too much for another.
 """
 
 from __future__ import annotations

@@ -158,20 +158,43 @@ def test_sums_of_integers(name: str, element: str) -> None:
 @pytest.mark.usefixtures("bits")
 @pytest.mark.parametrize("shape", [(1, 1), (7, 5), (8, 64), (16, 130), (23, 17), (0, 4), (4, 0)])
 @pytest.mark.parametrize("static", [True, False])
-def test_sums_of_columns_keep_their_order(shape: tuple[int, int], static: bool) -> None:
-    rows, columns = shape if static else ("?", "?")
-    operands = [("%a", f"memref<{rows}x{columns}xf32>"), ("%o", f"memref<{columns}xf32>")]
-    body = "%r = arith.addf %out0, %in0 : f32"
-    run = kernel(
-        function(operands, generic(["i, j", "j"], ["reduction", "parallel"], operands, body))
-    )
-    a = np.random.default_rng(0).normal(size=shape).astype(np.float32)
-    out = np.arange(shape[1], dtype=np.float32)
+def test_sums_of_columns_of_narrow_floats_keep_their_order(
+    shape: tuple[int, int], static: bool
+) -> None:
+    a = np.random.default_rng(0).normal(size=shape).astype(np.float16)
+    out = np.arange(shape[1], dtype=np.float16)
     expected = out.copy()
     for row in a:
         expected += row
-    run(a, out)
+    sum_of_columns("f16", shape, static)(a, out)
     np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.usefixtures("bits")
+@pytest.mark.parametrize(
+    "shape", [(1, 1), (7, 5), (8, 64), (16, 130), (23, 17), (0, 4), (4, 0), (600, 70), (1025, 3)]
+)
+@pytest.mark.parametrize("static", [True, False])
+def test_sums_of_columns(shape: tuple[int, int], static: bool) -> None:
+    a = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    out = np.arange(shape[1], dtype=np.float32)
+    exact = out + a.astype(np.float64).sum(0)
+    most = (np.abs(out) + np.abs(a).sum(0)) * 2.0**-23
+    sum_of_columns("f32", shape, static)(a, out)
+    assert (np.abs(out - exact) <= 2 * most).all()
+
+
+def sum_of_columns(element: str, shape: tuple[int, int], static: bool) -> Any:
+    """A kernel that adds rows to a row."""
+    rows, columns = shape if static else ("?", "?")
+    operands = [
+        ("%a", f"memref<{rows}x{columns}x{element}>"),
+        ("%o", f"memref<{columns}x{element}>"),
+    ]
+    body = f"%r = arith.addf %out0, %in0 : {element}"
+    return kernel(
+        function(operands, generic(["i, j", "j"], ["reduction", "parallel"], operands, body))
+    )
 
 
 CASTS = {
