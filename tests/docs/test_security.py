@@ -15,7 +15,9 @@ LIMITS = "isolated/test_kernel_limits.py"
 
 HELD = {
     "must belong to you or to root": f"{CHECKED}::test_what_belongs_to_another_user_is_refused",
-    "and nobody else may write to them": f"{EXPORTED}::test_what_cannot_be_trusted_or_read_is_refused",
+    "and nobody else may write to them": (
+        f"{EXPORTED}::test_what_cannot_be_trusted_or_read_is_refused"
+    ),
     "sticky folders such as `/tmp` excepted": (
         f"{CHECKED}::test_sticky_folders_are_passed_and_never_the_place_itself"
     ),

@@ -199,6 +199,7 @@ def test_what_is_left_to_repeat_failures_with_is_bounded(tmp_path, monkeypatch):
         module = Module.parse(text, trusted=True, allow_unregistered=True)
         with pytest.raises(PipelineError) as caught:
             module.run("one-shot-bufferize", trusted=True)
+        assert caught.value.module_file is not None
         files.append(caught.value.module_file)
         os.utime(files[-1], (number, number))
     (folder,) = tmp_path.iterdir()
@@ -207,6 +208,7 @@ def test_what_is_left_to_repeat_failures_with_is_bounded(tmp_path, monkeypatch):
     folder.chmod(0o777)  # somebody else could have put there what is
     with pytest.raises(PipelineError) as caught:
         module.run("one-shot-bufferize", trusted=True)
+    assert caught.value.module_file is not None
     assert caught.value.module_file.parent not in (folder, tmp_path)
     assert caught.value.module_file.parent.stat().st_mode & 0o077 == 0
 
