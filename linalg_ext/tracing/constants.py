@@ -65,6 +65,7 @@ def as_constant(value: Any, dtype: DType | None = None) -> Array:
             where=caller_location(),
             cure="fill it first: array.filled(value)",
         )
+    refuse_matrix(value, "a constant of a traced function")
     if is_dask(value):
         raise ArgumentError(
             "a dask array cannot be a constant of a traced function",
@@ -96,6 +97,20 @@ def as_constant(value: Any, dtype: DType | None = None) -> Array:
             cure=error.cure,
         ) from None
     return array
+
+
+def refuse_matrix(value: Any, name: str) -> None:
+    """Refuse a `numpy.matrix`, whose `*` is another one than an array's.
+
+    Raises:
+        ArgumentError: it is one.
+    """
+    if isinstance(value, np.matrix):
+        raise ArgumentError(
+            f"{name} is a numpy.matrix, whose operators mean something else than an array's",
+            where=caller_location(),
+            cure="pass np.asarray(x), and write x @ y for a product of matrices",
+        )
 
 
 def _written(array: Array, element: ir.Type) -> Traced:

@@ -114,6 +114,15 @@ def _zeros(step: Any, operands: list[Any], found: Array, expected: Array, _: Any
     return (found == 0) & (expected == 0)
 
 
+def _unsorted(step: Any, operands: list[Any], found: Array, expected: Array, _: Any) -> Any:
+    """Places that are looked up among places that are in no order."""
+    if step.name not in ("interp", "searchsorted", "digitize"):
+        return _nowhere(found)
+    rows = [np.asarray(each) for each in operands if np.ndim(each) == 1]
+    is_lost = any(bool((~(np.diff(row.astype(float)) >= 0)).any()) for row in rows)
+    return _everywhere(found) if is_lost else _nowhere(found)
+
+
 def _overflow(step: Any, operands: list[Any], found: Array, expected: Array, _: Any) -> Any:
     """Sums and complex products whose parts are no finite numbers, or are too large."""
     dtype = found.real.dtype
@@ -144,6 +153,7 @@ ALLOWED: Mapping[str, Allowed] = {
     "ties": _ties,
     "partitions": _partitions,
     "zeros": _zeros,
+    "unsorted": _unsorted,
     "overflow": _overflow,
 }
 """For each row of the table, by its name: where it holds."""
