@@ -110,7 +110,7 @@ def linspace(
     value = xp.where(xp.any(step == 0), places / cast_to(whole, wide) * apart, places * step)
     value = value + cast_to(first, wide)
     if endpoint:
-        value = xp.where((places == steps) & (places > 0), cast_to(last, wide), value)
+        value = xp.where((places == steps) & (places != 0), cast_to(last, wide), value)
     if dtype is None:
         return value
     return cast_to(xp.floor(value) if as_dtype(dtype).kind in "iu" else value, dtype)

@@ -132,14 +132,12 @@ class _Rows:
         value = as_traced(a)
         if value.dtype.kind == "c":
             refuse(f"numpy.{name} of complex values", "take their real and imaginary parts")
-        if axis == ():
-            raise ArgumentError(f"{name} along no axis", where=caller_location())
         axes = normal_axes(axis, value.ndim, name)
         rest = [place for place in range(value.ndim) if place not in axes]
         count: AnySize = 1
         for place in axes:
             count = count * value.shape[place]
-        if isinstance(count, int) and not count:
+        if same(count, 0) or (axis == () and same(value.size, 0)):
             raise ShapeError(
                 f"{name} of no elements: the shape is {value.shape}", where=caller_location()
             )

@@ -77,6 +77,7 @@ def jobs(day: int) -> list[Job]:
         ),
         Job("samples", ("-m", "torch_ops"), 25),
         Job("fuzz", ("-m", "fuzz", "--count", "1000", "--seed", str(1000 * day)), 15),
+        Job("numpy", ("-m", "numpy_programs", "--count", "5000", "--seed", str(5000 * day)), 15),
         Job("stress-threads", ("-m", "stress", "threads", "--count", "300"), 5),
         Job("stress-memory", ("-m", "stress", "memory", "--count", "5000"), 5),
     ]
