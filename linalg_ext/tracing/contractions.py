@@ -79,8 +79,10 @@ def contracted(
         runtime = [
             RuntimeSize(trace.value(size)) if isinstance(size, Size) else size for size in shape
         ]
-        (assignment,) = definition.assignments
-        target = initial_tensor(assignment, runtime, element_type(dtype), _NO_ATTRIBUTES, dtype)
+        (output,) = definition.outputs
+        target = initial_tensor(
+            definition, output.name, runtime, element_type(dtype), _NO_ATTRIBUTES, dtype
+        )
         inputs = [tensor for tensor, _, _ in read]
         bound = bind(definition, inputs, [target], _NO_ATTRIBUTES, unsigned_type_vars(dtypes))
         (result,) = results_of(build(bound))
@@ -253,6 +255,8 @@ def einsum_on_traced(request: Request, operands: Sequence[Any]) -> Any:
         out=None,
         out_is_cast=True,
     )
+    if dtypes.operands != dtypes.compute:
+        values = [cast_to(value, dtypes.operands) for value in values]
     labels = [
         tuple(
             BROADCAST if same(size, 1) and contraction.sizes[label] != 1 else label
