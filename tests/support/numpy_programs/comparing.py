@@ -132,7 +132,12 @@ def _compared(program: Program, results: Sequence[Any], counts: Sequence[int]) -
             expected = flat(by_numpy(step, program.inputs, results))
         except Exception as error:
             text = f"NumPy raises {type(error).__name__}: {error}; found {_text(found[0])}"
-            done.append(_outcome("failed", step, text))
+            is_unknown = type(error).__name__ == "DTypePromotionError" and "bfloat16" in str(error)
+            done.append(
+                _outcome("allowed", step, "bfloat16")
+                if is_unknown
+                else _outcome("failed", step, text)
+            )
             continue
         if len(expected) != len(found):
             done.append(_outcome("failed", step, f"{len(found)} results, not {len(expected)}"))
@@ -319,8 +324,8 @@ def _within(
     # Elements of one kind have errors of one size: a small one may be by chance.
     usual = np.median(far) if far.size else 0.0
     if any(np.asarray(x).dtype.kind in "iub" for x in operands(program, step, results)):
-        # Integers are not nudged: as far as a rounding of the largest result.
-        largest = np.abs(base[np.isfinite(base)]).max(initial=0)
+        # Integers are not nudged: as far as roundings of the largest result, one for each number.
+        largest = np.abs(base[np.isfinite(base)]).max(initial=0) * np.sqrt(count) / 4
         usual = max(usual, largest * float(ml_dtypes.finfo(other.real.dtype).eps))
     limit = (4 + np.sqrt(each)) * np.maximum(far, usual) + 16 * unit.astype(np.float64)
     same = _kinds(one) == _kinds(other)
