@@ -237,7 +237,8 @@ def round_(a: Any, decimals: int = 0, out: Any = None) -> Traced:
     if not decimals:
         return xp.rint(value)
     scale = 10.0 ** abs(decimals)
-    return xp.rint(value * scale) / scale if decimals > 0 else xp.rint(value / scale) * scale
+    found = xp.rint(value * scale) / scale if decimals > 0 else xp.rint(value / scale) * scale
+    return cast_to(found, value.dtype)
 
 
 def copy(a: Any, order: Any = "K", subok: Any = False) -> Traced:

@@ -308,7 +308,7 @@ def interp(
     slope = (y1 - y0) / (x1 - x0)
     found: Any = slope * (at - x0) + y0
     # Where that is no number, from the other side, as NumPy does.
-    other = slope * (at - x1) + y1
+    other: Any = slope * (at - x1) + y1
     other = np.where(np.isnan(other) & (y0 == y1), y0, other)
     found = np.where(np.isnan(found), other, found)
     found = np.where((at == x0) | (low == count - 1), y0, found)

@@ -153,7 +153,7 @@ def test_a_quantile_at_a_fraction_is_refused(name: str) -> None:
         (lambda x: np.tril(x[0, 0]), ShapeError),
         (lambda x: np.interp(x, x[0, :0], x[0, :0]), ShapeError),
         (lambda x: np.matvec(x, x[0], dtype=np.int8), DTypeError),
-        (lambda x: np.nan_to_num(x, nan=1j), DTypeError),
+        (lambda x: np.nan_to_num(x, nan=COMPLEX[-1]), DTypeError),
         (lambda x: x[0].sort(axis=None), ArgumentError),
         (lambda x: (x * 1).__imatmul__(x.T), ShapeError),
     ],

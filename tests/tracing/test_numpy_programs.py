@@ -6,6 +6,9 @@ At length: `PYTHONPATH=tests/support python -m numpy_programs --count 20000`.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,15 +43,16 @@ def test_programs(program: Program) -> None:
     assert not failed, f"{program.shown()}\n{failed[0].step}: {failed[0].detail}"
 
 
+def _at(place: int, options: Sequence[Any]) -> Any:
+    return options[place % len(options)]
+
+
 @pytest.mark.parametrize("name", FUNCTIONS_BY_NAME)
 def test_arguments_are_drawn_for_every_function(name: str) -> None:
     """A function with a parameter of a new name says so here: its draw goes to `arguments`."""
     for place in range(3):
-        drawn(
-            Scene(lambda options, place=place: options[place % len(options)]),
-            name,
-            signature_of(name),
-        )
+        scene = Scene(partial(_at, place))
+        drawn(scene, name, signature_of(name))
 
 
 def test_the_allowed_differences_are_those_of_the_page() -> None:

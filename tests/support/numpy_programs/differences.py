@@ -43,7 +43,8 @@ def _casts(step: Any, operands: list[Any], found: Array, expected: Array, again:
         wide = np.trunc(array.astype(np.float64))
         return bool((~((wide >= info.min) & (wide <= info.max))).any())
 
-    if any(map(is_beyond, operands)) or step.keywords.get("dtype") is not None:
+    is_rounded = step.name in ("round", "around")
+    if is_rounded or any(map(is_beyond, operands)) or step.keywords.get("dtype") is not None:
         return _everywhere(found)
     return _nowhere(found)
 
