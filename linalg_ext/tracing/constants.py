@@ -81,6 +81,8 @@ def as_constant(value: Any, dtype: DType | None = None) -> Array:
         array = np.asarray(value, dtype if is_number else None)
         by_dtype(array.dtype)
     except (OverflowError, ValueError) as error:
+        if isinstance(error, DTypeError):
+            raise _untraceable(value, error) from None
         if not is_number:
             raise
         raise DTypeError(
@@ -89,14 +91,16 @@ def as_constant(value: Any, dtype: DType | None = None) -> Array:
             cure="give it a dtype of its own, as in np.int64(...)",
             notes=[str(error)],
         ) from None
-    except DTypeError as error:
-        raise DTypeError(
-            f"a {type(value).__name__} cannot be traced: {error.what}",
-            where=caller_location(),
-            expected=error.expected,
-            cure=error.cure,
-        ) from None
     return array
+
+
+def _untraceable(value: Any, error: DTypeError) -> DTypeError:
+    return DTypeError(
+        f"a {type(value).__name__} cannot be traced: {error.what}",
+        where=caller_location(),
+        expected=error.expected,
+        cure=error.cure,
+    )
 
 
 def refuse_matrix(value: Any, name: str) -> None:
