@@ -13,6 +13,7 @@ import numpy as np
 from linalg_ext.calling.conversion import as_array
 from linalg_ext.errors import ArgumentError, ArityError, ShapeError, caller_location
 from linalg_ext.runtime.call_record import Container, Expected
+from linalg_ext.tracing.constants import refuse_matrix
 from linalg_ext.tracing.containers import Structure, flatten, paths, unflatten
 from linalg_ext.tracing.sizes import AnySize, Dim, Size, value_of
 from linalg_ext.tracing.specs import Argument, ShapeDtype
@@ -266,6 +267,7 @@ class Parameters:
                     cure="call .lower(...) with specs, and the function with arrays",
                 )
             return leaf, Argument(leaf.shape, leaf.dtype)
+        refuse_matrix(leaf, name)
         weak = type(leaf) if type(leaf) in _WEAK else None
         array = as_array(leaf, name)
         return array, Argument(array.shape, array.dtype, weak)

@@ -65,6 +65,7 @@ def as_constant(value: Any, dtype: DType | None = None) -> Array:
             where=caller_location(),
             cure="fill it first: array.filled(value)",
         )
+    refuse_matrix(value, "a constant of a traced function")
     if is_dask(value):
         raise ArgumentError(
             "a dask array cannot be a constant of a traced function",
@@ -80,6 +81,8 @@ def as_constant(value: Any, dtype: DType | None = None) -> Array:
         array = np.asarray(value, dtype if is_number else None)
         by_dtype(array.dtype)
     except (OverflowError, ValueError) as error:
+        if isinstance(error, DTypeError):
+            raise _untraceable(value, error) from None
         if not is_number:
             raise
         raise DTypeError(
@@ -88,14 +91,30 @@ def as_constant(value: Any, dtype: DType | None = None) -> Array:
             cure="give it a dtype of its own, as in np.int64(...)",
             notes=[str(error)],
         ) from None
-    except DTypeError as error:
-        raise DTypeError(
-            f"a {type(value).__name__} cannot be traced: {error.what}",
-            where=caller_location(),
-            expected=error.expected,
-            cure=error.cure,
-        ) from None
     return array
+
+
+def _untraceable(value: Any, error: DTypeError) -> DTypeError:
+    return DTypeError(
+        f"a {type(value).__name__} cannot be traced: {error.what}",
+        where=caller_location(),
+        expected=error.expected,
+        cure=error.cure,
+    )
+
+
+def refuse_matrix(value: Any, name: str) -> None:
+    """Refuse a `numpy.matrix`, whose `*` is another one than an array's.
+
+    Raises:
+        ArgumentError: it is one.
+    """
+    if isinstance(value, np.matrix):
+        raise ArgumentError(
+            f"{name} is a numpy.matrix, whose operators mean something else than an array's",
+            where=caller_location(),
+            cure="pass np.asarray(x), and write x @ y for a product of matrices",
+        )
 
 
 def _written(array: Array, element: ir.Type) -> Traced:

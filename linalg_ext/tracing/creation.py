@@ -110,7 +110,7 @@ def linspace(
     value = xp.where(xp.any(step == 0), places / cast_to(whole, wide) * apart, places * step)
     value = value + cast_to(first, wide)
     if endpoint:
-        value = xp.where((places == steps) & (places > 0), cast_to(last, wide), value)
+        value = xp.where((places == steps) & (places != 0), cast_to(last, wide), value)
     if dtype is None:
         return value
     return cast_to(xp.floor(value) if as_dtype(dtype).kind in "iu" else value, dtype)
@@ -237,7 +237,8 @@ def round_(a: Any, decimals: int = 0, out: Any = None) -> Traced:
     if not decimals:
         return xp.rint(value)
     scale = 10.0 ** abs(decimals)
-    return xp.rint(value * scale) / scale if decimals > 0 else xp.rint(value / scale) * scale
+    found = xp.rint(value * scale) / scale if decimals > 0 else xp.rint(value / scale) * scale
+    return cast_to(found, value.dtype)
 
 
 def copy(a: Any, order: Any = "K", subok: Any = False) -> Traced:

@@ -290,22 +290,22 @@ def jit(
         def measured(x, w): ...
 
     Inside, arrays are traced values: NumPy's functions, operators, methods and indexing record what
-    they do, and so do ops of `lx.ops` and of your own. What is not covered raises, and never runs in
-    NumPy unseen.
+    they do, and so do ops of `lx.ops` and of your own. What is not covered raises, and never runs
+    in NumPy unseen.
 
     The function itself runs once for each set of shapes, when it is recorded. Arrays and numbers
     that come to it from outside, as globals, from closures or from `self`, are constants of the
     kernel: what is assigned to them, or written into them, later is not seen. Pass what changes in
-    as an argument; a dataclass of arrays may be one, and `self` too where the method is jitted.
+    as an argument; a dataclass of arrays may be one, and so may `self` be if it is such.
 
         scale = np.ones(3)
         shifted = lx.jit(lambda x: x * scale)            # keeps the scale of the first call
         shifted = lx.jit(lambda x, scale: x * scale)     # takes the scale of each call
 
     Random numbers and the time would be fixed likewise: functions of `numpy.random`, `random` and
-    `time`, and generators that the function refers to, raise a TraceError while it is recorded. Draw
-    outside of it, and pass the numbers in; a generator that is made inside from a seed gives the
-    same numbers at every call anyhow.
+    `time`, and generators that the function refers to, raise a TraceError while it is recorded.
+    Draw outside of it, and pass the numbers in; a generator that is made inside from a seed gives
+    the same numbers at every call anyhow.
 
     Args:
         function: takes arrays, Python numbers, and tuples, lists, dicts, named tuples and

@@ -40,7 +40,7 @@ def concatenate(
             "concatenate", [x if isinstance(x, Traced) else np.asarray(x) for x in given]
         )
     )
-    rule = casting or "same_kind"
+    rule: Any = casting or "same_kind"
     for value in given:
         own = value.dtype if isinstance(value, Traced) else np.asarray(value).dtype
         if dtype is not None and not np.can_cast(own, wanted, rule):

@@ -9,6 +9,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from linalg_ext.errors import DTypeError, caller_location
+from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing import reductions, scans
 from linalg_ext.tracing.casting import as_dtype, cast_to
 from linalg_ext.tracing.complex_functions import created
@@ -124,6 +126,18 @@ def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> 
     return scans.cumprod(_with(a, 1.0), axis, dtype, out)
 
 
+def _fitting(number: Any, dtype: DType) -> Traced:
+    """What stands in the place of another number, in its dtype."""
+    value = as_traced(number)
+    if not np.can_cast(value.dtype, dtype, "same_kind"):
+        raise DTypeError(
+            f"nan_to_num: {value.dtype} in the place of {dtype}",
+            where=caller_location(),
+            cure="cast it with .astype(...)",
+        )
+    return cast_to(value, dtype)
+
+
 def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
@@ -135,7 +149,7 @@ def nan_to_num(
     limits: Any = ml_dtypes.finfo(part)
     high = float(limits.max) if posinf is None else posinf
     low = float(limits.min) if neginf is None else neginf
-    numbers = [cast_to(each, part) for each in (nan, high, low)]
+    numbers = [_fitting(each, part) for each in (nan, high, low)]
 
     def replaced(x: Element, *numbers: Element) -> Element:
         nan, high, low = numbers

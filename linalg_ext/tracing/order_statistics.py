@@ -13,7 +13,7 @@ from linalg_ext.tracing.casting import cast_to, common_dtype
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.emission import demand
 from linalg_ext.tracing.misuse import refuse, refuse_out
-from linalg_ext.tracing.sizes import AnySize
+from linalg_ext.tracing.sizes import AnySize, same
 from linalg_ext.tracing.sorting import argsort, order_of, sort
 from linalg_ext.tracing.traced import Traced, xp
 
@@ -132,14 +132,12 @@ class _Rows:
         value = as_traced(a)
         if value.dtype.kind == "c":
             refuse(f"numpy.{name} of complex values", "take their real and imaginary parts")
-        if axis == ():
-            raise ArgumentError(f"{name} along no axis", where=caller_location())
         axes = normal_axes(axis, value.ndim, name)
         rest = [place for place in range(value.ndim) if place not in axes]
         count: AnySize = 1
         for place in axes:
             count = count * value.shape[place]
-        if isinstance(count, int) and not count:
+        if same(count, 0) or (axis == () and same(value.size, 0)):
             raise ShapeError(
                 f"{name} of no elements: the shape is {value.shape}", where=caller_location()
             )
@@ -294,15 +292,29 @@ def interp(
     """`numpy.interp` of real values."""
     if period is not None:
         refuse("numpy.interp with period=", "take the remainder of x, and repeat the ends of xp")
+    if as_traced(fp).dtype.kind == "c":
+        refuse("numpy.interp of complex values", "take their real and imaginary parts")
     at, places, values = (cast_to(each, np.float64) for each in (x, xp, fp))
+    if places.ndim != 1 or values.ndim != 1 or same(places.shape[0], 0):
+        raise ShapeError(
+            f"interp between places of shape {places.shape} and values of shape {values.shape}",
+            where=caller_location(),
+            expected="one dimension each, and not empty",
+        )
     count = places.shape[0]
-    high: Any = np.clip(searchsorted(places, at, "right"), 1, count - 1)
-    low = high - 1
+    low: Any = np.clip(searchsorted(places, at, "right") - 1, 0, count - 1)
+    high = np.minimum(low + 1, count - 1)
     x0, x1, y0, y1 = places[low], places[high], values[low], values[high]
-    found: Any = np.where(at == x1, y1, (y1 - y0) / (x1 - x0) * (at - x0) + y0)
+    slope = (y1 - y0) / (x1 - x0)
+    found: Any = slope * (at - x0) + y0
+    # Where that is no number, from the other side, as NumPy does.
+    other: Any = slope * (at - x1) + y1
+    other = np.where(np.isnan(other) & (y0 == y1), y0, other)
+    found = np.where(np.isnan(found), other, found)
+    found = np.where((at == x0) | (low == count - 1), y0, found)
     found = np.where(at < places[0], values[0] if left is None else left, found)
     found = np.where(at > places[-1], values[-1] if right is None else right, found)
-    return np.where(np.isnan(at), at, found)
+    return found if same(count, 1) else np.where(np.isnan(at), at, found)
 
 
 def isin(

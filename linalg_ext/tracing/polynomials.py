@@ -99,5 +99,5 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Traced:
         columns.append(column)
         column = column * cast_to(value, dtype)
     if not columns:
-        return xp.reshape(value[:0], (value.shape[0], 0))
+        return xp.reshape(column[:0], (value.shape[0], 0))
     return xp.stack(columns if increasing else columns[::-1], 1)

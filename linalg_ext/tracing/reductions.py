@@ -216,7 +216,7 @@ def var(
     refuse_out("var", out)
     traced = as_traced(a)
     result = as_dtype(dtype) if dtype is not None else _mean_dtype(traced.dtype)
-    if result.kind in "iub" or (result.kind == "c") > (traced.dtype.kind == "c"):
+    if result.kind in "iub" or (result.kind == "c") != (traced.dtype.kind == "c"):
         refuse(f"a variance of {traced.dtype} with dtype={result}", "give a dtype of real floats")
     compute = _compute_dtype(result)
     count = _count(traced, axis, where, keepdims)

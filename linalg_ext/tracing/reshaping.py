@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.tracing.sizes import AnySize, Size, same
@@ -31,7 +32,7 @@ def reshaped_tensor(value: ir.Value, shape: Shape, wanted: Shape) -> ir.Value:
 
 def _without_elements(value: ir.Value, wanted: Shape) -> ir.Value:
     trace = running()
-    sizes = [
+    sizes: list[Any] = [
         trace.value(size) if trace and isinstance(trace.resolved(size), Size) else size
         for size in wanted
     ]

@@ -10,7 +10,7 @@ import numpy as np
 from linalg_ext.bindings import linalg
 from linalg_ext.errors import ArgumentError, DTypeError, ShapeError, caller_location
 from linalg_ext.tracing.axes import normal_axes, normal_axis
-from linalg_ext.tracing.casting import cast_to, common_dtype
+from linalg_ext.tracing.casting import arrays_of, cast_to, common_dtype
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.emission import demand, full
 from linalg_ext.tracing.misuse import refuse
@@ -277,9 +277,10 @@ def geomspace(
     start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None
 ) -> Traced:
     """`numpy.geomspace`; where an end is 0, the call raises an ExecutionError."""
-    among = [start, stop, 1.0] if dtype is None else [start, stop, 1.0, np.zeros((), dtype)]
-    wide = common_dtype("geomspace", among)
-    first, last = cast_to(start, wide), cast_to(stop, wide)
+    first, last = arrays_of(start, stop)
+    among = [] if dtype is None else [np.zeros((), dtype)]
+    wide = common_dtype("geomspace", [first, last, 1.0, *among])
+    first, last = cast_to(first, wide), cast_to(last, wide)
     demand(xp.all(first != 0) & xp.all(last != 0), "a geometric sequence cannot include zero")
     sign = xp.sign(first)
     ends = [xp.log10(each / sign) for each in (first, last)]

@@ -216,13 +216,21 @@ def _loop_of_numbers(name: str, inputs: Sequence[Any], loop: list[DType]) -> lis
         if name in _COMPARISONS:
             others = [INT64 if dtype != np.uint64 else dtype for dtype in loop]
             return [*others[:place], INT64, *others[place + 1 :]]
-        low, high = integer_range(loop[place])
-        number = cast_to(value, INT64)
-        fits = number >= low
-        if high <= np.iinfo(np.int64).max:
-            fits = fits & (number <= high)
-        demand(fits, f"a number does not fit the dtype {loop[place]} that it meets")
+        demand_fit(value, loop[place])
     return loop
+
+
+def demand_fit(value: Any, dtype: DType) -> None:
+    """Have the run check that an integer of Python, an argument, fits the dtype that it meets."""
+    is_number = isinstance(value, Traced) and value.weak is int
+    if not is_number or dtype.kind not in "iu" or dtype == INT64:
+        return
+    low, high = integer_range(dtype)
+    number = cast_to(value, INT64)
+    fits = number >= low
+    if high <= np.iinfo(np.int64).max:
+        fits = fits & (number <= high)
+    demand(fits, f"a number does not fit the dtype {dtype} that it meets")
 
 
 def _cast_first(body: Body, loop: Sequence[DType]) -> Body:

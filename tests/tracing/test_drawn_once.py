@@ -32,6 +32,9 @@ class Noisy:
         return x + self.generator.normal(size=3)
 
 
+NOISY = Noisy()
+
+
 def drawn() -> Any:
     return GENERATOR.random(3)
 
@@ -45,8 +48,8 @@ def drawn() -> Any:
         (lambda x: x + GENERATOR.normal(size=3), "Generator"),
         (lambda x: x + STATE.rand(3), "RandomState"),
         (lambda x: x + drawn(), "Generator"),
-        (Noisy().noise, "Generator"),
-        (lambda x, noisy=Noisy(): noisy.noise(x), "Generator"),
+        (NOISY.noise, "Generator"),
+        (lambda x: NOISY.noise(x), "Generator"),
         (lambda x: x + random.random(), r"random\.random"),
         (lambda x: x + NUMBERS.gauss(0, 1), "Random"),
         (lambda x: x * time.time(), r"time\.time"),

@@ -197,7 +197,7 @@ def _several(scene: Scene, _: Given) -> Any:
     first = scene.operand()
     shape = np.asarray(scene.value(first)).shape
     rest = []
-    for _ in range(scene.choose((1, 0, 2))):
+    for _number in range(scene.choose((1, 0, 2))):
         other = shape
         if shape and scene.maybe():
             place = scene.choose(range(len(shape)))

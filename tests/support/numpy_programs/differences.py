@@ -43,7 +43,8 @@ def _casts(step: Any, operands: list[Any], found: Array, expected: Array, again:
         wide = np.trunc(array.astype(np.float64))
         return bool((~((wide >= info.min) & (wide <= info.max))).any())
 
-    if any(map(is_beyond, operands)) or step.keywords.get("dtype") is not None:
+    is_rounded = step.name in ("round", "around")
+    if is_rounded or any(map(is_beyond, operands)) or step.keywords.get("dtype") is not None:
         return _everywhere(found)
     return _nowhere(found)
 
@@ -114,6 +115,15 @@ def _zeros(step: Any, operands: list[Any], found: Array, expected: Array, _: Any
     return (found == 0) & (expected == 0)
 
 
+def _unsorted(step: Any, operands: list[Any], found: Array, expected: Array, _: Any) -> Any:
+    """Places that are looked up among places that are in no order."""
+    if step.name not in ("interp", "searchsorted", "digitize"):
+        return _nowhere(found)
+    rows = [np.asarray(each) for each in operands if np.ndim(each) == 1]
+    is_lost = any(bool((~(np.diff(row.astype(float)) >= 0)).any()) for row in rows)
+    return _everywhere(found) if is_lost else _nowhere(found)
+
+
 def _overflow(step: Any, operands: list[Any], found: Array, expected: Array, _: Any) -> Any:
     """Sums and complex products whose parts are no finite numbers, or are too large."""
     dtype = found.real.dtype
@@ -135,6 +145,27 @@ def _overflow(step: Any, operands: list[Any], found: Array, expected: Array, _: 
     return is_lost if any(map(is_large, operands)) else _nowhere(found)
 
 
+def _trimmed(step: Any, operands: list[Any], found: Array, expected: Array, _: Any) -> Any:
+    return _nowhere(found)  # only their number differs
+
+
+def allowed_kind(step: Any, operands: list[Any], found: Array, expected: Array) -> str | None:
+    """The row that allows another dtype or another shape."""
+    if found.shape == expected.shape and is_unknown_to_numpy(step, operands):
+        return "bfloat16"
+    if step.name == "polymul" and found.dtype == expected.dtype:
+        leading = found.size - expected.size
+        if (
+            leading > 0
+            and not found[:leading].any()
+            and np.allclose(
+                found[leading:].astype(complex), expected.astype(complex), equal_nan=True
+            )
+        ):
+            return "leading zeros"
+    return None
+
+
 ALLOWED: Mapping[str, Allowed] = {
     "casts": _casts,
     "reciprocals": _reciprocals,
@@ -144,6 +175,8 @@ ALLOWED: Mapping[str, Allowed] = {
     "ties": _ties,
     "partitions": _partitions,
     "zeros": _zeros,
+    "unsorted": _unsorted,
     "overflow": _overflow,
+    "leading zeros": _trimmed,
 }
 """For each row of the table, by its name: where it holds."""

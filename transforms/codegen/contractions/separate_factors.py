@@ -149,7 +149,8 @@ def _is_converted(op: Any, factor: _Factor) -> bool:
     largest = max(zip(factor.operands, maps, strict=True), key=lambda each: len(each[1].results))
     operand = op.operands[largest[0]]
     element: Any = ir.ShapedType(operand.type).element_type if _is_tensor(operand) else None
-    width = 64 if element is None else element.width
+    # An index has no width of its own, and a complex number is wider than its parts.
+    width = element.width if isinstance(element, ir.IntegerType | ir.FloatType) else 64
     plain = all(isinstance(result, ir.AffineDimExpr) for map_ in maps for result in map_.results)
     return plain and bool(width < factor.value.type.width)
 

@@ -96,3 +96,29 @@ def test_what_is_left(body: str, second: str, type_: str, reason: str) -> None:
     report = separate_factors(module)
     assert report.left == {"linalg.generic": {reason}}
     assert str(module) == before
+
+
+def test_a_factor_that_is_a_part_of_complex_numbers() -> None:
+    compiled = kernel(
+        _text(
+            """%s = complex.re %y : complex<f32>
+            %e = arith.addf %s, %x : f32
+            %p = arith.mulf %e, %u : f32""",
+            type_="tensor<60xcomplex<f32>>",
+        ).replace("%y: f32", "%y: complex<f32>")
+    )
+    a, c, b, z = integers(50, 60), integers(60), integers(60, 70), integers(50, 70)
+    found = compiled(a, c.astype(np.complex64), b, z)
+    np.testing.assert_array_equal(found, (a + c) @ b + z)
+
+
+def test_a_factor_that_reads_complex_numbers_alone() -> None:
+    compiled = kernel(
+        _text("%p = arith.mulf %v, %u : f32")
+        .replace("arith.mulf %v", "arith.mulf %s")
+        .replace("%p =", "%s = complex.re %x : complex<f32>\n%p =")
+        .replace("tensor<50x60xf32>", "tensor<50x60xcomplex<f32>>")
+        .replace("^bb0(%x: f32", "^bb0(%x: complex<f32>")
+    )
+    a, c, b, z = integers(50, 60), integers(60), integers(60, 70), integers(50, 70)
+    np.testing.assert_array_equal(compiled(a.astype(np.complex64), c, b, z), a @ b + z)
