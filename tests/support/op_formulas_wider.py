@@ -230,7 +230,7 @@ WIDER: dict[str, Formula] = {
     "huber_loss": Formula("xy,xy,->xy", lambda x, y, d: huber(x - y, d), None, FLOAT),
     "smooth_l1_loss": Formula("xy,xy,->xy", lambda x, y, b: huber(x - y, b) / b, None, FLOAT),
     "log_cosh_loss": binary(lambda x, y: np.log(np.cosh(x - y)), FLOAT),
-    "hinge_loss": binary(lambda x, y: np.maximum(1 - x * y, 0)),
+    "hinge_loss": binary(lambda x, y: 1 - np.minimum(x * y, 1)),
     "binary_cross_entropy": binary(lambda p, q: -q * np.log(p) - (1 - q) * np.log(1 - p), FLOAT),
     "binary_cross_entropy_of_logits": binary(lambda x, y: np.logaddexp(0, x) - x * y, FLOAT),
     "kullback_leibler_divergence": binary(lambda x, y: y * (np.log(y) - x), FLOAT),
