@@ -21,10 +21,12 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, named_pipeline, run_in_place
+from linalg_ext.runtime import poison
 
 from .codegen._functions import PLAN
 from .lowering.check_allocations import OUT_OF_MEMORY
 from .lowering.expand_narrow_floats import narrow_type_names
+from .lowering.poison_allocations import NAME as POISON_ALLOCATIONS
 from .lowering.report_failures import MESSAGES
 
 _NARROW = ",".join(narrow_type_names())
@@ -65,14 +67,14 @@ _OURS = (
 """Before all else: what only this library knows becomes what upstream knows."""
 
 CHECKS = (
+    "linalg-ext-outline-groups",
+    # Of ops as they were written: what they become may leave out what does not fit.
+    "linalg-ext-check-sizes",
     *_OURS,
     *_FIRST,
-    # Ops on whole tensors have no checks; the same as structured ops have.
-    "convert-elementwise-to-linalg",
-    # Upstream asks for the elements that it is lowered to.
+    # It becomes single elements, and each of them is asked.
     "linalg-ext-lower-gather-scatter",
     "linalg-ext-check-accesses",
-    "generate-runtime-verification",
     "linalg-ext-fold-position-checks",
     # Most checks are of what is known; the passes to come need not walk over them.
     "canonicalize",
@@ -132,6 +134,8 @@ _BUFFERS = (
     "linalg-ext-allocate-results-first",
     "linalg-ext-reshape-destinations",
     "linalg-ext-release-effects",
+    # What makes a tensor may write where that is put.
+    "linalg-ext-hoist-assertions",
     # The elimination is wrong where two results share a state.
     "linalg-ext-own-destinations",
     "eliminate-empty-tensors",
@@ -160,6 +164,7 @@ _LOOPS = (
     # After passes that have nothing to do in the nests, and would walk over them.
     "linalg-ext-pack-contractions",
     "linalg-ext-vectorize-loops",
+    "linalg-ext-split-long-sums",
     "convert-linalg-to-loops",
     "canonicalize",
     "cse",
@@ -212,6 +217,7 @@ _LLVM = (
     "convert-ub-to-llvm",
     "reconcile-unrealized-casts",
     "linalg-ext-move-narrow-floats-as-integers",
+    "linalg-ext-freeze-undefined",
     "canonicalize",
     "cse",
     "linalg-ext-require-lowered",
@@ -287,6 +293,8 @@ def lower_to_llvm(
             on_stage(stage, module)
     messages = _pop_messages(module)
     instructions = _count_operations(module)
+    if poison.ON and "llvm" in stages:
+        run_in_place(module, POISON_ALLOCATIONS)
     return LoweringInfo(
         assertions=messages,
         out_of_memory=messages.index(OUT_OF_MEMORY) + 1 if OUT_OF_MEMORY in messages else None,

@@ -81,7 +81,7 @@ def configure(folder: str | PathLike[str] | None = None, *, limit: int | str | N
     if place is not None:
         chosen = _folder.chosen_folder(place)
         if chosen is not None:
-            _folder.make_trusted(chosen)
+            _folder.require_usable(chosen)
     _said_folder, _said_limit = place, size
 
 
@@ -100,13 +100,49 @@ def store() -> Store | None:
 
     Without one where a user has no folder to keep anything in, and did not ask for any.
     """
+    with _warning():
+        found = _named_store()
+        if found is not None:
+            _folder.require_usable(found.root)
+        return found
+    return None
+
+
+def get(key: str) -> Entry | None:
+    """The entry under a key; None where there is none, or no store, as `store` says."""
+    with _warning():
+        found = _named_store()
+        return None if found is None else found.get(key)
+    return None
+
+
+def put(entry: Entry, *, name: str) -> None:
+    """Keep an entry, by a name for listings; where it cannot be written, there is a warning."""
+    with _warning():
+        found = _named_store()
+        if found is not None:
+            found.put(entry, name=name)
+
+
+def remove(key: str) -> None:
+    """Remove the entry under a key, if there is one, and a store."""
+    with _warning():
+        found = _named_store()
+        if found is not None:
+            found.remove(key)
+
+
+@contextmanager
+def _warning() -> Iterator[None]:
+    """Warn, once, that nothing is kept, and why; not of a folder that nobody asked for."""
     try:
-        return _named_store()
+        yield
     except CacheError as error:
         is_asked_for = _said_folder is not None or os.environ.get(_folder.FOLDER)
         if is_asked_for or not isinstance(error.__cause__, OSError):
             _warn_once(str(error))
-        return None
+    except OSError as error:
+        _warn_once(str(error))
 
 
 def entries() -> list[Summary]:
@@ -131,15 +167,12 @@ def clear() -> int:
 
 def _named_store() -> Store | None:
     place = folder()
-    return None if place is None else _opened(place, limit())
+    return None if place is None else _store(place, limit())
 
 
-@functools.lru_cache(maxsize=8)
-def _opened(place: Path, size: int) -> Store:
-    _folder.make_trusted(place)
-    return Store(place, size)
+_store = functools.lru_cache(maxsize=8)(Store)
 
 
 @functools.cache
 def _warn_once(message: str) -> None:
-    warnings.warn(f"compiled code is not kept: {message}", RuntimeWarning, stacklevel=5)
+    warnings.warn(f"compiled code is not kept: {message}", RuntimeWarning, stacklevel=7)

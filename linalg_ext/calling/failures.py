@@ -7,17 +7,14 @@ from typing import NoReturn
 
 from linalg_ext.errors import ExecutionError, caller_location
 
-_CHECK_FAILED = "ERROR: Runtime op verification failed"
+OF_OP = "\nin: "
+"""Between what an assertion says, and the op that it is of."""
 
 
 def told(message: str) -> tuple[str, list[str]]:
-    """What an assertion says in a line, and what can be said beside it."""
-    if not message.startswith(_CHECK_FAILED):
-        return message, []
-    # Upstream's letter: a heading, the op, "^ what is wrong", "Location: ...".
-    lines = message.splitlines()[1:]
-    what = next((line[2:] for line in lines if line.startswith("^ ")), message)
-    return what, [line for line in lines if not line.startswith("^ ")]
+    """What an assertion says, and what can be said beside it: the op, and its location."""
+    what, _, notes = message.partition(OF_OP)
+    return what, notes.splitlines()
 
 
 class Failures:

@@ -202,6 +202,27 @@ class IsolatedKernel:
             return results[0]
         return tuple(results) if results else None
 
+    def times_of_calls(self, *args: Any, threads: int = 1, seconds: float) -> list[float]:
+        """The seconds of each of some calls in its process, on copies of the arguments.
+
+        Args:
+            *args, threads: as of a call.
+            seconds: for which it is called.
+
+        Raises:
+            ArgumentError, ExecutionError, CrashError: as of a call.
+        """
+        values = [taken(value, self._name(number)) for number, value in enumerate(args)]
+        check_aliasing(self._written, values)
+        block, plain = share(values)
+        request = {"do": "measure", "arguments": plain, "threads": threads, "for": seconds}
+        try:
+            with self._lock:
+                answer, _ = self._ask(self._started(), request, block)
+        finally:
+            block.close()
+        return [float(time) for time in answer["taken"]]
+
     def close(self) -> None:
         """End the process; the next call starts another."""
         with self._lock:
@@ -265,7 +286,7 @@ class IsolatedKernel:
     ) -> tuple[dict[str, Any], list[Any]]:
         """Send a request and wait for the answer, and for the results that come with it."""
         seconds = self.limits.seconds
-        what = "the kernel" if request["do"] == "call" else "the compilation"
+        what = "the kernel" if block is not None else "the compilation"
         child.channel.settimeout(seconds)
         try:
             frames.send(child.channel, {**request, "seconds": seconds}, payload)

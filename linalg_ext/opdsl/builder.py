@@ -6,6 +6,7 @@ import linecache
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from types import CodeType
 from typing import TypeVar as PyTypeVar
 
@@ -28,6 +29,7 @@ from linalg_ext.definition.scalar import (
     ScalarOperand,
     as_operand,
 )
+from linalg_ext.definition.statements import runs_with
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import DefinitionError, SourceLocation, caller_location
 
@@ -87,7 +89,7 @@ class OpBuilder:
                 dims = _read_dims(value.value, target)
             function, attribute = value.function, value.attribute
             if function is None:
-                reduction = _fold_as_reduction(target, value, dims)
+                reduction = Reduction(None, dims, None, value.initial)
                 value = value.value
             else:
                 reduction = Reduction(function, dims, attribute)
@@ -110,6 +112,9 @@ class OpBuilder:
                 where=self.location,
                 cure="assign to an output, as in C[D.m, D.n] += A[D.m, D.k] * B[D.k, D.n]",
             )
+        self._assignments = [
+            _fold_as_reduction(assignment, self._assignments) for assignment in self._assignments
+        ]
         definition = OpDefinition(
             name=name,
             cpp_class_name=cpp_class_name,
@@ -143,17 +148,20 @@ class OpBuilder:
         return tuple(sorted(used))
 
 
-def _fold_as_reduction(target: Access, fold: Accumulation, dims: tuple[str, ...]) -> Reduction:
-    """A fold; one that only combines what was before with something new is a plain reduction."""
-    value = fold.value
+def _fold_as_reduction(fold: Assignment, others: Sequence[Assignment]) -> Assignment:
+    """A fold by itself that only combines what was before with something new: a plain reduction."""
+    target, value, reduction = fold.target, fold.value, fold.reduction
     if (
-        isinstance(value, Apply)
-        and value.function == fold.initial
+        reduction is not None
+        and reduction.function is None
+        and isinstance(value, Apply)
+        and value.function == reduction.initial
         and value.args[0] == target
         and target not in value.args[1].walk()
+        and not runs_with(fold, others)
     ):
-        return Reduction(value.function, dims)
-    return Reduction(None, dims, None, fold.initial)
+        return replace(fold, reduction=Reduction(value.function, reduction.dims))
+    return fold
 
 
 def _read_dims(value: ScalarExpr, target: Access) -> tuple[str, ...]:

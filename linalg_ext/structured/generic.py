@@ -5,7 +5,8 @@ from __future__ import annotations
 from linalg_ext.bindings import ir, linalg
 from linalg_ext.definition.affine import AffineSymbol
 from linalg_ext.definition.scalar import Access, Size
-from linalg_ext.errors import ShapeError
+from linalg_ext.definition.statements import why_several
+from linalg_ext.errors import DefinitionError, ShapeError
 from linalg_ext.structured.operands import BoundOp, to_ir_map
 from linalg_ext.structured.outputs import size_at
 from linalg_ext.structured.payload.expressions import PayloadScope, emit_assignments
@@ -15,8 +16,14 @@ def build_generic(bound: BoundOp) -> ir.Operation:
     """Build the op at the current insertion point.
 
     Raises:
+        DefinitionError: the definition is several ops, one after the other.
         DTypeError: a function has no meaning for the element type that it is applied to.
     """
+    if (reason := why_several(bound.definition)) is not None:
+        raise DefinitionError(
+            f"{bound.definition.name} is no single linalg.generic: {reason}",
+            cure="call the op on the values: it is then built as several",
+        )
     slots = bound.slots()
     sizes = {
         expr.symbol: symbol_size(bound, expr.symbol)
@@ -73,6 +80,8 @@ def symbol_size(bound: BoundOp, symbol: str) -> ir.Value | int:
     """
     if symbol in bound.attributes.symbols:
         return bound.attributes.symbols[symbol]
+    if symbol in bound.sizes:
+        return bound.sizes[symbol]
     size = size_at(
         (value, axis)
         for operand, value, _, _ in bound.slots()

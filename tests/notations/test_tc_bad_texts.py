@@ -95,7 +95,7 @@ WRONG = {
         ("2 tensor(s) on the left, 1 expression(s)",),
     ),
     "two comprehensions": Wrong(
-        _op("C(m) = A(m, 0); C(m) = A(m, 0);"), "C(m) = A(m, 0);", ("has 2 comprehensions",)
+        _op("C(m) = A(m, 0); C(m) = A(m, 0);"), "C(m) = A(m, 0);", ("output C is written twice",)
     ),
     "two accesses": Wrong(
         _op("C(m) = std_addf(A(m, 0), A(m, 1));"),

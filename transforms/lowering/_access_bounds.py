@@ -1,15 +1,16 @@
-"""What must hold of an access: what the text tells is known, the rest is asserted."""
+"""What must hold of an op when it runs: what the text tells is known, the rest is asserted."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from linalg_ext.bindings import affine, arith, cf, ir, memref, tensor
 
-from ._elementwise import index
+from ._elementwise import constant, index
+from ._size_origins import Origin, Shapes, ends_of, is_position, origin_of_number, origin_of_size
 from ._tensor_loops import compare, sub
-from ._walk import producer
+from ._walk import producer, text_of
 
 DYNAMIC = ir.ShapedType.get_dynamic_size()
 
@@ -20,43 +21,132 @@ _ENDLESS = -(1 << 63), (1 << 63) - 1
 
 
 class Bounds:
-    """What must hold of one access, asserted at once."""
+    """What must hold of one op, asserted at the insertion point: an assertion for each reason.
 
-    def __init__(self) -> None:
-        self._held: list[Any] = []
+    Args:
+        op: the op.
+        known: what is known of shapes, shared by the ops of a module.
+    """
+
+    def __init__(self, op: Any, known: Shapes) -> None:
+        self.op = op
+        self._known = known
+        self._held: dict[str, list[Any]] = {}
+        self._sizes: dict[Origin, Any] = {}
+        self._made: list[Any] = []
+
+    def size(self, value: Any, axis: int) -> Any:
+        """A size of a tensor or a memref: a number where the text tells it."""
+        origin = origin_of_size(value, axis, self._known)
+        if not isinstance(origin, tuple):
+            return origin
+        if origin not in self._sizes:
+            value, axis = origin
+            dim = memref.dim if isinstance(value.type, _MEMREFS) else tensor.dim
+            number = index(axis)
+            self._sizes[origin] = dim(value, number)
+            self._made += [number.owner, self._sizes[origin].owner]
+        return self._sizes[origin]
+
+    def sizes(self, value: Any) -> list[Any]:
+        """All sizes of a tensor or a memref."""
+        return [self.size(value, axis) for axis in range(value.type.rank)]
+
+    def number(self, value: Any) -> Any:
+        """A number that an op is given: known, or the same value wherever it is the same size."""
+        if isinstance(value, int):
+            return value
+        origin = origin_of_number(value, self._known)
+        if not isinstance(origin, tuple):
+            return origin
+        return self._sizes.setdefault(origin, value)
 
     def within(self, start: Any, count: Any, size: Any) -> None:
         """So many from a start on are below a size, and none is negative."""
         self.at_most(0, start)
         self.at_most(0, count)
-        self.at_most(start, sub(size, count))
+        if count == 1:
+            self.below(start, size)
+        else:
+            self.at_most(start, sub(size, count))
 
-    def at_most(self, left: Any, right: Any) -> None:
+    def below(self, left: Any, right: Any, reason: str = "") -> None:
+        """A number, or a value, is less than another."""
+        if range_of(left)[1] < range_of(right)[0]:
+            return
+        if not isinstance(left, int) and is_position(left):
+            end = right if isinstance(right, int) else origin_of_number(right, self._known)
+            if end in ends_of(left):
+                return
+        self.holds(compare("slt", left, right), reason)
+
+    def at_most(self, left: Any, right: Any, reason: str = "") -> None:
         """A number, or a value, is no greater than another."""
         if range_of(left)[1] > range_of(right)[0]:
-            self.holds(compare("sle", left, right))
+            self.holds(compare("sle", left, right), reason)
 
-    def holds(self, condition: Any) -> None:
-        """A condition, of type i1."""
-        self._held.append(condition)
+    def equal(self, left: Any, right: Any, reason: str = "") -> None:
+        """A number, or a value, is another."""
+        if left is not right and left != right:
+            self.holds(compare("eq", left, right), reason)
 
-    def emit(self, op: str) -> bool:
-        """Assert all of it, at the insertion point, of an op by its name; True if there is any."""
+    def holds(self, condition: Any, reason: str = "") -> None:
+        """A condition: a value of type i1, or an answer."""
+        if condition is not True:
+            self._held.setdefault(reason, []).append(condition)
+
+    def not_negative(self, sizes: Iterable[Any]) -> None:
+        """Sizes that are given as numbers are 0 or more."""
+        for size in sizes:
+            self.at_most(0, size, "a size is negative")
+
+    def product(self, factors: Iterable[Any], reason: str = "") -> Any:
+        """A product of numbers that are 0 or more, and that it is none that 63 bits cannot hold."""
+        result: Any = 1
+        for factor in sorted(factors, key=lambda each: not isinstance(each, int)):
+            if isinstance(result, int) and (result == 1 or isinstance(factor, int)):
+                result = factor if result == 1 else result * factor
+                continue
+            if isinstance(result, int) and not 0 < result <= _ENDLESS[1]:
+                self.holds(result == 0, reason)
+                return 0
+            product = arith.MulUIExtendedOp(*(_as_i64(index(each)) for each in (result, factor)))
+            zero = constant(product.low.type, 0)
+            self.holds(arith.cmpi(arith.CmpIPredicate.eq, product.high, zero), reason)
+            self.holds(arith.cmpi(arith.CmpIPredicate.sge, product.low, zero), reason)
+            result = arith.index_cast(ir.IndexType.get(), product.low)
+        return result
+
+    def emit(self) -> bool:
+        """Assert all of it, at the insertion point; True if there is any."""
         if not self._held:
+            for made in reversed(self._made):
+                if not any(True for _ in made.results[0].uses):
+                    made.erase()
             return False
-        all_hold, *others = self._held
-        for other in others:
-            all_hold = arith.andi(all_hold, other)
-        cf.AssertOp(all_hold, f"out-of-bounds access: {op}")
+        text, location = text_of(self.op), self.op.location
+        with ir.Location.name(text, location):
+            for reason, (all_hold, *others) in self._held.items():
+                for other in others:
+                    all_hold = arith.andi(as_condition(all_hold), as_condition(other))
+                name = self.op.name
+                said = f"{name}: {reason}" if reason else f"out-of-bounds access: {name}"
+                cf.AssertOp(as_condition(all_hold), said)
         return True
 
 
-def size(value: Any, axis: int) -> Any:
-    """A size of a tensor or a memref: a number where its type tells."""
-    if not value.type.is_dynamic_dim(axis):
-        return value.type.get_dim_size(axis)
-    dim = tensor.dim if isinstance(value.type, ir.RankedTensorType) else memref.dim
-    return dim(value, index(axis))
+_MEMREFS = ir.MemRefType | ir.UnrankedMemRefType
+
+
+def _as_i64(value: Any) -> Any:
+    return arith.index_cast(ir.IntegerType.get_signless(64), value)
+
+
+def as_condition(answer: Any) -> Any:
+    """An answer as a constant of type i1; a value as it is."""
+    if isinstance(answer, bool):
+        return constant(ir.IntegerType.get_signless(1), answer)
+    return answer
 
 
 def mixed(op: Any, static: str, dynamic: Sequence[Any]) -> list[Any]:
@@ -97,6 +187,11 @@ def range_of(value: Any) -> Range:
     if op is None:
         return _of_argument(value)
     match op.name:
+        case "tensor.dim" | "memref.dim":
+            return 0, _ENDLESS[1]
+        case "linalg.index":
+            ends = [end for end in ends_of(value) if isinstance(end, int)]
+            return 0, min(ends, default=1 << 63) - 1
         case "arith.constant":
             known = ir.IntegerAttr(op.attributes["value"]).value
             return known, known

@@ -1,49 +1,75 @@
-"""What must hold of slices that are put in, of pads, and of views of other shapes."""
+"""What must hold of single elements, of slices, and of views of other shapes."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, tensor
 
-from ._access_bounds import Bounds, mixed, operand_groups, range_of, size
-from ._elementwise import index, negated
+from ._access_bounds import Bounds, mixed, operand_groups
+from ._elementwise import constant, index
 from ._sizes import element_bytes
-from ._tensor_loops import add, as_index, compare, mul, sub
+from ._tensor_loops import add, compare, mul, sub
 
 
 def check_insertion(op: Any, bounds: Bounds) -> None:
     """`tensor.insert_slice`: all of it is within the whole, and of the size that it says."""
     (source,), (whole,), *dynamic = operand_groups(op)
-    names = ("static_offsets", "static_sizes", "static_strides")
-    offsets, sizes, strides = (
-        mixed(op, name, group) for name, group in zip(names, dynamic, strict=True)
-    )
-    for axis, (start, count, step) in enumerate(zip(offsets, sizes, strides, strict=True)):
-        limit = size(whole, axis)
-        bounds.within(start, count if step == 1 else 0, limit)
-        if step != 1:
-            _check_steps(start, count, step, limit, bounds)
+    offsets, sizes, strides = _slice_of(op, dynamic, bounds)
+    _check_slice(whole, offsets, sizes, strides, bounds)
+    for step in strides:
+        bounds.at_most(1, step)
     _check_sizes(source, sizes, bounds)
 
 
+def check_extraction(op: Any, bounds: Bounds) -> None:
+    """`tensor.extract_slice` and `memref.subview`: all of it is within the whole."""
+    (whole,), *dynamic = operand_groups(op)
+    _check_slice(whole, *_slice_of(op, dynamic, bounds), bounds)
+
+
+def _slice_of(op: Any, dynamic: Sequence[Any], bounds: Bounds) -> list[list[Any]]:
+    """Offsets, sizes and strides of a slice."""
+    names = ("static_offsets", "static_sizes", "static_strides")
+    return [
+        [bounds.number(each) for each in mixed(op, name, group)]
+        for name, group in zip(names, dynamic, strict=True)
+    ]
+
+
+def _check_slice(
+    whole: Any, offsets: Sequence[Any], sizes: Sequence[Any], strides: Sequence[Any], bounds: Bounds
+) -> None:
+    for axis, (start, count, step) in enumerate(zip(offsets, sizes, strides, strict=True)):
+        limit = bounds.size(whole, axis)
+        if step == 1:
+            bounds.within(start, count, limit)
+        else:
+            _check_steps(start, count, step, limit, bounds)
+
+
 def _check_steps(start: Any, count: Any, step: Any, limit: Any, bounds: Bounds) -> None:
-    """Elements that are apart: the last of them is below the limit."""
-    bounds.at_most(0, count)
-    bounds.at_most(count, limit)
-    bounds.at_most(1, step)
-    known = [each for each in (start, count, step, limit) if isinstance(each, int)]
-    if len(known) == 4 and start + (count - 1) * step < limit:
+    """Elements that are apart: the first and the last of them are within the limit."""
+    if all(isinstance(each, int) for each in (start, count, step, limit)):
+        ends = (start, start + (count - 1) * step) if count else (start, max(start - 1, 0))
+        bounds.holds(count >= 0 and all(0 <= end < limit or not count for end in ends))
+        if not count:
+            bounds.within(start, 0, limit)
         return
-    many = compare("sgt", count, 1)
-    far = compare("sle", step, limit)
-    last = add(start, arith.muli(index(sub(count, 1)), index(step)))
-    inside = arith.andi(far, compare("slt", last, limit))
-    # One element, or none, is where the start is, or nowhere.
-    alone = arith.andi(negated(many), compare("sle", add(start, count), limit))
-    bounds.holds(arith.ori(inside, alone))
+    bounds.at_most(0, count)
+    i64 = ir.IntegerType.get_signless(64)
+    factors = (arith.index_cast(i64, index(each)) for each in (sub(count, 1), step))
+    product = arith.MulSIExtendedOp(*factors)
+    sign = arith.shrsi(product.low, constant(i64, 63))
+    whole = arith.cmpi(arith.CmpIPredicate.eq, product.high, sign)
+    last = add(start, arith.index_cast(ir.IndexType.get(), product.low))
+    inside = whole
+    for end in (start, last):
+        both = arith.andi(compare("sle", 0, end), compare("slt", end, limit))
+        inside = arith.andi(inside, both)
+    none = arith.andi(compare("sle", 0, start), compare("sle", start, limit))
+    bounds.holds(arith.ori(inside, arith.andi(none, compare("eq", count, 0))))
 
 
 def _check_sizes(source: Any, sizes: Sequence[Any], bounds: Bounds) -> None:
@@ -55,44 +81,45 @@ def _check_sizes(source: Any, sizes: Sequence[Any], bounds: Bounds) -> None:
             continue
         if axis == source.type.rank:
             return
-        given = size(source, axis)
-        if given is not count and not (isinstance(given, int) and isinstance(count, int)):
-            bounds.holds(compare("eq", given, count))
+        # An assertion of its own: where the slice is may be known before what is put there.
+        bounds.equal(bounds.size(source, axis), count, _OTHER_SIZE)
         axis += 1
+
+
+_OTHER_SIZE = "what is put there is larger, or smaller, than the slice"
 
 
 def _is_one(source: Any, axis: int) -> bool:
     return bool(axis < source.type.rank and source.type.get_dim_size(axis) == 1)
 
 
-def check_pad(op: Any, bounds: Bounds) -> None:
-    """`tensor.pad` by amounts that are computed: they are not negative."""
-    _, *dynamic = operand_groups(op)
-    for amount in (each for group in dynamic for each in group):
-        if range_of(amount)[0] < 0:
-            bounds.at_most(0, amount)
+def check_read(op: Any, bounds: Bounds) -> None:
+    """One element that is read: `memref.load`, `tensor.extract`."""
+    base, *at = op.operands
+    check_element(base, at, bounds)
 
 
-def check_reshape(op: Any, bounds: Bounds) -> None:
-    """A shape that is computed has as many elements as there are."""
-    source, shape = op.operands
-    result = op.results[0].type
-    kinds = ir.RankedTensorType, ir.MemRefType
-    if not (isinstance(source.type, kinds) and isinstance(result, kinds)):
-        return
-    static = [result.get_dim_size(at) for at in range(result.rank) if not result.is_dynamic_dim(at)]
-    count: Any = math.prod(static)
-    given: Any = 1
-    for axis in range(result.rank):
-        if result.is_dynamic_dim(axis):
-            load = tensor.extract if isinstance(result, ir.RankedTensorType) else memref.load
-            found = as_index(load(shape, [index(axis)]))
-            bounds.at_most(0, found)
-            count = arith.muli(index(count), found)
-    for axis in range(source.type.rank):
-        given = mul(given, size(source, axis))
-    if not (isinstance(count, int) and isinstance(given, int)):
-        bounds.holds(compare("eq", count, given))
+def check_written(op: Any, bounds: Bounds) -> None:
+    """One element that is written: `memref.store`, `tensor.insert`, `memref.atomic_rmw`."""
+    _, base, *at = op.operands
+    check_element(base, at, bounds)
+
+
+def check_element(base: Any, at: Sequence[Any], bounds: Bounds) -> None:
+    """The place of one element."""
+    for axis, place in enumerate(at):
+        bounds.within(bounds.number(place), 1, bounds.size(base, axis))
+
+
+def check_dimension(op: Any, bounds: Bounds) -> None:
+    """`tensor.dim` and `memref.dim`: there is such a dimension."""
+    source, axis = op.operands
+    if isinstance(source.type, ir.MemRefType | ir.RankedTensorType):
+        rank = source.type.rank
+    else:
+        of_tensor = isinstance(source.type, ir.UnrankedTensorType)
+        rank = (tensor.rank if of_tensor else memref.rank)(source)
+    bounds.within(bounds.number(axis), 1, rank)
 
 
 def check_reinterpretation(op: Any, bounds: Bounds) -> None:
@@ -142,7 +169,7 @@ def check_view(op: Any, bounds: Bounds) -> None:
         next(left) if type_.is_dynamic_dim(at) else type_.get_dim_size(at)
         for at in range(type_.rank)
     ]
-    room = size(source, 0)
+    room = bounds.size(source, 0)
     bounds.within(shift, 0, room)
     taken: Any = element_bytes(type_.element_type)
     for count in sizes:

@@ -8,7 +8,7 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir, vector
 
-from ._access_bounds import DYNAMIC, Bounds, mixed, operand_groups, size
+from ._access_bounds import DYNAMIC, Bounds, mixed, operand_groups, places
 from ._elementwise import Integers, index, like, negated
 from ._tensor_loops import as_index, mul, sub
 
@@ -29,7 +29,28 @@ def check_vector(base: Any, at: Sequence[Any], value: Any, bounds: Bounds) -> No
     if isinstance(value, ir.VectorType) and value != base.type.element_type:
         lanes[len(at) - value.rank :] = value.shape
     for axis, (start, count) in enumerate(zip(at, lanes, strict=True)):
-        bounds.within(start, count, size(base, axis))
+        bounds.within(start, count, bounds.size(base, axis))
+
+
+def check_affine(op: Any, bounds: Bounds) -> None:
+    """`affine.load`, `store`, `vector_load` and `vector_store`: where its map says."""
+    is_store = op.name in ("affine.store", "affine.vector_store")
+    base, *operands = list(op.operands)[is_store:]
+    value = op.operands[0] if is_store else op.results[0]
+    at = places(ir.AffineMapAttr(op.attributes["map"]).value, operands)
+    check_vector(base, at, value.type, bounds)
+
+
+def check_load(op: Any, bounds: Bounds) -> None:
+    """`vector.load`: consecutive elements."""
+    base, *at = op.operands
+    check_vector(base, at, op.results[0].type, bounds)
+
+
+def check_store(op: Any, bounds: Bounds) -> None:
+    """`vector.store`: consecutive elements."""
+    value, base, *at = op.operands
+    check_vector(base, at, value.type, bounds)
 
 
 def check_transfer(op: Any, bounds: Bounds) -> None:
@@ -48,7 +69,7 @@ def check_transfer(op: Any, bounds: Bounds) -> None:
     element = base.type.element_type
     if isinstance(element, ir.VectorType):
         lanes = {}
-    limits = [size(base, axis) for axis in range(base.type.rank)]
+    limits = [bounds.size(base, axis) for axis in range(base.type.rank)]
     for axis, (start, limit) in enumerate(zip(at, limits, strict=True)):
         count = lanes.get(axis, 1)
         if count and not mask:
@@ -89,10 +110,10 @@ def check_masked(op: Any, bounds: Bounds) -> None:
     """`vector.maskedload` and `maskedstore`: the lanes that are chosen."""
     base, *outer, last, mask, _ = op.operands
     for axis, start in enumerate(outer):
-        bounds.within(start, 1, size(base, axis))
+        bounds.within(start, 1, bounds.size(base, axis))
     bounds.at_most(0, last)
     bounds.at_most(last, _MOST_LANES)
-    _all_below(mask, [sub(size(base, len(outer)), last)], bounds)
+    _all_below(mask, [sub(bounds.size(base, len(outer)), last)], bounds)
 
 
 def check_packed(op: Any, bounds: Bounds) -> None:
@@ -100,20 +121,20 @@ def check_packed(op: Any, bounds: Bounds) -> None:
     base, *rest = op.operands
     *outer, last, mask, _ = rest
     for axis, start in enumerate(outer):
-        bounds.within(start, 1, size(base, axis))
+        bounds.within(start, 1, bounds.size(base, axis))
     wide = arith.extui(like(mask.type, ir.IntegerType.get_signless(64)), mask)
     count = as_index(_reduced("add", wide))
-    bounds.within(last, count, size(base, len(outer)))
+    bounds.within(last, count, bounds.size(base, len(outer)))
 
 
 def check_gather(op: Any, bounds: Bounds) -> None:
     """`vector.gather` and `scatter`: the lanes that are chosen, from a place on."""
     base, *rest = op.operands
     at, (lanes, mask) = rest[: base.type.rank], rest[base.type.rank : base.type.rank + 2]
-    steps = _steps(base)
+    steps = _steps(base, bounds)
     if steps is None:
         return
-    limits = [size(base, axis) for axis in range(base.type.rank)]
+    limits = [bounds.size(base, axis) for axis in range(base.type.rank)]
     for start, limit in zip(at, limits, strict=True):
         bounds.within(start, 1, limit)
     start, last = index(0), index(0)
@@ -132,7 +153,7 @@ def check_gather(op: Any, bounds: Bounds) -> None:
     bounds.holds(_reduced("and", arith.select(mask, inside, negated(mask))))
 
 
-def _steps(base: Any) -> list[Any] | None:
+def _steps(base: Any, bounds: Bounds) -> list[Any] | None:
     """How many elements apart those along each dimension are; None where that is not written."""
     rank = base.type.rank
     if isinstance(base.type, ir.MemRefType):
@@ -143,7 +164,7 @@ def _steps(base: Any) -> list[Any] | None:
             return None
     steps: list[Any] = [1] * rank
     for axis in reversed(range(rank - 1)):
-        steps[axis] = mul(steps[axis + 1], size(base, axis + 1))
+        steps[axis] = mul(steps[axis + 1], bounds.size(base, axis + 1))
     return steps
 
 

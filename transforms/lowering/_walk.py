@@ -65,11 +65,15 @@ def element_type(type_: Any) -> Any:
     return type_.element_type if isinstance(type_, ir.ShapedType) else type_
 
 
+def text_of(op: Any) -> str:
+    """The head of an operation's text, on one line."""
+    head = " ".join(line_of(op.operation, large=4).split())
+    return head if len(head) <= 160 else head[:157] + "..."
+
+
 def place(op: Any) -> str:
     """Where an operation stands, for an error: its location and the head of its text."""
-    head = " ".join(line_of(op.operation, large=4).split())
-    if len(head) > 160:
-        head = head[:157] + "..."
+    head = text_of(op)
     location = str(op.operation.location)
     location = location.removeprefix("loc(").removesuffix(")")
     return head if location == "unknown" else f"{location}: {head}"

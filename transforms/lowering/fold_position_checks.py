@@ -37,8 +37,7 @@ from linalg_ext.bindings import arith, ir
 from linalg_ext.rewriting import Report, module_pass
 
 from ._access_bounds import Range, range_of
-from ._generic import loop_of, maps_of
-from ._size_origins import Origin, origin_of_number, origin_of_size
+from ._size_origins import ends_of, is_position, origin_of_number
 from ._walk import operations, producer, replace_op
 
 NAME = "linalg-ext-fold-position-checks"
@@ -50,7 +49,6 @@ _ORDERS: dict[int, Callable[[int, int], bool]] = {
     arith.CmpIPredicate.sgt.value: operator.gt,
     arith.CmpIPredicate.sge.value: operator.ge,
 }
-_LOOPS = ("scf.for", "affine.for")
 _BELOW = (arith.CmpIPredicate.slt.value, arith.CmpIPredicate.sle.value)
 
 
@@ -61,7 +59,7 @@ def fold_position_checks(module: ir.Operation) -> Report:
     for op in operations(module, {_OP}):
         predicate = ir.IntegerAttr(op.attributes["predicate"]).value
         position, bound = op.operands
-        if predicate not in _ORDERS or not _is_position(position):
+        if predicate not in _ORDERS or not is_position(position):
             continue
         report.matched[_OP] += 1
         answer = _answer(predicate, position, bound)
@@ -73,15 +71,6 @@ def fold_position_checks(module: ir.Operation) -> Report:
     return report
 
 
-def _is_position(value: Any) -> bool:
-    """Whether a value is the position of a loop."""
-    op = producer(value)
-    if op is not None:
-        return bool(op.name == "linalg.index")
-    loop = value.owner.owner
-    return loop is not None and loop.operation.name in _LOOPS and value.arg_number == 0
-
-
 def _answer(predicate: int, position: Any, bound: Any) -> bool | None:
     """What a comparison of a position gives in every round; None where the run tells."""
     order = _ORDERS[predicate]
@@ -91,35 +80,12 @@ def _answer(predicate: int, position: Any, bound: Any) -> bool | None:
     if known is not None and least == greatest:
         first, last = order(known[0], least), order(known[1], least)
         return first if first == last else None
-    if predicate in _BELOW and origin_of_number(bound) in _ends(position):
+    if predicate in _BELOW and origin_of_number(bound) in ends_of(position):
         return True
     return None
 
 
 def _rounds(position: Any) -> Range | None:
     """The first and the last position of a loop of a structured op; None where none is known."""
-    sizes = [size for size in _ends(position) if isinstance(size, int)]
+    sizes = [size for size in ends_of(position) if isinstance(size, int)]
     return (0, sizes[0] - 1) if sizes and sizes[0] > 0 else None
-
-
-def _ends(position: Any) -> list[Origin]:
-    """What a loop runs to."""
-    index = producer(position)
-    if index is not None:
-        op, dim = index.block.owner.operation, ir.AffineDimExpr.get(loop_of(index))
-        return [
-            origin_of_size(value, axis)
-            for value, map_ in zip(op.operands, maps_of(op), strict=True)
-            for axis, result in enumerate(map_.results)
-            if result == dim
-        ]
-    loop = position.owner.owner.operation
-    return _least(loop.operands[1]) if loop.name == "scf.for" else []
-
-
-def _least(number: Any) -> list[Origin]:
-    """A number, or those of which it is the least."""
-    op = producer(number)
-    if op is None or op.name != "arith.minsi":
-        return [origin_of_number(number)]
-    return [found for operand in op.operands for found in _least(operand)]

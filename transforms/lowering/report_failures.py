@@ -31,6 +31,7 @@ from __future__ import annotations
 from typing import Any
 
 from linalg_ext.bindings import arith, cf, func, ir, memref
+from linalg_ext.calling.failures import OF_OP
 from linalg_ext.errors import LoweringError
 from linalg_ext.rewriting import Report, module_pass
 
@@ -157,4 +158,11 @@ def _status(check: Any, messages: dict[str, int]) -> tuple[Any, list[Any]]:
 
 def _message(check: Any) -> str:
     # In bytecode it may be no text.
-    return ir.StringAttr(check.attributes["msg"]).value_bytes.decode(errors="replace")
+    message = ir.StringAttr(check.attributes["msg"]).value_bytes.decode(errors="replace")
+    location = check.location
+    while isinstance(location, ir.CallSiteLoc):
+        location = location.callee
+    if not isinstance(location, ir.NameLoc):
+        return message
+    # An assertion of ours is named after the op that it is of.
+    return f"{message}{OF_OP}{location.name_str}\nLocation: {location.child_loc}"

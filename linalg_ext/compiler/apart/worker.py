@@ -16,6 +16,7 @@ from typing import Any
 
 from linalg_ext.calling.kernel import Kernel
 from linalg_ext.calling.kernel_data import signature_data
+from linalg_ext.calling.timing import times_of_calls
 from linalg_ext.compiler.compilation import compile
 from linalg_ext.errors import CrashError
 from linalg_ext.isolated import error_data, limits
@@ -50,6 +51,7 @@ class _Worker:
         """Answer requests until the parent is gone."""
         handlers: dict[str, Callable[[Request], Answer]] = {
             "call": self._call,
+            "measure": self._measure,
             "asm": lambda request: {"asm": self._kernel.asm(whole=request["whole"])},
             "stages": lambda request: {"stages": dict(self._kernel.stages)},
             "text": lambda request: {"text": repr(self._kernel)},
@@ -109,11 +111,21 @@ class _Worker:
             "times": dict(kernel.times),
         }
 
-    def _call(self, request: Request) -> Answer:
+    def _measure(self, request: Request) -> Answer:
+        kernel, arguments = self._kernel, self._arguments(request)
+        threads = request["threads"]
+        return {
+            "taken": times_of_calls(lambda: kernel(*arguments, threads=threads), request["for"])
+        }
+
+    def _arguments(self, request: Request) -> list[Any]:
         _, descriptors, _, _ = socket.recv_fds(self._channel, 1, 1)
         block = SharedBlock(descriptors[0])
         block.close()
-        arguments = received(block, request["arguments"])
+        return received(block, request["arguments"])
+
+    def _call(self, request: Request) -> Answer:
+        arguments = self._arguments(request)
         results = self._kernel(*arguments, threads=request["threads"])
         given = results if isinstance(results, tuple) else (results,)
         given = () if results is None else given

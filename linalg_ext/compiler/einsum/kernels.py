@@ -27,6 +27,7 @@ from linalg_ext.locks import Lock
 from linalg_ext.notations.einsum import Semiring, definition_of
 from linalg_ext.runtime import keeping
 from linalg_ext.runtime.dtypes import DType
+from linalg_ext.runtime.poison import empty
 from linalg_ext.runtime.registered import Libraries, in_force
 from linalg_ext.target import Target, override
 
@@ -120,7 +121,7 @@ def kernel_for(form: Form, algebra: Algebra, products: int) -> Callable[..., obj
 def _run_on_bytes(kernel: Kernel, *arrays: Array) -> None:
     """Run a kernel for booleans; it gives a byte that is not 0 for what is true."""
     *inputs, out = arrays
-    result = np.empty(out.shape, np.uint8)
+    result = empty(out.shape, np.uint8)
     kernel(*(array.view(np.uint8) for array in inputs), result)
     np.not_equal(result, 0, out=out)
 

@@ -18,6 +18,7 @@ from linalg_ext.compiler.einsum.kernels import (
     kernel_for,
 )
 from linalg_ext.compiler.einsum.specialized import is_packed, specialized_kernel
+from linalg_ext.runtime.poison import empty
 from linalg_ext.runtime.pool import memory
 
 LANES = 64
@@ -95,7 +96,7 @@ def reduce(operand: Labelled, keep: Collection[str], algebra: Algebra) -> Labell
     inner = kept[len(outer) :]
     if math.prod(sizes[label] for label in inner) >= _FEW:
         array = operand.grouped(outer, reduced, inner)
-        out = np.empty((array.shape[0], array.shape[2]), algebra.dtype)
+        out = empty((array.shape[0], array.shape[2]), algebra.dtype)
         kernel(array, out)
     else:
         out = _sum_rows(operand.grouped(kept, reduced), algebra)
@@ -108,7 +109,7 @@ def _sum_rows(array: Array, algebra: Algebra) -> Array:
     kernel = kernel_for(REDUCE, algebra, array.size)
     if kernel is None or blocks == 0:
         return algebra.reduce(array, (1,))
-    partial = np.empty((rows, LANES), algebra.dtype)
+    partial = empty((rows, LANES), algebra.dtype)
     kernel(array[:, : blocks * LANES].reshape(rows, blocks, LANES), partial)
     out = algebra.reduce(partial, (1,))
     if blocks * LANES == columns:
@@ -299,7 +300,7 @@ def _inner(a: Array, b: Array, algebra: Algebra, products: int) -> Array:
     whole = blocks * LANES
     left = a[:, :, :whole].reshape(batch, rows, blocks, LANES)
     right = b.transpose(0, 2, 1)[:, :, :whole].reshape(batch, columns, blocks, LANES)
-    partial = np.empty((batch, rows, columns, LANES), algebra.dtype)
+    partial = empty((batch, rows, columns, LANES), algebra.dtype)
     kernel(left, right, partial)
     result = algebra.reduce(partial, (3,))
     if whole == depth:
