@@ -71,6 +71,10 @@ def _random(low: Any, high: Any, seed: Any, m: int = 4, n: int = 5) -> Any:
     return (signed + 2147483647.0) * ((high - low) * 2.3283064e-10) + low
 
 
+def _distances(a: Any, b: Any) -> Any:
+    return np.maximum(a[:, None], b) - np.minimum(a[:, None], b)
+
+
 def _softplus(x: Any) -> Any:
     return np.logaddexp(0, x)
 
@@ -196,13 +200,13 @@ FORMULAS: dict[str, Formula] = {
         "mk,nk->mn", lambda a, b: np.sum((a[:, None] - b[None]) ** 2, axis=2), np.add
     ),
     "pairwise_manhattan_distance": Formula(
-        "mk,nk->mn", lambda a, b: np.sum(np.abs(a[:, None] - b[None]), axis=2), np.add
+        "mk,nk->mn", lambda a, b: np.sum(_distances(a, b), axis=2), np.add
     ),
     "pairwise_chebyshev_distance": Formula(
-        "mk,nk->mn", lambda a, b: np.max(np.abs(a[:, None] - b[None]), axis=2), np.maximum
+        "mk,nk->mn", lambda a, b: np.max(_distances(a, b), axis=2), np.maximum
     ),
     "squared_euclidean_distance_from_products": Formula(
-        "mn,m,n->mn", lambda g, a, b: np.maximum(a[:, None] + b - g - g, 0)
+        "mn,m,n->mn", lambda g, a, b: np.maximum(a[:, None] + b, g + g) - (g + g)
     ),
     "cosine_similarity_from_products": Formula(
         "mn,m,n->mn", lambda g, a, b: g / np.sqrt(np.outer(a, b)), None, FLOAT

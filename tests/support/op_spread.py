@@ -275,7 +275,9 @@ def _start(number: float, dtype: np.dtype[Any]) -> Any:
 
 
 def _is_free(operand: Operand, array: Array) -> bool:
-    return array.dtype.kind != "b" and str(operand.type_var) not in PREDEFINED
+    if array.dtype.kind == "b" or operand.name == "labels":
+        return False
+    return str(operand.type_var) not in PREDEFINED
 
 
 def _arranged(spread: Spread) -> Arranged:
