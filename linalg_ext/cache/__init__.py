@@ -28,7 +28,7 @@ from os import PathLike
 from pathlib import Path
 
 from linalg_ext.cache import folder as _folder
-from linalg_ext.cache.store import Entry, Store, Summary
+from linalg_ext.cache.store import Entry, Memory, Store, Summary
 from linalg_ext.errors import CacheError
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
 ]
 
 _is_off: ContextVar[bool] = ContextVar("linalg_ext.cache.off", default=False)
+_memory: Memory | None = None
 _said_folder: str | None = None
 _said_limit: int | None = None
 
@@ -52,6 +53,18 @@ _said_limit: int | None = None
 def folder() -> Path | None:
     """The folder that compiled code is kept in; None where it is off."""
     return None if _is_off.get() else _folder.chosen_folder(_said_folder)
+
+
+def is_on() -> bool:
+    """Whether anything is looked up and kept."""
+    return not _is_off.get() and (_memory is not None or folder() is not None)
+
+
+def keep_in_memory() -> Memory:
+    """From now on this process keeps nothing on disk, and reads nothing from there."""
+    global _memory
+    _memory = Memory()
+    return _memory
 
 
 def limit() -> int:
@@ -111,7 +124,7 @@ def store() -> Store | None:
 def get(key: str) -> Entry | None:
     """The entry under a key; None where there is none, or no store, as `store` says."""
     with _warning():
-        found = _named_store()
+        found = _in_force()
         return None if found is None else found.get(key)
     return None
 
@@ -119,7 +132,7 @@ def get(key: str) -> Entry | None:
 def put(entry: Entry, *, name: str) -> None:
     """Keep an entry, by a name for listings; where it cannot be written, there is a warning."""
     with _warning():
-        found = _named_store()
+        found = _in_force()
         if found is not None:
             found.put(entry, name=name)
 
@@ -127,7 +140,7 @@ def put(entry: Entry, *, name: str) -> None:
 def remove(key: str) -> None:
     """Remove the entry under a key, if there is one, and a store."""
     with _warning():
-        found = _named_store()
+        found = _in_force()
         if found is not None:
             found.remove(key)
 
@@ -163,6 +176,12 @@ def clear() -> int:
     """
     opened = _named_store()
     return 0 if opened is None else opened.clear()
+
+
+def _in_force() -> Store | Memory | None:
+    if _memory is not None:
+        return None if _is_off.get() else _memory
+    return _named_store()
 
 
 def _named_store() -> Store | None:

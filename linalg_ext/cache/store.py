@@ -218,6 +218,35 @@ class Store:
                         shutil.rmtree(name, ignore_errors=True, dir_fd=shelf.descriptor)
 
 
+class Memory:
+    """Entries of a process that reads and writes no store on disk.
+
+    Attributes:
+        fresh: what was put since somebody took it: each entry, and its name.
+    """
+
+    def __init__(self) -> None:
+        self.fresh: list[tuple[Entry, str]] = []
+        self._entries: dict[str, Entry] = {}
+
+    def get(self, key: str) -> Entry | None:
+        """The entry; None where there is none."""
+        return self._entries.get(key)
+
+    def hold(self, entry: Entry) -> None:
+        """Have an entry that somebody else kept."""
+        self._entries[entry.key] = entry
+
+    def put(self, entry: Entry, *, name: str) -> None:
+        """Keep an entry, by a name for listings."""
+        self._entries[entry.key] = entry
+        self.fresh.append((entry, name))
+
+    def remove(self, key: str) -> None:
+        """Remove an entry, if it is there."""
+        self._entries.pop(key, None)
+
+
 def _shelf(key: str) -> str:
     """The folder of the entries whose keys begin alike."""
     return f"{_FOLDER}/{key[:2]}"

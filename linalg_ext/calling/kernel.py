@@ -43,6 +43,7 @@ from linalg_ext.runtime.disassembly import disassemble
 from linalg_ext.runtime.intermediates import intermediates
 from linalg_ext.runtime.threads import checked
 from linalg_ext.runtime.threads import current as current_threads
+from linalg_ext.runtime.threads import state as thread_state
 from linalg_ext.shown import Shown
 from linalg_ext.target import Target, host
 
@@ -231,11 +232,11 @@ class Kernel(Shown, shown_as="kernel"):
         native = caller()
         if native is None:
             return
-        # Only now: a first call needs none of it.
-        from linalg_ext.calling.native_call import kernel_record, situation
-
-        key = situation(self.callee)
+        key = None if self.shared is None else thread_state()
         if key not in self._records:
+            # Only now: a first call needs none of it.
+            from linalg_ext.calling.native_call import kernel_record
+
             self._records[key] = kernel_record(direct, native.world)
         if (record := self._records[key]) is not None:
             native.install(self, record)

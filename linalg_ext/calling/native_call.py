@@ -28,7 +28,7 @@ from linalg_ext.runtime.call_record import (
     Record,
     Setting,
 )
-from linalg_ext.runtime.dtypes import DType, integer_range
+from linalg_ext.runtime.dtypes import DType, ElementType, integer_range
 from linalg_ext.runtime.machine_code import address_of_function
 from linalg_ext.runtime.pool import SMALLEST
 
@@ -121,14 +121,13 @@ def entries_of(
     for at, (argument, operand) in enumerate(zip(call.arguments, operands, strict=True)):
         dtype = None if dtypes is None else dtypes[at]
         if isinstance(argument, ScalarArgument):
-            entries.append(_number(argument.word, dtype or argument.element.dtype, operand))
+            entries.append(_number(argument.word, argument.element, operand, dtype))
         elif type(operand) is ndarray:
             entries.append(None if dtype else array_entry(argument, (operand.dtype,)))
         elif argument.shape or argument.is_written or (dtype is None and dtypes is not None):
             entries.append(None)
         else:
-            own = next((d for d in argument.dtypes if d.type is type(operand)), argument.dtypes[0])
-            entries.append(_number(argument.word, dtype or own, operand, room))
+            entries.append(_number(argument.word, argument.type.element, operand, dtype, room))
             room += 1
     return entries, room - size
 
@@ -225,9 +224,9 @@ def _dtypes(slot: ResultSlot) -> tuple[DType, ...]:
 
 
 def constant(value: Any) -> Expected | None:
-    """An argument that must be what a value is; None for a value that may change or hide more.
+    """An argument that must be a value, or a list or a tuple of values; None for what may change.
 
-    Two values are the same where Python says so of their types and of them, and of what is in them.
+    Of a class with an `__eq__` of its own nobody knows what is equal, or for how long.
     """
     if type(value) in (list, tuple):
         children = [constant(item) for item in value]
@@ -256,10 +255,14 @@ def _scalar(argument: ScalarArgument) -> NumberEntry | None:
     )
 
 
-def _number(word: int, dtype: DType, like: Any, room: int = 0) -> NumberEntry | None:
-    """Numbers of the type of one, converted to a dtype."""
+def _number(
+    word: int, element: ElementType, like: Any, dtype: DType | None, room: int = 0
+) -> NumberEntry | None:
+    """Numbers of the type of one, converted to a dtype, or else to one of the element type's."""
     kind = type(like)
-    if not _is_convertible(dtype):
+    if dtype is None:
+        dtype = next((own for own in element.dtypes if own.type is kind), element.dtype)
+    if not _is_convertible(dtype) or (element.is_sub_byte and element.kind != "bool"):
         return None
     if kind is float and dtype.kind == "f":
         return NumberEntry(word, dtype, takes_float=True, room=room)

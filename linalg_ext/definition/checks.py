@@ -127,6 +127,14 @@ def _check_dims(definition: OpDefinition, where: SourceLocation | str | None) ->
             where=where,
             cure="add it to domain(), or drop the call: the order is then that of the names",
         )
+    unsized = [dim for dim in definition.dims if dim in used - definition.indexed_dims]
+    if unsized:
+        raise DefinitionError(
+            f"dimension {unsized[0]} is reduced, and nothing is indexed by it: nobody says how "
+            "long it is",
+            where=where,
+            cure=f"read an operand at D.{unsized[0]}, or declare one with index_dims=[...] for it",
+        )
     unused = [dim for dim in definition.dims if dim not in used]
     if unused:
         raise DefinitionError(

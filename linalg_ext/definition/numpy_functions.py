@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 
 from linalg_ext.definition.functions import Function
+from linalg_ext.errors import DTypeError
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -42,6 +43,11 @@ def _as_unsigned(value: Array) -> Array:
 
 def _unsigned(operation: Any) -> Any:
     def apply(x: Array, y: Array) -> Array:
+        if x.dtype.kind in "fc" or "float" in x.dtype.name:
+            raise DTypeError(
+                f"a function of unsigned integers has no meaning for {x.dtype}",
+                cure="use the signed one, max_signed for max_unsigned, or cast to integers",
+            )
         return np.asarray(operation(_as_unsigned(x), _as_unsigned(y))).view(x.dtype)
 
     return apply

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.functions import Function
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind, Reduction
 from linalg_ext.definition.scalar import Access, Index, ScalarOperand, Size
@@ -185,6 +186,19 @@ def _step(definition: OpDefinition, group: Sequence[Assignment]) -> OpDefinition
         if output.name in read - written
     ]
     outputs = [output for output in definition.outputs if output.name in written]
+    ranged = domain & _indexed([*definition.assignments, *definition.inputs])
+    ranged -= _indexed([*group, *inputs])
+    inputs += [
+        Operand(
+            range_of(dim),
+            OperandKind.INPUT_TENSOR,
+            outputs[0].type_var,
+            (AffineSymbol(range_of(dim)),),
+            (AffineDim(dim),),
+        )
+        for dim in definition.dims
+        if dim in ranged
+    ]
     return replace(
         definition,
         operands=(*inputs, *outputs, *definition.attributes),
@@ -193,6 +207,23 @@ def _step(definition: OpDefinition, group: Sequence[Assignment]) -> OpDefinition
         implements=(),
         defines=(),
     )
+
+
+def range_of(dim: str) -> str:
+    """The name of an input of a step that says how long a dimension is, and nothing else."""
+    return f"range of {dim}"
+
+
+def _indexed(parts: Sequence[Assignment | Operand]) -> frozenset[str]:
+    """The dimensions that index something by themselves, which says how long they are."""
+    indices: list[AffineExpr] = []
+    for part in parts:
+        if isinstance(part, Operand):
+            indices += part.index_dims or ()
+        else:
+            accesses = (part.target, *part.value.walk())
+            indices += [i for e in accesses if isinstance(e, Access) for i in e.indices]
+    return frozenset(index.name for index in indices if isinstance(index, AffineDim))
 
 
 def _says_size(operand: Operand, domain: frozenset[str]) -> bool:

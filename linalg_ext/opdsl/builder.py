@@ -10,7 +10,7 @@ from dataclasses import replace
 from types import CodeType
 from typing import TypeVar as PyTypeVar
 
-from linalg_ext.definition.affine import AffineDim, AffineExpr
+from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineKind
 from linalg_ext.definition.checks import check, check_access
 from linalg_ext.definition.model import (
     Assignment,
@@ -79,6 +79,18 @@ class OpBuilder:
         """Raise where indices and sizes do not match; `finish` sees to an upstream op's outputs."""
         if not (self._upstream and operand.kind is OperandKind.OUTPUT_TENSOR):
             check_access(operand, indices, caller_location())
+
+    def check_divisions(self, name: str, indices: tuple[AffineExpr, ...]) -> None:
+        """Raise where an index is divided by `/`, which in upstream's OpDSL rounds up."""
+        if self._upstream:
+            return
+        for index in indices:
+            if any(part.kind is AffineKind.CEILDIV for part in index.parts()):
+                raise DefinitionError(
+                    f"`{name}[{', '.join(map(str, indices))}]` divides an index by `/`",
+                    where=caller_location(),
+                    cure="write `//`, which rounds down; (D.m + 1) // 2 rounds up",
+                )
 
     def assign(self, target: Access, value: ScalarExpr | Accumulation | float) -> None:
         """Record `target = value`, or `target += value`."""

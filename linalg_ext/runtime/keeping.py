@@ -40,7 +40,7 @@ def key_of(*parts: object) -> str | None:
     Raises:
         TypeError: something else is among them.
     """
-    if cache.folder() is None:
+    if not cache.is_on():
         return None
     target = current()
     if target.missing_on(host()):
@@ -136,7 +136,7 @@ def kept_own_code(name: str) -> Code | None:
 
 
 def _key_of_own(name: str) -> str | None:
-    if cache.folder() is None:
+    if not cache.is_on():
         return None
     return digest(makers(), _machine(host()), "own", poison.ON, name)
 

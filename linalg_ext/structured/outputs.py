@@ -54,10 +54,11 @@ def _index(size: RuntimeSize | int) -> ir.Value:
 
 
 def sizes_of(value: ir.Value) -> list[RuntimeSize | int]:
-    """The sizes of a tensor, dynamic ones by `tensor.dim`."""
+    """The sizes of a tensor or memref, dynamic ones by `dim` of its dialect."""
     shape = ir.ShapedType(value.type)
+    dim = tensor.DimOp if isinstance(value.type, ir.RankedTensorType) else memref.DimOp
     return [
-        RuntimeSize(tensor.DimOp(value, _index(axis)).result)
+        RuntimeSize(dim(value, _index(axis)).result)
         if shape.is_dynamic_dim(axis)
         else shape.get_dim_size(axis)
         for axis in range(shape.rank)

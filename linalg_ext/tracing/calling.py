@@ -34,7 +34,7 @@ class Call:
         names: for errors, `x` or `params['w']`.
         structure: of the arguments by name, static ones left out.
         static: the values of the static ones, by name.
-        binding: of the arguments that are not static: all of these are needed.
+        binding: of the function.
         bind: makes positional and keyword arguments of leaves.
     """
 
@@ -63,6 +63,14 @@ class Binding:
     def __init__(self, function: str, signature: inspect.Signature | None) -> None:
         self._function = function
         self.signature = signature
+
+    @property
+    def is_positional(self) -> bool:
+        """Whether each parameter takes one positional argument."""
+        taken = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        return self.signature is None or all(
+            parameter.kind in taken for parameter in self.signature.parameters.values()
+        )
 
     def arguments(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of a call by name.
@@ -222,7 +230,7 @@ class Parameters:
             names,
             structure,
             tuple(sorted(static.items())),
-            self.binding.exactly(structure.keys),
+            self.binding,
             rebuilt,
         )
 

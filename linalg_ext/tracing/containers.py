@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from types import MemberDescriptorType
 from typing import Any
 
+import numpy as np
+
 from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.runtime.call_record import Container, Expected
 
@@ -87,15 +89,17 @@ def _build(structure: Structure, leaves: Iterator[Any]) -> Any:
 
 def _entries(value: Any) -> tuple[tuple[Any, ...], list[Any]] | None:
     """The keys and the children of a container; None for a leaf."""
+    kind = type(value)
+    if kind is np.ndarray:
+        return None  # most of them, and the rest takes a microsecond
     if value is None:
         return (), []
-    if type(value) in (tuple, list):
+    if kind is tuple or kind is list:
         return tuple(range(len(value))), list(value)
-    if type(value) is dict:
+    if kind is dict:
         return tuple(value), list(value.values())
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return tuple(value._fields), list(value)
-    kind = type(value)
     if dataclasses.is_dataclass(kind) and not _is_array(kind):
         fields = [field.name for field in dataclasses.fields(kind) if field.init]
         return tuple(fields), [getattr(value, name) for name in fields]

@@ -123,7 +123,10 @@ class Compiled:
         self._names = call.names
         self._arguments = call.structure
         self._static = call.static
-        self._binding = call.binding
+        self._binding = call.binding.exactly(call.structure.keys)
+        plain = set(call.structure.children) <= {LEAF} and self._binding.is_positional
+        self._positional = len(call.kinds) if plain else None
+        """How many positional arguments there are where these are the arrays, else None."""
         self._demands = tuple(demands)
         self._results = results
         self._agreeing: set[tuple[tuple[int, ...], ...]] = set()
@@ -149,9 +152,12 @@ class Compiled:
         Raises:
             ArgumentError: of the kind that tells how an argument differs from what was traced.
         """
-        leaves, structure = flatten(self._binding.arguments(arguments, named))
-        if structure != self._arguments:
-            self._refuse(structure)
+        leaves: Sequence[Any] = arguments
+        is_plain = not named and len(arguments) == self._positional
+        if not is_plain or any(type(argument) is not np.ndarray for argument in arguments):
+            leaves, structure = flatten(self._binding.arguments(arguments, named))
+            if structure != self._arguments:
+                self._refuse(structure)
         result = self.on_arrays(leaves, out, threads)
         if threads is None and (native := caller()) is not None:
             record = self.record(native.world, leaves, len(arguments), tuple(named))
@@ -176,6 +182,8 @@ class Compiled:
             names: of its keywords, in order.
             function: of the function, where it was called: its static arguments are given, too.
         """
+        if self.kernel.direct is None:
+            return None
         shared = situation(self.kernel.callee)
         pattern = (function is None, count, names, tuple(map(type, leaves)), shared)
         if pattern not in self._records:

@@ -382,6 +382,16 @@ def test_a_compiled_function_is_called_as_the_function_is() -> None:
         compiled(A, B, j=C, scale=A, other=B)
 
 
+def test_a_compiled_function_takes_keywords_where_the_function_does() -> None:
+    compiled = lx.jit(lambda x, *, w: x * w - x).lower(A, w=B).compile()
+    for _ in range(3):
+        np.testing.assert_array_equal(compiled(A, w=B), A * B - A)
+        with pytest.raises(ArityError, match="too many positional arguments"):
+            compiled(A, B)
+        with pytest.raises(ArityError, match="missing a required argument: 'w'"):
+            compiled(A)
+
+
 def test_a_compiled_function_refuses_other_containers() -> None:
     """The same leaves in another order would be other numbers."""
     compiled = of_dict.lower({"a": A, "b": B, "c": C}).compile()

@@ -33,6 +33,11 @@ def test_a_number_makes_the_same_module_again_and_others_another() -> None:
 
 
 PLAIN = "func.func @f(%x: f32) -> f32 { return %x : f32 }"
+DEADLY = """func.func @f(%o: memref<1x2x1xf32>) {
+  linalg.transpose ins(%o : memref<1x2x1xf32>) outs(%o : memref<1x2x1xf32>)
+    permutation = [2, 1, 1000000000000000000000000000000]
+  return
+}"""
 LLVM = "func.func @f(%x: !llvm.ptr) { %0 = llvm.load %x : !llvm.ptr -> i32 return }"
 
 
@@ -63,3 +68,13 @@ def test_what_ends_a_process_is_a_failure_but_for_what_security_names(
     run(5, account)
     assert bool(account.failures) == told.startswith("failed")
     assert len(account.failures) + len(account.apart) == 1
+
+
+def test_a_text_that_kills_the_parser_is_an_error_by_its_guard(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(running, "_source", lambda dice: DEADLY)
+    account = Account()
+    run(5, account)
+    assert account.failures == []
+    assert account.apart == ["--seed 5 --count 1, the compilation: SIGSEGV"]

@@ -31,6 +31,20 @@ assert np.isnan(memory.empty((2, 3))).all() and np.isnan(memory.empty((1 << 20,)
 """
 
 
+EMPTY_MEANS = """
+import warnings
+
+import numpy as np
+import linalg_ext as lx
+
+warnings.simplefilter("ignore")
+for dtype in ("i8", "i4", "f4"):
+    mean = lx.jit(lambda x: np.mean(x, axis=2, dtype=dtype))
+    x = np.zeros((3, 33, 0, 3), "u2")
+    np.testing.assert_array_equal(mean(x), np.mean(x, axis=2, dtype=dtype))
+"""
+
+
 def run(program: str, said: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "LINALG_EXT_POISON": said}
     return subprocess.run(
@@ -41,6 +55,11 @@ def run(program: str, said: str) -> subprocess.CompletedProcess[str]:
 def test_results_hold_the_pattern_where_nobody_wrote() -> None:
     # So many calls that the native caller makes the results.
     done = run(UNWRITTEN.replace("CALLS", "3000"), "1")
+    assert done.returncode == 0, done.stderr
+
+
+def test_means_of_nothing_are_written() -> None:
+    done = run(EMPTY_MEANS, "1")
     assert done.returncode == 0, done.stderr
 
 

@@ -2,17 +2,16 @@
 
     for block of BLOCK rounds:
         part = what the rounds of the block add up to, from nothing
-        total, lost = total + part, and what that rounded away
-        error += lost
-    total += error
+        total, error = total + (part + error), and what that rounds away
 
 Added up one after another, n numbers lose up to n / 2 units in the last place of their sum; so, no
-more than those of a block do, whatever n is. What a block costs beyond its rounds is seven
+more than those of a block do, whatever n is. What a block costs beyond its rounds is nine
 operations for each of its sums. All that adds up floats is built on this: loops over vectors, rows
 added to a row, inner products, contractions, running sums, and loops over scalars.
 
-Source: D. E. Knuth, The Art of Computer Programming 2, 4.2.2, theorem B (what a sum of two rounds
-away is a float, whichever of them is larger).
+Source: W. Kahan, Further Remarks on Reducing Truncation Errors, Communications of the ACM 8 (1965);
+D. E. Knuth, The Art of Computer Programming 2, 4.2.2, theorem B (what a sum of two rounds away is a
+float, whichever of them is larger).
 """
 
 from __future__ import annotations
@@ -32,6 +31,9 @@ BLOCK = 128
 FLOATS = ("f32", "f64")
 """What is added up in blocks. Narrower floats keep their order: they round too much for another."""
 
+ADDITIONS = ("arith.addf", "complex.add")
+"""The ops that add them, and complex numbers of them."""
+
 T = TypeVar("T")
 
 
@@ -49,44 +51,30 @@ def is_added_in_blocks(type_: Any) -> bool:
     return str(element) in FLOATS
 
 
-def nothing_lost(type_: Any) -> Any:
-    """The error that a sum begins with: 0, or zeros."""
-    return _filled(type_, 0.0)
-
-
-def nothing_added(type_: Any) -> Any:
-    """What a sum begins with: -0.0, which leaves every number as it is."""
-    return _filled(type_, -0.0)
-
-
-def _filled(type_: Any, number: float) -> Any:
+def nothing(type_: Any) -> Any:
+    """What a sum begins with, and its error: -0.0, which leaves every number as it is."""
     if isinstance(type_, ir.ComplexType):
-        part = constant(type_.element_type, number)
+        part = constant(type_.element_type, -0.0)
         return complex.CreateOp(type_, part, part).result
-    return constant(type_, number)
+    return constant(type_, -0.0)
 
 
 def compensated(total: Any, error: Any, part: Any) -> tuple[Any, Any]:
-    """A sum and its error, after one part more: floats, vectors, or complex numbers."""
-    if isinstance(total.type, ir.ComplexType):
-        new, lost = two_sum(total, part, _complex(complex.AddOp), _complex(complex.SubOp))
-        return new, complex.AddOp(error, lost).result
-    new, lost = two_sum(total, part, arith.addf, arith.subf)
-    return new, arith.addf(error, lost)
+    """A sum and its error, after one part more: floats, vectors, or complex numbers.
 
-
-def settled(total: Any, error: Any) -> Any:
-    """A sum with what it lost. That is NaN where the sum is not finite, which then stays as it is.
-
-    So does -0.0, which has lost nothing.
+    The sum is rounded to nearest: the error is less than would change it.
     """
     if isinstance(total.type, ir.ComplexType):
-        parts = [
-            settled(part(total).result, part(error).result) for part in (complex.ReOp, complex.ImOp)
+        pairs = [
+            compensated(*(take(each).result for each in (total, error, part)))
+            for take in (complex.ReOp, complex.ImOp)
         ]
-        return complex.CreateOp(total.type, *parts).result
-    has_lost = arith.cmpf(arith.CmpFPredicate.ONE, error, constant(error.type, 0))
-    return arith.select(has_lost, arith.addf(total, error), total)
+        totals, errors = zip(*pairs, strict=True)
+        return tuple(complex.CreateOp(total.type, *each).result for each in (totals, errors))
+    new, lost = two_sum(total, arith.addf(part, error), arith.addf, arith.subf)
+    # NaN where the sum is not finite: no more is lost then.
+    has_lost = arith.cmpf(arith.CmpFPredicate.ONE, lost, constant(lost.type, 0))
+    return new, arith.select(has_lost, lost, nothing(lost.type))
 
 
 class PartialSums:
@@ -97,7 +85,7 @@ class PartialSums:
     Attributes:
         totals: where the sums are, and are to be: a buffer, or a part of one.
         parts: those of a block.
-        errors: what was lost.
+        errors: what was lost, less than would change a sum.
     """
 
     def __init__(self, totals: Any, parts: Any, errors: Any) -> None:
@@ -105,15 +93,15 @@ class PartialSums:
 
     def forget(self) -> Any:
         """Nothing is lost yet."""
-        return _on_elements([], [self.errors], lambda old: [nothing_lost(old.type)])
+        return _on_elements([], [self.errors], lambda old: [nothing(old.type)])
 
     def begin(self, *, with_zeros: bool = False) -> Any:
         """Nothing is added up yet of a block.
 
         Args:
-            with_zeros: for sums that begin at 0, and then need not read it.
+            with_zeros: for sums of floats that begin at 0, and then need not read it.
         """
-        start = nothing_lost if with_zeros else nothing_added
+        start = (lambda type_: constant(type_, 0)) if with_zeros else nothing
         return _on_elements([], [self.parts], lambda old: [start(old.type)])
 
     def add(self) -> Any:
@@ -122,12 +110,6 @@ class PartialSums:
             [self.parts],
             [self.totals, self.errors],
             lambda part, total, error: compensated(total, error, part),
-        )
-
-    def settle(self) -> Any:
-        """What was lost is added."""
-        return _on_elements(
-            [self.errors], [self.totals], lambda error, total: [settled(total, error)]
         )
 
 
@@ -176,27 +158,22 @@ def _on_elements(
     return op.operation
 
 
+def written_nothing(w: Writer, type_: str) -> str:
+    """As `nothing`, written as text."""
+    return w.constant("dense<-0.0>" if type_.startswith("vector") else "-0.0", type_)
+
+
 def written_compensated(
     w: Writer, type_: str, total: str, error: str, part: str
 ) -> tuple[str, str]:
-    """As `compensated`, written as text."""
+    """As `compensated`, written as text, of vectors."""
 
     def operation(name: str) -> Callable[[str, str], str]:
         return lambda a, b: w.op(f"arith.{name} {a}, {b} : {type_}")
 
-    new, lost = two_sum(total, part, operation("addf"), operation("subf"))
-    return new, operation("addf")(error, lost)
-
-
-def written_settled(w: Writer, type_: str, total: str, error: str) -> str:
-    """As `settled`, written as text."""
-    zero = w.constant("dense<0.0>" if type_.startswith("vector") else "0.0", type_)
-    has_lost = w.op(f"arith.cmpf one, {error}, {zero} : {type_}")
-    whole = w.op(f"arith.addf {total}, {error} : {type_}")
-    shape = type_[: type_.rindex("x") + 1] if type_.startswith("vector") else ""
-    truth = f"{shape}i1>" if shape else "i1"
-    return w.op(f"arith.select {has_lost}, {whole}, {total} : {truth}, {type_}")
-
-
-def _complex(op: Any) -> Callable[[Any, Any], Any]:
-    return lambda a, b: op(a, b).result
+    add, subtract = operation("addf"), operation("subf")
+    new, lost = two_sum(total, add(part, error), add, subtract)
+    has_lost = w.op(f"arith.cmpf one, {lost}, {w.constant('dense<0.0>', type_)} : {type_}")
+    truth = type_[: type_.rindex("x") + 1] + "i1>"
+    kept = w.op(f"arith.select {has_lost}, {lost}, {written_nothing(w, type_)} : {truth}, {type_}")
+    return new, kept

@@ -4,14 +4,13 @@ before:
     linalg.generic ... ins(%a : memref<9000x7xf32>) outs(%c : memref<7xf32>)      d0 is summed
 after, in blocks of 512:
     %parts, %errors = memref.alloc()                                             as %c
-    %errors = 0
+    %errors = -0.0
     scf.for %low = 0 to 8704 step 512 {
       %parts = -0.0
       linalg.generic ... ins(%a[%low, 0] [512, 7]) outs(%parts)
-      %c, %errors = %c + %parts, with what that loses
+      %c, %errors = %c + (%parts + %errors), and what that rounds away
     }
     the same for the 296 that are left
-    %c = %c + %errors
 """
 
 from __future__ import annotations
@@ -34,11 +33,7 @@ from linalg_ext.transforms.lowering._slice_writer import part_along
 from linalg_ext.transforms.lowering._walk import operations
 from linalg_ext.transforms.lowering.order_loops import factor_of
 
-from ._long_sums import PartialSums, is_added_in_blocks
-
-_ADDITIONS = ("arith.addf", "complex.add")
-
-Block = Callable[[Mapping[int, tuple[Any, Any]]], Any]
+from ._long_sums import ADDITIONS, PartialSums, is_added_in_blocks
 
 
 def summed_outputs(op: Any) -> list[int]:
@@ -63,7 +58,7 @@ def _adds(old: Any, value: Any) -> bool:
     if isinstance(value.owner, ir.Block) or len(list(old.uses)) != 1:
         return False
     op = value.owner.operation
-    return op.name in _ADDITIONS and old in list(op.operands)
+    return op.name in ADDITIONS and old in list(op.operands)
 
 
 def can_be_split(op: Any) -> bool:
@@ -122,7 +117,6 @@ def split_sums(op: Any, block: int, *, with_zeros: bool = False) -> list[Any]:
 
     _in_blocks(op, summed_loops(op)[::-1], block, {}, write)
     for each in sums.values():
-        each.settle()
         memref.dealloc(each.parts)
         memref.dealloc(each.errors)
     return written
@@ -181,7 +175,7 @@ def _block_loop(
     write: Callable[[Mapping[int, tuple[Any, Any]]], None],
 ) -> None:
     low, high, size = bounds
-    step = arith.maxui(index(size), index(1))
+    step = index(size) if isinstance(size, int) else arith.maxui(size, index(1))
     outer = scf.ForOp(low, high, step)
     with ir.InsertionPoint(outer.body):
         at = outer.induction_variable

@@ -34,8 +34,11 @@ def main() -> int:
     if given.show:
         print("\n".join(map(str, _shown(given))))
         return 0
-    account, start = Account(), time.monotonic()
+    account, start, told = Account(), time.monotonic(), 0
     for number, _ in enumerate(_runs(given, account), 1):
+        for failure in account.failures[told:]:
+            print(failure, file=sys.stderr, flush=True)
+        told = len(account.failures)
         if number % 100 == 0:
             print(f"{number}: {len(account.failures)} failures", file=sys.stderr, flush=True)
         if time.monotonic() - start > given.seconds:

@@ -7,6 +7,7 @@ kills, new memory of one pattern, and with all behind such a page, of another.
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import random
@@ -35,7 +36,10 @@ MOST_ELEMENTS = 1 << 18
 _SECONDS = 5
 """Of a call, of processor time."""
 
-_COMPILING_SECONDS = 120
+_TOO_LONG = "takes too long"
+_COMPILING_SECONDS = 300
+"""Of the clock: the machine may be busy."""
+
 _MEMORY = 4 << 30
 """Bytes that the process may map beyond what it has."""
 
@@ -82,6 +86,8 @@ def _listen(told: Any, module: OpenModule, account: Account) -> None:
             account.calls[said["call"]] += 1
         if "failure" in said:
             account.failures.append(f"{module.name}{said['with']}: {said['failure']}")
+        if "apart" in said:
+            account.apart.append(f"{module.name}{said['with']}: {said['apart']}")
 
 
 def _leave(do: Any) -> None:
@@ -102,7 +108,7 @@ def _death(status: int) -> str:
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         if number in (signal.SIGVTALRM, signal.SIGALRM):
-            return "takes too long"
+            return _TOO_LONG
         return f"dies with {signal.Signals(number).name}"
     return "fails" if os.WEXITSTATUS(status) else ""
 
@@ -142,8 +148,14 @@ def _serve(module: OpenModule, count: int, seed: int, channel: int, *, checked: 
                 at += len(done.read())
             _, status = os.waitpid(child, 0)
             if how := _death(status):
-                told = {"with": _shown(calls[at]) if at < len(calls) else " at its end"}
-                tell(call=how, failure=how, **told)
+                call = calls[at] if at < len(calls) else ()
+                told = {"with": _shown(call) if call else " at its end"}
+                if how == _TOO_LONG and any(
+                    max(np.shape(each), default=0) >= _HUGE[0] for each in call
+                ):
+                    tell(call=f"apart: {how}", apart=how, **told)
+                else:
+                    tell(call=how, failure=how, **told)
                 at += 1
 
 
@@ -205,7 +217,7 @@ def _are_same(one: Array, other: Array) -> bool:
 def _shown(call: Sequence[Any]) -> str:
     words = (
         f"{value.dtype}{list(value.shape)}"
-        + (f"={value.tolist()}" if value.dtype.kind in "iu" and value.size < 9 else "")
+        + (f"={value.tolist()}" if value.dtype.kind in "iu" and 0 < value.size < 9 else "")
         if isinstance(value, np.ndarray)
         else str(value)
         for value in call
@@ -303,8 +315,9 @@ class _Values:
         for place, value in changed.items():
             if place.axis is not None:
                 shape[place.axis] = value
-        # What is huge is so only where something else leaves no elements.
-        if 0 not in shape:
+        # What is huge is so only where there are no elements, and as far as NumPy counts.
+        of_some = np.prod([size for size in shape if size], dtype=float)
+        if 0 not in shape or of_some > _HUGE[1] * MOST_ELEMENTS:
             shape = [min(size, 60) if size >= MOST_ELEMENTS else size for size in shape]
             while np.prod(shape, dtype=float) > MOST_ELEMENTS:
                 shape[shape.index(max(shape))] //= 2

@@ -11,7 +11,7 @@ from linalg_ext.transforms.codegen._long_sums import (
     BLOCK,
     FLOATS,
     written_compensated,
-    written_settled,
+    written_nothing,
 )
 from linalg_ext.transforms.codegen._memory import Strided, add, multiply_add, zero_vector
 from linalg_ext.transforms.codegen._writer import Index, Writer
@@ -86,7 +86,8 @@ def _sums(
     if problem.element not in FLOATS or (isinstance(whole, int) and whole <= block):
         results = rounds(0, whole)
     else:
-        many = w.carrying_loop(whole, block, [*none, *none], memory.vector)
+        errors = [written_nothing(w, memory.vector)] * len(none)
+        many = w.carrying_loop(whole, block, [*none, *errors], memory.vector)
         with many as (start, carried, handed_on, found):
             parts = rounds(start, w.min(w.add(start, block), whole))
             pairs = [
@@ -94,10 +95,7 @@ def _sums(
                 for total, error, part in zip(carried, carried[len(none) :], parts, strict=False)
             ]
             handed_on += [total for total, _ in pairs] + [error for _, error in pairs]
-        results = [
-            written_settled(w, memory.vector, total, error)
-            for total, error in zip(found, found[len(none) :], strict=False)
-        ]
+        results = found[: len(none)]
     if not divides(lanes, depth):
         mask = a.below(w.sub(depth, whole))
         results = _step(w, plan, a, b, starts_a, starts_b, whole, mask, results)

@@ -295,7 +295,7 @@ def _uses_all_once(plan: Plan) -> bool:
         return False
     along = (*problem.batch, *problem.depth.dimensions)
     are_vectors = any(set(dimension.strides.values()) == {1} for dimension in along)
-    return are_vectors or (problem.dot is None and not problem.converted)
+    return are_vectors or problem.dot is None
 
 
 class _Functions:

@@ -41,9 +41,9 @@ class Combiner:
         element = type_.element_type if isinstance(type_, ir.VectorType) else type_
         return literal(type_, self._neutral(element))
 
-    def adds_floats(self, memory: Any) -> bool:
-        """Whether it adds up floats, in elements of a type of memory, that lose a little each."""
-        return self.name == "arith.addf" and is_added_in_blocks(memory.element_type)
+    def adds_floats(self, element: Any) -> bool:
+        """Whether it adds up floats, of a type that is added up in blocks."""
+        return self.name == "arith.addf" and is_added_in_blocks(element)
 
     def all_of(self, value: Any, lanes: int) -> Any:
         """The elements of a vector combined to `lanes` of them, halves with halves."""

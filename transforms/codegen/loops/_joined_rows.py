@@ -19,12 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf, vector
-from linalg_ext.transforms.codegen._long_sums import (
-    BLOCK,
-    compensated,
-    nothing_lost,
-    settled,
-)
+from linalg_ext.transforms.codegen._long_sums import BLOCK, compensated, nothing
 from linalg_ext.transforms.lowering._elementwise import index
 
 from ._bodies import Member, Pass, computed
@@ -109,7 +104,7 @@ class JoinedRows:
         return either(are_many, start, blocks, one_block)
 
     def _adds_floats(self, output: int) -> bool:
-        return self.combiners[output].adds_floats(self.nest.writes[output].memref.type)
+        return self.combiners[output].adds_floats(self.nest.writes[output].memref.type.element_type)
 
     def _rounds(
         self, member: Member, known: Sequence[Any], low: Any, high: Any, carried: list[Any]
@@ -130,7 +125,7 @@ class JoinedRows:
             if self._adds_floats(output)
             for register in range(self.period)
         ]
-        errors = [nothing_lost(start[at].type) for at in sums]
+        errors = [nothing(start[at].type) for at in sums]
         step = BLOCK * self._step
         outer = scf.ForOp(index(0), as_index(whole), index(step), [*start, *errors])
         with ir.InsertionPoint(outer.body):
@@ -150,11 +145,7 @@ class JoinedRows:
             for place, at in enumerate(sums, start=len(start)):
                 found[at], given[place] = compensated(given[at], given[place], found[at])
             scf.YieldOp([*found, *given[len(start) :]])
-        results = list(outer.results)
-        found = results[: len(start)]
-        for at, error in zip(sums, results[len(start) :], strict=True):
-            found[at] = settled(found[at], error)
-        return found
+        return list(outer.results)[: len(start)]
 
     def _periods(self, output: int, registers: Sequence[Any]) -> list[Any]:
         """The registers of an output, those whose lanes are of the same columns as one."""

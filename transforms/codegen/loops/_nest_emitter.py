@@ -25,8 +25,9 @@ from ._vector_loop import VectorLoop
 ROWS_AT_ONCE = 8
 """How many rows are added to one before it goes back to memory."""
 
-_BLOCK = 4 * BLOCK
-"""Rounds of a loop around others that are added up in memory: what a block costs is more there."""
+_BLOCK, _BLOCK_OF_ROWS = BLOCK // 2, 2 * BLOCK
+"""Rounds of a loop around others that are added up in memory; and rows, of which some are added up
+in registers first."""
 
 
 class NestEmitter:
@@ -85,7 +86,9 @@ class NestEmitter:
             if group.nests[0].static_extent(depth) is not None:
                 self._emit_blocks(members, depth, ivs, size)
                 continue
-            are_many = arith.cmpi(arith.CmpIPredicate.ugt, size, index(_BLOCK))
+            are_many = arith.cmpi(
+                arith.CmpIPredicate.ugt, size, index(self._rounds_in_block(group.nests, depth))
+            )
             branch = scf.IfOp(are_many, has_else=True)
             for block, emit in (
                 (branch.then_block, self._emit_blocks),
@@ -122,8 +125,12 @@ class NestEmitter:
         """Whether the rounds of loop `depth`, or some of them, are added up, and may be many."""
         nest = group.nests[0]
         static = nest.static_extent(depth)
-        is_long = static is None or static > _BLOCK
+        is_long = static is None or static > self._rounds_in_block(group.nests, depth)
         return is_long and not nest.is_parallel[depth] and bool(_sums_of(nest))
+
+    def _rounds_in_block(self, nests: Sequence[Nest], depth: int) -> int:
+        """How many rounds of loop `depth` are added up before a block ends."""
+        return _BLOCK_OF_ROWS if self._adds_rows(nests, depth) else _BLOCK
 
     def _emit_blocks(
         self, nests: Sequence[Nest], depth: int, ivs: tuple[Any, ...], size: Any
@@ -138,10 +145,11 @@ class NestEmitter:
         parts = {
             at: Access(sum_.parts, dims_below[at], root_of(sum_.parts)) for at, sum_ in sums.items()
         }
-        outer = scf.ForOp(index(0), size, index(_BLOCK))
+        block = index(self._rounds_in_block(nests, depth))
+        outer = scf.ForOp(index(0), size, block)
         with ir.InsertionPoint(outer.body):
             low = outer.induction_variable
-            high = arith.minui(arith.addi(low, index(_BLOCK)), size)
+            high = arith.minui(arith.addi(low, block), size)
             for sum_ in sums.values():
                 self._emit_op(sum_.begin())
             changed = nest.with_accesses(parts, nest.is_parallel)
@@ -153,7 +161,6 @@ class NestEmitter:
             # Not before the loop that reads it: memory that nobody else uses is not written.
             with ir.InsertionPoint(outer):
                 self._emit_op(sum_.forget())
-            self._emit_op(sum_.settle())
 
     def _partial_sums(self, nest: Nest, at: int, depth: int, ivs: tuple[Any, ...]) -> PartialSums:
         """Buffers for what the loops below `depth` write to an output."""
@@ -348,7 +355,7 @@ def _sums_of(nest: Nest) -> dict[int, Combiner]:
     found = {}
     for at, pair in enumerate(zip(outputs, yielded, strict=True), start=nest.inputs):
         combine, access = combiner_of(*pair), nest.operands[at]
-        if combine is not None and combine.adds_floats(access.memref.type):
+        if combine is not None and combine.adds_floats(access.memref.type.element_type):
             found[at] = combine
     return found
 

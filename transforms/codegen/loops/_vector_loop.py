@@ -17,12 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf
-from linalg_ext.transforms.codegen._long_sums import (
-    BLOCK,
-    compensated,
-    nothing_lost,
-    settled,
-)
+from linalg_ext.transforms.codegen._long_sums import BLOCK, compensated, nothing
 from linalg_ext.transforms.lowering._elementwise import constant, index
 
 from ._bodies import Key, Member, Pass, computed, of_body
@@ -225,7 +220,8 @@ class VectorLoop:
     def _are_long_sums(self) -> list[bool]:
         """For each vector of the reductions whether it adds up floats."""
         return [
-            isinstance(reduction, Sums) and reduction.combiners[at].adds_floats(access.memref.type)
+            isinstance(reduction, Sums)
+            and reduction.combiners[at].adds_floats(access.memref.type.element_type)
             for _, member, reduction in self._reductions()
             for at, access in enumerate(member.nest.writes)
         ]
@@ -236,7 +232,7 @@ class VectorLoop:
         sums = [at for at, is_sum in enumerate(are_sums) if is_sum]
         first = self._narrowed(carried, self._lanes)
         starts = [first[at] if is_sum else carried[at] for at, is_sum in enumerate(are_sums)]
-        errors = [nothing_lost(starts[at].type) for at in sums]
+        errors = [nothing(starts[at].type) for at in sums]
         step = BLOCK * lanes
         outer = scf.ForOp(as_index(low), as_index(high), index(step), [*starts, *errors])
         with ir.InsertionPoint(outer.body):
@@ -250,11 +246,7 @@ class VectorLoop:
             for place, at in enumerate(sums, start=len(starts)):
                 found[at], given[place] = compensated(given[at], given[place], parts[at])
             scf.YieldOp([*found, *given[len(starts) :]])
-        results = list(outer.results)
-        found = results[: len(starts)]
-        for at, error in zip(sums, results[len(starts) :], strict=True):
-            found[at] = settled(found[at], error)
-        return found
+        return list(outer.results)[: len(starts)]
 
     def _rounds(
         self, low: Any, high: Any, lanes: int, masked: Any | None, carried: list[Any]
