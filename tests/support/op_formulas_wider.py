@@ -68,7 +68,9 @@ WIDER: dict[str, Formula] = {
     "isinf": unary(np.isinf, ANY),
     "isfinite": unary(np.isfinite, ANY),
     "replace_nan": Formula("xy,->xy", lambda x, v: np.where(np.isnan(x), v, x)),
-    "isclose": Formula("xy,xy,,->xy", lambda x, y, r, a: np.abs(x - y) <= a + r * np.abs(y)),
+    "isclose": Formula(
+        "xy,xy,,->xy", lambda x, y, r, a: np.maximum(x, y) - np.minimum(x, y) <= a + r * np.abs(y)
+    ),
     "fmod": binary(np.fmod),
     "copysign": binary(np.copysign, FLOAT),
     "fused_multiply_add": Formula("xy,xy,xy->xy", lambda a, b, c: a * b + c),
