@@ -91,12 +91,13 @@ def isclose(
         O = lhs = rhs, or |lhs - rhs| <= absolute + relative * |rhs|, which is finite
 
     Shapes: relative and absolute scalars; lhs, rhs and O any, alike (nothing is broadcast).
-    Dtypes: any float, all but O alike; O boolean: false where either is NaN.
+    Dtypes: floats and integers, all but O alike; O boolean: false where either is NaN.
     Source: this library; NumPy's `numpy.isclose`.
     """
     x, y = lhs[None], rhs[None]
     tolerance = absolute + relative * UnaryFn.abs(y)
-    is_near = (UnaryFn.abs(x - y) <= tolerance) & ~is_nan(y - y)
+    distance = BinaryFn.max(x, y) - BinaryFn.min(x, y)  # of unsigned integers too
+    is_near = (distance <= tolerance) & ~is_nan(y - y)
     O[None] = BinaryFn.eq(x, y) | is_near
 
 

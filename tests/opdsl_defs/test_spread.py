@@ -12,7 +12,7 @@ from op_spread import DTYPES, LENGTHS, Spread, problem, run_op, sample, spreads
 
 NAMES = sorted(set(OPS) - OWN_TEST)
 PARTS = 16
-EVERY = 401
+EVERY = 211
 
 
 @pytest.mark.parametrize("part", range(PARTS))
@@ -41,6 +41,7 @@ def test_all_types_and_lengths_are_among_them() -> None:
         ("absolute_error", "uint8", "x", 33),
         ("pairwise_manhattan_distance", "uint16", "n", 17),
         ("pairwise_chebyshev_distance", "uint32", "k", 33),
+        ("isclose", "uint8", "x", 16),
         ("row_sum_of_absolutes", "uint8", "n", 100),
         ("row_max_of_absolutes", "uint64", "m", 16),
         ("squared_euclidean_distance_from_products", "uint8", "m", 15),

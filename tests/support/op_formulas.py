@@ -81,6 +81,10 @@ def _layer_norm(x: Any, weight: Any, bias: Any, epsilon: Any) -> Any:
     return _normalized(x, mean[:, None], variance[:, None], weight, bias, epsilon), mean, variance
 
 
+def _distances(a: Any, b: Any) -> Any:
+    return np.maximum(a[:, None], b) - np.minimum(a[:, None], b)
+
+
 def _softplus(x: Any) -> Any:
     return np.logaddexp(0, x)
 
@@ -206,13 +210,13 @@ FORMULAS: dict[str, Formula] = {
         "mk,nk->mn", lambda a, b: np.sum((a[:, None] - b[None]) ** 2, axis=2), np.add
     ),
     "pairwise_manhattan_distance": Formula(
-        "mk,nk->mn", lambda a, b: np.sum(np.abs(a[:, None] - b[None]), axis=2), np.add
+        "mk,nk->mn", lambda a, b: np.sum(_distances(a, b), axis=2), np.add
     ),
     "pairwise_chebyshev_distance": Formula(
-        "mk,nk->mn", lambda a, b: np.max(np.abs(a[:, None] - b[None]), axis=2), np.maximum
+        "mk,nk->mn", lambda a, b: np.max(_distances(a, b), axis=2), np.maximum
     ),
     "squared_euclidean_distance_from_products": Formula(
-        "mn,m,n->mn", lambda g, a, b: np.maximum(a[:, None] + b - g - g, 0)
+        "mn,m,n->mn", lambda g, a, b: np.maximum(a[:, None] + b, g + g) - (g + g)
     ),
     "cosine_similarity_from_products": Formula(
         "mn,m,n->mn", lambda g, a, b: g / np.sqrt(np.outer(a, b)), None, FLOAT

@@ -68,7 +68,9 @@ WIDER: dict[str, Formula] = {
     "isinf": unary(np.isinf, ANY),
     "isfinite": unary(np.isfinite, ANY),
     "replace_nan": Formula("xy,->xy", lambda x, v: np.where(np.isnan(x), v, x)),
-    "isclose": Formula("xy,xy,,->xy", lambda x, y, r, a: np.abs(x - y) <= a + r * np.abs(y)),
+    "isclose": Formula(
+        "xy,xy,,->xy", lambda x, y, r, a: np.maximum(x, y) - np.minimum(x, y) <= a + r * np.abs(y)
+    ),
     "fmod": binary(np.fmod),
     "copysign": binary(np.copysign, FLOAT),
     "fused_multiply_add": Formula("xy,xy,xy->xy", lambda a, b, c: a * b + c),
@@ -226,11 +228,11 @@ WIDER: dict[str, Formula] = {
     ),
     "rotary_embedding": Formula("bhqm,qm,qm->bhqm", rotated),
     # loss.py
-    "absolute_error": binary(lambda x, y: np.abs(x - y)),
+    "absolute_error": binary(lambda x, y: np.maximum(x, y) - np.minimum(x, y)),
     "huber_loss": Formula("xy,xy,->xy", lambda x, y, d: huber(x - y, d), None, FLOAT),
     "smooth_l1_loss": Formula("xy,xy,->xy", lambda x, y, b: huber(x - y, b) / b, None, FLOAT),
     "log_cosh_loss": binary(lambda x, y: np.log(np.cosh(x - y)), FLOAT),
-    "hinge_loss": binary(lambda x, y: np.maximum(1 - x * y, 0)),
+    "hinge_loss": binary(lambda x, y: 1 - np.minimum(x * y, 1)),
     "binary_cross_entropy": binary(lambda p, q: -q * np.log(p) - (1 - q) * np.log(1 - p), FLOAT),
     "binary_cross_entropy_of_logits": binary(lambda x, y: np.logaddexp(0, x) - x * y, FLOAT),
     "kullback_leibler_divergence": binary(lambda x, y: y * (np.log(y) - x), FLOAT),
@@ -249,9 +251,9 @@ WIDER: dict[str, Formula] = {
     "hard_swish": unary(lambda x: x * hard_sigmoid(x)),
     "threshold": Formula("xy,,->xy", lambda x, limit, v: np.where(x > limit, x, v)),
     "soft_shrink": Formula(
-        "xy,->xy", lambda x, a: np.where(x > a, x - a, np.where(x < -a, x + a, 0))
+        "xy,->xy", lambda x, a: np.where(x > a, x - a, np.where((x < 0) & (x < -a), x + a, 0))
     ),
-    "hard_shrink": Formula("xy,->xy", lambda x, a: np.where((x > a) | (x < -a), x, 0)),
+    "hard_shrink": Formula("xy,->xy", lambda x, a: np.where((x > a) | ((x < 0) & (x < -a)), x, 0)),
     "selu": unary(lambda x: 1.0507009873554805 * (np.maximum(x, 0) + 1.6732632423543772 * elu(x))),
     "celu": Formula("xy,->xy", lambda x, a: np.maximum(x, 0) + a * elu(x / a), None, FLOAT),
     "squared_relu": unary(lambda x: np.maximum(x, 0) ** 2, ANY),

@@ -249,6 +249,8 @@ def values(
         ).astype(dtype)
     if dtype.kind in "iu" or dtype.name in ("int4", "uint4"):
         lowest = 1 if dtype.kind == "u" or dtype.name == "uint4" or low >= 0 else -4
+        if dtype.name in ("int4", "uint4"):  # products of two of them are to fit
+            return np.asarray(rng.integers(1, 3, shape)).astype(dtype)
         whole = np.asarray(rng.integers(lowest, 5, shape))
         return np.asarray(np.where(whole == 0, 3, whole)).astype(dtype)
     return np.asarray(rng.integers(math.ceil(low * 8), int(high * 8) + 1, shape) / 8).astype(dtype)
@@ -273,7 +275,9 @@ def _start(number: float, dtype: np.dtype[Any]) -> Any:
 
 
 def _is_free(operand: Operand, array: Array) -> bool:
-    return array.dtype.kind != "b" and str(operand.type_var) not in PREDEFINED
+    if array.dtype.kind == "b" or operand.name == "labels":
+        return False
+    return str(operand.type_var) not in PREDEFINED
 
 
 def _arranged(spread: Spread) -> Arranged:
@@ -291,15 +295,14 @@ def _arranged(spread: Spread) -> Arranged:
         dtype = _dtype_of(spread, operand)
         shape = tuple(op_formulas.SIZES[letter] for letter in axes)
         if operand.name == "labels":
-            inputs.append(
-                values(shape, dtype, rng, 0, 5)
-                if dtype.kind in "fV"
-                else rng.integers(0, 6, shape).astype(dtype)
-            )
+            labels = dtype if dtype.kind == "i" else np.dtype(np.int32)
+            inputs.append(rng.integers(-1, 6, shape).astype(labels))
         else:
             inputs.append(values(shape, dtype, rng, low, high))
     if spread.name == "select":
         inputs[0] = values(inputs[0].shape, np.dtype(bool), rng)
+    if spread.name == "fill_rng_2d":  # of negative numbers nobody knows what unsigned ones they are
+        inputs[:2] = [np.array(1.0), np.array(30.0)]
     outputs = [_dtype_of(spread, output) for output in definition.outputs]
     is_cast = len({str(o.type_var) for o in definition.outputs} & set(PREDEFINED)) < len(outputs)
     seen = [
