@@ -84,11 +84,11 @@ canary: ## run the suite with the newest torch-mlir, PyTorch, JAX and ONNX, what
 
 lowest: $(DEV) ## run the suite with the oldest versions of what pyproject.toml allows
 	@$(PIP_INSTALL) uv
-	@$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python $(LOWEST)
+	@$(BIN)/python -m venv $(LOWEST)
 	$(BIN)/uv pip compile --quiet --resolution lowest-direct --python $(BIN)/python pyproject.toml \
 		--extra dask --extra jax --extra onnx --extra torch --output-file $(LOWEST)/versions.txt
-	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python \
-		--constraints $(LOWEST)/versions.txt --editable '.[dev,jax,onnx,torch]' expecttest
+	$(LOWEST)/bin/python -m pip install -qq --disable-pip-version-check \
+		--constraint $(LOWEST)/versions.txt --editable '.[dev,jax,onnx,torch]' expecttest
 	LINALG_EXT_REQUIRE_ALL=1 $(LOWEST)/bin/python -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)
 
 clean: ## remove everything that these targets made

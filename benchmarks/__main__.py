@@ -16,6 +16,7 @@
     fusion          a chain fused through a gather, beside the same unfused and beside PyTorch
     grouping        groups that a search finds beside upstream's fusion, none, and PyTorch
     grouping-cost   the cost model of groups beside measured times
+    accuracy        how far sums are from what is exact, beside NumPy, PyTorch and JAX
     instructions    what the hot loops of some kernels are made of, and how many are executed
 
 Results of the bars go to `bench-out/`: JSON, Markdown, and a plot where matplotlib is installed.
@@ -45,9 +46,10 @@ ALL = (
     "grouping-cost",
     "instructions",
 )
-"""What runs where no part is named; the contractions are among the bars, and models take long."""
+"""What runs where no part is named; the contractions are among the bars, models take long, and
+accuracy changes with the code alone."""
 
-PARTS = (*ALL, "contractions", "models")
+PARTS = (*ALL, "contractions", "models", "accuracy")
 
 OUTPUT = Path("bench-out")
 
@@ -111,6 +113,10 @@ def _run(part: str, words: list[str], quick: bool, output: Path, threads: int | 
 
         Console().print(starting.table(quick=quick))
         return 0
+    if part == "accuracy":
+        from benchmarks import accuracy
+
+        return accuracy.run(words, quick=quick, output=output)
     if part == "instructions":
         from benchmarks import instructions
 

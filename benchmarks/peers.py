@@ -1,14 +1,16 @@
 """The same work for this project and its peers: what each runs, for one case.
 
 A peer that is not installed is left out; `missing()` names it. Each gets its own arrays, made once,
-and is run the way its users run it: NumPy as written, PyTorch in inference mode (`torch.compile`
-needs a C++ compiler that few have at hand), JAX under `jit`, waited for, numba's `njit` with its
-parallel loops, IREE with the code for this CPU that it makes of the same linalg as we do.
+and is run the way its users run it: NumPy as written, PyTorch in inference mode, the same function
+through `torch.compile` (`inductor`, which needs a C++ compiler), JAX under `jit`, waited for,
+numba's `njit` with its parallel loops, IREE with the code for this CPU that it makes of the same
+linalg as we do.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -20,7 +22,7 @@ from benchmarks.timing import Work
 Array = np.ndarray[Any, np.dtype[Any]]
 Function = Callable[..., Any]
 
-PEERS = ("torch", "jax", "numba", "iree")
+PEERS = ("torch", "inductor", "jax", "numba", "iree")
 """Besides NumPy."""
 
 _PARTS = {"iree": ("iree", "iree.compiler", "iree.runtime")}
@@ -41,6 +43,8 @@ def missing() -> tuple[str, ...]:
 
 @cache
 def _is_installed(name: str) -> bool:
+    if name == "inductor":
+        return _is_installed("torch") and any(map(shutil.which, ("c++", "g++", "clang++")))
     return all(importlib.util.find_spec(part) for part in _PARTS.get(name, (name,)))
 
 
@@ -50,10 +54,11 @@ def work(peer: str, functions: Mapping[str, Function], arrays: Sequence[Array]) 
     Args:
         peer: its name.
         functions: for each peer, a function of its arrays; for JAX, of `jax.numpy` arrays; for
-            IREE, one that gives the text of a module, whose one function takes the arrays.
+            IREE, one that gives the text of a module, whose one function takes the arrays;
+            `inductor` compiles PyTorch's.
         arrays: the operands.
     """
-    function = functions.get(peer)
+    function = functions.get("torch" if peer == "inductor" else peer)
     if function is None:
         return None
     return _WORKS[peer](function, arrays)
@@ -66,19 +71,34 @@ def _numpy(function: Function, arrays: Sequence[Array]) -> Work:
 def _torch(function: Function, arrays: Sequence[Array]) -> Work:
     import torch
 
-    tensors = [
-        # PyTorch does not know NumPy's bfloat16, which is not NumPy's own.
-        torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
-        if array.dtype.name == "bfloat16"
-        else torch.from_numpy(array)
-        for array in arrays
-    ]
+    tensors = _tensors(arrays)
 
     def run() -> object:
         with torch.inference_mode():
             return function(*tensors)
 
     return run
+
+
+def _inductor(function: Function, arrays: Sequence[Array]) -> Work:
+    import torch
+
+    # Each case is a program of its own: guards of another one's are not tried first.
+    torch.compiler.reset()
+    compiled = torch.compile(function, fullgraph=True)
+    return _torch(compiled, arrays)
+
+
+def _tensors(arrays: Sequence[Array]) -> list[Any]:
+    import torch
+
+    return [
+        # PyTorch does not know NumPy's bfloat16, which is not NumPy's own.
+        torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+        if array.dtype.name == "bfloat16"
+        else torch.from_numpy(array)
+        for array in arrays
+    ]
 
 
 def _jax(function: Function, arrays: Sequence[Array]) -> Work:
@@ -128,6 +148,7 @@ def _iree_device(threads: int) -> Any:
 _WORKS: Mapping[str, Callable[[Function, Sequence[Array]], Work]] = {
     "numpy": _numpy,
     "torch": _torch,
+    "inductor": _inductor,
     "jax": _jax,
     "numba": _numba,
     "iree": _iree,

@@ -55,7 +55,7 @@ class LinalgExtError(Exception):
     """Base of all errors that this library raises.
 
     Attributes:
-        what: the mistake, in one sentence.
+        what: the mistake, in one sentence: the first of `args`.
         where: the place: a line of Python, of IR, or an argument.
         expected: what would have been right.
         cure: how to mend it.
@@ -71,15 +71,24 @@ class LinalgExtError(Exception):
         cure: str | None = None,
         notes: Sequence[str] = (),
     ) -> None:
-        self.what = what
         self.where = where
         self.expected = expected
         self.cure = cure
         self.notes = tuple(notes)
         super().__init__(what)
 
+    @property
+    def what(self) -> str:
+        """The mistake, in one sentence."""
+        return str(self.args[0]) if self.args else ""
+
+    @what.setter
+    def what(self, text: str) -> None:
+        self.args = (text, *self.args[1:])
+
     def __str__(self) -> str:
-        parts = [self.what]
+        # Who passes an error on may add to its `args`, as to those of any exception.
+        parts = [self.what, *map(str, self.args[1:])]
         if self.where is not None:
             parts.append(str(self.where))
         if self.expected:
@@ -100,12 +109,14 @@ class LinalgExtError(Exception):
 
     def __reduce__(self) -> Any:
         # Errors of workers come back by pickling, those with more arguments than one as well.
-        return _as_raised, (type(self), self.what, vars(self))
+        return _as_raised, (type(self), self.args, vars(self))
 
 
-def _as_raised(kind: type[LinalgExtError], what: str, state: dict[str, Any]) -> LinalgExtError:
-    error = kind.__new__(kind, what)
-    error.args = (what,)
+def _as_raised(
+    kind: type[LinalgExtError], args: tuple[object, ...], state: dict[str, Any]
+) -> LinalgExtError:
+    error = kind.__new__(kind)
+    error.args = args
     vars(error).update(state)
     return error
 

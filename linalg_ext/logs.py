@@ -4,7 +4,8 @@
     linalg_ext.cache       what was found on disk (info), kept there, or not found (debug)
     linalg_ext.tuning      what measuring found (info), each plan that was measured (debug)
     linalg_ext.fallbacks   what takes a slower way, and why: an op that is left to loops over
-                           scalars, one that is left to PyTorch (info)
+                           scalars, one that is left to PyTorch, an einsum that is left to NumPy
+                           (info)
 
 Nothing is shown by default. A program chooses with `logging.getLogger("linalg_ext")`, as for any
 library; without a line of code the variable `LINALG_EXT_LOG` has it written to standard error:
@@ -64,6 +65,16 @@ def logger(name: str) -> logging.Logger | Unheard:
 
     _follow_environment(said)
     return logging.getLogger(f"{_ROOT}.{name}")
+
+
+def quick_logger(name: str) -> logging.Logger | Unheard:
+    """Return what `logger` does, for what is called often: the variable is read once."""
+    return _kept_logger(name, "logging" in sys.modules)
+
+
+@functools.cache
+def _kept_logger(name: str, is_loaded: bool) -> logging.Logger | Unheard:
+    return logger(name)
 
 
 @functools.cache

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from linalg_ext import target as targets
 from linalg_ext.errors import ArgumentError, caller_location
+from linalg_ext.runtime import backends
 from linalg_ext.runtime import threads as crews
 from linalg_ext.target import Target
 
@@ -32,16 +33,18 @@ class Options:
         threads: how many may work on a call.
         target: the machine that code is made for.
         checked: whether `lx.compile` has the code check what only the run can tell.
+        backend: `"kernel"` where NumPy shall compute nothing in the place of a kernel.
     """
 
     threads: int
     target: Target
     checked: bool
+    backend: str = backends.AUTO
 
     @classmethod
     def current(cls) -> Options:
         """What is in force here and now."""
-        return cls(crews.current(), targets.current(), _checked.get())
+        return cls(crews.current(), targets.current(), _checked.get(), backends.current())
 
 
 @contextmanager
@@ -50,6 +53,7 @@ def options(
     threads: int | None = None,
     target: Target | str | None = None,
     checked: bool | None = None,
+    backend: str | None = None,
 ) -> Iterator[Options]:
     """Have these hold inside the `with` block; what is left out stays as it is.
 
@@ -57,9 +61,11 @@ def options(
         threads: how many may work on a call, where its work is large.
         target: the machine to make code for, by its name or as a description.
         checked: whether `lx.compile` has the code check indices and open sizes, by default.
+        backend: `"auto"`, by which `lx.einsum` leaves to NumPy what is not worth compiling, or
+            `"kernel"`, by which it leaves it nothing.
 
     Raises:
-        ArgumentError: no number of threads, or `checked` is neither True nor False.
+        ArgumentError: no number of threads, no backend, or `checked` is neither True nor False.
         TargetError: there is no target of that name.
     """
     if checked is not None and not isinstance(checked, bool):
@@ -73,4 +79,6 @@ def options(
             stack.enter_context(targets.using(target))
         if checked is not None:
             stack.callback(_checked.reset, _checked.set(checked))
+        if backend is not None:
+            stack.enter_context(backends.using(backend))
         yield Options.current()

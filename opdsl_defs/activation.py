@@ -12,6 +12,7 @@ from linalg_ext.opdsl import (
     ScalarDef,
     TensorDef,
     TernaryFn,
+    TypeFn,
     UnaryFn,
     domain,
     structured_op,
@@ -220,10 +221,12 @@ def hard_tanh(I=TensorDef(T1), O=TensorDef(T1, output=True)):
         O = min(max(I, -1), 1)
 
     Shapes: I and O any, alike.
-    Dtypes: floats and signed integers; I and O alike. NaN stays NaN.
+    Dtypes: floats and integers; I and O alike. NaN stays NaN.
     Source: this library; PyTorch's `torch.nn.Hardtanh`.
     """
-    O[None] = TernaryFn.clamp(I[None], -1, 1)
+    # No unsigned integer is below 0, and -1 is none.
+    low = TernaryFn.select(I[None] < 0, TypeFn.cast_signed(T1, -1), TypeFn.cast_signed(T1, 0))
+    O[None] = TernaryFn.clamp(I[None], low, 1)
 
 
 @structured_op
@@ -261,11 +264,11 @@ def soft_shrink(I=TensorDef(T1), amount=ScalarDef(T1), O=TensorDef(T1, output=Tr
         O = I - amount where I > amount, I + amount where I < -amount, else 0
 
     Shapes: amount a scalar; I and O any, alike.
-    Dtypes: floats and signed integers; all alike. NaN gives 0.
+    Dtypes: floats and integers; all alike. NaN gives 0.
     Source: this library; PyTorch's `torch.nn.Softshrink`.
     """
     x = I[None]
-    below = TernaryFn.select(x < 0 - amount, x + amount, 0)
+    below = TernaryFn.select((x < 0) & (x < 0 - amount), x + amount, 0)
     O[None] = TernaryFn.select(x > amount, x - amount, below)
 
 
@@ -276,11 +279,11 @@ def hard_shrink(I=TensorDef(T1), amount=ScalarDef(T1), O=TensorDef(T1, output=Tr
         O = I where |I| > amount, else 0
 
     Shapes: amount a scalar; I and O any, alike.
-    Dtypes: floats and signed integers; all alike. NaN gives 0.
+    Dtypes: floats and integers; all alike. NaN gives 0.
     Source: this library; PyTorch's `torch.nn.Hardshrink`.
     """
     x = I[None]
-    O[None] = TernaryFn.select((x > amount) | (x < 0 - amount), x, 0)
+    O[None] = TernaryFn.select((x > amount) | ((x < 0) & (x < 0 - amount)), x, 0)
 
 
 @structured_op

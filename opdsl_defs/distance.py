@@ -37,8 +37,9 @@ def _difference(x, y):
 
 
 def _absolute_difference(x, y):
-    """|x - y|; upstream's `abs` is for floats alone."""
-    return BinaryFn.max_signed(_difference(x, y), _difference(y, x))
+    """|x - y|, of unsigned integers too."""
+    x, y = TypeFn.cast_signed(U, x), TypeFn.cast_signed(U, y)
+    return BinaryFn.max_signed(x, y) - BinaryFn.min_signed(x, y)
 
 
 @structured_op
@@ -87,7 +88,7 @@ def pairwise_manhattan_distance(
         O[m, n] += sum over k of |A[m, k] - B[n, k]|
 
     Shapes: A (M, K), B (N, K), O (M, N).
-    Dtypes: floats and signed integers; A and B are cast to that of O before the difference.
+    Dtypes: floats and integers; A and B are cast to that of O before the difference.
     Source: this library; SciPy's `scipy.spatial.distance.cdist`, metric cityblock.
     """
     domain(D.m, D.n, D.k)
@@ -105,7 +106,7 @@ def pairwise_chebyshev_distance(
         O[m, n] = the maximum of O[m, n] and, over k, |A[m, k] - B[n, k]|
 
     Shapes: A (M, K), B (N, K), O (M, N).
-    Dtypes: floats and signed integers; A and B are cast to that of O before the difference.
+    Dtypes: floats and integers; A and B are cast to that of O before the difference.
     Source: this library; SciPy's `scipy.spatial.distance.cdist`, metric chebyshev.
     """
     domain(D.m, D.n, D.k)
@@ -127,11 +128,12 @@ def squared_euclidean_distance_from_products(
     each other: digits cancel.
 
     Shapes: G (M, N) the products of rows, a (M) and b (N) their squared norms, O (M, N).
-    Dtypes: floats and signed integers; all alike.
+    Dtypes: floats and integers; all alike.
     Source: this library; scikit-learn's `euclidean_distances`.
     """
     domain(D.m, D.n)
-    O[D.m, D.n] = BinaryFn.max_signed(a[D.m] + b[D.n] - 2 * G[D.m, D.n], 0)
+    twice = 2 * G[D.m, D.n]
+    O[D.m, D.n] = BinaryFn.max_signed(a[D.m] + b[D.n], twice) - twice
 
 
 @structured_op

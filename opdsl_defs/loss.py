@@ -47,11 +47,10 @@ def absolute_error(I=TensorDef(T1), target=TensorDef(T1), O=TensorDef(T1, output
         O = |I - target|
 
     Shapes: I, target and O any, alike.
-    Dtypes: floats and signed integers; all alike.
+    Dtypes: floats and integers; all alike.
     Source: this library; PyTorch's `torch.nn.L1Loss`, unreduced.
     """
-    difference = I[None] - target[None]
-    O[None] = BinaryFn.max(difference, 0 - difference)
+    O[None] = BinaryFn.max(I[None], target[None]) - BinaryFn.min(I[None], target[None])
 
 
 @structured_op
@@ -111,10 +110,10 @@ def hinge_loss(I=TensorDef(T1), target=TensorDef(T1), O=TensorDef(T1, output=Tru
         O = max(0, 1 - I * target)
 
     Shapes: I, target and O any, alike.
-    Dtypes: floats and signed integers; all alike. A target is 1 or -1.
+    Dtypes: floats and integers; all alike. A target is 1 or -1.
     Source: this library; scikit-learn's `hinge_loss`, unreduced.
     """
-    O[None] = BinaryFn.max(1 - I[None] * target[None], 0)
+    O[None] = 1 - BinaryFn.min(I[None] * target[None], 1)
 
 
 @structured_op

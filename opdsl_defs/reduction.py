@@ -35,8 +35,9 @@ __all__ = [
 
 
 def _absolute(x):
-    """|x| in the type of the output; upstream's `abs` is for floats alone."""
-    return BinaryFn.max_signed(TypeFn.cast_signed(U, x), 0 - TypeFn.cast_signed(U, x))
+    """|x| in the type of the output, an unsigned one too; upstream's `abs` is for floats alone."""
+    x = TypeFn.cast_signed(U, x)
+    return BinaryFn.max_signed(x, 0) - BinaryFn.min_signed(x, 0)
 
 
 @structured_op
@@ -158,7 +159,7 @@ def row_sum_of_absolutes(A=TensorDef(T1, S.M, S.N), O=TensorDef(U, S.M, output=T
         O[m] += sum over n of |A[m, n]|
 
     Shapes: A (M, N), O (M).
-    Dtypes: floats and signed integers; A is cast to that of O.
+    Dtypes: floats and integers; A is cast to that of O.
     Source: this library; NumPy's `numpy.linalg.norm`, ord 1.
     """
     domain(D.m, D.n)
@@ -172,7 +173,7 @@ def row_max_of_absolutes(A=TensorDef(T1, S.M, S.N), O=TensorDef(U, S.M, output=T
         O[m] = the maximum of O[m] and, over n, |A[m, n]|
 
     Shapes: A (M, N), O (M).
-    Dtypes: floats and signed integers; A is cast to that of O.
+    Dtypes: floats and integers; A is cast to that of O.
     Source: this library; NumPy's `numpy.linalg.norm`, ord inf.
     """
     domain(D.m, D.n)

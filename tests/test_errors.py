@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from pathlib import Path
 
 import pytest
@@ -28,3 +30,19 @@ def test_a_cell_of_a_notebook_is_called_so(file: str) -> None:
 @pytest.mark.parametrize("file", ["/opt/ipykernel_tools/x.py", "ipykernel_4711.py"])
 def test_other_files_keep_their_names(file: str) -> None:
     assert "cell" not in str(SourceLocation(file, 2))
+
+
+def test_what_is_added_on_the_way_is_shown() -> None:
+    """Libraries in between add to `args`, in front and behind, as to those of any exception."""
+    with pytest.raises(ArgumentError) as caught, lx.options(threads=-1):
+        pass
+    error = caught.value
+    said = str(error)
+    error.args = ("while a step was evaluated", *error.args)
+    assert str(error) == f"while a step was evaluated\n  {said}"
+    for twin in (copy.copy(error), pickle.loads(pickle.dumps(error))):
+        assert str(twin) == str(error)
+    error.args += ("of step 3",)
+    assert "of step 3" in str(error)
+    error.args = ()
+    assert "expected" in str(error)

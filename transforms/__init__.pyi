@@ -20,6 +20,7 @@ from linalg_ext.transforms.codegen.loops.carry_prefixes import carry_prefixes as
 from linalg_ext.transforms.rewrites.categorize import categorize as categorize
 from linalg_ext.transforms.lowering.check_accesses import check_accesses as check_accesses
 from linalg_ext.transforms.lowering.check_allocations import check_allocations as check_allocations
+from linalg_ext.transforms.lowering.check_sizes import check_sizes as check_sizes
 from linalg_ext.transforms.subsets.collapse_materialize import collapse_materialize as collapse_materialize
 from linalg_ext.transforms.subsets.collapse_shapes import collapse_shapes as collapse_shapes
 from linalg_ext.transforms.subsets.compose_subsets import compose_subsets as compose_subsets
@@ -49,6 +50,7 @@ from linalg_ext.transforms.rewrites.fold_transposes import fold_transposes as fo
 from linalg_ext.transforms.rewrites.fold_unit_dims import fold_unit_dims as fold_unit_dims
 from linalg_ext.transforms.schedules.whole_modules import fold_unit_extents as fold_unit_extents
 from linalg_ext.transforms.rewrites.fold_views import fold_views as fold_views
+from linalg_ext.transforms.lowering.freeze_undefined import freeze_undefined as freeze_undefined
 from linalg_ext.transforms.schedules.fuse import fuse as fuse
 from linalg_ext.transforms.codegen.attention.fuse_attention import fuse_attention as fuse_attention
 from linalg_ext.transforms.schedules.whole_modules import fuse_elementwise as fuse_elementwise
@@ -58,6 +60,7 @@ from linalg_ext.transforms.rewrites.generalize import generalize as generalize
 from linalg_ext.transforms.lowering.guard_integer_division import guard_integer_division as guard_integer_division
 from linalg_ext.transforms.schedules.hoist import hoist as hoist
 from linalg_ext.transforms.lowering.hoist_allocas import hoist_allocas as hoist_allocas
+from linalg_ext.transforms.lowering.hoist_assertions import hoist_assertions as hoist_assertions
 from linalg_ext.transforms.schedules.hoist_pads import hoist_pads as hoist_pads
 from linalg_ext.transforms.rewrites.infer_compute_type import infer_compute_type as infer_compute_type
 from linalg_ext.transforms.grouping.inline_groups import inline_groups as inline_groups
@@ -85,6 +88,7 @@ from linalg_ext.transforms.lowering.lower_scalar_tensors import lower_scalar_ten
 from linalg_ext.transforms.lowering.lower_scatter import lower_scatter as lower_scatter
 from linalg_ext.transforms.lowering.lower_sort import lower_sort as lower_sort
 from linalg_ext.transforms.lowering.lower_stablehlo_control import lower_stablehlo_control as lower_stablehlo_control
+from linalg_ext.transforms.lowering.lower_stablehlo_open_shapes import lower_stablehlo_open_shapes as lower_stablehlo_open_shapes
 from linalg_ext.transforms.lowering.lower_stablehlo_scatter import lower_stablehlo_scatter as lower_stablehlo_scatter
 from linalg_ext.transforms.lowering.lower_stablehlo_sort import lower_stablehlo_sort as lower_stablehlo_sort
 from linalg_ext.transforms.lowering.lower_strided_copies import lower_strided_copies as lower_strided_copies
@@ -118,6 +122,7 @@ from linalg_ext.transforms.schedules.parallelize import parallelize as paralleli
 from linalg_ext.transforms.lowering.pass_narrow_floats_as_integers import pass_narrow_floats_as_integers as pass_narrow_floats_as_integers
 from linalg_ext.transforms.schedules.peel import peel as peel
 from linalg_ext.transforms.subsets.peel_subset_loops import peel_subset_loops as peel_subset_loops
+from linalg_ext.transforms.lowering.poison_allocations import poison_allocations as poison_allocations
 from linalg_ext.transforms.codegen.winograd.prepare_filters import prepare_filters as prepare_filters
 from linalg_ext.transforms.subsets.privatize_accumulators import privatize_accumulators as privatize_accumulators
 from linalg_ext.transforms.schedules.promote import promote as promote

@@ -21,10 +21,12 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, named_pipeline, run_in_place
+from linalg_ext.runtime import poison
 
 from .codegen._functions import PLAN
 from .lowering.check_allocations import OUT_OF_MEMORY
 from .lowering.expand_narrow_floats import narrow_type_names
+from .lowering.poison_allocations import NAME as POISON_ALLOCATIONS
 from .lowering.report_failures import MESSAGES
 
 _NARROW = ",".join(narrow_type_names())
@@ -164,6 +166,7 @@ _LOOPS = (
     # After passes that have nothing to do in the nests, and would walk over them.
     "linalg-ext-pack-contractions",
     "linalg-ext-vectorize-loops",
+    "linalg-ext-split-long-sums",
     "convert-linalg-to-loops",
     "canonicalize",
     "cse",
@@ -216,6 +219,7 @@ _LLVM = (
     "convert-ub-to-llvm",
     "reconcile-unrealized-casts",
     "linalg-ext-move-narrow-floats-as-integers",
+    "linalg-ext-freeze-undefined",
     "canonicalize",
     "cse",
     "linalg-ext-require-lowered",
@@ -291,6 +295,8 @@ def lower_to_llvm(
             on_stage(stage, module)
     messages = _pop_messages(module)
     instructions = _count_operations(module)
+    if poison.ON and "llvm" in stages:
+        run_in_place(module, POISON_ALLOCATIONS)
     return LoweringInfo(
         assertions=messages,
         out_of_memory=messages.index(OUT_OF_MEMORY) + 1 if OUT_OF_MEMORY in messages else None,

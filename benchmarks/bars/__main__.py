@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 import linalg_ext as lx
-from benchmarks import limits, peers
+from benchmarks import limits, peers, recording
 from benchmarks.bars.case import Case
 from benchmarks.bars.cases import all_cases
 from benchmarks.bars.measuring import SECONDS, Result, measure
@@ -44,13 +41,13 @@ def main(arguments: Sequence[str]) -> int:
     if not results:
         print(f"no case contains {' or '.join(given.words)}", file=sys.stderr)
         return 2
-    header = f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores; missing: " + (
+    header = f"{recording.processor()}, {os.cpu_count()} cores; missing: " + (
         ", ".join(peers.missing()) or "no peer"
     )
     text = f"{header}\n\n{table(results)}\n"
     print(text)
     if given.json:
-        given.json.write_text(json.dumps([asdict(one) for one in results], indent=1) + "\n")
+        recording.write(given.json, results)
     if given.markdown:
         given.markdown.write_text(text)
     if given.plot:
@@ -103,7 +100,7 @@ def _in_a_process(threads: int, given: argparse.Namespace) -> list[Result]:
         subprocess.run(
             [*command, "--json", str(file)], env=environment, check=True, stdout=subprocess.DEVNULL
         )
-        return [Result(**one) for one in json.loads(file.read_text())]
+        return [Result(**one) for one in recording.read(file)]
 
 
 if __name__ == "__main__":

@@ -9,11 +9,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 import linalg_ext as lx
-from benchmarks import peers
+from benchmarks import peers, recording
 from benchmarks.models.families import FAMILIES
 from benchmarks.models.measuring import Outcome
 from benchmarks.models.reporting import coverage, header, speed
@@ -44,9 +43,7 @@ def main(arguments: Sequence[str]) -> int:
             outcomes.append(_in_a_process(family, threads, given.quick))
             text = f"{header()}\n\n{coverage(outcomes)}\n\n{speed(outcomes)}\n"
             if given.json:
-                given.json.write_text(
-                    json.dumps([asdict(one) for one in outcomes], indent=1) + "\n"
-                )
+                recording.write(given.json, outcomes)
             if given.markdown:
                 given.markdown.write_text(text)  # as far as it is
             shown = {peer: round(ratio, 2) for peer, ratio in outcomes[-1].ratios.items()}

@@ -6,8 +6,8 @@ import datetime
 import math
 import os
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
+from benchmarks import recording
 from benchmarks.models.measuring import Outcome
 
 RIGHT = 1e-4
@@ -19,14 +19,7 @@ PEERS = ("eager", "inductor", "jax")
 def header() -> str:
     """The machine and the day."""
     day = datetime.datetime.now(datetime.UTC).date().isoformat()
-    return f"{_processor()}, {os.cpu_count()} cores, {day}"
-
-
-def _processor() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return "an unnamed processor"
+    return f"{recording.processor()}, {os.cpu_count()} cores, {day}"
 
 
 def coverage(outcomes: Sequence[Outcome]) -> str:

@@ -28,7 +28,7 @@ from os import PathLike
 from pathlib import Path
 
 from linalg_ext.cache import folder as _folder
-from linalg_ext.cache.store import Entry, Store, Summary
+from linalg_ext.cache.store import Entry, Memory, Store, Summary
 from linalg_ext.errors import CacheError
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
 ]
 
 _is_off: ContextVar[bool] = ContextVar("linalg_ext.cache.off", default=False)
+_memory: Memory | None = None
 _said_folder: str | None = None
 _said_limit: int | None = None
 
@@ -52,6 +53,18 @@ _said_limit: int | None = None
 def folder() -> Path | None:
     """The folder that compiled code is kept in; None where it is off."""
     return None if _is_off.get() else _folder.chosen_folder(_said_folder)
+
+
+def is_on() -> bool:
+    """Whether anything is looked up and kept."""
+    return not _is_off.get() and (_memory is not None or folder() is not None)
+
+
+def keep_in_memory() -> Memory:
+    """From now on this process keeps nothing on disk, and reads nothing from there."""
+    global _memory
+    _memory = Memory()
+    return _memory
 
 
 def limit() -> int:
@@ -81,7 +94,7 @@ def configure(folder: str | PathLike[str] | None = None, *, limit: int | str | N
     if place is not None:
         chosen = _folder.chosen_folder(place)
         if chosen is not None:
-            _folder.make_trusted(chosen)
+            _folder.require_usable(chosen)
     _said_folder, _said_limit = place, size
 
 
@@ -100,13 +113,49 @@ def store() -> Store | None:
 
     Without one where a user has no folder to keep anything in, and did not ask for any.
     """
+    with _warning():
+        found = _named_store()
+        if found is not None:
+            _folder.require_usable(found.root)
+        return found
+    return None
+
+
+def get(key: str) -> Entry | None:
+    """The entry under a key; None where there is none, or no store, as `store` says."""
+    with _warning():
+        found = _in_force()
+        return None if found is None else found.get(key)
+    return None
+
+
+def put(entry: Entry, *, name: str) -> None:
+    """Keep an entry, by a name for listings; where it cannot be written, there is a warning."""
+    with _warning():
+        found = _in_force()
+        if found is not None:
+            found.put(entry, name=name)
+
+
+def remove(key: str) -> None:
+    """Remove the entry under a key, if there is one, and a store."""
+    with _warning():
+        found = _in_force()
+        if found is not None:
+            found.remove(key)
+
+
+@contextmanager
+def _warning() -> Iterator[None]:
+    """Warn, once, that nothing is kept, and why; not of a folder that nobody asked for."""
     try:
-        return _named_store()
+        yield
     except CacheError as error:
         is_asked_for = _said_folder is not None or os.environ.get(_folder.FOLDER)
         if is_asked_for or not isinstance(error.__cause__, OSError):
             _warn_once(str(error))
-        return None
+    except OSError as error:
+        _warn_once(str(error))
 
 
 def entries() -> list[Summary]:
@@ -129,17 +178,20 @@ def clear() -> int:
     return 0 if opened is None else opened.clear()
 
 
+def _in_force() -> Store | Memory | None:
+    if _memory is not None:
+        return None if _is_off.get() else _memory
+    return _named_store()
+
+
 def _named_store() -> Store | None:
     place = folder()
-    return None if place is None else _opened(place, limit())
+    return None if place is None else _store(place, limit())
 
 
-@functools.lru_cache(maxsize=8)
-def _opened(place: Path, size: int) -> Store:
-    _folder.make_trusted(place)
-    return Store(place, size)
+_store = functools.lru_cache(maxsize=8)(Store)
 
 
 @functools.cache
 def _warn_once(message: str) -> None:
-    warnings.warn(f"compiled code is not kept: {message}", RuntimeWarning, stacklevel=5)
+    warnings.warn(f"compiled code is not kept: {message}", RuntimeWarning, stacklevel=7)

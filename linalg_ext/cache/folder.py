@@ -6,13 +6,15 @@ write to it, and nobody else may put another one in its place.
 
 from __future__ import annotations
 
+import errno
+import functools
 import os
 import re
-import stat
 import sys
 from pathlib import Path
 
-from linalg_ext.errors import CacheError, LinalgExtError
+from linalg_ext.cache.checked import Folder, Rule, open_folder
+from linalg_ext.errors import CacheError
 
 FOLDER = "LINALG_EXT_CACHE_DIR"
 """The environment variable that names another folder; `off` keeps nothing."""
@@ -28,6 +30,9 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 _CURE = f"set {FOLDER} to a folder of your own, or to `{OFF}`"
 
+RULE = Rule("for compiled code", _CURE)
+"""What is asked of the folder, and of all that is in it."""
+
 
 def chosen_folder(said: str | None = None) -> Path | None:
     """The folder to use; None where it is off.
@@ -39,18 +44,25 @@ def chosen_folder(said: str | None = None) -> Path | None:
     named = os.environ.get(FOLDER, "").strip() if said is None else said
     if named.lower() == OFF:
         return None
-    return Path(named).expanduser().absolute() if named else users_folder() / "kernels"
+    place = named or f"{users_folder()}/kernels"
+    here = "" if place.startswith(("/", "~")) else os.getcwd()
+    return _path(place, here, os.environ.get("HOME"))
 
 
-def users_folder() -> Path:
-    """Where this user keeps what programs can make again."""
+@functools.lru_cache(maxsize=8)
+def _path(place: str, here: str, home: str | None) -> Path:
+    """What a text means; it is asked for at each look-up."""
+    return Path(here, os.path.expanduser(place))
+
+
+def users_folder() -> str:
+    """Where this user keeps what programs can make again; it may begin with `~`."""
     # As platformdirs has it. Loading that takes longer than loading a kernel does.
     if sys.platform == "linux":
-        named = os.environ.get("XDG_CACHE_HOME", "").strip()
-        return (Path(named) if named else Path("~/.cache").expanduser()) / "linalg_ext"
+        return f"{os.environ.get('XDG_CACHE_HOME', '').strip() or '~/.cache'}/linalg_ext"
     import platformdirs
 
-    return Path(platformdirs.user_cache_dir("linalg_ext", appauthor=False))
+    return str(platformdirs.user_cache_dir("linalg_ext", appauthor=False))
 
 
 def chosen_size() -> int:
@@ -81,67 +93,35 @@ def parsed_size(said: int | str, name: str) -> int:
     return int(match[1]) * _UNITS[match[2].upper()]
 
 
-def make_trusted(folder: Path) -> None:
-    """Make the folder if need be, for this user alone.
+def opened(folder: Path) -> Folder:
+    """Open the folder for compiled code, made for this user alone where it is missing.
 
     Raises:
         CacheError: somebody else could write to it, or it cannot be made or used.
     """
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-            raise PermissionError(13, "Permission denied")
+        return open_folder(folder, RULE, make=True)
+    except CacheError:
+        raise
     except (OSError, RuntimeError, ValueError) as error:
-        raise CacheError(
-            f"the folder {folder} for compiled code cannot be used: "
-            f"{getattr(error, 'strerror', None) or error}",
-            cure=_CURE,
-        ) from error
-    refuse_others(folder, "for compiled code", cure=_CURE)
+        raise _unusable(folder, error) from error
 
 
-def refuse_others(
-    path: Path,
-    what: str,
-    *,
-    cure: str,
-    may_be_roots: bool = False,
-    kind_of_error: type[LinalgExtError] = CacheError,
-) -> None:
-    """Raise where anybody but this user, and the administrator, can change what lies at a path.
-
-    Args:
-        path: of a file or folder.
-        what: for the message, after the path.
-        cure: for the message, where the place as a whole is wrong.
-        may_be_roots: whether it may belong to the administrator.
-        kind_of_error: to raise.
+def require_usable(folder: Path) -> None:
+    """Refuse a folder that `opened` does not open, or that nothing could be kept in.
 
     Raises:
-        CacheError: or the kind that was asked for, naming who can, and where.
+        CacheError: it is such a folder.
     """
-    if sys.platform == "win32":  # permissions are of another kind there
-        return
-    here = Path(os.path.realpath(path))
-    for place in (here, *here.parents):
-        found = place.stat()
-        kind = "folder" if stat.S_ISDIR(found.st_mode) else "file"
-        owners = {os.geteuid(), 0} if may_be_roots or place != here else {os.geteuid()}
-        if found.st_uid not in owners:
-            raise kind_of_error(
-                f"the {kind} {place} {_of(place, here, what)} belongs to another user",
-                expected=f"a {kind} of your own: what lies in it is run",
-                cure=cure,
-            )
-        # Of a folder such as /tmp, nobody can rename what belongs to somebody else.
-        is_sticky = place != here and found.st_mode & stat.S_ISVTX
-        if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not is_sticky:
-            raise kind_of_error(
-                f"others may write to the {kind} {place} {_of(place, here, what)}",
-                expected=f"a {kind} that you alone can write to: what lies in it is run",
-                cure=f"chmod go-w {place}",
-            )
+    with opened(folder) as found:
+        if not os.access(".", os.R_OK | os.W_OK | os.X_OK, dir_fd=found.descriptor):
+            error = PermissionError(errno.EACCES, "Permission denied")
+            raise _unusable(folder, error) from error
 
 
-def _of(place: Path, here: Path, what: str) -> str:
-    return what if place == here else f"above {here}, {what}"
+def _unusable(folder: Path, error: Exception) -> CacheError:
+    return CacheError(
+        f"the folder {folder} for compiled code cannot be used: "
+        f"{getattr(error, 'strerror', None) or error}",
+        cure=_CURE,
+    )

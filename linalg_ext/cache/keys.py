@@ -84,18 +84,18 @@ def makers() -> str:
 
 
 def _sources() -> Iterator[str]:
-    """Each file that has a part in the code: its path, size and time of change."""
+    """Each file that has a part in the code: see `described`."""
     yield from _files_under(str(_PACKAGE))
     for provider in PROVIDERS:
         spec = importlib.util.find_spec(provider)
         for place in (spec.submodule_search_locations or ()) if spec is not None else ():
-            yield _described(place, os.stat(place))
+            yield from _files_under(place)
             libraries = os.path.join(place, "_mlir_libs")
             if os.path.isdir(libraries):
                 with os.scandir(libraries) as entries:
                     for entry in entries:
                         if entry.is_file():
-                            yield _described(entry.path, entry.stat())
+                            yield described(entry.path, entry.stat())
 
 
 def _files_under(folder: str) -> Iterator[str]:
@@ -103,10 +103,15 @@ def _files_under(folder: str) -> Iterator[str]:
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.endswith(_SUFFIXES):
-                yield _described(entry.path, entry.stat())
+                yield described(entry.path, entry.stat())
             elif "." not in entry.name and entry.name != "__pycache__" and entry.is_dir():
                 yield from _files_under(entry.path)
 
 
-def _described(path: str, found: os.stat_result) -> str:
-    return f"{path} {found.st_size} {found.st_mtime_ns}"
+def described(path: str, found: os.stat_result) -> str:
+    """A file as a part of a key: another text where it, or anything about it, was changed.
+
+    The system notes the moment of a change (`st_ctime`), and nobody can set it as `touch` sets
+    `st_mtime`. To read all that there is would take as long as to compile a kernel.
+    """
+    return f"{path} {found.st_ino} {found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}"

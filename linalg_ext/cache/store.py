@@ -5,7 +5,11 @@
                              code.o ...       each beginning with one line that says what it is
 
 An entry comes into being whole, by the renaming of a folder, and leaves whole; it is never changed.
-Any number of processes may use one store at once. What cannot be read is as good as not there.
+Any number of processes may use one store at once. What cannot be read is as good as not there, and
+so is an entry that somebody else could have changed.
+
+Each time something is read or written, every folder down to it is opened anew, below the one
+before, and checked: see `linalg_ext.cache.checked`. What is made is for this user alone.
 """
 
 from __future__ import annotations
@@ -19,9 +23,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from linalg_ext.cache.checked import Folder
+from linalg_ext.cache.folder import opened
 from linalg_ext.cache.keys import FORMAT, VERSION, checksum
 
 RECORD = "record.jsonl"
+
+_FOLDER = f"v{VERSION}"
 
 _UNFINISHED = ".new-"
 _OLD = 3600.0
@@ -68,41 +76,43 @@ class Summary(NamedTuple):
 
 
 class Store:
-    """Entries in a folder that is trusted.
+    """Entries in a folder.
+
+    What others could change is a `CacheError`, from every method; an entry of which that is so is
+    removed, and counts as absent.
 
     Attributes:
-        folder: where they are.
+        root: the folder.
+        folder: where in it they are.
         limit: how many bytes they may take; those that were not used for longest go first.
     """
 
     def __init__(self, folder: Path, limit: int) -> None:
-        self.folder = folder / f"v{VERSION}"
+        self.root = folder
+        self.folder = folder / _FOLDER
         self.limit = limit
         self._unseen = 0
 
     def get(self, key: str) -> Entry | None:
         """The entry; None where there is none, or none that can be believed."""
-        place = self._place(key)
         try:
-            head, _, body = (place / RECORD).read_bytes().partition(b"\n")
-            said = json.loads(head)
-            if (said["format"], said["version"], said["key"]) != (FORMAT, VERSION, key):
-                raise ValueError("another format or key")
-            if said["checksum"] != checksum(body):
-                raise ValueError("damaged")
-            data = json.loads(body)
-            files = {
-                name: self._content(place / name, key, expected)
-                for name, expected in data["files"].items()
-            }
-            record: Mapping[str, Any] = data["record"]
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            if place.exists():
-                self.remove(key)  # it would be in the way of a better one
+            with opened(self.root) as root, root.folder(_shelf(key)) as shelf:
+                try:
+                    entry = _read(shelf, key)
+                except FileNotFoundError:
+                    if not shelf.has(key):
+                        return None
+                    entry = None
+                except (OSError, ValueError, KeyError, TypeError, AttributeError):
+                    entry = None
+                if entry is None:
+                    _remove(shelf, key)  # it would be in the way of a better one
+                    return None
+                with contextlib.suppress(OSError):
+                    os.utime(key, dir_fd=shelf.descriptor, follow_symlinks=False)
+                return entry
+        except (FileNotFoundError, NotADirectoryError):
             return None
-        with contextlib.suppress(OSError):
-            os.utime(place)
-        return Entry(key, record, files)
 
     def put(self, entry: Entry, *, name: str) -> None:
         """Keep an entry. What is there under its key already stays.
@@ -114,32 +124,10 @@ class Store:
         Raises:
             OSError: it cannot be written.
         """
-        # Who only reads does without these, which take longer to load than a kernel does.
-        import shutil
-        import tempfile
-
-        place = self._place(entry.key)
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=place.parent))
-        try:
-            checksums = {name: checksum(content) for name, content in entry.files.items()}
-            body = json.dumps({"files": checksums, "record": entry.record}).encode()
-            head = {
-                "format": FORMAT,
-                "version": VERSION,
-                "key": entry.key,
-                "name": name,
-                "checksum": checksum(body),
-            }
-            size = (fresh / RECORD).write_bytes(json.dumps(head).encode() + b"\n" + body)
-            for file, content in entry.files.items():
-                size += (fresh / file).write_bytes(_first_line(file, entry.key) + content)
-            os.rename(fresh, place)
-        except BaseException as error:
-            shutil.rmtree(fresh, ignore_errors=True)
-            if isinstance(error, OSError) and error.errno in (errno.EEXIST, errno.ENOTEMPTY):
-                return  # another process was quicker
-            raise
+        with opened(self.root) as root, root.folder(_shelf(entry.key), make=True) as shelf:
+            size = _write(shelf, entry, name)
+        if not size:
+            return  # another process was quicker
         self._unseen += size
         if self._unseen > self.limit * _UNSEEN or entry.key.startswith("0"):
             self._unseen = 0
@@ -147,14 +135,9 @@ class Store:
 
     def remove(self, key: str) -> None:
         """Remove an entry, if it is there."""
-        import shutil
-
-        place = self._place(key)
-        # Out of the way first: nobody sees a half of it.
-        grave = place.parent / f"{_UNFINISHED}{os.getpid()}-{key}"
-        with contextlib.suppress(OSError):
-            os.rename(place, grave)
-        shutil.rmtree(grave, ignore_errors=True)
+        absent = contextlib.suppress(FileNotFoundError, NotADirectoryError)
+        with absent, opened(self.root) as root, root.folder(_shelf(key)) as shelf:
+            _remove(shelf, key)
 
     def clear(self) -> int:
         """Remove all entries; returns how many there were."""
@@ -167,61 +150,183 @@ class Store:
     def entries(self) -> list[Summary]:
         """All entries, the one that was used last first."""
         found = []
-        for place, size, used in self._measured():
+        for shelf, key, size, used in self._measured():
             try:
-                with open(place / RECORD, "rb") as file:
-                    name = str(json.loads(file.readline())["name"])
+                with shelf.folder(key) as place:
+                    name = str(json.loads(place.read(RECORD).partition(b"\n")[0])["name"])
             except (OSError, ValueError, KeyError, TypeError):
                 name = "?"
-            found.append(Summary(place.name, name, size, used))
+            found.append(Summary(key, name, size, used))
         return sorted(found, key=lambda summary: -summary.used)
 
     def _make_room(self) -> None:
         """Remove what was not used for longest, down to a part of the limit."""
-        import filelock
+        import fcntl
 
-        lock = filelock.FileLock(str(self.folder / "lock"), timeout=0)
-        # Where another process is at it, there is nothing to do.
-        with contextlib.suppress(filelock.Timeout), lock:
-            found = sorted(self._measured(), key=lambda one: -one[2])
+        with opened(self.root) as root, root.folder(_FOLDER) as top:
+            try:
+                fcntl.flock(top.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                return  # where another process is at it, there is nothing to do
+            found = sorted((one[1:] for one in self._measured()), key=lambda one: -one[2])
             size = sum(size for _, size, _ in found)
             if size > self.limit:
                 while found and size > self.limit * _ROOM:
-                    place, own, _ = found.pop()
-                    self.remove(place.name)
+                    key, own, _ = found.pop()
+                    self.remove(key)
                     size -= own
             self._sweep()
 
-    def _measured(self) -> Iterator[tuple[Path, int, float]]:
-        """Each entry's folder, size in bytes, and when it was used last."""
-        for place in self.folder.glob("*/*"):
-            if place.name.startswith(_UNFINISHED):
-                continue
-            # What is removed in this moment is not there.
-            with contextlib.suppress(OSError):
-                with os.scandir(place) as files:
-                    size = sum(file.stat().st_size for file in files)
-                yield place, size, place.stat().st_mtime
+    def _shelves(self) -> Iterator[Folder]:
+        """Each folder of entries, open for as long as it is looked at."""
+        try:
+            with opened(self.root) as root, root.folder(_FOLDER) as top:
+                for name in os.listdir(top.descriptor):
+                    # What is no folder, or removed in this moment, holds no entries.
+                    absent = contextlib.suppress(FileNotFoundError, NotADirectoryError)
+                    with absent, top.folder(name) as shelf:
+                        yield shelf
+        except FileNotFoundError:
+            return
+
+    def _measured(self) -> Iterator[tuple[Folder, str, int, float]]:
+        """Each entry: the open folder that it is in, its key, size in bytes, and last use."""
+        for shelf in self._shelves():
+            for key in os.listdir(shelf.descriptor):
+                if key.startswith(_UNFINISHED):
+                    continue
+                # What is removed in this moment is not there, nor what others could change.
+                with contextlib.suppress(OSError), shelf.folder(key) as place:
+                    size = 0
+                    for file in os.listdir(place.descriptor):
+                        size += os.stat(
+                            file, dir_fd=place.descriptor, follow_symlinks=False
+                        ).st_size
+                    yield shelf, key, size, os.fstat(place.descriptor).st_mtime
 
     def _sweep(self) -> None:
         """Remove what processes left that were ended in the middle."""
         import shutil
 
-        for place in self.folder.glob(f"*/{_UNFINISHED}*"):
-            with contextlib.suppress(OSError):
-                if time.time() - place.stat().st_mtime > _OLD:
-                    shutil.rmtree(place, ignore_errors=True)
+        for shelf in self._shelves():
+            for name in os.listdir(shelf.descriptor):
+                if not name.startswith(_UNFINISHED):
+                    continue
+                with contextlib.suppress(OSError):
+                    found = os.stat(name, dir_fd=shelf.descriptor, follow_symlinks=False)
+                    if time.time() - found.st_mtime > _OLD:
+                        shutil.rmtree(name, ignore_errors=True, dir_fd=shelf.descriptor)
 
-    def _place(self, key: str) -> Path:
-        return self.folder / key[:2] / key
 
-    def _content(self, path: Path, key: str, expected: str) -> bytes:
-        head, _, content = path.read_bytes().partition(b"\n")
-        if head + b"\n" != _first_line(path.name, key):
+class Memory:
+    """Entries of a process that reads and writes no store on disk.
+
+    Attributes:
+        fresh: what was put since somebody took it: each entry, and its name.
+    """
+
+    def __init__(self) -> None:
+        self.fresh: list[tuple[Entry, str]] = []
+        self._entries: dict[str, Entry] = {}
+
+    def get(self, key: str) -> Entry | None:
+        """The entry; None where there is none."""
+        return self._entries.get(key)
+
+    def hold(self, entry: Entry) -> None:
+        """Have an entry that somebody else kept."""
+        self._entries[entry.key] = entry
+
+    def put(self, entry: Entry, *, name: str) -> None:
+        """Keep an entry, by a name for listings."""
+        self._entries[entry.key] = entry
+        self.fresh.append((entry, name))
+
+    def remove(self, key: str) -> None:
+        """Remove an entry, if it is there."""
+        self._entries.pop(key, None)
+
+
+def _shelf(key: str) -> str:
+    """The folder of the entries whose keys begin alike."""
+    return f"{_FOLDER}/{key[:2]}"
+
+
+def _read(shelf: Folder, key: str) -> Entry:
+    """An entry.
+
+    Raises:
+        OSError, ValueError, KeyError, TypeError, AttributeError: it is not there, or damaged, or
+            others could have changed it.
+    """
+    with shelf.folder(key) as place:
+        head, _, body = place.read(RECORD).partition(b"\n")
+        said = json.loads(head)
+        if (said["format"], said["version"], said["key"]) != (FORMAT, VERSION, key):
             raise ValueError("another format or key")
-        if checksum(content) != expected:
+        if said["checksum"] != checksum(body):
             raise ValueError("damaged")
-        return content
+        data = json.loads(body)
+        files = {
+            name: _content(place, name, key, expected) for name, expected in data["files"].items()
+        }
+    record: Mapping[str, Any] = data["record"]
+    return Entry(key, record, files)
+
+
+def _content(place: Folder, file: str, key: str, expected: str) -> bytes:
+    head, _, content = place.read(file).partition(b"\n")
+    if head + b"\n" != _first_line(file, key):
+        raise ValueError("another format or key")
+    if checksum(content) != expected:
+        raise ValueError("damaged")
+    return content
+
+
+def _write(shelf: Folder, entry: Entry, name: str) -> int:
+    """Write an entry; how many bytes it has, and 0 where one is there already.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    checksums = {name: checksum(content) for name, content in entry.files.items()}
+    body = json.dumps({"files": checksums, "record": entry.record}).encode()
+    head = {
+        "format": FORMAT,
+        "version": VERSION,
+        "key": entry.key,
+        "name": name,
+        "checksum": checksum(body),
+    }
+    contents = {RECORD: json.dumps(head).encode() + b"\n" + body}
+    for file, content in entry.files.items():
+        contents[file] = _first_line(file, entry.key) + content
+    at = shelf.descriptor
+    fresh = f"{_UNFINISHED}{os.urandom(8).hex()}"
+    try:
+        with shelf.folder(fresh, make=True) as place:
+            for file, content in contents.items():
+                place.write(file, content)
+        os.rename(fresh, entry.key, src_dir_fd=at, dst_dir_fd=at)
+    except BaseException as error:
+        import shutil
+
+        shutil.rmtree(fresh, ignore_errors=True, dir_fd=at)
+        if isinstance(error, OSError) and error.errno in (errno.EEXIST, errno.ENOTEMPTY):
+            return 0
+        raise
+    return sum(map(len, contents.values()))
+
+
+def _remove(shelf: Folder, key: str) -> None:
+    import shutil
+
+    # Out of the way first: nobody sees a half of it.
+    at = shelf.descriptor
+    grave = f"{_UNFINISHED}{os.urandom(8).hex()}"
+    with contextlib.suppress(OSError):
+        os.rename(key, grave, src_dir_fd=at, dst_dir_fd=at)
+        shutil.rmtree(grave, ignore_errors=True, dir_fd=at)
 
 
 def _first_line(file: str, key: str) -> bytes:

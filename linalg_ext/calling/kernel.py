@@ -41,13 +41,15 @@ from linalg_ext.runtime.caller import caller
 from linalg_ext.runtime.descriptors import Descriptor, word_count
 from linalg_ext.runtime.disassembly import disassemble
 from linalg_ext.runtime.intermediates import intermediates
-from linalg_ext.runtime.threads import alone, checked
+from linalg_ext.runtime.threads import checked
 from linalg_ext.runtime.threads import current as current_threads
+from linalg_ext.runtime.threads import state as thread_state
 from linalg_ext.shown import Shown
 from linalg_ext.target import Target, host
 
 if TYPE_CHECKING:
     from linalg_ext.calling.explanation import Explanation, Row
+    from linalg_ext.runtime.call_record import Record
 
 
 @quickly_called
@@ -118,7 +120,7 @@ class Kernel(Shown, shown_as="kernel"):
         self._returned = tuple(self._slots[index] for index in entry.returned)
         self._layout = laid_out(self._arguments, self._destinations, self._returned)
         self._arity = len(self._arguments)
-        self._is_slow = True
+        self._records: dict[object, Record | None] = {}
         self._written = tuple(
             (index, argument)
             for index, argument in enumerate(self._arguments)
@@ -172,8 +174,8 @@ class Kernel(Shown, shown_as="kernel"):
         if self.short is not None and not unknown:
             result = self.short(args, out, threads)
             if result is not NotImplemented:
-                if self._is_slow:
-                    self._quicken()
+                if threads is None and self.direct is not None:
+                    self._quicken(self.direct)
                 return result
         if any(map(is_dask, args)) and not unknown:
             return dispatch.handler("kernel on dask")(self, args, out, threads)
@@ -225,22 +227,18 @@ class Kernel(Shown, shown_as="kernel"):
             return results[0]
         return tuple(results) if results else None
 
-    def _quicken(self) -> None:
+    def _quicken(self, direct: DirectCall) -> None:
         """Have native code answer the calls that the short way answers, once there is some."""
-        if self.direct is None:
-            self._is_slow = False
-            return
         native = caller()
         if native is None:
             return
-        if self.shared and alone() is None:
-            return  # a call on one thread may come
-        self._is_slow = False
-        # Only now: a first call needs none of it.
-        from linalg_ext.calling.native_call import kernel_record
+        key = None if self.shared is None else thread_state()
+        if key not in self._records:
+            # Only now: a first call needs none of it.
+            from linalg_ext.calling.native_call import kernel_record
 
-        record = kernel_record(self.direct, native.world)
-        if record is not None:
+            self._records[key] = kernel_record(direct, native.world)
+        if (record := self._records[key]) is not None:
             native.install(self, record)
 
     def _fill(self, frame: Frame, prepared: Sequence[Any], results: Sequence[Any]) -> None:

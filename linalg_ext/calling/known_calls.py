@@ -10,7 +10,7 @@ import numpy as np
 from numpy import ndarray
 
 from linalg_ext.calling.direct_call import DirectCall
-from linalg_ext.calling.native_call import known_record
+from linalg_ext.calling.native_call import known_record, situation
 from linalg_ext.runtime.call_record import Record
 from linalg_ext.runtime.caller import Caller, caller
 from linalg_ext.runtime.dtypes import DType
@@ -154,9 +154,12 @@ class KnownCalls:
         libraries: Libraries,
     ) -> None:
         """Have native code answer calls like this one from now on, where it can."""
-        if key not in self._records and known.direct is not None:
-            self._records[key] = known_record(
-                known.direct,
+        if (direct := known.direct) is None:
+            return
+        at = (*key, situation(direct.callee))
+        if at not in self._records:
+            self._records[at] = known_record(
+                direct,
                 native.world,
                 [*operands, *(keywords[name] for name in known.by_name)],
                 known.dtypes,
@@ -165,7 +168,7 @@ class KnownCalls:
                 keywords={name: value for name, value in keywords.items() if name != "out"},
                 by_name=known.by_name,
             )
-        if (record := self._records[key]) is not None:
+        if (record := self._records[at]) is not None:
             native.install(self._op, record, libraries)
 
     def _key(self, operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Key:

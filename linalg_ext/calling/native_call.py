@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
+from dataclasses import replace
+from enum import Enum
+from functools import partial
+from types import FunctionType, MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,24 +17,25 @@ from linalg_ext.calling.direct_call import Callee, DirectCall
 from linalg_ext.calling.results import ResultSlot
 from linalg_ext.calling.scalars import ScalarArgument
 from linalg_ext.runtime import threads
+from linalg_ext.runtime.call_frame import STATUS
 from linalg_ext.runtime.call_record import (
-    MOST_ARGUMENTS,
-    MOST_WORDS,
     ArrayEntry,
+    ConstantEntry,
+    Container,
     Entry,
-    IntegersEntry,
+    Expected,
     NumberEntry,
-    ObjectEntry,
     Record,
     Setting,
-    TextEntry,
 )
-from linalg_ext.runtime.dtypes import DType, integer_range
+from linalg_ext.runtime.dtypes import DType, ElementType, integer_range
 from linalg_ext.runtime.machine_code import address_of_function
 from linalg_ext.runtime.pool import SMALLEST
 
-_NUMBERS = ("f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
+_NUMBERS = ("f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1")
 """The dtypes that native code makes Python's numbers into, without their byte order."""
+
+_IMMUTABLE = (int, float, complex, str, bytes, type(None), type, np.dtype, range, type(...))
 
 
 def kernel_record(call: DirectCall, world: int) -> Record | None:
@@ -47,8 +51,7 @@ def kernel_record(call: DirectCall, world: int) -> Record | None:
         else _scalar(argument)
         for argument in call.arguments
     ]
-    results = [_result(slot, _dtypes(slot)) for slot in call.callee.slots]
-    return record_of(call.callee, world, entries, results)
+    return record_of(call.callee, world, entries)
 
 
 def known_record(
@@ -75,24 +78,16 @@ def known_record(
         keywords: of the call, but for `out`, in order: others must give the same, but for operands.
         by_name: which operands came as keywords.
     """
-    entries: list[Entry | None] = []
-    room = size = call.callee.layout.size
-    for at, (argument, operand) in enumerate(zip(call.arguments, operands, strict=True)):
-        dtype = None if dtypes is None else dtypes[at]
-        if isinstance(argument, ScalarArgument):
-            entries.append(_number(argument.word, dtype or argument.element.dtype, operand))
-        elif type(operand) is ndarray:
-            entries.append(None if dtype else array_entry(argument, (operand.dtype,)))
-        else:
-            entries.append(None if dtype is None else _number(argument.word, dtype, operand, room))
-            room += 1
+    entries, spare = entries_of(call, operands, dtypes)
     results = [
         _result(slot, (out.dtype,) if isinstance(out, ndarray) else _dtypes(slot))
         for slot in call.callee.slots
     ]
-    ordered = [entry for at, entry in enumerate(entries) if at not in by_name.values()]
+    ordered: list[Expected | None] = [
+        entry for at, entry in enumerate(entries) if at not in by_name.values()
+    ]
     for name, value in keywords.items():
-        ordered.append(entries[by_name[name]] if name in by_name else _said(value))
+        ordered.append(entries[by_name[name]] if name in by_name else constant(value))
     return record_of(
         call.callee,
         world,
@@ -101,17 +96,54 @@ def known_record(
         makes=out is None or out is ...,
         takes=out is not None,
         settings=settings,
-        spare=room - size,
+        spare=spare,
         names=tuple(keywords),
     )
+
+
+def entries_of(
+    call: DirectCall, operands: Sequence[Any], dtypes: Sequence[DType | None] | None = None
+) -> tuple[list[Entry | None], int]:
+    """What the arguments of a kernel must be to be like those of one call, and the words needed.
+
+    Args:
+        call: the short way into the kernel.
+        operands: of that call, as they were given.
+        dtypes: for each number what it is converted to first, if to anything; the dtype that the
+            kernel takes where `dtypes` is left out.
+
+    Returns:
+        For each operand its entry, None for what native code cannot take; and the words behind the
+        frame that numbers need.
+    """
+    entries: list[Entry | None] = []
+    room = size = call.callee.layout.size
+    for at, (argument, operand) in enumerate(zip(call.arguments, operands, strict=True)):
+        dtype = None if dtypes is None else dtypes[at]
+        if isinstance(argument, ScalarArgument):
+            entries.append(_number(argument.word, argument.element, operand, dtype))
+        elif type(operand) is ndarray:
+            entries.append(None if dtype else array_entry(argument, (operand.dtype,)))
+        elif argument.shape or argument.is_written or (dtype is None and dtypes is not None):
+            entries.append(None)
+        else:
+            entries.append(_number(argument.word, argument.type.element, operand, dtype, room))
+            room += 1
+    return entries, room - size
+
+
+def situation(callee: Callee) -> object:
+    """What a record hangs on beside the kernel: how its work is shared, where it can be."""
+    return threads.state() if callee.shared else None
 
 
 def record_of(
     callee: Callee,
     world: int,
-    entries: Sequence[Entry | None],
-    results: Sequence[ArrayEntry],
+    entries: Sequence[Expected | None],
+    results: Sequence[ArrayEntry] | None = None,
     *,
+    built: Expected | None = None,
     makes: bool = True,
     takes: bool = True,
     settings: Sequence[Setting] = (),
@@ -125,44 +157,46 @@ def record_of(
         callee: what it runs.
         world: of the native caller.
         entries: what the arguments of a call must be; None for what native code cannot take.
-        results: what is written.
-        makes, takes: whether a call without `out=`, and one with it, may fit. Large results are
-            not made, for their memory comes from the pool; numbers among several are not either.
+        results: what is written; by default what the kernel writes.
+        built: how the results are contained.
+        makes, takes: whether a call without `out=`, and one with it, may fit. Numbers among several
+            results are not made.
         settings: variables, and what they must be.
         spare: words for numbers, behind those of the frame.
         as_number: whether a result without axes is given as NumPy's number.
         names: of the last arguments, which come as keywords.
     """
-    # Where several threads may share the work, what Python costs is little beside it.
-    alone = threads.alone() if callee.shared else ()
-    makes = makes and all(result.nbytes < SMALLEST for result in results)
+    shared = callee.shared and callee.shared.for_threads(threads.current())
+    template = callee.layout.template(spare)
+    if shared:
+        words = list(template.words)
+        words[STATUS] = shared.context(threads.current())
+        template = template._replace(words=tuple(words))
+    if results is None:
+        results = [_result(slot, _dtypes(slot)) for slot in callee.slots]
     numbers = [slot.is_scalar for slot in callee.slots]
-    makes = makes and (len(results) == 1 or not any(numbers))
-    takes = takes and len(results) == 1
+    makes = makes and (not any(numbers) or (len(results) == 1 and built is None))
+    takes = takes and bool(results)
     known = [entry for entry in entries if entry is not None]
-    if (
-        alone is None
-        or len(known) < len(entries)
-        or len(known) + len(results) > MOST_ARGUMENTS
-        or callee.layout.size + spare > MOST_WORDS
-        or not (makes or takes)
-    ):
+    if len(known) < len(entries) or not (makes or takes):
         return None
-    return Record(
+    record = Record(
         world,
-        address_of_function(callee.function),
-        callee.layout.template(spare),
+        address_of_function((shared or callee).function),
+        template,
         known,
         results,
+        built=built,
         makes=makes,
         takes=takes,
-        report=callee.failures.report,
-        settings=(*settings, *alone),
-        always_free=callee.open_ended,
+        report=(shared or callee).failures.report,
+        settings=(*settings, *(threads.settings() if callee.shared else ())),
+        always_free=callee.open_ended or bool(shared),
         as_number=as_number or any(numbers),
         names=names,
-        keep=(callee,),
+        keep=(callee, shared),
     )
+    return None if record.is_too_large else record
 
 
 def array_entry(argument: ArrayArgument, dtypes: tuple[DType, ...]) -> ArrayEntry:
@@ -179,7 +213,8 @@ def array_entry(argument: ArrayArgument, dtypes: tuple[DType, ...]) -> ArrayEntr
 
 
 def _result(slot: ResultSlot, dtypes: tuple[DType, ...]) -> ArrayEntry:
-    return ArrayEntry(slot.word, dtypes, slot.shape, is_written=True)
+    entry = ArrayEntry(slot.word, dtypes, slot.shape, is_written=True)
+    return replace(entry, make=partial(slot.prepare, None)) if entry.nbytes >= SMALLEST else entry
 
 
 def _dtypes(slot: ResultSlot) -> tuple[DType, ...]:
@@ -188,16 +223,19 @@ def _dtypes(slot: ResultSlot) -> tuple[DType, ...]:
     return own, *(dtype for dtype in slot.dtypes if dtype != own)
 
 
-def _said(value: Any) -> Entry | None:
-    """An attribute that is the same; None for one that has to be looked at more closely."""
-    kind = type(value)
-    if kind in (list, tuple) and all(type(item) is int and abs(item) < 1 << 63 for item in value):
-        return IntegersEntry(tuple(value))
-    if kind is str:
-        return TextEntry(value)
-    if value is None or kind in (bool, int, type) or isinstance(value, np.dtype):
-        return ObjectEntry(value)
-    return None
+def constant(value: Any) -> Expected | None:
+    """An argument that must be a value, or a list or a tuple of values; None for what may change.
+
+    Of a class with an `__eq__` of its own nobody knows what is equal, or for how long.
+    """
+    if type(value) in (list, tuple):
+        children = [constant(item) for item in value]
+        known = tuple(child for child in children if child is not None)
+        return Container(type(value), (), known) if len(known) == len(children) else None
+    is_fixed = isinstance(value, (*_IMMUTABLE, Enum, FunctionType))
+    kind: Any = type(value)
+    is_one = kind.__hash__ is object.__hash__ and kind.__eq__ is object.__eq__
+    return ConstantEntry(value) if is_fixed or is_one else None
 
 
 def _scalar(argument: ScalarArgument) -> NumberEntry | None:
@@ -205,25 +243,37 @@ def _scalar(argument: ScalarArgument) -> NumberEntry | None:
     element = argument.element
     if not _is_convertible(element.dtype) or element.is_sub_byte:
         return None
-    is_float = element.kind == "float"
     least, most = _range(element.dtypes)
-    types = tuple(dtype.type for dtype in element.dtypes)
-    return NumberEntry(argument.word, element.dtype, types, is_float, True, least, most)
+    return NumberEntry(
+        argument.word,
+        element.dtype,
+        tuple(dtype.type for dtype in element.dtypes),
+        takes_float=element.kind == "float",
+        integers=int if element.kind != "bool" else None,
+        least=least,
+        most=most,
+    )
 
 
-def _number(word: int, dtype: DType, like: Any, room: int = 0) -> NumberEntry | None:
-    """Numbers of the type of one, converted to a dtype."""
+def _number(
+    word: int, element: ElementType, like: Any, dtype: DType | None, room: int = 0
+) -> NumberEntry | None:
+    """Numbers of the type of one, converted to a dtype, or else to one of the element type's."""
     kind = type(like)
-    if not _is_convertible(dtype):
+    if dtype is None:
+        dtype = next((own for own in element.dtypes if own.type is kind), element.dtype)
+    if not _is_convertible(dtype) or (element.is_sub_byte and element.kind != "bool"):
         return None
-    least, most = _range((dtype,))
     if kind is float and dtype.kind == "f":
-        return NumberEntry(word, dtype, (), True, False, room=room)
-    if kind is int:
-        return NumberEntry(word, dtype, (), False, True, least, most, room)
+        return NumberEntry(word, dtype, takes_float=True, room=room)
+    if kind is bool and dtype.kind == "b":
+        return NumberEntry(word, dtype, integers=bool, room=room)
+    if kind is int and dtype.kind != "b":
+        least, most = _range((dtype,))
+        return NumberEntry(word, dtype, integers=int, least=least, most=most, room=room)
     if dtype.type is not kind:
         return None
-    return NumberEntry(word, dtype, (kind,), False, False, room=room)
+    return NumberEntry(word, dtype, (kind,), room=room)
 
 
 def _is_convertible(dtype: DType) -> bool:

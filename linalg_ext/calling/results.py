@@ -22,6 +22,7 @@ from linalg_ext.errors import (
 from linalg_ext.runtime import dtypes
 from linalg_ext.runtime.call_frame import Frame, FrameLayout
 from linalg_ext.runtime.descriptors import address_of, contiguous_strides
+from linalg_ext.runtime.poison import empty
 from linalg_ext.runtime.pool import SMALLEST, memory
 
 
@@ -56,7 +57,7 @@ class ResultSlot(Argument):
         if value is not None and self.can_be_written_in_place(value):
             return value
         if not self._is_large:
-            return np.empty(self.shape, self.result.dtype)
+            return empty(self.shape, self.result.dtype)
         if not self.vector:
             return memory.empty(self.shape, self.result.dtype)
         return aligned_empty(self.shape, self.result.dtype, self.alignment)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -19,6 +19,7 @@ from linalg_ext.errors import ArgumentError, LinalgExtError
 if TYPE_CHECKING:
     from linalg_ext.compiler import Kernel
     from linalg_ext.explain import Measured
+    from linalg_ext.isolated import IsolatedKernel
     from linalg_ext.transforms.schedules.schedule import Schedule
 
 EXAMPLES = (
@@ -38,11 +39,13 @@ class _Explained(NamedTuple):
         kernel: as it was compiled, or loaded.
         source: the text of the module; empty where there is none.
         schedule: that it went through.
+        apart: compiles the same in a process apart; None where somebody vouches for it.
     """
 
     kernel: Kernel
     source: str | bytes
     schedule: Schedule | None
+    apart: Callable[[], IsolatedKernel] | None
 
 
 def explain(
@@ -113,7 +116,7 @@ def explain(
             found = _compiled(file, entry, schedule, target, options, search or False)
     measured = None
     if measure or inputs is not None:
-        measured = _measured(found, entry, inputs, threads, options)
+        measured = _measured(found, inputs, threads)
     if html is not None:
         _write_page(found, display_name(file), measured, threads, html)
     elif as_json:
@@ -125,7 +128,7 @@ def explain(
 def _loaded(folder: str) -> _Explained:
     from linalg_ext.calling.shipping.reading import load
 
-    return _Explained(load(folder), "", None)
+    return _Explained(load(folder), "", None, None)
 
 
 def _compiled(
@@ -137,6 +140,8 @@ def _compiled(
     search: bool | str,
 ) -> _Explained:
     from linalg_ext.compiler import compile
+    from linalg_ext.compiler.source import as_source
+    from linalg_ext.isolated import Limits, isolate
     from linalg_ext.module import Module
     from linalg_ext.target import using
     from linalg_ext.transforms.schedules.schedule import Schedule
@@ -147,7 +152,13 @@ def _compiled(
     if steps is not None:
         taken = Schedule.from_json(steps.read_text(encoding="utf-8"), module)
     with using(target) if target else nullcontext():
-        return _Explained(compile(module, entry, search=search, **options), text, taken)
+        kernel = compile(module, entry, search=search, **options)
+    content = as_source(module)
+
+    def apart() -> IsolatedKernel:
+        return isolate(content, entry, limits=Limits(), search=search, **options)
+
+    return _Explained(kernel, text, taken, None if options["trusted"] else apart)
 
 
 def _refuse_of_folder(given: Mapping[str, object]) -> None:
@@ -161,33 +172,22 @@ def _refuse_of_folder(given: Mapping[str, object]) -> None:
 
 def _measured(
     found: _Explained,
-    entry: str | None,
     inputs: Path | None,
     threads: int,
-    options: dict[str, Any],
 ) -> Measured:
     from linalg_ext.explain.measuring import arguments_for, measure
 
     kernel = found.kernel
     try:
         given = arguments_for(kernel) if inputs is None else typed(load_arrays(inputs), kernel)
-        if found.source and not options["trusted"]:
-            _try_apart(found, entry, given, options)
         with waiting(f"running {kernel.signature.name}"):
-            return measure(kernel, given, threads=threads)
+            # Nobody vouches for it: neither its crash nor what it writes is to be ours.
+            measured = kernel if found.apart is None else found.apart()
+            return measure(measured, given, threads=threads)
     except LinalgExtError as error:
         # The caller's line is one of ours.
         error.where = str(inputs) if inputs else "no --inputs were given"
         raise
-
-
-def _try_apart(
-    found: _Explained, entry: str | None, given: list[Any], options: dict[str, Any]
-) -> None:
-    """Run it once in a process apart: nobody vouches for it, and its crash would be ours."""
-    from linalg_ext.isolated import Limits, isolate
-
-    isolate(found.source, entry, limits=Limits(), **options)(*given)
 
 
 def _write_page(

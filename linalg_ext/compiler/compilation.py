@@ -15,7 +15,7 @@ from linalg_ext.calling import kept
 from linalg_ext.calling.kernel import Kernel
 from linalg_ext.calling.recipe import Recipe
 from linalg_ext.compiler.searching import asked_search, searching
-from linalg_ext.errors import ArgumentError
+from linalg_ext.errors import ArgumentError, UntrustedError, caller_location
 from linalg_ext.settings import Options
 from linalg_ext.target import host, using
 
@@ -80,9 +80,9 @@ def compile(
         entry: the function to call; not needed where only one is public. It may take and give
             ranked tensors, ranked memrefs and scalars.
         trusted: whether you vouch for the module's author. Otherwise it must not reach beyond
-            itself: it may declare functions of mathematics, of memory allocation, of `libraries`
-            and of registered libraries, but no others, and hold no assembly and no pointers made of
-            integers. A text that is trusted is parsed without the guard process: some texts kill
+            itself: it may declare functions of mathematics, of `libraries` and of registered
+            libraries, but no others, and hold no pointers and no ops of the `llvm` dialect but
+            arithmetic. A text that is trusted is parsed without the guard process: some texts kill
             MLIR's parser, and with it this process.
         checked: have the code itself check what only the run can tell: that open dimensions agree,
             and that indices and slices are in bounds; by default it does, unless `lx.options` says
@@ -94,8 +94,8 @@ def compile(
         result_dtypes: for each result the dtype to hand it back as, or None for the usual one.
             Integers of MLIR have no sign; a result is signed unless this says otherwise.
         tune: measure other plans than the model's, for so many seconds (True: 10), and take the
-            fastest; what is found is remembered: see `linalg_ext.tuning`. `kernel.explain()` says
-            by how much it is better.
+            fastest; this runs the module here, and so needs `trusted=True`. What is found is
+            remembered: see `linalg_ext.tuning`. `kernel.explain()` says by how much it is better.
         search: look for the grouping of the module's ops that costs least, and lower each group
             apart: True for a small budget, the name of a strategy, or a
             `transforms.grouping.Search` that says more. `kernel.explain()` shows what was found,
@@ -106,7 +106,7 @@ def compile(
     Raises:
         ParseError, VerificationError, CrashError: the text is not a valid module.
         SignatureError: no such function, or it takes or gives what arrays cannot stand for.
-        UntrustedError: nobody vouches for it, and it reaches beyond itself.
+        UntrustedError: nobody vouches for it, and it reaches beyond itself, or is to be measured.
         LoweringError, PipelineError: something in it cannot be compiled.
         UnresolvedSymbolError: it calls a function that nobody provides.
         LibraryError: it calls one of a registered library, and not with what that takes.
@@ -175,6 +175,12 @@ def _compiled(
     from linalg_ext.tuning import Tuning
 
     tuning = Tuning.of(tune)
+    if tuning is not None and not trusted:
+        raise UntrustedError(
+            "tune= runs the module in this process, and nobody vouches for it",
+            where=caller_location(),
+            cure="pass trusted=True for a module whose author you trust, or leave out tune=",
+        )
     if tuning is not None and isinstance(module, str | bytes):
         module = Module.parse(module, trusted=trusted)
 

@@ -116,7 +116,7 @@ def compile_in_place(
     # Before the entry is wrapped: errors then show the names that the user wrote.
     refuse_unsupported.apply(own.ir.operation)
     refuse_recursion.apply(own.ir.operation)
-    reports = group_entry(own, entry)
+    reports = group_entry(own, entry, trusted=trusted)
     with own.context:
         function = find_entry(own.ir, entry)
         signature = read_signature(

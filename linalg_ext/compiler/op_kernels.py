@@ -63,7 +63,8 @@ def _build_function(call: OpCall) -> None:
             given[output]
             if output in given
             else initial_tensor(
-                definition.assignment_to(output.name),
+                definition,
+                output.name,
                 call.shapes[output.name],
                 elements[str(output.type_var)],
                 call.attributes,

@@ -104,6 +104,13 @@ class AffineExpr:
         elif isinstance(self, (AffineDim, AffineSymbol, AffineConst)):
             yield self
 
+    def parts(self) -> Iterator[AffineBinary]:
+        """The sums, products, quotients and remainders that this is made of."""
+        if isinstance(self, AffineBinary):
+            yield self
+            yield from self.lhs.parts()
+            yield from self.rhs.parts()
+
     def substitute(self, values: Mapping[AffineExpr, AffineExpr | int]) -> AffineExpr:
         """The expression with dimensions and symbols replaced, simplified again."""
         if isinstance(self, AffineBinary):

@@ -11,6 +11,7 @@ from typing import TypeVar
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind
 from linalg_ext.definition.scalar import Access, Apply, Index, Size
+from linalg_ext.definition.statements import domain_of, is_one_fold, read_dims
 from linalg_ext.definition.types import PREDEFINED
 from linalg_ext.errors import DefinitionError, SourceLocation
 
@@ -125,6 +126,14 @@ def _check_dims(definition: OpDefinition, where: SourceLocation | str | None) ->
             f"domain({_dims(definition.dims)})",
             where=where,
             cure="add it to domain(), or drop the call: the order is then that of the names",
+        )
+    unsized = [dim for dim in definition.dims if dim in used - definition.indexed_dims]
+    if unsized:
+        raise DefinitionError(
+            f"dimension {unsized[0]} is reduced, and nothing is indexed by it: nobody says how "
+            "long it is",
+            where=where,
+            cure=f"read an operand at D.{unsized[0]}, or declare one with index_dims=[...] for it",
         )
     unused = [dim for dim in definition.dims if dim not in used]
     if unused:
@@ -275,10 +284,13 @@ def _check_coverage(
             cure=f"remove D.{dim} from the dimensions to reduce, or from the indices of "
             f"{assignment.target.operand}",
         )
-    lost = [dim for dim in definition.dims if dim not in target | reduced]
+    read = read_dims(assignment)
+    # What another statement ranges over is no matter of this one.
+    others = [a for a in definition.assignments if a is not assignment]
+    elsewhere = frozenset().union(*map(domain_of, others)) - read
+    lost = [dim for dim in definition.dims if dim not in target | reduced | elsewhere]
     if not lost:
         return
-    read = {dim for e in assignment.value.walk() if isinstance(e, Access) for dim in _dims_of(e)}
     name = assignment.target.operand
     if lost[0] in read:
         raise DefinitionError(
@@ -304,14 +316,10 @@ def _check_outputs(definition: OpDefinition, locate: Locate) -> None:
             where=locate(again),
             cure="combine the two expressions into one assignment",
         )
-    for output in definition.outputs:
-        if len(accesses := definition.accesses[output.name]) > 1:
-            reader = next(a for a in definition.assignments if a.target.operand != output.name)
-            raise DefinitionError(
-                f"output {output.name} is accessed as {_accesses(output.name, accesses)}",
-                where=locate(reader),
-                cure="an output is read with the indices that it is written with",
-            )
+    for writer in definition.assignments:
+        for reader in definition.assignments:
+            if is_one_fold(writer, reader):
+                _check_running(writer, reader, locate(reader))
     missing = [output.name for output in definition.outputs if output.name not in targets]
     if missing:
         raise DefinitionError(
@@ -319,6 +327,25 @@ def _check_outputs(definition: OpDefinition, locate: Locate) -> None:
             where=locate(definition.operand(missing[0])),
             cure=f"add `{missing[0]}[...] = ...` to {definition.name}",
         )
+
+
+def _check_running(
+    writer: Assignment, reader: Assignment, where: SourceLocation | str | None
+) -> None:
+    """A fold reads what it has so far at the place that it writes, and nowhere else."""
+    target = writer.target
+    for expr in reader.value.walk():
+        if (
+            isinstance(expr, Access)
+            and expr.operand == target.operand
+            and expr.indices != target.indices
+        ):
+            indices = (target.indices, expr.indices)
+            raise DefinitionError(
+                f"output {target.operand} is accessed as {_accesses(target.operand, indices)}",
+                where=where,
+                cure="a fold reads an output with the indices that it is written with",
+            )
 
 
 def _check_uses(definition: OpDefinition, locate: Locate, strict: bool) -> None:

@@ -13,7 +13,7 @@ called.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from linalg_ext.definition.accumulation import accumulation
@@ -29,6 +29,7 @@ from linalg_ext.definition.functions import BINARY, REDUCTIONS, TERNARY, UNARY
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand, Reduction
 from linalg_ext.definition.renaming import Renaming, with_indices, with_values
 from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr, Size
+from linalg_ext.definition.statements import runs_with
 from linalg_ext.definition.types import PREDEFINED
 
 
@@ -94,16 +95,16 @@ def _in_order(definition: OpDefinition) -> OpDefinition:
         replace(o, index_dims=None) if o.name in read else o for o in definition.operands
     )
     assignments = tuple(
-        replace(a, reduction=_sorted(_reduction(a), definition.dims))
+        replace(a, reduction=_sorted(_reduction(a, definition.assignments), definition.dims))
         for a in definition.assignments
     )
     return replace(definition, operands=operands, assignments=assignments)
 
 
-def _reduction(assignment: Assignment) -> Reduction | None:
-    """A fold that does and starts as a reduction by a function is that reduction."""
+def _reduction(assignment: Assignment, others: Sequence[Assignment]) -> Reduction | None:
+    """A fold by itself that does and starts as a reduction by a function is that reduction."""
     reduction = assignment.reduction
-    if reduction is None or reduction.function is not None:
+    if reduction is None or reduction.function is not None or runs_with(assignment, others):
         return reduction
     found = accumulation(assignment.target, assignment.value, reduction.dims)
     return found if found and found.function == reduction.initial else reduction
@@ -179,14 +180,17 @@ def _terms(expr: AffineExpr) -> list[AffineExpr]:
 
 
 def _reductions_found(definition: OpDefinition) -> Iterable[Assignment]:
-    for output in definition.outputs:
-        assignment = definition.assignment_to(output.name)
-        reduction = assignment.reduction
-        dims = reduction.dims if reduction else ()
-        if reduction is None or reduction.function is None:
-            found = accumulation(assignment.target, assignment.value, dims)
-            reduction = found or (Reduction(None, dims) if dims else None)
-        yield replace(assignment, reduction=reduction)
+    places = {output.name: place for place, output in enumerate(definition.outputs)}
+    for step in definition.steps:
+        for assignment in sorted(step.assignments, key=lambda a: places[a.target.operand]):
+            reduction = assignment.reduction
+            dims = reduction.dims if reduction else ()
+            if runs_with(assignment, step.assignments):
+                reduction = Reduction(None, dims)
+            elif reduction is None or reduction.function is None:
+                found = accumulation(assignment.target, assignment.value, dims)
+                reduction = found or (Reduction(None, dims) if dims else None)
+            yield replace(assignment, reduction=reduction)
 
 
 def _simplified(expr: ScalarExpr) -> ScalarExpr:

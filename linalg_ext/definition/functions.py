@@ -123,8 +123,8 @@ BINARY = _table(
         "div_unsigned": "x / y on unsigned integers, towards zero",
         "max_signed": "the larger; integers as signed; NaN if either is",
         "min_signed": "the smaller; integers as signed; NaN if either is",
-        "max_unsigned": "the larger of two unsigned integers; on floats as max_signed",
-        "min_unsigned": "the smaller of two unsigned integers; on floats as min_signed",
+        "max_unsigned": "the larger of two unsigned integers",
+        "min_unsigned": "the smaller of two unsigned integers",
         "powf": "x to the power of y",
     },
     {

@@ -171,7 +171,10 @@ class IteratorType(Enum):
 
 @dataclass(frozen=True)
 class OpDefinition:
-    """A structured operation: operands, an iteration space, and assignments over it.
+    """An operation: operands, an iteration space, and assignments over it, in order.
+
+    Each assignment is finished before the next reads its output, but for folds over the same
+    dimensions, which run together. Where one structured op can do that the definition is one.
 
     Attributes:
         name: the op's name without a dialect prefix.
@@ -179,7 +182,7 @@ class OpDefinition:
         doc: summary line and description; empty if there is none.
         operands: inputs, then outputs, then attributes.
         dims: the iteration space, outermost dimension first.
-        assignments: one for each output.
+        assignments: one for each output, in the order of the statements.
         implements: interfaces, for the generators.
         defines: methods, for the generators.
     """
@@ -212,6 +215,15 @@ class OpDefinition:
     def operand(self, name: str) -> Operand:
         """The operand of that name."""
         return self._by_name[name]
+
+    @cached_property
+    def steps(self) -> tuple[OpDefinition, ...]:
+        """The structured ops that this is, one after the other, see `statements`; mostly one."""
+        if len(self.assignments) == 1:
+            return (self,)
+        from linalg_ext.definition.statements import steps
+
+        return steps(self)
 
     @cached_property
     def inputs(self) -> tuple[Operand, ...]:

@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 
 from linalg_ext.definition.functions import Function
+from linalg_ext.errors import DTypeError
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -42,6 +43,11 @@ def _as_unsigned(value: Array) -> Array:
 
 def _unsigned(operation: Any) -> Any:
     def apply(x: Array, y: Array) -> Array:
+        if x.dtype.kind in "fc" or "float" in x.dtype.name:
+            raise DTypeError(
+                f"a function of unsigned integers has no meaning for {x.dtype}",
+                cure="use the signed one, max_signed for max_unsigned, or cast to integers",
+            )
         return np.asarray(operation(_as_unsigned(x), _as_unsigned(y))).view(x.dtype)
 
     return apply
@@ -64,6 +70,12 @@ def _elementwise(function: Any) -> Any:
     """A function of Python's math module, which NumPy lacks."""
     over_doubles = np.vectorize(function, otypes=[np.float64])
     return lambda x: over_doubles(x.astype(np.float64))
+
+
+def _angle(y: Array, x: Array) -> Array:
+    if y.dtype.kind == "c":  # of which NumPy has none
+        return np.asarray(-1j * np.log((x + 1j * y) / np.sqrt(x * x + y * y))).astype(y.dtype)
+    return np.asarray(np.arctan2(y, x))
 
 
 def _clamp(x: Array, low: Array, high: Array) -> Array:
@@ -117,7 +129,7 @@ _FUNCTIONS: dict[str, Any] = {
     "max_unsigned": _unsigned(np.maximum),
     "min_unsigned": _unsigned(np.minimum),
     "powf": np.power,
-    "atan2": np.arctan2,
+    "atan2": _angle,
     "copysign": np.copysign,
     "and": np.bitwise_and,
     "or": np.bitwise_or,

@@ -25,6 +25,7 @@ from linalg_ext.definition.renaming import rewrite_expression
 from linalg_ext.definition.scalar import Access, ScalarExpr
 from linalg_ext.definition.shapes import check_shapes, infer_extents
 from linalg_ext.definition.specialization import at_rank
+from linalg_ext.definition.statements import domain_of
 from linalg_ext.errors import ArgumentError
 
 Indices = tuple[AffineExpr, ...]
@@ -186,7 +187,8 @@ def _to_target(definition: OpDefinition, assignment: Assignment, indices: Indice
     if indices == target.indices:
         return assignment
     written = {dim for index in indices for dim in index.dims}
-    missing = tuple(dim for dim in definition.dims if dim not in written)
+    domain = domain_of(assignment) | written
+    missing = tuple(dim for dim in definition.dims if dim in domain - written)
     reduction = assignment.reduction
     if missing and reduction is None:
         raise ArgumentError(

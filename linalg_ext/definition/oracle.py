@@ -17,6 +17,7 @@ from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.definition.reference import Array, evaluate
 from linalg_ext.definition.shapes import infer_extents
 from linalg_ext.definition.specialization import at_rank
+from linalg_ext.definition.statements import reads_before
 from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
 
 
@@ -77,7 +78,7 @@ class _Call:
         """What an output is before the op: the neutral element where it accumulates."""
         assignment = self.definition.assignment_to(output.name)
         shape, dtype = self.shapes[output.name], self.dtypes[str(output.type_var)]
-        if not assignment.reads_target:
+        if not reads_before(self.definition, output.name):
             return np.zeros(shape, dtype)
         return np.full(shape, initial_number(assignment, self.attributes, dtype), dtype)
 

@@ -1,8 +1,8 @@
 """The oracle: a definition evaluated by NumPy, slow and obviously right.
 
-Independent of every IR: the op is evaluated point by point of its reduction space, in order, each
-time for all points of its parallel space at once. Arrays keep NumPy's signedness: a `_signed`
-function on unsigned integers computes on their values.
+Independent of every IR: the steps of an op are evaluated one after the other, each point by point
+of its reduction space, in order, each time for all points of its parallel space at once. Arrays
+keep NumPy's signedness: a `_signed` function on unsigned integers computes on their values.
 """
 
 from __future__ import annotations
@@ -48,14 +48,29 @@ def evaluate(
         dtypes: the dtype of each type variable.
         attributes: the attributes of the call.
     """
-    outputs = {o.name: np.array(operands[o.name]) for o in definition.outputs}
+    arrays = {**operands, **{o.name: np.array(operands[o.name]) for o in definition.outputs}}
+    shapes = {o.name: arrays[o.name].shape for o in definition.operands if o.kind.is_tensor}
+    symbols = symbol_sizes(definition, shapes, attributes.symbols)
+    for step in definition.steps:
+        arrays |= _evaluate_step(step, arrays, extents, dtypes, attributes, symbols)
+    return [arrays[o.name] for o in definition.outputs]
+
+
+def _evaluate_step(
+    definition: OpDefinition,
+    operands: Mapping[str, Array],
+    extents: Mapping[str, int],
+    dtypes: Mapping[str, np.dtype[Any]],
+    attributes: CallAttributes,
+    symbols: Mapping[AffineExpr, int],
+) -> dict[str, Array]:
+    """The outputs of one structured op, by name."""
+    outputs = {o.name: operands[o.name] for o in definition.outputs}
     spaces = {kind: _axes(definition, kind) for kind in IteratorType}
     parallel = [extents[dim] for dim in spaces[IteratorType.PARALLEL]]
     grid = dict(zip(spaces[IteratorType.PARALLEL], np.indices(parallel, sparse=True), strict=True))
     sizes = [range(extents[dim]) for dim in spaces[IteratorType.REDUCTION]]
-    shapes = {o.name: operands[o.name].shape for o in definition.operands if o.kind.is_tensor}
-    sizes_of_symbols = symbol_sizes(definition, shapes, attributes.symbols)
-    scope = _Scope(dtypes, attributes, sizes_of_symbols, tuple(parallel))
+    scope = _Scope(dtypes, attributes, symbols, tuple(parallel))
     for point in itertools.product(*sizes):
         position = {
             **grid,
@@ -69,7 +84,7 @@ def evaluate(
             updated = np.array(target)
             updated[where] = np.asarray(result).astype(target.dtype)
             outputs[assignment.target.operand] = updated
-    return [outputs[o.name] for o in definition.outputs]
+    return outputs
 
 
 def _axes(definition: OpDefinition, kind: IteratorType) -> list[str]:

@@ -1,15 +1,17 @@
 """Sizes of the iteration space and of outputs, from the shapes of the operands.
 
 An indexing map says which elements an op touches; the largest index that it reaches must lie inside
-the operand. Sizes follow from that alone: a dimension that indexes an operand by itself is as long
-as that operand; one inside a sum (`oh * SH + kh * DH`) is as long as the rest leaves room for,
-which is the usual size of a convolution's output without padding.
+the operand. Sizes follow from that: a dimension that indexes an operand by itself is as long as
+that operand, less what further indices reach beyond it (`x[t] + x[t + 1]`); one inside a sum
+(`oh * SH + kh * DH`) is as long as the rest leaves room for, which is the usual size of a
+convolution's output without padding. Where an output declares another size than what it reads, in
+the same symbols, the output is as long as it declares.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from linalg_ext.definition.affine import (
@@ -43,16 +45,55 @@ def infer_extents(
         ShapeError: an operand is too small for a single position of a sum (a kernel larger than
             what it slides over).
     """
-    terms = _index_terms(definition, shapes, symbols)
+    shapes = dict(shapes)
+    while True:
+        extents = _extents(definition, shapes, symbols)
+        # What a statement reads of the output of another says how far it runs.
+        found = [
+            output.name
+            for output in definition.outputs
+            if output.name not in shapes
+            and len(definition.accesses[output.name]) > 1
+            and all(
+                _name(index) in extents or not _name(index)
+                for index in definition.assignment_to(output.name).target.indices
+            )
+        ]
+        if not found or extents.keys() >= set(definition.dims):
+            return extents
+        shapes |= {name: output_shape(definition, name, extents) for name in found}
+
+
+def _extents(
+    definition: OpDefinition,
+    shapes: Mapping[str, Sequence[Size | None]],
+    symbols: Mapping[str, int],
+) -> dict[str, Size]:
+    """As `infer_extents`, as far as the operands of known shapes say it by themselves."""
+    longer = longer_axes(definition)
+    terms = _furthest(definition, _index_terms(definition, shapes, symbols))
+    exact = [term for term in terms if (term.operand, term.axis, _shifted(term.expr)) not in longer]
     extents: dict[str, Size] = {}
-    for term in terms:
-        if isinstance(term.expr, AffineDim):
-            known = extents.get(term.expr.name)
+    for term in exact:
+        if isinstance(term.written, AffineDim):
+            known = extents.get(term.written.name)
             # A number is worth more than a size that is known at run time only.
             if known is None or (isinstance(term.size, int) and not isinstance(known, int)):
-                extents[term.expr.name] = term.size
+                extents[term.written.name] = term.size
     # What an output declares may be what a sum leaves open: the kernel that slides over an image.
-    extents = {**_declared_extents(definition, shapes, symbols), **extents}
+    direct = _direct_sizes(definition, shapes, symbols)
+    extents = {**_declared_extents(definition, direct), **extents}
+    _solve_all(definition, exact, extents)
+    declared = _declared_extents(definition, symbol_sizes(definition, shapes, symbols))
+    extents = {**declared, **extents}
+    _solve_all(definition, terms, extents)
+    return extents
+
+
+def _solve_all(
+    definition: OpDefinition, terms: Sequence[_IndexTerm], extents: dict[str, Size]
+) -> None:
+    """Add the sizes that the indices leave room for."""
     progress = True
     while progress:
         progress = False
@@ -61,16 +102,122 @@ def infer_extents(
             if solved is not None:
                 extents[solved[0]] = solved[1]
                 progress = True
-    return extents
+
+
+Place = tuple[str, int, str]
+"""An axis of an operand, and a dimension that indexes it, by itself or with a number added."""
+
+
+def longer_axes(definition: OpDefinition) -> frozenset[Place]:
+    """Axes that are read and declared to be of another length than an output along the dimension.
+
+    Such an axis, as that of X(L + 1) in `O[t] = X[t]` with O(L), bounds the dimension and does not
+    say how long it is.
+    """
+    stated: dict[str, set[AffineExpr]] = {}
+    for output in definition.outputs:
+        indices = definition.assignment_to(output.name).target.indices
+        for index, size in zip(indices, output.shape, strict=False):
+            stated.setdefault(_name(index), set()).add(size)
+    return frozenset(
+        (name, axis, dim)
+        for (name, axis, dim) in _places_read(definition)
+        for size in definition.operand(name).shape[axis : axis + 1]
+        if size not in (said := stated.get(dim, set()))
+        and any(_speak_of_one_size(size, each) for each in said)
+    )
+
+
+def narrowed_axes(definition: OpDefinition) -> frozenset[Place]:
+    """Axes that a dimension indexes by itself and need not run along to the end."""
+    shifted = {
+        place for place, indices in _places_read(definition).items() if len(set(indices)) > 1
+    }
+    return longer_axes(definition) | shifted
+
+
+def _places_read(definition: OpDefinition) -> dict[Place, list[AffineExpr]]:
+    """The axes that are read at a dimension, or a number of places from it; and these indices.
+
+    Those that windows slide over are none.
+    """
+    found: dict[Place, list[AffineExpr]] = {}
+    for operand in definition.operands:
+        if not operand.kind.is_tensor:
+            continue
+        accesses = definition.accesses[operand.name]
+        if operand.kind is OperandKind.OUTPUT_TENSOR:
+            accesses = accesses[1:]  # the first is how it is written
+        for axis, indices in enumerate(zip(*accesses, strict=True)):
+            dims = [_shifted(index) for index in indices]
+            for index, dim in zip(indices, dims, strict=True):
+                if dim is not None and None not in dims:
+                    found.setdefault((operand.name, axis, dim), []).append(index)
+    return found
+
+
+def _indices_of(definition: OpDefinition, operand: str, axis: int) -> list[AffineExpr]:
+    return [a[axis] for a in definition.accesses.get(operand, ()) if axis < len(a)]
+
+
+def _shifted(index: AffineExpr) -> str | None:
+    """The dimension, where an index is one, or one and a number."""
+    linear = linear_terms(index)
+    if linear is None or list(linear[0].values()) != [1]:
+        return None
+    return next(iter(linear[0]))
+
+
+def _speak_of_one_size(one: AffineExpr, other: AffineExpr) -> bool:
+    """Whether two declared sizes are in the same symbols, so that one follows from the other."""
+    return set(one.symbols) == set(other.symbols)
+
+
+def _furthest(definition: OpDefinition, terms: Sequence[_IndexTerm]) -> list[_IndexTerm]:
+    """Of indices of one axis that differ in a number, the one that reaches furthest.
+
+    One that begins with a dimension by itself counts as that dimension, on an axis that is shorter.
+    """
+    groups: dict[tuple[object, ...], list[tuple[int, _IndexTerm]]] = {}
+    for term in terms:
+        linear = linear_terms(term.expr)
+        key: tuple[object, ...] = (term.operand, term.axis, term.expr)
+        if linear is not None:
+            key = (term.operand, term.axis, *sorted(linear[0].items()))
+        groups.setdefault(key, []).append((linear[1] if linear else 0, term))
+    found = []
+    for group in groups.values():
+        reach, last = max(group, key=lambda each: each[0])
+        plain = next((term for _, term in group if isinstance(term.expr, AffineDim)), None)
+        if plain is None:
+            found.append(last)
+        elif _is_as_long_as_output(definition, plain):
+            found.append(plain)
+        else:
+            size = plain.size - reach
+            if isinstance(size, int) and size < 0 <= plain.size:
+                size = 0
+            found.append(replace(plain, size=size, written=plain.expr))
+    return found
+
+
+def _is_as_long_as_output(definition: OpDefinition, term: _IndexTerm) -> bool:
+    """Whether an output declares to be as long as the axis that its dimension indexes."""
+    size = definition.operand(term.operand).shape
+    return any(
+        index == term.expr and declared == size[term.axis]
+        for output in definition.outputs
+        if term.axis < len(size)
+        for index, declared in zip(
+            definition.assignment_to(output.name).target.indices, output.shape, strict=False
+        )
+    )
 
 
 def _declared_extents(
-    definition: OpDefinition,
-    shapes: Mapping[str, Sequence[Size | None]],
-    symbols: Mapping[str, int],
+    definition: OpDefinition, known: Mapping[AffineExpr, Size]
 ) -> dict[str, Size]:
     """Sizes that the declared shapes of outputs state: numbers, attributes, products of sizes."""
-    known = symbol_sizes(definition, shapes, symbols)
     return {
         _name(index): size.evaluate(known)
         for output in definition.outputs
@@ -118,11 +265,19 @@ def check_shapes(
     """
     extents = {dim: extent for dim, extent in extents.items() if isinstance(extent, int)}
     owner: dict[str, str] = {}
+    longer = longer_axes(definition)
+    narrowed = narrowed_axes(definition)
     for term in _index_terms(definition, shapes, symbols):
         if not isinstance(term.size, int):
             continue
         if isinstance(term.expr, AffineDim):
             dim = term.expr.name
+            place = (term.operand, term.axis, dim)
+            may_end_early = place in longer or (
+                place in narrowed and not _is_as_long_as_output(definition, term)
+            )
+            if may_end_early and extents[dim] <= term.size:
+                continue
             if extents[dim] != term.size:
                 raise ShapeError(
                     f"{definition.name}: dimension {dim} is {extents[dim]} "
@@ -142,16 +297,19 @@ def _check_declared_sizes(
     shapes: Mapping[str, Sequence[Size | None]],
     symbols: Mapping[str, int],
 ) -> None:
-    """A size that is declared as a number, or for an output as an expression, is that long.
+    """A size that is declared as a number or as an expression is that long.
 
-    What an input declares as an expression may be longer: a stride need not divide an image.
+    An input may be longer where windows slide over it, for a stride need not divide an image, and
+    where it is read from some place on.
     """
     known = symbol_sizes(definition, shapes, symbols)
     for name, shape in shapes.items():
         operand = definition.operand(name)
         for axis, (expr, size) in enumerate(zip(operand.shape, shape, strict=False)):
             stating: tuple[type[AffineExpr], ...] = (AffineConst,)
-            if operand.kind is OperandKind.OUTPUT_TENSOR:
+            if operand.kind is OperandKind.OUTPUT_TENSOR or _is_read_from_its_start(
+                definition, name, axis
+            ):
                 stating = (AffineConst, AffineBinary)
             is_known = all(AffineSymbol(symbol) in known for symbol in expr.symbols)
             if not (isinstance(expr, stating) and is_known):
@@ -266,13 +424,78 @@ def symbol_sizes(
     shapes: Mapping[str, Sequence[Size | None]],
     symbols: Mapping[str, int],
 ) -> dict[AffineExpr, Size]:
-    """The value of each symbol that an index attribute binds, or that is the size of an operand.
+    """The value of each symbol that an index attribute binds, or that sizes of operands say.
+
+    Of a size that is declared as `L + 1` or `2 * C`, L and C follow.
 
     Args:
         definition: the op.
         shapes: sizes of the operands that are known, by name; None for a size that is not.
         symbols: values of the symbols that index attributes bind.
     """
+    values = _direct_sizes(definition, shapes, symbols)
+    places = [
+        (name, axis, expr, size)
+        for name, shape in shapes.items()
+        for axis, (expr, size) in enumerate(
+            zip(definition.operand(name).shape, shape, strict=False)
+        )
+        if isinstance(expr, AffineBinary) and size is not None
+    ]
+    places = [each for each in places if not _has_windows(definition, each[0], each[1])]
+    progress = True
+    while progress:
+        progress = False
+        for _, _, expr, size in places:
+            unknown = {symbol for symbol in expr.symbols if AffineSymbol(symbol) not in values}
+            solved = _solved_symbol(expr, size, values) if len(unknown) == 1 else None
+            if solved is not None:
+                values[AffineSymbol(unknown.pop())] = solved
+                progress = True
+    return values
+
+
+def _is_read_from_its_start(definition: OpDefinition, operand: str, axis: int) -> bool:
+    """Whether an axis is read by dimensions by themselves, or by quotients and remainders."""
+    indices = _indices_of(definition, operand, axis)
+    begins = any(isinstance(i, AffineDim) or linear_terms(i) is None for i in indices)
+    return begins and not _has_windows(definition, operand, axis)
+
+
+def _has_windows(definition: OpDefinition, operand: str, axis: int) -> bool:
+    """Whether an axis is indexed by sums or multiples of dimensions, as by windows with strides."""
+    for index in _indices_of(definition, operand, axis):
+        dims = set(index.dims)
+        linear = linear_terms(index)
+        if index.symbols or (linear is not None and (len(dims) > 1 or _shifted(index) is None)):
+            return bool(dims)
+    return False
+
+
+def _solved_symbol(expr: AffineExpr, size: Size, known: Mapping[AffineExpr, Size]) -> Size | None:
+    """The one unknown symbol of a declared size; None where no whole number gives the size."""
+    as_dims: dict[AffineExpr, AffineExpr | int] = {
+        AffineSymbol(symbol): known[AffineSymbol(symbol)]
+        if isinstance(known.get(AffineSymbol(symbol)), int)
+        else AffineDim(symbol)
+        for symbol in expr.symbols
+    }
+    linear = linear_terms(expr.substitute(as_dims))
+    if linear is None or len(linear[0]) != 1:
+        return None
+    ((factor,), constant) = tuple(linear[0].values()), linear[1]
+    left = size - constant
+    if factor <= 0 or (isinstance(left, int) and (left < 0 or left % factor)):
+        return None
+    return left if factor == 1 else left // factor
+
+
+def _direct_sizes(
+    definition: OpDefinition,
+    shapes: Mapping[str, Sequence[Size | None]],
+    symbols: Mapping[str, int],
+) -> dict[AffineExpr, Size]:
+    """The values of symbols that are sizes by themselves, or an attribute's."""
     values: dict[AffineExpr, Size] = {}
     for name, shape in shapes.items():
         declared = definition.operand(name).shape
@@ -313,7 +536,7 @@ def _solve(
     """The one unknown dimension of a sum, and the largest size it may have."""
     linear = linear_terms(term.expr)
     if linear is None:
-        return None
+        return _solve_quotients(definition, term, extents)
     factors, constant = linear
     unknown = [dim for dim in factors if dim not in extents]
     if len(unknown) != 1 or any(factor <= 0 for factor in factors.values()):
@@ -330,6 +553,79 @@ def _solve(
         )
     extent = room // factors[unknown[0]] + 1
     return unknown[0], max(extent, 0) if isinstance(extent, int) else extent.clamped()
+
+
+def _solve_quotients(
+    definition: OpDefinition, term: _IndexTerm, extents: Mapping[str, Size]
+) -> tuple[str, Size] | None:
+    """As `_solve`, beside remainders and quotients by numbers: c of `c * 2 + i % 2`."""
+    unknown = [dim for dim in _reaching(term.expr) if dim not in extents]
+    if len(unknown) != 1 or term.expr.symbols:
+        return None
+    extent = _room(term.expr, unknown[0], term.size - 1, extents)
+    if extent is None:
+        return None
+    if isinstance(extent, int) and extent < 0 < term.size:
+        raise ShapeError(
+            f"{definition.name}: `{term.written}` has no room in axis {term.axis} of "
+            f"{term.operand}, which has size {term.size}",
+            expected=_describe(definition),
+        )
+    return unknown[0], max(extent, 0) if isinstance(extent, int) else extent.clamped()
+
+
+def _reaching(expr: AffineExpr) -> list[str]:
+    """The dimensions whose sizes bound an expression: not those under `%`."""
+    if isinstance(expr, AffineBinary):
+        if expr.kind is AffineKind.MOD:
+            return []
+        return list(dict.fromkeys([*_reaching(expr.lhs), *_reaching(expr.rhs)]))
+    return list(expr.dims)
+
+
+def _room(expr: AffineExpr, dim: str, limit: Size, extents: Mapping[str, Size]) -> Size | None:
+    """How long a dimension may be for an expression to stay at or below a limit."""
+    if isinstance(expr, AffineDim):
+        return limit + 1
+    if not isinstance(expr, AffineBinary):
+        return None
+    inner, other = expr.lhs, expr.rhs
+    if dim in _reaching(other):
+        inner, other = other, inner
+    if expr.kind is AffineKind.ADD:
+        highest = None if dim in _reaching(other) else _highest(other, extents)
+        return None if highest is None else _room(inner, dim, limit - highest, extents)
+    if expr.kind is not AffineKind.MUL or not isinstance(other, AffineConst) or other.value <= 0:
+        return None  # `i // 2` leaves room for two lengths: 2 * n, and one less
+    return _room(inner, dim, limit // other.value, extents)
+
+
+def _highest(expr: AffineExpr, extents: Mapping[str, Size]) -> Size | None:
+    """The largest value of an expression, or a bound of it; None where that is not known."""
+    if isinstance(expr, AffineConst):
+        return expr.value
+    if isinstance(expr, AffineDim):
+        return extents[expr.name] - 1 if expr.name in extents else None
+    if not isinstance(expr, AffineBinary):
+        return None
+    if expr.kind is AffineKind.ADD:
+        left, right = _highest(expr.lhs, extents), _highest(expr.rhs, extents)
+        return None if left is None or right is None else left + right
+    if not isinstance(expr.rhs, AffineConst) or expr.rhs.value <= 0:
+        return None
+    factor, inner = expr.rhs.value, _highest(expr.lhs, extents)
+    if expr.kind is AffineKind.MOD:
+        is_less = isinstance(inner, int) and 0 <= inner < factor
+        return inner if is_less else factor - 1
+    if inner is None:
+        return None
+    match expr.kind:
+        case AffineKind.MUL:
+            return inner * factor
+        case AffineKind.FLOORDIV:
+            return inner // factor
+        case _:
+            return (inner + (factor - 1)) // factor
 
 
 def _bounds(expr: AffineExpr, extents: Mapping[str, int]) -> tuple[int, int]:

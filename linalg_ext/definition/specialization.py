@@ -185,9 +185,7 @@ class _Specializer:
         if element == "i1":
             usual = _ON_BOOLEANS.get(function.name)
             return function if usual is None else BINARY[usual]
-        if _is_integer(element):
-            return function
-        return BINARY.get(function.name.replace("_unsigned", "_signed"), function)
+        return function
 
     def _shortened(self, expr: Apply) -> ScalarExpr:
         """`0 - x` of integers is a negation, `1 / x` of floats a reciprocal."""

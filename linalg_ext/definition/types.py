@@ -25,7 +25,9 @@ class _TypeVarNamespace:
     def __getattr__(self, name: str) -> TypeVar:
         if name.startswith("__"):
             raise AttributeError(name)
-        return TypeVar(name)
+        # One object for each name, as in upstream's OpDSL: the next look-up finds it here.
+        found: TypeVar = vars(self).setdefault(name, TypeVar(name))
+        return found
 
 
 TV = _TypeVarNamespace()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -13,12 +12,13 @@ import numpy as np
 from linalg_ext.calling.explanation import Row
 from linalg_ext.calling.kernel import Kernel
 from linalg_ext.calling.signature import ArrayType, Parameter
+from linalg_ext.calling.timing import times_of_calls
 from linalg_ext.errors import ShapeError
 from linalg_ext.explain.kernels import kernel_of
+from linalg_ext.isolated import IsolatedKernel
 from linalg_ext.transforms.codegen._explaining import seconds_text
 
 _SECONDS = 0.5
-_LEAST_CALLS = 3
 
 
 @dataclass(frozen=True)
@@ -55,29 +55,27 @@ def measure(
     """Call a kernel again and again, and say what a call takes.
 
     Args:
-        kernel: a `Kernel`, or what holds one; it may write to its arguments.
+        kernel: a `Kernel`, or what holds one; it may write to its arguments. One in a process apart
+            is measured there.
         arguments: of the calls; by default numbers between 0 and 1, and integers that are 0.
         threads: that work on each call.
         seconds: for which it is called; three times at least.
 
     Raises:
-        ArgumentTypeError: it is no kernel of this process.
+        ArgumentTypeError: it is no kernel.
         ShapeError: no arguments are given, and the kernel leaves sizes open.
         ArgumentError, ExecutionError: as of the call.
     """
-    own = kernel_of(kernel)
+    own = kernel if isinstance(kernel, IsolatedKernel) else kernel_of(kernel)
     given = arguments_for(own) if arguments is None else list(arguments)
-    own(*given, threads=threads)  # code for several threads is made at the first call
-    taken: list[float] = []
-    end = time.perf_counter() + seconds
-    while len(taken) < _LEAST_CALLS or time.perf_counter() < end:
-        start = time.perf_counter()
-        own(*given, threads=threads)
-        taken.append(time.perf_counter() - start)
+    if isinstance(own, IsolatedKernel):
+        taken = own.times_of_calls(*given, threads=threads, seconds=seconds)
+    else:
+        taken = times_of_calls(lambda: own(*given, threads=threads), seconds)
     return Measured(min(taken), median(taken), len(taken), threads)
 
 
-def arguments_for(kernel: Kernel) -> list[Any]:
+def arguments_for(kernel: Kernel | IsolatedKernel) -> list[Any]:
     """Arrays that a kernel takes.
 
     Raises:

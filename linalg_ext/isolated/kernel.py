@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import sys
@@ -14,6 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from linalg_ext.cache.store import Entry
 from linalg_ext.calling.argument import refuse_keywords
 from linalg_ext.calling.arrays import ArrayArgument, check_aliasing
 from linalg_ext.calling.explanation import Explanation
@@ -28,15 +30,17 @@ from linalg_ext.errors import (
     caller_location,
     refuse_pickling,
 )
-from linalg_ext.isolated import error_data
+from linalg_ext.isolated import error_data, kept_apart
 from linalg_ext.isolated.limits import Limits
 from linalg_ext.isolated.shared_arrays import SharedBlock, received, share, taken
 from linalg_ext.isolated.told import ToldDecision
-from linalg_ext.runtime import frames, processes
+from linalg_ext.runtime import frames, keeping, processes
 from linalg_ext.runtime.child import Child, imports
 from linalg_ext.runtime.dtypes import dtype_named
 from linalg_ext.runtime.threads import current as current_threads
 from linalg_ext.target import host, override, to_data
+
+_NONSENSE = (AttributeError, KeyError, MemoryError, OverflowError, TypeError, ValueError)
 
 _COPIED = 1 << 20
 """Results smaller than this are copied, and need no pages of their own."""
@@ -95,6 +99,8 @@ class IsolatedKernel:
         self._own = _Own()
         weakref.finalize(self, self._own.forget)
         self._told: dict[str, Any] = {}
+        self._key: str | None = None
+        self._kept: list[tuple[Entry, str]] = []
         _living.add(self)
         with self._lock:
             about = self._compiled()
@@ -202,6 +208,27 @@ class IsolatedKernel:
             return results[0]
         return tuple(results) if results else None
 
+    def times_of_calls(self, *args: Any, threads: int = 1, seconds: float) -> list[float]:
+        """The seconds of each of some calls in its process, on copies of the arguments.
+
+        Args:
+            *args, threads: as of a call.
+            seconds: for which it is called.
+
+        Raises:
+            ArgumentError, ExecutionError, CrashError: as of a call.
+        """
+        values = [taken(value, self._name(number)) for number, value in enumerate(args)]
+        check_aliasing(self._written, values)
+        block, plain = share(values)
+        request = {"do": "measure", "arguments": plain, "threads": threads, "for": seconds}
+        try:
+            with self._lock:
+                answer, _ = self._ask(self._started(), request, block)
+        finally:
+            block.close()
+        return [float(time) for time in answer["taken"]]
+
     def close(self) -> None:
         """End the process; the next call starts another."""
         with self._lock:
@@ -217,11 +244,37 @@ class IsolatedKernel:
         refuse_pickling("an isolated kernel", "send the module's text, and compile it there")
 
     def _compiled(self) -> dict[str, Any]:
-        """Start a process and compile the module in it; what it tells of the kernel."""
+        """Start a process with the kernel in it, compiled or as it is kept; what it tells of it."""
+        self._key = self._key_now()
+        self._kept = kept_apart.read(self._key)
+        if self._kept:
+            told, contents = kept_apart.entries_data(self._kept)
+            about = self._begin({"do": "load", "kept": told}, contents)
+            if "signature" in about:
+                return about
+        self._kept = []
+        payload = self._source
+        if isinstance(payload, str):
+            # What UTF-8 cannot express is refused there, as it is here.
+            payload = payload.encode(errors="surrogatepass")
+        return self._begin({"do": "compile"}, payload)
+
+    def _key_now(self) -> str | None:
+        """What the kernel is kept under; None where nothing is."""
+        stamps = [keeping.file_stamp(library) for library in self._options["libraries"]]
+        if None in stamps:
+            return None
+        options = json.dumps(self._options, sort_keys=True)
+        return keeping.key_of(
+            "isolated", self._source, self._filename, options, stamps, sorted(imports())
+        )
+
+    def _begin(self, told: Mapping[str, Any], payload: bytes) -> dict[str, Any]:
+        """Start a process, and have it make the kernel; what it tells."""
         self._own.end()
-        child = self._own.child = processes.fork()
+        child = self._own.child = processes.fork(compiles=told["do"] == "compile")
         request = {
-            "do": "compile",
+            **told,
             "imports": imports(),
             "folder": os.getcwd(),
             "path": [os.path.abspath(path) for path in sys.path],
@@ -231,10 +284,6 @@ class IsolatedKernel:
             "filename": self._filename,
             "is_text": isinstance(self._source, str),
         }
-        payload = self._source
-        if isinstance(payload, str):
-            # What UTF-8 cannot express is refused there, as it is here.
-            payload = payload.encode(errors="surrogatepass")
         try:
             return self._ask(child, request, payload=payload)[0]
         except BaseException:
@@ -265,13 +314,14 @@ class IsolatedKernel:
     ) -> tuple[dict[str, Any], list[Any]]:
         """Send a request and wait for the answer, and for the results that come with it."""
         seconds = self.limits.seconds
-        what = "the kernel" if request["do"] == "call" else "the compilation"
+        what = "the kernel" if block is not None else "the compilation"
         child.channel.settimeout(seconds)
         try:
             frames.send(child.channel, {**request, "seconds": seconds}, payload)
             if block is not None:
                 socket.send_fds(child.channel, [b"."], [block.descriptor])
-            answer, _ = frames.receive(child.channel)
+            answer, contents = frames.receive(child.channel)
+            fresh = kept_apart.entries_of(answer["kept"], contents)
             error = error_data.from_data(answer["error"]) if "error" in answer else None
             results = self._received(child, answer) if "results" in answer else []
         except TimeoutError:
@@ -284,7 +334,7 @@ class IsolatedKernel:
             death = child.death(what, "in a process apart")
             self._own.end()
             raise self.limits.named(death) from None
-        except (KeyError, MemoryError, OverflowError, TypeError, ValueError) as fault:
+        except _NONSENSE as fault:
             self._own.end()
             raise CrashError(
                 f"{what} left its process saying what makes no sense",
@@ -295,6 +345,9 @@ class IsolatedKernel:
             # Interrupted half-way: the next answer would be the one to this request.
             self._own.end()
             raise
+        if fresh:
+            self._kept += fresh
+            kept_apart.write(self._key, self._kept)
         if error is not None:
             if isinstance(error, ArgumentError | ExecutionError):
                 error.where = caller_location()

@@ -64,7 +64,7 @@ class _Formula:
     def _assigned(self, assignment: Assignment) -> Rendered:
         reduction = assignment.reduction
         rest = _without(assignment.value, assignment.target) if reduction else None
-        if reduction is None or not reduction.dims:
+        if reduction is None or (reduction.function is not None and not reduction.dims):
             return self._expression(assignment.value)
         function = reduction.function
         if function is None or rest is None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Literal
 
 from linalg_ext.definition.model import AttributeType, OpDefinition, Operand, OperandKind
+from linalg_ext.definition.statements import why_several
 from linalg_ext.errors import ArgumentError, NotationError
 from linalg_ext.notations.subject import definition_of
 
@@ -35,6 +36,11 @@ def to_ods(op: object, style: Style = "2024") -> str:
     """
     definition = definition_of(op)
     check_style(style)
+    if (reason := why_several(definition)) is not None:
+        raise NotationError(
+            f"{definition.name} is several structured ops, and a record is one: {reason}",
+            cure="write a definition for each",
+        )
     for operand in definition.attributes:
         if operand.kind is not OperandKind.INDEX_ATTR:
             raise NotationError(

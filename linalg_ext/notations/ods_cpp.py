@@ -19,6 +19,7 @@ from linalg_ext.definition.affine import (
 )
 from linalg_ext.definition.model import IteratorType, OpDefinition, Operand
 from linalg_ext.definition.scalar import Access, Apply, Const, ScalarExpr, ScalarOperand
+from linalg_ext.definition.statements import why_several
 from linalg_ext.errors import NotationError
 from linalg_ext.notations.concrete import concrete
 from linalg_ext.notations.ods import Style, attribute_type, check_style, optional_type
@@ -76,6 +77,12 @@ def _check(definition: OpDefinition) -> None:
         raise NotationError(
             f"{definition.name} is element-wise at any rank, and this C++ has one rank for each op",
             cure="write an op of the rank that is meant",
+        )
+    if (reason := why_several(definition)) is not None:
+        raise NotationError(
+            f"{definition.name} is several structured ops, and this C++ builds one region: "
+            f"{reason}",
+            cure="write a definition for each",
         )
     for operand in (*definition.inputs, *definition.outputs):
         if operand.kind.is_tensor and len(definition.accesses[operand.name]) > 1:

@@ -44,6 +44,7 @@ class Expressions(Scope):
                 f"`{self.part(decl.name.start, decl.element.end)}(...)`",
             )
         indices = tuple(self.affine(arg, self.dimension) for arg in term.args)
+        self.used.add(term.head)
         first = self.uses.setdefault(term.head, (indices, term))
         if first[0] != indices:
             raise self.error(
@@ -90,8 +91,7 @@ class Expressions(Scope):
                     f"{target.operand}",
                 )
             dims.append(name.text)
-            if name.text not in self.dims:
-                self.dims.append(name.text)
+            self.meet(name.text)
         self.reduced.extend(dim for dim in dims if dim not in self.reduced)
         # The accumulator may be written out, as upstream's later texts do, or be understood.
         args = [self._expression(arg) for arg in term.args]

@@ -43,7 +43,19 @@ class Scope:
         self.read: dict[str, set[tuple[int, ...]]] = {name: set() for name in self.attributes}
         self.dims: list[str] = []
         self.reduced: list[str] = []
+        self.used: set[str] = set()
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin a comprehension: nothing is met in it yet."""
+        self.met: list[str] = []
         self.uses: dict[str, tuple[tuple[AffineExpr, ...], Term]] = {}
+
+    def meet(self, dim: str) -> None:
+        """Note a dimension, new or known, of the comprehension."""
+        for dims in (self.dims, self.met):
+            if dim not in dims:
+                dims.append(dim)
 
     def error(
         self,
@@ -171,8 +183,7 @@ class Scope:
                 term,
                 cure="name the dimension otherwise than the tensors",
             )
-        if term.head not in self.dims:
-            self.dims.append(term.head)
+        self.meet(term.head)
         return AffineDim(term.head)
 
     def _attribute_use(self, term: Term) -> AffineExpr:

@@ -21,12 +21,19 @@ from linalg_ext.definition.model import (
     Reduction,
 )
 from linalg_ext.definition.scalar import Access, ScalarExpr
+from linalg_ext.definition.statements import are_independent
 from linalg_ext.errors import DefinitionError, NotationError
 from linalg_ext.notations.source_text import SourceText
 from linalg_ext.notations.std_functions import type_var
 from linalg_ext.notations.tc_expressions import Expressions, cast_cure, element_type
 from linalg_ext.notations.tc_scope import attribute_type, element_name, one_of
-from linalg_ext.notations.tc_syntax import AttributeDecl, Definition, TensorDecl, Term
+from linalg_ext.notations.tc_syntax import (
+    AttributeDecl,
+    Comprehension,
+    Definition,
+    TensorDecl,
+    Term,
+)
 
 
 def build(syntax: Definition, source: SourceText) -> OpDefinition:
@@ -39,7 +46,7 @@ def build(syntax: Definition, source: SourceText) -> OpDefinition:
 
 
 class _Builder(Expressions):
-    """Reads the comprehension of one `def`."""
+    """Reads the comprehensions of one `def`."""
 
     def build(self) -> OpDefinition:
         syntax = self.syntax
@@ -48,14 +55,6 @@ class _Builder(Expressions):
             name: tuple(self.affine(term, self.symbol) for term in decl.shape)
             for name, decl in self.tensors.items()
         }
-        if len(syntax.comprehensions) != 1:
-            second = syntax.comprehensions[1]
-            raise self.error(
-                f"{syntax.name} has {len(syntax.comprehensions)} comprehensions",
-                (second.start, second.end),
-                cure="write one with several updates, `C(m), D(m) = ..., ...;`, or several "
-                "definitions",
-            )
         assignments = self._assignments()
         index_dims = self._shape_only()
         operands = (
@@ -73,18 +72,36 @@ class _Builder(Expressions):
             assignments=assignments,
             implements=tuple(Interface(name.text) for name in syntax.interfaces),
         )
-        whole = syntax.comprehensions[0]
+        first, last = syntax.comprehensions[0], syntax.comprehensions[-1]
         try:
             return check(definition)
         except DefinitionError as error:
             raise NotationError(
-                error.what, where=self.source.place(whole.start, whole.end), expected=error.expected
+                error.what, where=self.source.place(first.start, last.end), expected=error.expected
             ) from None
 
-    # -- the comprehension -------------------------------------------------------------------------
+    # -- the comprehensions ------------------------------------------------------------------------
 
     def _assignments(self) -> tuple[Assignment, ...]:
-        comprehension = self.syntax.comprehensions[0]
+        """Of all comprehensions in order: each is finished before the next reads its tensors."""
+        found: list[Assignment] = []
+        for comprehension in self.syntax.comprehensions:
+            self.begin()
+            found += self._assignments_of(comprehension, {a.target.operand for a in found})
+        for output in self.syntax.outputs:
+            written = [assignment.target.operand for assignment in found]
+            if output.name.text not in written:
+                raise self.error(
+                    f"output {output.name} is never written",
+                    output.name,
+                    cure=f"add it on the left: `{', '.join([*written, output.name.text])}`, each "
+                    "with its indices, and its expression on the right",
+                )
+        return tuple(found)
+
+    def _assignments_of(
+        self, comprehension: Comprehension, before: set[str]
+    ) -> Iterable[Assignment]:
         targets = [self._target(term) for term in comprehension.targets]
         counts = (len(targets), len(comprehension.values))
         if counts[0] != counts[1]:
@@ -95,26 +112,29 @@ class _Builder(Expressions):
             )
         written = [target.operand for target in targets]
         for target, term in zip(targets, comprehension.targets, strict=True):
-            if written.count(target.operand) > 1:
+            if written.count(target.operand) > 1 or target.operand in before:
                 raise self.error(
                     f"output {target.operand} is written twice",
                     term,
                     cure="combine the two expressions into one",
                 )
-        for output in self.syntax.outputs:
-            if output.name.text not in written:
-                raise self.error(
-                    f"output {output.name} is never written",
-                    output.name,
-                    cure=f"add it on the left: `{', '.join([*written, output.name.text])}`, each "
-                    "with its indices, and its expression on the right",
-                )
         pairs = zip(targets, comprehension.values, strict=True)
         parts = [(target, self.value(target, term), term) for target, term in pairs]
-        return tuple(
+        assignments = [
             self._assignment(target, value, reduction, term)
             for target, (value, reduction), term in parts
-        )
+        ]
+        for reader, term in zip(assignments, comprehension.values, strict=True):
+            for writer in assignments:
+                if reader is not writer and not are_independent(reader, writer):
+                    raise self.error(
+                        f"{reader.target.operand} and {writer.target.operand} are written at once, "
+                        "and one reads the other",
+                        term,
+                        cure="write two comprehensions, the second of which reads what the first "
+                        "has finished: `C(m) = ...; D(m) = ...;`",
+                    )
+        return assignments
 
     def _target(self, term: Term) -> Access:
         if term.kind != "call" or term.head not in self.tensors:
@@ -157,7 +177,7 @@ class _Builder(Expressions):
                 term,
                 cure=cast_cure(element, expected),
             )
-        lost = [dim for dim in self.dims if AffineDim(dim) not in target.indices]
+        lost = [dim for dim in self.met if AffineDim(dim) not in target.indices]
         if reduction is None and lost:
             raise self.error(
                 f"dimension {lost[0]} is neither an index of output {target.operand} nor reduced",
@@ -185,7 +205,7 @@ class _Builder(Expressions):
         reduced = [dim for dim in self.dims if dim in self.reduced]
         found: dict[str, tuple[AffineExpr, ...]] = {}
         for decl in self.syntax.inputs:
-            if decl.name.text in self.uses:
+            if decl.name.text in self.used:
                 continue
             rank = len(decl.shape)
             if rank != len(reduced):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from linalg_ext.definition.affine import (
     AffineBinary,
@@ -13,6 +13,7 @@ from linalg_ext.definition.affine import (
 )
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind
 from linalg_ext.definition.scalar import Access, Apply, ScalarExpr
+from linalg_ext.definition.statements import steps
 from linalg_ext.errors import NotationError
 from linalg_ext.notations.concrete import concrete
 from linalg_ext.notations.std_functions import element_of, no_element_type, std_function_of
@@ -63,9 +64,16 @@ class _Writer:
             lines.append(f"attr({', '.join(map(self._attribute, definition.attributes))})")
         if definition.doc:
             lines += [f'"""{definition.doc}', '"""']
-        targets = ", ".join(self._access(a.target) for a in definition.assignments)
-        values = ", ".join(map(self._value, definition.assignments))
-        return "\n".join([*lines, "{", f"  {targets} = {values};", "}"]) + "\n"
+        comprehensions = [self._comprehension(step.assignments) for step in self._steps]
+        return "\n".join([*lines, "{", *comprehensions, "}"]) + "\n"
+
+    @property
+    def _steps(self) -> tuple[OpDefinition, ...]:
+        return steps(self.definition, by_reductions=False)
+
+    def _comprehension(self, assignments: Sequence[Assignment]) -> str:
+        targets = ", ".join(self._access(a.target) for a in assignments)
+        return f"  {targets} = {', '.join(map(self._value, assignments))};"
 
     def _refuse(self, what: str, cure: str | None = None) -> NotationError:
         return NotationError(f"{self.definition.name} {what}", cure=cure)
@@ -114,7 +122,7 @@ class _Writer:
             return
         if operand.type_var is not None and element_of(operand.type_var) is None:
             raise no_element_type(self.definition, operand.type_var.name, "TC")
-        if len(self.definition.accesses[operand.name]) > 1:
+        if any(len(step.accesses.get(operand.name, ())) > 1 for step in self._steps):
             raise self._refuse(
                 f"uses {operand.name} with two different indices, and TC has one for each tensor",
                 cure=f"declare {operand.name} as two operands",
@@ -131,11 +139,12 @@ class _Writer:
     def _discovered(self) -> tuple[str, ...]:
         """Dimensions in the order in which a reader of the text meets them."""
         met: dict[str, None] = {}
-        for assignment in self.definition.assignments:
-            met |= dict.fromkeys(map(str, assignment.target.indices))
-        for assignment in self.definition.assignments:
-            if assignment.reduction is not None:
-                met |= dict.fromkeys(self._reduced(assignment))
+        for step in self._steps:
+            for assignment in step.assignments:
+                met |= dict.fromkeys(map(str, assignment.target.indices))
+            for assignment in step.assignments:
+                if assignment.reduction is not None:
+                    met |= dict.fromkeys(self._reduced(assignment))
         return tuple(met)
 
     def _reduced(self, assignment: Assignment) -> list[str]:
@@ -160,9 +169,10 @@ class _Writer:
 
     def _value(self, assignment: Assignment) -> str:
         value = assignment.value
-        if assignment.reduction is None or not isinstance(value, Apply):
+        reduction = assignment.reduction
+        if reduction is None or (reduction.function is not None and not isinstance(value, Apply)):
             return self._expression(value)
-        if assignment.reduction.function is None:
+        if reduction.function is None or not isinstance(value, Apply):
             raise NotationError(
                 f"{self.definition.name}: `{assignment}` is a fold, and TC has reductions alone"
             )

@@ -6,10 +6,11 @@ import linecache
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from types import CodeType
 from typing import TypeVar as PyTypeVar
 
-from linalg_ext.definition.affine import AffineDim, AffineExpr
+from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineKind
 from linalg_ext.definition.checks import check, check_access
 from linalg_ext.definition.model import (
     Assignment,
@@ -28,6 +29,7 @@ from linalg_ext.definition.scalar import (
     ScalarOperand,
     as_operand,
 )
+from linalg_ext.definition.statements import runs_with
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import DefinitionError, SourceLocation, caller_location
 
@@ -78,6 +80,18 @@ class OpBuilder:
         if not (self._upstream and operand.kind is OperandKind.OUTPUT_TENSOR):
             check_access(operand, indices, caller_location())
 
+    def check_divisions(self, name: str, indices: tuple[AffineExpr, ...]) -> None:
+        """Raise where an index is divided by `/`, which in upstream's OpDSL rounds up."""
+        if self._upstream:
+            return
+        for index in indices:
+            if any(part.kind is AffineKind.CEILDIV for part in index.parts()):
+                raise DefinitionError(
+                    f"`{name}[{', '.join(map(str, indices))}]` divides an index by `/`",
+                    where=caller_location(),
+                    cure="write `//`, which rounds down; (D.m + 1) // 2 rounds up",
+                )
+
     def assign(self, target: Access, value: ScalarExpr | Accumulation | float) -> None:
         """Record `target = value`, or `target += value`."""
         reduction = None
@@ -87,7 +101,7 @@ class OpBuilder:
                 dims = _read_dims(value.value, target)
             function, attribute = value.function, value.attribute
             if function is None:
-                reduction = _fold_as_reduction(target, value, dims)
+                reduction = Reduction(None, dims, None, value.initial)
                 value = value.value
             else:
                 reduction = Reduction(function, dims, attribute)
@@ -110,6 +124,9 @@ class OpBuilder:
                 where=self.location,
                 cure="assign to an output, as in C[D.m, D.n] += A[D.m, D.k] * B[D.k, D.n]",
             )
+        self._assignments = [
+            _fold_as_reduction(assignment, self._assignments) for assignment in self._assignments
+        ]
         definition = OpDefinition(
             name=name,
             cpp_class_name=cpp_class_name,
@@ -143,17 +160,20 @@ class OpBuilder:
         return tuple(sorted(used))
 
 
-def _fold_as_reduction(target: Access, fold: Accumulation, dims: tuple[str, ...]) -> Reduction:
-    """A fold; one that only combines what was before with something new is a plain reduction."""
-    value = fold.value
+def _fold_as_reduction(fold: Assignment, others: Sequence[Assignment]) -> Assignment:
+    """A fold by itself that only combines what was before with something new: a plain reduction."""
+    target, value, reduction = fold.target, fold.value, fold.reduction
     if (
-        isinstance(value, Apply)
-        and value.function == fold.initial
+        reduction is not None
+        and reduction.function is None
+        and isinstance(value, Apply)
+        and value.function == reduction.initial
         and value.args[0] == target
         and target not in value.args[1].walk()
+        and not runs_with(fold, others)
     ):
-        return Reduction(value.function, dims)
-    return Reduction(None, dims, None, fold.initial)
+        return replace(fold, reduction=Reduction(value.function, reduction.dims))
+    return fold
 
 
 def _read_dims(value: ScalarExpr, target: Access) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""`D.m` is a dimension, `S.M` a symbol: one namespace each, equal names are equal."""
+"""`D.m` is a dimension, `S.M` a symbol: one namespace each, equal names are one object."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ class _Dims:
     def __getattr__(self, name: str) -> AffineDim:
         if name.startswith("__"):
             raise AttributeError(name)
-        return AffineDim(name)
+        # One object for each name, as in upstream's OpDSL: the next look-up finds it here.
+        found: AffineDim = vars(self).setdefault(name, AffineDim(name))
+        return found
 
 
 class _Symbols:
@@ -20,7 +22,8 @@ class _Symbols:
     def __getattr__(self, name: str) -> AffineSymbol:
         if name.startswith("__"):
             raise AttributeError(name)
-        return AffineSymbol(name)
+        found: AffineSymbol = vars(self).setdefault(name, AffineSymbol(name))
+        return found
 
 
 D = _Dims()

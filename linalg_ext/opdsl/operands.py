@@ -122,6 +122,7 @@ class TensorDef(_NoElement):
     def __getitem__(self, subscript: Subscript) -> Access:
         builder = self._require_builder()
         indices = _indices(subscript, self._name)
+        builder.check_divisions(self._name, indices)
         builder.check_access(self.operand(self._name), indices)
         return Access(self._name, indices, self.type_var)
 

@@ -7,6 +7,8 @@ run in between, on the ops that they are nested in.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shlex
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -15,6 +17,8 @@ from itertools import groupby
 from pathlib import Path
 
 from linalg_ext.bindings import ir
+from linalg_ext.cache.checked import Rule, open_folder
+from linalg_ext.cache.keys import digest
 from linalg_ext.diagnostics import Diagnostic, collected, joined, of_error
 from linalg_ext.errors import CrashError, PipelineError, VerificationError
 from linalg_ext.module import Module, ModuleLike, as_module
@@ -27,6 +31,9 @@ from linalg_ext.runtime import guard
 from linalg_ext.runtime.passes import pass_manager
 
 OnStage = Callable[[str, str], None]
+
+_SAVED = 32
+"""How many modules on which passes failed stay in files."""
 
 
 @dataclass
@@ -185,6 +192,7 @@ def _run_ours(
     verify_each: bool,
 ) -> Module:
     report = Report(transformation.pass_name)
+    before = module.ir.operation.clone() if verify_each else None
     for op in _anchored(module.ir.operation, one.step.anchors):
         report.merge(transformation.apply(op, **(one.options or {})))
     run.reports.append(report)
@@ -196,6 +204,13 @@ def _run_ours(
         module.verify(after=one.step.text)
     except VerificationError as error:
         raise _Failure(error.what, error.diagnostics) from None
+    if before is not None:
+
+        def fold(root: ir.Operation) -> None:
+            for op in _anchored(root, one.step.anchors):
+                transformation.fold(op)
+
+        transformation.account(report, before.operation, module.ir.operation, fold)
     return module
 
 
@@ -315,10 +330,27 @@ def _note(target: Module, done: Sequence[Resolved], one: Resolved, *, trusted: b
 
 
 def _saved(module: Module, name: str) -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="linalg-ext-"))
-    file = folder / f"before-{name.partition('{')[0].replace(',', '-')[:80]}.mlir"
-    file.write_text(str(module), encoding="utf-8")
-    return file
+    """The module in a file, which stays when this process has ended, until newer ones push it out.
+
+    All of a user's are in one folder, where the temporary ones are.
+    """
+    text = str(module).encode()
+    plain = name.partition("{")[0].replace(",", "-")[:80]
+    file = f"before-{plain}-{digest(text)[:8]}.mlir"
+    place = Path(tempfile.gettempdir()) / f"linalg-ext-{os.geteuid()}"
+    try:
+        with open_folder(place, Rule("of failed passes", ""), make=True) as folder:
+            at = folder.descriptor
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(file, dir_fd=at)
+            folder.write(file, text)
+            ages = {name: os.stat(name, dir_fd=at).st_mtime for name in os.listdir(at)}
+            for old in sorted(ages, key=lambda name: ages[name])[:-_SAVED]:
+                os.unlink(old, dir_fd=at)
+    except OSError:  # the name is somebody else's, or another process was at it
+        place = Path(tempfile.mkdtemp(prefix="linalg-ext-"))
+        (place / file).write_bytes(text)
+    return place / file
 
 
 def _command(file: Path, pipeline: str, module: Module) -> str:

@@ -35,6 +35,10 @@ class Report:
         pass_name: the transformation, by its name in pipelines.
         matched: for each op name, how many ops there were to look at before the run.
         changed: for each op name, how often one was rewritten (ops made on the way count too).
+        folded: for each op name, how many ops upstream's folding would have taken away without a
+            rewrite; the op that holds them all, once, where it only changed some in place. Counted
+            where a transformation is called on a module or stands in a pipeline of the user's.
+        uncounted: whether the transformation changed the module and said that it changed nothing.
         left: reasons why an op was left as it was, with the op's name before it.
         decisions: what was chosen, where there was a choice to explain.
         module: the module after the run, where the transformation ran on one.
@@ -43,13 +47,15 @@ class Report:
     pass_name: str
     matched: Counter[str] = field(default_factory=Counter)
     changed: Counter[str] = field(default_factory=Counter)
+    folded: Counter[str] = field(default_factory=Counter)
+    uncounted: bool = False
     left: dict[str, set[str]] = field(default_factory=dict)
     decisions: list[Decision] = field(default_factory=list)
     module: Module | None = None
 
     def __bool__(self) -> bool:
-        """Whether anything changed."""
-        return self.changed.total() > 0
+        """Return whether the transformation changed anything; folding is counted apart."""
+        return self.changed.total() > 0 or self.uncounted
 
     def leave(self, op_name: str, reason: str) -> None:
         """Note why an op was left as it was."""
@@ -59,20 +65,28 @@ class Report:
         """Add the counts of another run of the same transformation."""
         self.matched.update(other.matched)
         self.changed.update(other.changed)
+        self.folded.update(other.folded)
+        self.uncounted |= other.uncounted
         self.decisions += other.decisions
         for op_name, reasons in other.left.items():
             self.left.setdefault(op_name, set()).update(reasons)
 
     def __repr__(self) -> str:
-        names = sorted({*self.matched, *self.changed, *self.left})
+        names = sorted({*self.matched, *self.changed, *self.folded, *self.left})
         if not names:
-            return f"{self.pass_name}: nothing matched"
-        width = max(len(name) for name in names)
-        return "\n".join([f"{self.pass_name}:", *self._rows(names, width)])
+            rows = [f"{self.pass_name}: nothing matched"]
+        else:
+            width = max(len(name) for name in names)
+            rows = [f"{self.pass_name}:", *self._rows(names, width)]
+        if self.uncounted:
+            rows.append("  the module was changed by what said that it changed nothing")
+        return "\n".join(rows)
 
     def _rows(self, names: list[str], width: int) -> Iterator[str]:
         for name in names:
             counts = f"{self.matched[name]:>5} matched  {self.changed[name]:>5} changed"
+            if self.folded[name]:
+                counts += f"  {self.folded[name]:>5} folded"
             reasons = sorted(self.left.get(name, ()))
             left = f"  left: {'; '.join(reasons)}" if reasons else ""
             yield f"  {name:{width}}  {counts}{left}"

@@ -85,6 +85,13 @@ class Rewrite(Transformation):
             roots |= appeared
         return report
 
+    def fold(self, op: ir.Operation) -> None:
+        """Fold as the greedy driver does; the other folds nothing."""
+        if self.driver == "greedy":
+            with op.context:
+                patterns = upstream.RewritePatternSet().freeze()
+                upstream.apply_patterns_and_fold_greedily(op, patterns)
+
     def has_work(self, names: Collection[str]) -> bool:
         """Whether some op of these names is one of its root ops."""
         return any(map(self._accepts, names))
@@ -149,9 +156,11 @@ class Rewrite(Transformation):
                 f"the pattern of {self.pass_name} returned {answer!r}",
                 expected="True where it changed the op, else False or Left(reason)",
             )
-        if answer:
+        # What was replaced or erased is changed, whatever the pattern says of it.
+        is_changed = bool(answer) or ours.has_changed
+        if is_changed:
             report.changed[name] += 1
-        return bool(answer)
+        return is_changed
 
     def _check_names(self, context: ir.Context) -> None:
         ensure_dialects(context)  # it may be somebody else's, and a pattern may build ops of ours

@@ -28,6 +28,11 @@ class Rewriter:
         """The insertion point: before the matched op."""
         return self._live().ip
 
+    @property
+    def has_changed(self) -> bool:
+        """Whether the pattern had an op replaced or erased."""
+        return bool(self._gone)
+
     def replace_op(self, op: ir.Operation | ir.OpView, new: Replacement) -> None:
         """Put the values of `new` in the place of `op`'s results and erase `op`.
 

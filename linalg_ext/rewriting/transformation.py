@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import io
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
@@ -12,6 +13,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
 from linalg_ext.module import ModuleLike, as_module
+from linalg_ext.rewriting.op_names import op_names
 from linalg_ext.rewriting.options import PassOption, declared_options
 from linalg_ext.rewriting.report import Report
 
@@ -50,6 +52,37 @@ class Transformation(ABC):
     def apply(self, op: ir.Operation | ir.OpView, /, **options: Any) -> Report:
         """Transform what `op` holds, in place and without verifying; handles into it go stale."""
 
+    def fold(self, op: ir.Operation) -> None:
+        """Do to what `op` holds what the driver does of itself: nothing, where it folds nothing."""
+        del op
+
+    def account(
+        self,
+        report: Report,
+        before: ir.Operation,
+        after: ir.Operation,
+        fold: Callable[[ir.Operation], None] | None = None,
+    ) -> None:
+        """Add to a report what the transformation did not count.
+
+        Args:
+            report: of a run on a module, from `apply`.
+            before: the module as it was.
+            after: the module after the run.
+            fold: has done to a module what the driver did of itself; `self.fold` by default.
+        """
+        if not report and _written(before) == _written(after):
+            return
+        folded = before.clone()
+        (fold or self.fold)(folded.operation)
+        report.folded.update(op_names(before) - op_names(folded.operation))
+        if report.changed.total():
+            return
+        written = _written(folded.operation)
+        if not report.folded and written != _written(before):
+            report.folded[before.name] += 1
+        report.uncounted = written != _written(after)
+
     def has_work(self, names: Collection[str]) -> bool:
         """Whether it may do anything where the only ops are of these names."""
         return True
@@ -65,6 +98,7 @@ class Transformation(ABC):
         clone = target.clone()
         report = self.apply(clone.ir.operation, **options)
         clone.verify(after=self.pass_name)
+        self.account(report, target.ir.operation, clone.ir.operation)
         target.swap(clone)
         report.module = target
         return report
@@ -82,3 +116,10 @@ class Transformation(ABC):
         rows = [f"{self.pass_name}: {self.summary}"]
         rows += [f"  {option}" for option in self.options.values()]
         return "\n".join(rows)
+
+
+def _written(op: ir.Operation) -> bytes:
+    """Return what tells a module from any other: quicker to make than text."""
+    file = io.BytesIO()
+    op.clone().operation.write_bytecode(file)  # bytecode has the order of uses, which a clone sorts
+    return file.getvalue()

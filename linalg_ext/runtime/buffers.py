@@ -63,7 +63,7 @@ def take_over(
     shape = (*descriptor.sizes, *inner)
     itemsize = dtype.itemsize * math.prod(inner)
     nbytes = dtype.itemsize * math.prod(shape)
-    if not 0 <= nbytes < _ADDRESS_SPACE:
+    if min(shape, default=0) < 0 or not (0 < nbytes < _ADDRESS_SPACE or _is_empty(shape, dtype)):
         raise ExecutionError(
             f"the code returned an array of the impossible shape {shape}",
             cure="a dimension that it computes is negative, or overflows",
@@ -76,3 +76,8 @@ def take_over(
     if is_ours:
         free(allocated)
     return array
+
+
+def _is_empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:
+    """Whether an array without elements can have a shape: to NumPy each extent is 1 at least."""
+    return 0 in shape and dtype.itemsize * math.prod(size or 1 for size in shape) < 1 << 63

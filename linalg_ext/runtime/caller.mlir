@@ -4,26 +4,40 @@
 // call must be, and what is run then. Whatever fits no record goes to the object's `__call__`, and
 // so does every call that would need more than a yes: a copy, a conversion, an error.
 //
-// All of it holds the GIL, but for the native code that is run. Nothing here runs code of Python's
-// before the arguments are known to fit; from then on the record is held, and with it what it needs.
+// All of it holds the GIL, but for the native code that is run. Code of Python's may run where an
+// attribute is read, where something is let go, and where a class makes an object. So a record is held
+// while it is used, and with it what it needs, and the list of records is looked at anew afterwards.
+// What was in a container is held, too: others may change that while the GIL is free.
 //
 // The words of a record, 8 bytes each:
-//     0 the world        1 native code           2 positional arguments    3 results
+//     0 the world        1 native code           2 arguments, as given     3 results
 //     4 frame            5 words of the frame    6 words that hold places  7 how many they are
 //     8 context          9 settings in force    10 entries                11 what reports failures
 //    12 whether it makes its results    13 whether it takes out=    14 what the last run took
 //    15 whether the GIL is always free    16 names of keywords but out=    17 how many they are
 //    18 whether its result, one without axes, is given as a number
-// of an entry, one for each argument, those of keywords last, and then one for each result:
-//     0 kind (0 an array, 1 a number, 2 a text, 3 this very object, 4 integers in a list or tuple)
-//     1 word in the frame    2, 3 types
-//     4 flags or form    5 rank, least or how many    6 sizes, most or which    7 strides, or float
+//    19 arguments, out of their containers    20 for each entry its slot
+//    21 containers: those of arguments, then those of out=    22, 23 how many of each
+//    24 what is made of the results, inner containers first    25 how many of these
+// of an entry, one for each argument and then one for each result:
+//     0 kind (0 an array, 1 a number, 2 a constant)
+//     1 word in the frame    2, 3 types; or 2 the constant
+//     4 flags or form    5 rank or least    6 sizes or most    7 strides, or float
 //     8 bytes
 //     9 whether it is written    10 unused bits, or the word of a number in memory
-//    11 dtype, or int
+//    11 dtype, or int    12 what makes the array, if not NumPy
+// of a container:
+//     0 kind (0 a tuple, 1 a list, 2 a dict, 3 attributes)    1 its slot    2 its type
+//     3 how many are in it    4 their keys
+// of what is made:
+//     0 kind (0 a tuple, 1 a list, 2 a dict, 3 by a call, 4 an object that is there)
+//     1 of how many values    2 what is called, or is there    3 keys, or the names of keywords
+//     4 which values: the results, then what was made of them    5 how many are positional
+// A slot has a value of the call. First come the arguments, those of keywords last, then out=, then
+// what is in the first container, in the second, and so on.
 // of the world:
 //     0 numpy.ndarray    1 "out"    2 None    3 "__call__"    4 PyArray_NewFromDescr
-//     5 ticks of a short run    6 PyArray_Return
+//     5 ticks of a short run    6 PyArray_Return    7 str    8 int    9 float
 
 llvm.func @Py_IncRef(!llvm.ptr)
 llvm.func @Py_DecRef(!llvm.ptr)
@@ -36,10 +50,17 @@ llvm.func @PyEval_RestoreThread(!llvm.ptr)
 llvm.func @PyContextVar_Get(!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
 llvm.func @PyLong_FromLongLong(i64) -> !llvm.ptr
 llvm.func @PyLong_AsLongLongAndOverflow(!llvm.ptr, !llvm.ptr) -> i64
+llvm.func @PyObject_CallNoArgs(!llvm.ptr) -> !llvm.ptr
 llvm.func @PyObject_CallOneArg(!llvm.ptr, !llvm.ptr) -> !llvm.ptr
 llvm.func @PyObject_VectorcallMethod(!llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> !llvm.ptr
+llvm.func @PyObject_RichCompareBool(!llvm.ptr, !llvm.ptr, i32) -> i32
+llvm.func @PyObject_GetAttr(!llvm.ptr, !llvm.ptr) -> !llvm.ptr
+llvm.func @PyObject_Vectorcall(!llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> !llvm.ptr
 llvm.func @PyTuple_New(i64) -> !llvm.ptr
-llvm.func @PyUnicode_Compare(!llvm.ptr, !llvm.ptr) -> i32
+llvm.func @PyList_New(i64) -> !llvm.ptr
+llvm.func @PyDict_New() -> !llvm.ptr
+llvm.func @PyDict_SetItem(!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+llvm.func @PyDict_Next(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
 
 // The word at an offset in bytes, as a number and as a place.
 func.func private @word(%of: !llvm.ptr, %offset: i64) -> i64 {
@@ -69,9 +90,9 @@ func.func private @store(%value: i64, %of: !llvm.ptr, %number: i64) {
 
 func.func private @entry(%record: !llvm.ptr, %number: i64) -> !llvm.ptr {
   %80 = arith.constant 80 : i64
-  %96 = arith.constant 96 : i64
+  %104 = arith.constant 104 : i64
   %entries = func.call @place(%record, %80) : (!llvm.ptr, i64) -> !llvm.ptr
-  %offset = arith.muli %number, %96 : i64
+  %offset = arith.muli %number, %104 : i64
   %entry = llvm.getelementptr %entries[%offset] : (!llvm.ptr, i64) -> !llvm.ptr, i8
   return %entry : !llvm.ptr
 }
@@ -343,27 +364,47 @@ func.func private @is_number(%value: !llvm.ptr, %entry: !llvm.ptr, %to: !llvm.pt
   return %false : i1
 }
 
-// Whether a value is the text of an entry.
-func.func private @is_text(%value: !llvm.ptr, %entry: !llvm.ptr) -> i1 {
+// Whether two objects are one, or texts, integers or floats of one type and one value.
+func.func private @is_same(%value: !llvm.ptr, %wanted: !llvm.ptr, %world: !llvm.ptr) -> i1 {
   %8 = arith.constant 8 : i64
   %16 = arith.constant 16 : i64
-  %24 = arith.constant 24 : i64
+  %56 = arith.constant 56 : i64
+  %64 = arith.constant 64 : i64
+  %72 = arith.constant 72 : i64
   %false = arith.constant false
   %true = arith.constant true
-  %wanted = func.call @place(%entry, %16) : (!llvm.ptr, i64) -> !llvm.ptr
   %one = llvm.ptrtoint %value : !llvm.ptr to i64
   %other = llvm.ptrtoint %wanted : !llvm.ptr to i64
   %is_it = arith.cmpi eq, %one, %other : i64
   cf.cond_br %is_it, ^yes, ^type
 ^type:
   %type = func.call @word(%value, %8) : (!llvm.ptr, i64) -> i64
-  %wanted_type = func.call @word(%entry, %24) : (!llvm.ptr, i64) -> i64
-  %is_text = arith.cmpi eq, %type, %wanted_type : i64
-  cf.cond_br %is_text, ^compare, ^no
+  %wanted_type = func.call @word(%wanted, %8) : (!llvm.ptr, i64) -> i64
+  %is_like = arith.cmpi eq, %type, %wanted_type : i64
+  cf.cond_br %is_like, ^kind, ^no
+^kind:
+  %float = func.call @word(%world, %72) : (!llvm.ptr, i64) -> i64
+  %is_float = arith.cmpi eq, %type, %float : i64
+  cf.cond_br %is_float, ^float, ^other
+^float:
+  // 0.0 and -0.0 are equal, and not the same.
+  %bits = func.call @word(%value, %16) : (!llvm.ptr, i64) -> i64
+  %wanted_bits = func.call @word(%wanted, %16) : (!llvm.ptr, i64) -> i64
+  %has_bits = arith.cmpi eq, %bits, %wanted_bits : i64
+  return %has_bits : i1
+^other:
+  %str = func.call @word(%world, %56) : (!llvm.ptr, i64) -> i64
+  %int = func.call @word(%world, %64) : (!llvm.ptr, i64) -> i64
+  %is_str = arith.cmpi eq, %type, %str : i64
+  %is_int = arith.cmpi eq, %type, %int : i64
+  %is_either = arith.ori %is_str, %is_int : i1
+  cf.cond_br %is_either, ^compare, ^no
 ^compare:
-  %equal = arith.constant 0 : i32
-  %order = llvm.call @PyUnicode_Compare(%value, %wanted) : (!llvm.ptr, !llvm.ptr) -> i32
-  %is_equal = arith.cmpi eq, %order, %equal : i32
+  %equality = arith.constant 2 : i32
+  %certain = arith.constant 1 : i32
+  %compared = llvm.call @PyObject_RichCompareBool(%value, %wanted, %equality)
+      : (!llvm.ptr, !llvm.ptr, i32) -> i32
+  %is_equal = arith.cmpi eq, %compared, %certain : i32
   return %is_equal : i1
 ^yes:
   return %true : i1
@@ -371,63 +412,128 @@ func.func private @is_text(%value: !llvm.ptr, %entry: !llvm.ptr) -> i1 {
   return %false : i1
 }
 
-// Whether a value is a list or a tuple of the integers of an entry.
-func.func private @are_integers(%value: !llvm.ptr, %entry: !llvm.ptr) -> i1 {
+// Let go of the values in slots.
+func.func private @release(%slots: !llvm.ptr, %first: i64, %end: i64) {
+  %1 = arith.constant 1 : i64
+  scf.for %slot = %first to %end step %1 : i64 {
+    %at = llvm.getelementptr %slots[%slot] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+    %value = llvm.load %at : !llvm.ptr -> !llvm.ptr
+    llvm.call @Py_DecRef(%value) : (!llvm.ptr) -> ()
+  }
+  return
+}
+
+// Put what is in `count` containers into slots, from `first` on, and hold it there. Gives whether they
+// are as a record says, and the end of the slots that are held.
+func.func private @unpack(%containers: !llvm.ptr, %count: i64, %slots: !llvm.ptr, %first: i64,
+                          %world: !llvm.ptr) -> (i1, i64) {
   %0 = arith.constant 0 : i64
   %1 = arith.constant 1 : i64
+  %5 = arith.constant 5 : i64
   %8 = arith.constant 8 : i64
   %16 = arith.constant 16 : i64
   %24 = arith.constant 24 : i64
-  %40 = arith.constant 40 : i64
-  %48 = arith.constant 48 : i64
-  %88 = arith.constant 88 : i64
-  %no_overflow = arith.constant 0 : i32
+  %32 = arith.constant 32 : i64
   %true = arith.constant true
   %false = arith.constant false
-  %overflow = llvm.alloca %1 x i32 : (i64) -> !llvm.ptr
+  %position = llvm.alloca %1 x i64 : (i64) -> !llvm.ptr
+  %to_key = llvm.alloca %1 x !llvm.ptr : (i64) -> !llvm.ptr
+  %to_value = llvm.alloca %1 x !llvm.ptr : (i64) -> !llvm.ptr
+  cf.br ^next(%0, %first : i64, i64)
+^next(%number: i64, %end: i64):
+  %more = arith.cmpi slt, %number, %count : i64
+  %after = arith.addi %number, %1 : i64
+  cf.cond_br %more, ^container, ^well
+^container:
+  %offset = arith.muli %number, %5 : i64
+  %container = llvm.getelementptr %containers[%offset] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+  %slot = func.call @word(%container, %8) : (!llvm.ptr, i64) -> i64
+  %at_slot = llvm.getelementptr %slots[%slot] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+  %value = llvm.load %at_slot : !llvm.ptr -> !llvm.ptr
   %type = func.call @word(%value, %8) : (!llvm.ptr, i64) -> i64
-  %list = func.call @word(%entry, %16) : (!llvm.ptr, i64) -> i64
-  %tuple = func.call @word(%entry, %24) : (!llvm.ptr, i64) -> i64
-  %is_list = arith.cmpi eq, %type, %list : i64
-  %is_tuple = arith.cmpi eq, %type, %tuple : i64
-  %is_either = arith.ori %is_list, %is_tuple : i1
-  cf.cond_br %is_either, ^size, ^no
+  %wanted_type = func.call @word(%container, %16) : (!llvm.ptr, i64) -> i64
+  %is_kind = arith.cmpi eq, %type, %wanted_type : i64
+  cf.cond_br %is_kind, ^kind, ^wrong(%end : i64)
+^kind:
+  %kind = func.call @word(%container, %0) : (!llvm.ptr, i64) -> i64
+  %size = func.call @word(%container, %24) : (!llvm.ptr, i64) -> i64
+  %keys = func.call @place(%container, %32) : (!llvm.ptr, i64) -> !llvm.ptr
+  %stop = arith.addi %end, %size : i64
+  %attributes = arith.constant 3 : i64
+  %is_attributes = arith.cmpi eq, %kind, %attributes : i64
+  cf.cond_br %is_attributes, ^attribute(%0, %end : i64, i64), ^size
 ^size:
-  %size = func.call @word(%value, %16) : (!llvm.ptr, i64) -> i64
-  %wanted_size = func.call @word(%entry, %40) : (!llvm.ptr, i64) -> i64
-  %has_size = arith.cmpi eq, %size, %wanted_size : i64
-  cf.cond_br %has_size, ^items, ^no
-^items:
-  // A list has a pointer to its items at 24, a tuple the items themselves.
+  // A tuple, a list and a dict have the number of their items at 16.
+  %own_size = func.call @word(%value, %16) : (!llvm.ptr, i64) -> i64
+  %has_size = arith.cmpi eq, %own_size, %size : i64
+  cf.cond_br %has_size, ^way, ^wrong(%end : i64)
+^way:
+  llvm.store %0, %position : i64, !llvm.ptr
   %inside = llvm.getelementptr %value[24] : (!llvm.ptr) -> !llvm.ptr, i8
+  cf.switch %kind : i64, [default: ^item(%0, %end, %inside : i64, i64, !llvm.ptr), 1: ^list,
+                          2: ^pair(%0, %end : i64, i64)]
+^list:
+  // A list has a pointer to its items at 24, a tuple the items themselves.
   %outside = func.call @place(%value, %24) : (!llvm.ptr, i64) -> !llvm.ptr
-  %items = arith.select %is_list, %outside, %inside : !llvm.ptr
-  %wanted = func.call @place(%entry, %48) : (!llvm.ptr, i64) -> !llvm.ptr
-  %int = func.call @word(%entry, %88) : (!llvm.ptr, i64) -> i64
-  cf.br ^next(%0 : i64)
-^next(%at: i64):
-  %more = arith.cmpi slt, %at, %size : i64
-  cf.cond_br %more, ^item, ^yes
-^item:
-  %at_item = llvm.getelementptr %items[%at] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
-  %item = llvm.load %at_item : !llvm.ptr -> !llvm.ptr
-  %item_type = func.call @word(%item, %8) : (!llvm.ptr, i64) -> i64
-  %is_int = arith.cmpi eq, %item_type, %int : i64
-  cf.cond_br %is_int, ^number, ^no
-^number:
-  %number = llvm.call @PyLong_AsLongLongAndOverflow(%item, %overflow)
-      : (!llvm.ptr, !llvm.ptr) -> i64
-  %which = llvm.load %overflow : !llvm.ptr -> i32
-  %is_held = arith.cmpi eq, %which, %no_overflow : i32
-  %wanted_number = func.call @element(%wanted, %at) : (!llvm.ptr, i64) -> i64
-  %is_equal = arith.cmpi eq, %number, %wanted_number : i64
-  %is_it = arith.andi %is_held, %is_equal : i1
-  %after = arith.addi %at, %1 : i64
-  cf.cond_br %is_it, ^next(%after : i64), ^no
-^yes:
-  return %true : i1
-^no:
-  return %false : i1
+  cf.br ^item(%0, %end, %outside : i64, i64, !llvm.ptr)
+^item(%item: i64, %item_slot: i64, %items: !llvm.ptr):
+  %more_items = arith.cmpi slt, %item, %size : i64
+  cf.cond_br %more_items, ^take, ^next(%after, %item_slot : i64, i64)
+^take:
+  %at_item = llvm.getelementptr %items[%item] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+  %taken = llvm.load %at_item : !llvm.ptr -> !llvm.ptr
+  llvm.call @Py_IncRef(%taken) : (!llvm.ptr) -> ()
+  %to_item = llvm.getelementptr %slots[%item_slot] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+  llvm.store %taken, %to_item : !llvm.ptr, !llvm.ptr
+  %item_after = arith.addi %item, %1 : i64
+  %item_slot_after = arith.addi %item_slot, %1 : i64
+  cf.br ^item(%item_after, %item_slot_after, %items : i64, i64, !llvm.ptr)
+^pair(%pair: i64, %pair_slot: i64):
+  %more_pairs = arith.cmpi slt, %pair, %size : i64
+  cf.cond_br %more_pairs, ^look_up, ^next(%after, %pair_slot : i64, i64)
+^look_up:
+  %found = llvm.call @PyDict_Next(%value, %position, %to_key, %to_value)
+      : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+  %nothing = arith.constant 0 : i32
+  %is_found = arith.cmpi ne, %found, %nothing : i32
+  cf.cond_br %is_found, ^key, ^wrong(%pair_slot : i64)
+^key:
+  %key = llvm.load %to_key : !llvm.ptr -> !llvm.ptr
+  %at_key = llvm.getelementptr %keys[%pair] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+  %wanted_key = llvm.load %at_key : !llvm.ptr -> !llvm.ptr
+  %is_key = func.call @is_same(%key, %wanted_key, %world)
+      : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i1
+  cf.cond_br %is_key, ^hold, ^wrong(%pair_slot : i64)
+^hold:
+  %held = llvm.load %to_value : !llvm.ptr -> !llvm.ptr
+  llvm.call @Py_IncRef(%held) : (!llvm.ptr) -> ()
+  %to_pair = llvm.getelementptr %slots[%pair_slot] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+  llvm.store %held, %to_pair : !llvm.ptr, !llvm.ptr
+  %pair_after = arith.addi %pair, %1 : i64
+  %pair_slot_after = arith.addi %pair_slot, %1 : i64
+  cf.br ^pair(%pair_after, %pair_slot_after : i64, i64)
+^attribute(%attribute: i64, %attribute_slot: i64):
+  %more_attributes = arith.cmpi slt, %attribute, %size : i64
+  cf.cond_br %more_attributes, ^get, ^next(%after, %attribute_slot : i64, i64)
+^get:
+  %at_name = llvm.getelementptr %keys[%attribute] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+  %name = llvm.load %at_name : !llvm.ptr -> !llvm.ptr
+  %got = llvm.call @PyObject_GetAttr(%value, %name) : (!llvm.ptr, !llvm.ptr) -> !llvm.ptr
+  %got_number = llvm.ptrtoint %got : !llvm.ptr to i64
+  %is_got = arith.cmpi ne, %got_number, %0 : i64
+  cf.cond_br %is_got, ^got, ^absent
+^got:
+  func.call @store(%got_number, %slots, %attribute_slot) : (i64, !llvm.ptr, i64) -> ()
+  %attribute_after = arith.addi %attribute, %1 : i64
+  %attribute_slot_after = arith.addi %attribute_slot, %1 : i64
+  cf.br ^attribute(%attribute_after, %attribute_slot_after : i64, i64)
+^absent:
+  llvm.call @PyErr_Clear() : () -> ()
+  cf.br ^wrong(%attribute_slot : i64)
+^well:
+  return %true, %end : i1, i64
+^wrong(%held_end: i64):
+  return %false, %held_end : i1, i64
 }
 
 // Whether the names of a call's keywords, but for the one at `out_at`, are those of a record.
@@ -548,20 +654,30 @@ func.func private @are_apart(%record: !llvm.ptr, %places: !llvm.ptr, %count: i64
   return %false : i1
 }
 
-// Whether a call fits a record. If so, `places` has for each value where its elements are, or the
-// bits of a number. `out` is null where it is not given. Behind the first `count` values come those
-// of keywords, `named` and perhaps, at `out_at` of them, that of out=.
+// Whether a call fits a record. If so, `places` has for each entry where its elements are, or the bits
+// of a number. `out` is null where it is not given. Behind the first `count` values come those of
+// keywords, `named` and perhaps, at `out_at` of them, that of out=. Gives also the end of the slots that
+// are held, whose first is that behind `out`.
 func.func private @fits(%record: !llvm.ptr, %values: !llvm.ptr, %count: i64, %names: !llvm.ptr,
-                        %named: i64, %out_at: i64, %out: !llvm.ptr, %places: !llvm.ptr) -> i1 {
+                        %named: i64, %out_at: i64, %out: !llvm.ptr, %places: !llvm.ptr,
+                        %slots: !llvm.ptr) -> (i1, i64) {
   %0 = arith.constant 0 : i64
   %1 = arith.constant 1 : i64
+  %5 = arith.constant 5 : i64
   %16 = arith.constant 16 : i64
+  %24 = arith.constant 24 : i64
   %96 = arith.constant 96 : i64
   %104 = arith.constant 104 : i64
+  %152 = arith.constant 152 : i64
+  %160 = arith.constant 160 : i64
+  %168 = arith.constant 168 : i64
+  %176 = arith.constant 176 : i64
+  %184 = arith.constant 184 : i64
   %false = arith.constant false
   %world = func.call @place(%record, %0) : (!llvm.ptr, i64) -> !llvm.ptr
   %wanted = func.call @word(%record, %16) : (!llvm.ptr, i64) -> i64
   %total = arith.addi %count, %named : i64
+  %first = arith.addi %total, %1 : i64
   %is_as_many = arith.cmpi eq, %total, %wanted : i64
   %out_number = llvm.ptrtoint %out : !llvm.ptr to i64
   %has_out = arith.cmpi ne, %out_number, %0 : i64
@@ -570,33 +686,64 @@ func.func private @fits(%record: !llvm.ptr, %values: !llvm.ptr, %count: i64, %na
   %may = arith.select %has_out, %takes, %makes : i64
   %is_allowed = arith.cmpi ne, %may, %0 : i64
   %is_alike = arith.andi %is_as_many, %is_allowed : i1
-  cf.cond_br %is_alike, ^names, ^no
+  cf.cond_br %is_alike, ^names, ^no(%first : i64)
 ^names:
   %has_names = func.call @has_names(%record, %names, %named, %out_at)
       : (!llvm.ptr, !llvm.ptr, i64, i64) -> i1
   // Where out= is not the last keyword, those behind it have one place more.
   %before_out = arith.addi %count, %out_at : i64
-  cf.cond_br %has_names, ^next(%0 : i64), ^no
-^next(%number: i64):
-  %more = arith.cmpi slt, %number, %total : i64
-  cf.cond_br %more, ^look, ^out
-^look:
-  %is_behind = arith.cmpi sge, %number, %before_out : i64
+  cf.cond_br %has_names, ^given(%0 : i64), ^no(%first : i64)
+^given(%argument: i64):
+  %more_given = arith.cmpi slt, %argument, %total : i64
+  cf.cond_br %more_given, ^gather, ^gathered
+^gather:
+  %is_behind = arith.cmpi sge, %argument, %before_out : i64
   %shift = arith.extui %is_behind : i1 to i64
-  %place = arith.addi %number, %shift : i64
-  %at_value = llvm.getelementptr %values[%place] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+  %at = arith.addi %argument, %shift : i64
+  %given = func.call @element(%values, %at) : (!llvm.ptr, i64) -> i64
+  func.call @store(%given, %slots, %argument) : (i64, !llvm.ptr, i64) -> ()
+  %argument_after = arith.addi %argument, %1 : i64
+  cf.br ^given(%argument_after : i64)
+^gathered:
+  func.call @store(%out_number, %slots, %total) : (i64, !llvm.ptr, i64) -> ()
+  %containers = func.call @place(%record, %168) : (!llvm.ptr, i64) -> !llvm.ptr
+  %container_count = func.call @word(%record, %176) : (!llvm.ptr, i64) -> i64
+  %entry_count = func.call @word(%record, %152) : (!llvm.ptr, i64) -> i64
+  %are_so, %held = func.call @unpack(%containers, %container_count, %slots, %first, %world)
+      : (!llvm.ptr, i64, !llvm.ptr, i64, !llvm.ptr) -> (i1, i64)
+  cf.cond_br %are_so, ^out, ^no(%held : i64)
+^out:
+  cf.cond_br %has_out, ^with_out, ^entries(%held, %entry_count : i64, i64)
+^with_out:
+  %behind = arith.muli %container_count, %5 : i64
+  %out_containers = llvm.getelementptr %containers[%behind] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+  %out_count = func.call @word(%record, %184) : (!llvm.ptr, i64) -> i64
+  %is_out_so, %held_too = func.call @unpack(%out_containers, %out_count, %slots, %held, %world)
+      : (!llvm.ptr, i64, !llvm.ptr, i64, !llvm.ptr) -> (i1, i64)
+  %results = func.call @word(%record, %24) : (!llvm.ptr, i64) -> i64
+  %with_results = arith.addi %entry_count, %results : i64
+  cf.cond_br %is_out_so, ^entries(%held_too, %with_results : i64, i64), ^no(%held_too : i64)
+^entries(%end: i64, %all: i64):
+  %leaves = func.call @place(%record, %160) : (!llvm.ptr, i64) -> !llvm.ptr
+  cf.br ^next(%0 : i64)
+^next(%number: i64):
+  %more = arith.cmpi slt, %number, %all : i64
+  cf.cond_br %more, ^look, ^apart
+^look:
+  %slot = func.call @element(%leaves, %number) : (!llvm.ptr, i64) -> i64
+  %at_value = llvm.getelementptr %slots[%slot] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
   %value = llvm.load %at_value : !llvm.ptr -> !llvm.ptr
   %entry = func.call @entry(%record, %number) : (!llvm.ptr, i64) -> !llvm.ptr
   %to = llvm.getelementptr %places[%number] : (!llvm.ptr, i64) -> !llvm.ptr, i64
   %kind = func.call @word(%entry, %0) : (!llvm.ptr, i64) -> i64
   %after = arith.addi %number, %1 : i64
-  // What is no array and no number is nowhere.
+  // A constant is nowhere.
   llvm.store %0, %to : i64, !llvm.ptr
-  cf.switch %kind : i64, [default: ^text, 0: ^array, 1: ^number, 3: ^object, 4: ^integers]
+  cf.switch %kind : i64, [default: ^constant, 0: ^array, 1: ^number]
 ^array:
   %is_array = func.call @is_array(%value, %entry, %world)
       : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i1
-  cf.cond_br %is_array, ^place, ^no
+  cf.cond_br %is_array, ^place, ^no(%end : i64)
 ^place:
   %data = func.call @word(%value, %16) : (!llvm.ptr, i64) -> i64
   llvm.store %data, %to : i64, !llvm.ptr
@@ -604,38 +751,20 @@ func.func private @fits(%record: !llvm.ptr, %values: !llvm.ptr, %count: i64, %na
 ^number:
   %is_number = func.call @is_number(%value, %entry, %to)
       : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i1
-  cf.cond_br %is_number, ^next(%after : i64), ^no
-^text:
-  %is_text = func.call @is_text(%value, %entry) : (!llvm.ptr, !llvm.ptr) -> i1
-  cf.cond_br %is_text, ^next(%after : i64), ^no
-^object:
-  %object = func.call @word(%entry, %16) : (!llvm.ptr, i64) -> i64
-  %value_number = llvm.ptrtoint %value : !llvm.ptr to i64
-  %is_object = arith.cmpi eq, %object, %value_number : i64
-  cf.cond_br %is_object, ^next(%after : i64), ^no
-^integers:
-  %are_integers = func.call @are_integers(%value, %entry) : (!llvm.ptr, !llvm.ptr) -> i1
-  cf.cond_br %are_integers, ^next(%after : i64), ^no
-^out:
-  cf.cond_br %has_out, ^given, ^apart(%total : i64)
-^given:
-  %out_entry = func.call @entry(%record, %total) : (!llvm.ptr, i64) -> !llvm.ptr
-  %is_fit = func.call @is_array(%out, %out_entry, %world)
+  cf.cond_br %is_number, ^next(%after : i64), ^no(%end : i64)
+^constant:
+  %constant = func.call @place(%entry, %16) : (!llvm.ptr, i64) -> !llvm.ptr
+  %is_constant = func.call @is_same(%value, %constant, %world)
       : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i1
-  cf.cond_br %is_fit, ^with_out, ^no
-^with_out:
-  %out_data = func.call @word(%out, %16) : (!llvm.ptr, i64) -> i64
-  func.call @store(%out_data, %places, %total) : (i64, !llvm.ptr, i64) -> ()
-  %one_more = arith.addi %total, %1 : i64
-  cf.br ^apart(%one_more : i64)
-^apart(%all: i64):
+  cf.cond_br %is_constant, ^next(%after : i64), ^no(%end : i64)
+^apart:
   %are_apart = func.call @are_apart(%record, %places, %all) : (!llvm.ptr, !llvm.ptr, i64) -> i1
-  cf.cond_br %are_apart, ^force, ^no
+  cf.cond_br %are_apart, ^force, ^no(%end : i64)
 ^force:
   %is_in_force = func.call @is_in_force(%record) : (!llvm.ptr) -> i1
-  return %is_in_force : i1
-^no:
-  return %false : i1
+  return %is_in_force, %end : i1, i64
+^no(%held_end: i64):
+  return %false, %held_end : i1, i64
 }
 
 // Lay the frame of a call out: what all calls have in common, and the places within it.
@@ -694,19 +823,23 @@ func.func private @fill(%entry: !llvm.ptr, %value: i64, %frame: !llvm.ptr) {
   return
 }
 
-// Let go of the first `count` results.
-func.func private @drop(%results: !llvm.ptr, %count: i64) {
+// Let go of the first `count` values, where there is one.
+func.func private @drop(%values: !llvm.ptr, %count: i64) {
   %0 = arith.constant 0 : i64
   %1 = arith.constant 1 : i64
   scf.for %number = %0 to %count step %1 : i64 {
-    %at = llvm.getelementptr %results[%number] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
-    %result = llvm.load %at : !llvm.ptr -> !llvm.ptr
-    llvm.call @Py_DecRef(%result) : (!llvm.ptr) -> ()
+    %at = llvm.getelementptr %values[%number] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+    %value = llvm.load %at : !llvm.ptr -> !llvm.ptr
+    %value_number = llvm.ptrtoint %value : !llvm.ptr to i64
+    %is_there = arith.cmpi ne, %value_number, %0 : i64
+    scf.if %is_there {
+      llvm.call @Py_DecRef(%value) : (!llvm.ptr) -> ()
+    }
   }
   return
 }
 
-// A new array for the result of an entry; null where there is no memory for it.
+// A new array for the result of an entry; null where an error is set.
 func.func private @new_array(%entry: !llvm.ptr, %world: !llvm.ptr) -> !llvm.ptr {
   %0 = arith.constant 0 : i64
   %32 = arith.constant 32 : i64
@@ -716,6 +849,15 @@ func.func private @new_array(%entry: !llvm.ptr, %world: !llvm.ptr) -> !llvm.ptr 
   %88 = arith.constant 88 : i64
   %plain = arith.constant 0 : i32
   %null = llvm.mlir.zero : !llvm.ptr
+  %96 = arith.constant 96 : i64
+  %maker = func.call @place(%entry, %96) : (!llvm.ptr, i64) -> !llvm.ptr
+  %maker_number = llvm.ptrtoint %maker : !llvm.ptr to i64
+  %has_maker = arith.cmpi ne, %maker_number, %0 : i64
+  cf.cond_br %has_maker, ^ask, ^new
+^ask:
+  %made = llvm.call @PyObject_CallNoArgs(%maker) : (!llvm.ptr) -> !llvm.ptr
+  return %made : !llvm.ptr
+^new:
   %type = func.call @place(%world, %0) : (!llvm.ptr, i64) -> !llvm.ptr
   %make = func.call @place(%world, %32) : (!llvm.ptr, i64) -> !llvm.ptr
   %wide_rank = func.call @word(%entry, %40) : (!llvm.ptr, i64) -> i64
@@ -728,6 +870,7 @@ func.func private @new_array(%entry: !llvm.ptr, %world: !llvm.ptr) -> !llvm.ptr 
   %array = llvm.call %make(%type, %dtype, %rank, %sizes, %strides, %null, %plain, %null)
       : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i32, !llvm.ptr, !llvm.ptr, !llvm.ptr, i32, !llvm.ptr)
       -> !llvm.ptr
+  func.call @made(%array, %entry) : (!llvm.ptr, !llvm.ptr) -> ()
   return %array : !llvm.ptr
 }
 
@@ -767,38 +910,174 @@ func.func private @run(%record: !llvm.ptr, %frame: !llvm.ptr) {
   return
 }
 
+// What a record makes of the results of a call, in `values`, whose references it takes over; null where
+// an error is set. There is room behind them for what is made.
+func.func private @build(%record: !llvm.ptr, %values: !llvm.ptr, %count: i64) -> !llvm.ptr {
+  %0 = arith.constant 0 : i64
+  %1 = arith.constant 1 : i64
+  %6 = arith.constant 6 : i64
+  %8 = arith.constant 8 : i64
+  %16 = arith.constant 16 : i64
+  %24 = arith.constant 24 : i64
+  %32 = arith.constant 32 : i64
+  %40 = arith.constant 40 : i64
+  %192 = arith.constant 192 : i64
+  %200 = arith.constant 200 : i64
+  %most = arith.constant 256 : i64
+  %null = llvm.mlir.zero : !llvm.ptr
+  %arguments = llvm.alloca %most x !llvm.ptr : (i64) -> !llvm.ptr
+  %parts = func.call @place(%record, %192) : (!llvm.ptr, i64) -> !llvm.ptr
+  %part_count = func.call @word(%record, %200) : (!llvm.ptr, i64) -> i64
+  cf.br ^next(%0 : i64)
+^next(%number: i64):
+  %more = arith.cmpi slt, %number, %part_count : i64
+  %own = arith.addi %count, %number : i64
+  %after = arith.addi %number, %1 : i64
+  cf.cond_br %more, ^part, ^done
+^part:
+  %offset = arith.muli %number, %6 : i64
+  %part = llvm.getelementptr %parts[%offset] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+  %kind = func.call @word(%part, %0) : (!llvm.ptr, i64) -> i64
+  %size = func.call @word(%part, %8) : (!llvm.ptr, i64) -> i64
+  %what = func.call @place(%part, %16) : (!llvm.ptr, i64) -> !llvm.ptr
+  %keys = func.call @place(%part, %24) : (!llvm.ptr, i64) -> !llvm.ptr
+  %which = func.call @place(%part, %32) : (!llvm.ptr, i64) -> !llvm.ptr
+  cf.switch %kind : i64, [default: ^tuple, 1: ^list, 2: ^dict, 3: ^gather(%0 : i64), 4: ^object]
+^tuple:
+  %tuple = llvm.call @PyTuple_New(%size) : (i64) -> !llvm.ptr
+  %tuple_number = llvm.ptrtoint %tuple : !llvm.ptr to i64
+  %is_tuple = arith.cmpi ne, %tuple_number, %0 : i64
+  %in_tuple = llvm.getelementptr %tuple[24] : (!llvm.ptr) -> !llvm.ptr, i8
+  cf.cond_br %is_tuple, ^item(%0, %tuple, %in_tuple : i64, !llvm.ptr, !llvm.ptr), ^failed
+^list:
+  %list = llvm.call @PyList_New(%size) : (i64) -> !llvm.ptr
+  %list_number = llvm.ptrtoint %list : !llvm.ptr to i64
+  %is_list = arith.cmpi ne, %list_number, %0 : i64
+  cf.cond_br %is_list, ^in_list, ^failed
+^in_list:
+  %of_list = func.call @place(%list, %24) : (!llvm.ptr, i64) -> !llvm.ptr
+  cf.br ^item(%0, %list, %of_list : i64, !llvm.ptr, !llvm.ptr)
+^item(%item: i64, %sequence: !llvm.ptr, %items: !llvm.ptr):
+  %more_items = arith.cmpi slt, %item, %size : i64
+  cf.cond_br %more_items, ^put, ^made(%sequence : !llvm.ptr)
+^put:
+  // It takes over the references.
+  %source = func.call @element(%which, %item) : (!llvm.ptr, i64) -> i64
+  %moved = func.call @element(%values, %source) : (!llvm.ptr, i64) -> i64
+  func.call @store(%moved, %items, %item) : (i64, !llvm.ptr, i64) -> ()
+  func.call @store(%0, %values, %source) : (i64, !llvm.ptr, i64) -> ()
+  %item_after = arith.addi %item, %1 : i64
+  cf.br ^item(%item_after, %sequence, %items : i64, !llvm.ptr, !llvm.ptr)
+^dict:
+  %dict = llvm.call @PyDict_New() : () -> !llvm.ptr
+  %dict_number = llvm.ptrtoint %dict : !llvm.ptr to i64
+  %is_dict = arith.cmpi ne, %dict_number, %0 : i64
+  cf.cond_br %is_dict, ^pair(%0 : i64), ^failed
+^pair(%pair: i64):
+  %more_pairs = arith.cmpi slt, %pair, %size : i64
+  cf.cond_br %more_pairs, ^set, ^let_go(%0, %dict : i64, !llvm.ptr)
+^set:
+  %at_key = llvm.getelementptr %keys[%pair] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+  %key = llvm.load %at_key : !llvm.ptr -> !llvm.ptr
+  %pair_source = func.call @element(%which, %pair) : (!llvm.ptr, i64) -> i64
+  %at_set = llvm.getelementptr %values[%pair_source] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+  %value = llvm.load %at_set : !llvm.ptr -> !llvm.ptr
+  %status = llvm.call @PyDict_SetItem(%dict, %key, %value)
+      : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+  %well = arith.constant 0 : i32
+  %is_set = arith.cmpi eq, %status, %well : i32
+  %pair_after = arith.addi %pair, %1 : i64
+  cf.cond_br %is_set, ^pair(%pair_after : i64), ^unset
+^unset:
+  llvm.call @Py_DecRef(%dict) : (!llvm.ptr) -> ()
+  cf.br ^failed
+^gather(%argument: i64):
+  %more_arguments = arith.cmpi slt, %argument, %size : i64
+  cf.cond_br %more_arguments, ^take, ^call
+^take:
+  %argument_source = func.call @element(%which, %argument) : (!llvm.ptr, i64) -> i64
+  %taken = func.call @element(%values, %argument_source) : (!llvm.ptr, i64) -> i64
+  func.call @store(%taken, %arguments, %argument) : (i64, !llvm.ptr, i64) -> ()
+  %argument_after = arith.addi %argument, %1 : i64
+  cf.br ^gather(%argument_after : i64)
+^call:
+  %positional = func.call @word(%part, %40) : (!llvm.ptr, i64) -> i64
+  %called = llvm.call @PyObject_Vectorcall(%what, %arguments, %positional, %keys)
+      : (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> !llvm.ptr
+  %called_number = llvm.ptrtoint %called : !llvm.ptr to i64
+  %is_called = arith.cmpi ne, %called_number, %0 : i64
+  cf.cond_br %is_called, ^let_go(%0, %called : i64, !llvm.ptr), ^failed
+^let_go(%given: i64, %object: !llvm.ptr):
+  %more_given = arith.cmpi slt, %given, %size : i64
+  cf.cond_br %more_given, ^let_one_go, ^made(%object : !llvm.ptr)
+^let_one_go:
+  %given_source = func.call @element(%which, %given) : (!llvm.ptr, i64) -> i64
+  %at_given = llvm.getelementptr %values[%given_source] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+  %given_value = llvm.load %at_given : !llvm.ptr -> !llvm.ptr
+  func.call @store(%0, %values, %given_source) : (i64, !llvm.ptr, i64) -> ()
+  llvm.call @Py_DecRef(%given_value) : (!llvm.ptr) -> ()
+  %given_after = arith.addi %given, %1 : i64
+  cf.br ^let_go(%given_after, %object : i64, !llvm.ptr)
+^object:
+  llvm.call @Py_IncRef(%what) : (!llvm.ptr) -> ()
+  cf.br ^made(%what : !llvm.ptr)
+^made(%new: !llvm.ptr):
+  %new_number = llvm.ptrtoint %new : !llvm.ptr to i64
+  func.call @store(%new_number, %values, %own) : (i64, !llvm.ptr, i64) -> ()
+  cf.br ^next(%after : i64)
+^done:
+  %last = arith.subi %own, %1 : i64
+  %at_last = llvm.getelementptr %values[%last] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+  %built = llvm.load %at_last : !llvm.ptr -> !llvm.ptr
+  return %built : !llvm.ptr
+^failed:
+  func.call @drop(%values, %own) : (!llvm.ptr, i64) -> ()
+  return %null : !llvm.ptr
+}
+
 // The result of a call that fits a record; null where an error is set.
-func.func private @carry_out(%record: !llvm.ptr, %count: i64, %out: !llvm.ptr,
-                             %places: !llvm.ptr) -> !llvm.ptr {
+func.func private @carry_out(%record: !llvm.ptr, %has_out: i1, %places: !llvm.ptr,
+                             %slots: !llvm.ptr) -> !llvm.ptr {
   %0 = arith.constant 0 : i64
   %1 = arith.constant 1 : i64
   %16 = arith.constant 16 : i64
   %24 = arith.constant 24 : i64
   %40 = arith.constant 40 : i64
   %88 = arith.constant 88 : i64
+  %152 = arith.constant 152 : i64
+  %160 = arith.constant 160 : i64
+  %200 = arith.constant 200 : i64
+  %most = arith.constant 256 : i64
   %null = llvm.mlir.zero : !llvm.ptr
   %world = func.call @place(%record, %0) : (!llvm.ptr, i64) -> !llvm.ptr
   %words = func.call @word(%record, %40) : (!llvm.ptr, i64) -> i64
   %result_count = func.call @word(%record, %24) : (!llvm.ptr, i64) -> i64
+  %count = func.call @word(%record, %152) : (!llvm.ptr, i64) -> i64
   %frame = llvm.alloca %words x i64 {alignment = 64 : i64} : (i64) -> !llvm.ptr
-  %room = arith.addi %result_count, %1 : i64
-  %results = llvm.alloca %room x !llvm.ptr : (i64) -> !llvm.ptr
+  %results = llvm.alloca %most x !llvm.ptr : (i64) -> !llvm.ptr
   func.call @lay_out(%record, %frame) : (!llvm.ptr, !llvm.ptr) -> ()
-  scf.for %number = %0 to %count step %1 : i64 {
+  %given_results = arith.select %has_out, %result_count, %0 : i64
+  %filled = arith.addi %count, %given_results : i64
+  scf.for %number = %0 to %filled step %1 : i64 {
     %entry = func.call @entry(%record, %number) : (!llvm.ptr, i64) -> !llvm.ptr
     %value = func.call @element(%places, %number) : (!llvm.ptr, i64) -> i64
     func.call @fill(%entry, %value, %frame) : (!llvm.ptr, i64, !llvm.ptr) -> ()
   }
-  %out_number = llvm.ptrtoint %out : !llvm.ptr to i64
-  %has_out = arith.cmpi ne, %out_number, %0 : i64
-  cf.cond_br %has_out, ^given, ^next(%0 : i64)
-^given:
-  %out_entry = func.call @entry(%record, %count) : (!llvm.ptr, i64) -> !llvm.ptr
-  %out_data = func.call @element(%places, %count) : (!llvm.ptr, i64) -> i64
-  func.call @fill(%out_entry, %out_data, %frame) : (!llvm.ptr, i64, !llvm.ptr) -> ()
+  cf.cond_br %has_out, ^given(%0 : i64), ^next(%0 : i64)
+^given(%out_number: i64):
+  %more_given = arith.cmpi slt, %out_number, %result_count : i64
+  cf.cond_br %more_given, ^hold, ^run
+^hold:
+  %leaves = func.call @place(%record, %160) : (!llvm.ptr, i64) -> !llvm.ptr
+  %leaf = arith.addi %count, %out_number : i64
+  %slot = func.call @element(%leaves, %leaf) : (!llvm.ptr, i64) -> i64
+  %at_out = llvm.getelementptr %slots[%slot] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+  %out = llvm.load %at_out : !llvm.ptr -> !llvm.ptr
   llvm.call @Py_IncRef(%out) : (!llvm.ptr) -> ()
-  llvm.store %out, %results : !llvm.ptr, !llvm.ptr
-  cf.br ^run
+  %to_out = llvm.getelementptr %results[%out_number] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+  llvm.store %out, %to_out : !llvm.ptr, !llvm.ptr
+  %out_after = arith.addi %out_number, %1 : i64
+  cf.br ^given(%out_after : i64)
 ^next(%number: i64):
   %more = arith.cmpi slt, %number, %result_count : i64
   cf.cond_br %more, ^make, ^run
@@ -838,7 +1117,16 @@ func.func private @carry_out(%record: !llvm.ptr, %count: i64, %out: !llvm.ptr,
 ^out_of_memory:
   return %null : !llvm.ptr
 ^well:
-  cf.switch %result_count : i64, [default: ^tuple, 0: ^none, 1: ^one]
+  %part_count = func.call @word(%record, %200) : (!llvm.ptr, i64) -> i64
+  %is_built = arith.cmpi ne, %part_count, %0 : i64
+  cf.cond_br %is_built, ^build, ^plain
+^build:
+  %built = func.call @build(%record, %results, %result_count)
+      : (!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr
+  return %built : !llvm.ptr
+^plain:
+  %is_none = arith.cmpi eq, %result_count, %0 : i64
+  cf.cond_br %is_none, ^none, ^one
 ^none:
   %none = func.call @place(%world, %16) : (!llvm.ptr, i64) -> !llvm.ptr
   llvm.call @Py_IncRef(%none) : (!llvm.ptr) -> ()
@@ -858,22 +1146,6 @@ func.func private @carry_out(%record: !llvm.ptr, %count: i64, %out: !llvm.ptr,
   %to_number = func.call @place(%world, %48) : (!llvm.ptr, i64) -> !llvm.ptr
   %number_made = llvm.call %to_number(%only) : !llvm.ptr, (!llvm.ptr) -> !llvm.ptr
   return %number_made : !llvm.ptr
-^tuple:
-  %tuple = llvm.call @PyTuple_New(%result_count) : (i64) -> !llvm.ptr
-  %tuple_number = llvm.ptrtoint %tuple : !llvm.ptr to i64
-  %is_tuple = arith.cmpi ne, %tuple_number, %0 : i64
-  cf.cond_br %is_tuple, ^items, ^no_tuple
-^items:
-  // Its items begin at 24, and take over the references.
-  %items = llvm.getelementptr %tuple[24] : (!llvm.ptr) -> !llvm.ptr, i8
-  scf.for %at = %0 to %result_count step %1 : i64 {
-    %item = func.call @element(%results, %at) : (!llvm.ptr, i64) -> i64
-    func.call @store(%item, %items, %at) : (i64, !llvm.ptr, i64) -> ()
-  }
-  return %tuple : !llvm.ptr
-^no_tuple:
-  func.call @drop(%results, %result_count) : (!llvm.ptr, i64) -> ()
-  return %null : !llvm.ptr
 }
 
 // Call `__call__` of the object instead.
@@ -924,11 +1196,12 @@ func.func @call(%object: !llvm.ptr, %values: !llvm.ptr, %count_and_flag: i64,
   %16 = arith.constant 16 : i64
   %24 = arith.constant 24 : i64
   %56 = arith.constant 56 : i64
-  %most = arith.constant 32 : i64
-  %room = arith.constant 33 : i64
+  %entries = arith.constant 128 : i64
+  %room = arith.constant 256 : i64
   %without_flag = arith.constant 0x7FFFFFFFFFFFFFFF : i64
   %null = llvm.mlir.zero : !llvm.ptr
-  %places = llvm.alloca %room x i64 : (i64) -> !llvm.ptr
+  %places = llvm.alloca %entries x i64 : (i64) -> !llvm.ptr
+  %slots = llvm.alloca %room x !llvm.ptr : (i64) -> !llvm.ptr
   %count = arith.andi %count_and_flag, %without_flag : i64
   %type = func.call @place(%object, %8) : (!llvm.ptr, i64) -> !llvm.ptr
   %offset = func.call @word(%type, %56) : (!llvm.ptr, i64) -> i64
@@ -966,32 +1239,48 @@ func.func @call(%object: !llvm.ptr, %values: !llvm.ptr, %count_and_flag: i64,
   %records_number = llvm.ptrtoint %records : !llvm.ptr to i64
   %has_records = arith.cmpi ne, %records_number, %0 : i64
   %total = arith.addi %count, %named : i64
-  %is_usual = arith.cmpi ule, %total, %most : i64
-  %may_fit = arith.andi %has_records, %is_usual : i1
-  cf.cond_br %may_fit, ^records, ^slowly(%all_named : i64)
-^records:
+  %first_held = arith.addi %total, %1 : i64
+  %out_or_0 = llvm.ptrtoint %out_or_null : !llvm.ptr to i64
+  %has_out = arith.cmpi ne, %out_or_0, %0 : i64
+  cf.cond_br %has_records, ^next(%0 : i64), ^slowly(%all_named : i64)
+^next(%number: i64):
   %record_count = func.call @word(%records, %16) : (!llvm.ptr, i64) -> i64
   %items = func.call @place(%records, %24) : (!llvm.ptr, i64) -> !llvm.ptr
-  cf.br ^next(%0 : i64)
-^next(%number: i64):
   %more = arith.cmpi slt, %number, %record_count : i64
   cf.cond_br %more, ^try, ^slowly(%all_named : i64)
 ^try:
   %at_holder = llvm.getelementptr %items[%number] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
   %holder = llvm.load %at_holder : !llvm.ptr -> !llvm.ptr
-  %record = func.call @place(%holder, %16) : (!llvm.ptr, i64) -> !llvm.ptr
-  %fits = func.call @fits(%record, %values, %count, %names, %named, %out_at, %out_or_null, %places)
-      : (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr, i64, i64, !llvm.ptr, !llvm.ptr) -> i1
-  %after = arith.addi %number, %1 : i64
-  cf.cond_br %fits, ^found, ^next(%after : i64)
-^found:
-  // The next call is likely to be such a one: look there first.
-  %first = llvm.load %items : !llvm.ptr -> !llvm.ptr
-  llvm.store %first, %at_holder : !llvm.ptr, !llvm.ptr
-  llvm.store %holder, %items : !llvm.ptr, !llvm.ptr
   llvm.call @Py_IncRef(%holder) : (!llvm.ptr) -> ()
-  %result = func.call @carry_out(%record, %total, %out_or_null, %places)
-      : (!llvm.ptr, i64, !llvm.ptr, !llvm.ptr) -> !llvm.ptr
+  %record = func.call @place(%holder, %16) : (!llvm.ptr, i64) -> !llvm.ptr
+  %fits, %end = func.call @fits(%record, %values, %count, %names, %named, %out_at, %out_or_null,
+                                %places, %slots)
+      : (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr, i64, i64, !llvm.ptr, !llvm.ptr, !llvm.ptr)
+      -> (i1, i64)
+  %after = arith.addi %number, %1 : i64
+  cf.cond_br %fits, ^found, ^other
+^other:
+  func.call @release(%slots, %first_held, %end) : (!llvm.ptr, i64, i64) -> ()
+  llvm.call @Py_DecRef(%holder) : (!llvm.ptr) -> ()
+  cf.br ^next(%after : i64)
+^found:
+  // The next call is likely to be such a one: look there first. Where code of Python's ran meanwhile
+  // the list may be another.
+  %count_now = func.call @word(%records, %16) : (!llvm.ptr, i64) -> i64
+  %is_there = arith.cmpi slt, %number, %count_now : i64
+  cf.cond_br %is_there, ^swap, ^run
+^swap:
+  %items_now = func.call @place(%records, %24) : (!llvm.ptr, i64) -> !llvm.ptr
+  %at_own = llvm.getelementptr %items_now[%number] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+  %own_item = llvm.load %at_own : !llvm.ptr -> !llvm.ptr
+  %first_item = llvm.load %items_now : !llvm.ptr -> !llvm.ptr
+  llvm.store %first_item, %at_own : !llvm.ptr, !llvm.ptr
+  llvm.store %own_item, %items_now : !llvm.ptr, !llvm.ptr
+  cf.br ^run
+^run:
+  %result = func.call @carry_out(%record, %has_out, %places, %slots)
+      : (!llvm.ptr, i1, !llvm.ptr, !llvm.ptr) -> !llvm.ptr
+  func.call @release(%slots, %first_held, %end) : (!llvm.ptr, i64, i64) -> ()
   llvm.call @Py_DecRef(%holder) : (!llvm.ptr) -> ()
   return %result : !llvm.ptr
 ^slowly(%given_names: i64):

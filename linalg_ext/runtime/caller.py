@@ -1,8 +1,8 @@
 """The native way into native code: what the interpreter calls when a kernel is called.
 
 The code is in `caller.mlir`, compiled by `caller_code` when calls have come again so often that it
-pays. Where the interpreter or NumPy is not as it expects there is none: calls then go through
-Python, and mean the same.
+pays, and kept on disk: other processes load it, sooner. Where the interpreter or NumPy is not as it
+expects there is none: calls then go through Python, and mean the same.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -19,12 +20,15 @@ from linalg_ext.errors import LinalgExtError
 from linalg_ext.locks import Lock
 from linalg_ext.quick_call import AVAILABLE
 from linalg_ext.runtime.crew import NativeCall
-from linalg_ext.runtime.keeping import own_code
+from linalg_ext.runtime.keeping import kept_own_code, own_code
 from linalg_ext.runtime.machine_code import Code
 from linalg_ext.runtime.registered import Libraries, in_force, watch
 
 if TYPE_CHECKING:
     from linalg_ext.runtime.call_record import Record
+
+LOADING_PAYS = 100
+"""Calls through Python after which the caller is loaded, where it is kept on disk: in 3 ms."""
 
 COMPILING_PAYS = 2_000
 """Calls through Python after which the caller is compiled.
@@ -45,6 +49,9 @@ somebody does.
 _NEW_FROM_DESCR, _RETURN = 94, 76
 """PyArray_NewFromDescr, PyArray_Return in NumPy's table of functions, whose order is of its ABI."""
 
+_NAME = "caller"
+"""Of the code, where it is kept."""
+
 _OUT, _CALL = sys.intern("out"), sys.intern("__call__")
 
 
@@ -62,7 +69,7 @@ class Caller:
         found = ctypes.c_void_p()
         NativeCall(engine.function("address"), [ctypes.addressof(found)])()
         self._code = found.value
-        self._words = (ctypes.c_int64 * 7)(
+        self._words = (ctypes.c_int64 * 10)(
             id(np.ndarray),
             id(_OUT),
             id(None),
@@ -70,6 +77,9 @@ class Caller:
             _function(_NEW_FROM_DESCR),
             SHORT,
             _function(_RETURN),
+            id(str),
+            id(int),
+            id(float),
         )
         self.world = ctypes.addressof(self._words)
         self._answered: WeakSet[Any] = WeakSet()
@@ -119,10 +129,11 @@ class _Provider:
         if self.caller is not None or self._is_refused:
             return self.caller
         self._calls += 1
+        is_loading = self._calls == LOADING_PAYS
         # Whoever comes while it is being made goes through Python once more.
-        if self._calls >= COMPILING_PAYS and self._lock.acquire(blocking=False):
+        if (is_loading or self._calls >= COMPILING_PAYS) and self._lock.acquire(blocking=False):
             try:
-                self.make()
+                self._make(kept_own_code if is_loading else _kept_or_compiled)
             finally:
                 self._lock.release()
         return self.caller
@@ -134,17 +145,27 @@ class _Provider:
 
     def make(self) -> None:
         """Make it now, where it can be made."""
+        self._make(_kept_or_compiled)
+
+    def _make(self, code: Callable[[str], Code | None]) -> None:
+        """Make it of the code of that name, where there is some."""
         if self.caller is not None or self._is_refused:
             return
         # Only now: most programs end before calls come so often.
         from linalg_ext.runtime.object_layout import is_as_expected
 
+        if not is_as_expected():
+            self._is_refused = True
+            return
         try:
-            if is_as_expected():
-                self.caller = Caller(own_code("caller", _compiled))
+            if (found := code(_NAME)) is not None:
+                self.caller = Caller(found)
         except LinalgExtError:
-            pass  # functions of the C API that the interpreter does not show
-        self._is_refused = self.caller is None
+            self._is_refused = True  # functions of the C API that the interpreter does not show
+
+
+def _kept_or_compiled(name: str) -> Code:
+    return own_code(name, _compiled)
 
 
 def _compiled() -> Code:

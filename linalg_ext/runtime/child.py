@@ -189,5 +189,4 @@ def _environment() -> dict[str, str]:
         **os.environ,
         "PYTHONPATH": os.pathsep.join(paths),
         "LINALG_EXT_BINDINGS": _root(),
-        "PYTHONDONTWRITEBYTECODE": "1",
     }

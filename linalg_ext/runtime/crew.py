@@ -20,6 +20,9 @@ AWAKE = 50e-6
 
 _ROUND = 64
 _CONTEXT_WORDS = 7
+_SHARE, _HELPERS = 0, 2
+"""Words of a context."""
+
 _ROUNDS, _MUTEX, _AWAITS_JOB, _AWAITS_END, _CREW_BYTES = 32, 64, 128, 192, 256
 
 
@@ -149,6 +152,11 @@ class Crew:
                 _keep_for_ever(block)
                 self._contexts[key] = block
             return self._contexts[key].address
+
+    def leave(self) -> None:
+        """In a forked process: have whoever calls with a context of this crew do it all alone."""
+        for block in self._contexts.values():
+            block.words[_SHARE], block.words[_HELPERS] = _code().share, 0
 
     def _words(self, threads: int, team: int) -> list[int]:
         """What is in a context (see `crew.mlir`)."""

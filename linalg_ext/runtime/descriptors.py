@@ -97,12 +97,12 @@ def _by_interface(array: np.ndarray[Any, Any]) -> int:
 
 
 _word_at = ctypes.c_size_t.from_address
-_DATA = object.__basicsize__
+DATA = object.__basicsize__
 """Where the data pointer is in an array: `PyArrayObject_fields` of NumPy's C API puts it first."""
 
 
 def _by_structure(array: np.ndarray[Any, Any]) -> int:
-    return _word_at(id(array) + _DATA).value
+    return _word_at(id(array) + DATA).value
 
 
 def _quickest_way() -> Callable[[np.ndarray[Any, Any]], int]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from linalg_ext import cache
-from linalg_ext.cache.keys import digest, makers
+from linalg_ext.cache.keys import described, digest, makers
 from linalg_ext.cache.store import Entry
 from linalg_ext.errors import LinalgExtError
+from linalg_ext.runtime import poison
 from linalg_ext.runtime.loaded_code import LoadedCode
 from linalg_ext.runtime.machine_code import Code
 from linalg_ext.runtime.object_file import ObjectFile
@@ -40,23 +40,23 @@ def key_of(*parts: object) -> str | None:
     Raises:
         TypeError: something else is among them.
     """
-    if cache.store() is None:
+    if not cache.is_on():
         return None
     target = current()
     if target.missing_on(host()):
         return None  # code to look at
     called = [library.fingerprint for library in in_force()]
-    return digest(makers(), _machine(target), called, _apart.get(), *parts)
+    return digest(makers(), _machine(target), called, _apart.get(), poison.ON, *parts)
 
 
-def file_stamp(path: str | Path) -> tuple[str, int, int] | None:
+def file_stamp(path: str | Path) -> str | None:
     """A file as a part of a key; None where there is no such file: it is looked for elsewhere."""
     try:
         found = Path(path).absolute()
         stat = found.stat()
     except OSError:
         return None
-    return str(found), stat.st_size, stat.st_mtime_ns
+    return described(str(found), stat)
 
 
 @contextmanager
@@ -71,34 +71,29 @@ def apart(*parts: object) -> Iterator[None]:
 
 def read(key: str | None) -> Entry | None:
     """What is kept under a key, if anything."""
-    store = None if key is None else cache.store()
-    return None if store is None or key is None else store.get(key)
+    return None if key is None else cache.get(key)
 
 
 def write(
     key: str | None, name: str, record: Mapping[str, Any], files: Mapping[str, bytes]
 ) -> None:
     """Keep something. Where it cannot be written nothing is kept, with a warning."""
-    store = None if key is None else cache.store()
-    if store is None or key is None:
+    if key is None:
         return
-    try:
-        if CODE in files:
+    if CODE in files:
+        try:
             ObjectFile(files[CODE])  # which says whether it can be loaded
-        store.put(Entry(key, record, files), name=name)
-    except LinalgExtError:
-        pass
-    except OSError as error:
-        _warn_once(str(error))
+        except LinalgExtError:
+            return
+    cache.put(Entry(key, record, files), name=name)
 
 
 def replace(
     key: str | None, name: str, record: Mapping[str, Any], files: Mapping[str, bytes]
 ) -> None:
     """Keep something in the place of what is there under its key."""
-    store = cache.store()
-    if store is not None and key is not None:
-        store.remove(key)
+    if key is not None:
+        cache.remove(key)
         write(key, name, record, files)
 
 
@@ -141,7 +136,9 @@ def kept_own_code(name: str) -> Code | None:
 
 
 def _key_of_own(name: str) -> str | None:
-    return None if cache.store() is None else digest(makers(), _machine(host()), "own", name)
+    if not cache.is_on():
+        return None
+    return digest(makers(), _machine(host()), "own", poison.ON, name)
 
 
 @functools.lru_cache(maxsize=16)
@@ -159,8 +156,3 @@ def _processor() -> str:
         return ""
     # Not its clock, which changes from one moment to the next.
     return "\n".join(line for line in lines if not line.startswith(("cpu MHz", "bogomips")))
-
-
-@functools.cache
-def _warn_once(message: str) -> None:
-    warnings.warn(f"compiled code is not kept: {message}", RuntimeWarning, stacklevel=5)

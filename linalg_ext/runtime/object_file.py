@@ -23,6 +23,8 @@ _CLASS_64_LITTLE_ENDIAN = b"\x7fELF\x02\x01\x01"
 _RELOCATABLE, _X86_64 = 1, 62
 _SYMBOLS, _RELOCATIONS, _NOTHING = 2, 4, 8
 _INITIALIZERS = (14, 15, 16)
+_INITIALIZERS_NAMES = (".init", ".fini", ".preinit_array", ".ctors", ".dtors")
+"""Of sections that the system's linker and loader take for such, whatever their kind."""
 _WRITTEN, _LOADED, _EXECUTED = 1, 2, 4
 _UNDEFINED, _ABSOLUTE, _RESERVED = 0, 0xFFF1, 0xFF00
 
@@ -97,6 +99,8 @@ class ObjectFile:
         self._content = content
         try:
             self._read_header()
+            if runs_at_loading(content):
+                raise _refusal("has code that runs when it is loaded")
             self.sections = tuple(self._loaded_sections())
             self.relocations = tuple(self._read_relocations())
         except (struct.error, IndexError, ValueError) as error:
@@ -120,12 +124,7 @@ class ObjectFile:
             raise _refusal("is not ELF of 64 bits")
         if (kind, machine) != (_RELOCATABLE, _X86_64):
             raise _refusal("is not relocatable code for x86-64")
-        at, size, count = header[6], header[11], header[12]
-        if size != _SECTION.size:
-            raise _refusal("has section headers of an unknown size")
-        self._headers = [
-            _SECTION.unpack_from(self._content, at + number * size) for number in range(count)
-        ]
+        self._headers = _section_headers(self._content)
         tables = [number for number, header in enumerate(self._headers) if header[1] == _SYMBOLS]
         self._symbols = self._read_symbols(tables[0]) if tables else []
 
@@ -134,8 +133,6 @@ class ObjectFile:
             _, kind, flags, _, _, size, _, _, alignment, _ = header
             if not flags & _LOADED:
                 continue
-            if kind in _INITIALIZERS:
-                raise _refusal("has code that runs when it is loaded")
             if (kind == _NOTHING and size > _MOST) or alignment > _MOST_ALIGNED:
                 raise _refusal("wants more memory than a kernel has")
             data = bytes(size) if kind == _NOTHING else self._bytes_of(header)
@@ -177,6 +174,32 @@ class ObjectFile:
                 if symbol.section is not None and symbol.section not in loaded:
                     raise _refusal(f"refers to `{symbol.name}`, which is not loaded")
                 yield Relocation(section.number, offset, kind, symbol, addend)
+
+
+def runs_at_loading(content: bytes) -> bool:
+    """Whether an object, for whatever processor, has code that runs when the system loads it.
+
+    Raises:
+        struct.error, IndexError, ValueError: it is damaged.
+    """
+    if not content.startswith(_CLASS_64_LITTLE_ENDIAN):
+        return False
+    headers = _section_headers(content)
+    names = headers[_HEADER.unpack_from(content)[13]][4] if headers else 0
+    for header in headers:
+        start = names + header[0]
+        name = content[start : content.index(b"\0", start)].decode(errors="replace")
+        if header[1] in _INITIALIZERS or name.startswith(_INITIALIZERS_NAMES):
+            return True
+    return False
+
+
+def _section_headers(content: bytes) -> list[tuple[int, ...]]:
+    header = _HEADER.unpack_from(content)
+    at, size, count = header[6], header[11], header[12]
+    if size != _SECTION.size:
+        raise _refusal("has section headers of an unknown size")
+    return [_SECTION.unpack_from(content, at + number * size) for number in range(count)]
 
 
 def _refusal(what: str) -> LinalgExtError:

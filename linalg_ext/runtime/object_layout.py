@@ -52,6 +52,7 @@ def is_as_expected() -> bool:
         and word(items, 16) == 3
         and [_at(word(items, 24), at) for at in range(3)] == [id(item) for item in items]
         and [word((1, 2), 16), word(tuple(items), 24)] == [2, id(items[0])]
+        and word(dict.fromkeys(items), 16) == 3
         and word(record, 16) == ctypes.addressof(record)
         and word(probe, at + 16) == id(items)
     )

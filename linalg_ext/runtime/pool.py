@@ -19,12 +19,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linalg_ext.errors import ArgumentError, caller_location
+from linalg_ext.runtime import poison
 from linalg_ext.runtime.blocks import AVAILABLE, HUGE_PAGE, Block, rounded
 from linalg_ext.runtime.intermediates import (
     Intermediates,
     IntermediatesStatistics,
     intermediates,
 )
+from linalg_ext.runtime.poison import empty
 
 SMALLEST = HUGE_PAGE * 3 // 4
 """Bytes of the smallest array that gets a block; rounding up then wastes a quarter of it at most.
@@ -155,13 +157,14 @@ class ResultPool:
         for size in shape:
             nbytes *= size
         if nbytes < self._smallest or not self._enabled or dtype.hasobject:
-            return np.empty(shape, dtype)
+            return empty(shape, dtype)
         block = self._take(nbytes)
         if block is None:
-            return np.empty(shape, dtype)
+            return empty(shape, dtype)
         # Views of an array refer to what it was made from, not to it: to the loan.
         memory = np.asarray(_Loan(self, block, nbytes))
-        return memory.view(dtype).reshape(shape)
+        array: np.ndarray[Any, Any] = memory.view(dtype).reshape(shape)
+        return poison.filled(array) if poison.ON else array
 
     def statistics(self) -> PoolStatistics:
         """What the pool holds and has done."""

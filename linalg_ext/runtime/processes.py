@@ -2,7 +2,8 @@
 
 To start Python and load the compiler takes a second, to fork a process that has them some
 milliseconds. So the first process apart is as slow as Python, and each further one is quick and as
-good as new: what one module does to its process, the next does not meet.
+good as new: what one module does to its process, the next does not meet. The compiler is loaded
+when the first module is compiled; code that is kept needs none.
 """
 
 from __future__ import annotations
@@ -25,13 +26,16 @@ _SECONDS = 120
 """To start takes a second, and to fork milliseconds; but the machine may be busy."""
 
 
-def fork() -> Child:
+def fork(*, compiles: bool) -> Child:
     """A new process, which serves as `linalg_ext.compiler.apart.worker` says.
+
+    Args:
+        compiles: whether it is to find the compiler loaded.
 
     Raises:
         CrashError: it cannot be started.
     """
-    return _server.fork()
+    return _server.fork(compiles)
 
 
 def prepare() -> None:
@@ -55,13 +59,14 @@ class _Server:
         self._lock = threading.Lock()
         self._child: Child | None = None
 
-    def fork(self) -> Child:
+    def fork(self, compiles: bool) -> Child:
         ours, theirs = socket.socketpair()
         noise = noise_file()
         try:
             with self._lock:
                 server = self._started()
-                answer = self._ask(server, {"do": "fork"}, [theirs.fileno(), noise.fileno()])
+                request = {"do": "fork", "compiles": compiles}
+                answer = self._ask(server, request, [theirs.fileno(), noise.fileno()])
         except BaseException:
             ours.close()
             noise.close()

@@ -81,9 +81,14 @@ def checked(count: object) -> int:
     return count
 
 
-def alone() -> tuple[Setting, ...] | None:
-    """What has to stay as it is for calls to use one thread; None where they may use more."""
-    return ((_in_force, _in_force.get()),) if current() == 1 else None
+def settings() -> tuple[Setting, ...]:
+    """What has to stay as it is for calls to be shared as they are now."""
+    return (_in_force, _in_force.get()), (_team, _team.get())
+
+
+def state() -> object:
+    """How calls are shared now: as a key of what is made for that. Another in a forked process."""
+    return _in_force.get(), _team.get(), _is_forked
 
 
 @contextmanager
@@ -129,6 +134,7 @@ _is_forked = False
 def _forget() -> None:
     """In a forked child: the threads are the parent's."""
     global _crew, _is_forked
+    _crew.leave()
     _crew, _is_forked = Crew(_default), True
 
 

@@ -77,6 +77,7 @@ _HANDLERS: dict[str, Callable[[dict[str, Any], bytes], Answer]] = {
 
 def main(descriptor: int) -> None:
     """Answer requests until the parent is gone."""
+    sys.dont_write_bytecode = True  # from here on it reads what others wrote
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     _, hard = resource.getrlimit(resource.RLIMIT_STACK)

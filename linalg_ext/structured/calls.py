@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from linalg_ext.bindings import ir
+from linalg_ext.bindings import ir, tensor
+from linalg_ext.definition.affine import AffineBinary
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.call_inputs import split_inputs
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.definition.own_types import with_own_types
-from linalg_ext.errors import ArgumentError, ArityError, DTypeError
+from linalg_ext.definition.shapes import infer_extents, narrowed_axes
+from linalg_ext.definition.statements import symbols_read
+from linalg_ext.errors import ArgumentError, ArityError, DTypeError, ShapeError
 from linalg_ext.notations.operand_keywords import (
     inverses_named,
     take_operand_maps,
@@ -24,14 +28,15 @@ from linalg_ext.structured.compute_type.attribute import as_compute_type, set_co
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.forms.mapped import build_mapped
 from linalg_ext.structured.forms.named import build_named
-from linalg_ext.structured.generic import build_generic
+from linalg_ext.structured.generic import build_generic, shapes_of, symbol_size
 from linalg_ext.structured.operands import BoundOp, bind, predefined_types, static_sizes
-from linalg_ext.structured.outputs import make_outputs
+from linalg_ext.structured.outputs import RuntimeSize, make_outputs
+
+Built = ir.Value | ir.OpResultList | list[ir.Value] | ir.Operation
+"""What is built: a result, several of them, or an op that writes memrefs."""
 
 
-def call_on_values(
-    op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]
-) -> ir.Value | ir.OpResultList | ir.Operation:
+def call_on_values(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Built:
     """Build an op at the current insertion point.
 
     Args:
@@ -43,7 +48,9 @@ def call_on_values(
             `map_x`, how operand x is given; inputs and attributes by name.
 
     Returns:
-        Its result, the results where there are several, the op itself where it writes memrefs.
+        Its result, the results where there are several, the op itself where it writes memrefs. A
+        definition whose statements depend on one another is several ops, of which the last stands
+        for all on memrefs.
 
     Raises:
         ArgumentError: an operand or a keyword does not fit the definition.
@@ -90,7 +97,7 @@ def build(
     emit_generic: bool = False,
     mapped: bool = False,
     compute_type: ir.Type | None = None,
-) -> ir.Value | ir.OpResultList | ir.Operation:
+) -> Built:
     """Build a bound op; see `call_on_values` for what it answers.
 
     Args:
@@ -100,6 +107,31 @@ def build(
             the ops that carry their maps, where one of these can say it.
         compute_type: the type to compute in, where it is not that of the result.
     """
+    steps = bound.definition.steps
+    if len(steps) > 1:
+        built: Built | None = None
+        values = dict(
+            zip(
+                (o.name for o in (*bound.definition.inputs, *bound.definition.outputs)),
+                (*bound.inputs, *bound.outputs),
+                strict=True,
+            )
+        )
+        for step in steps:
+            built = build(
+                _bound_step(bound, step, values),
+                emit_generic=emit_generic,
+                mapped=mapped,
+                compute_type=compute_type,
+            )
+            if not isinstance(built, ir.Operation):
+                names = [output.name for output in step.outputs]
+                values.update(zip(names, results_of(built), strict=True))
+        on_memrefs = isinstance(built, ir.Operation)
+        return built if on_memrefs else [values[o.name] for o in bound.definition.outputs]
+    if _has_no_points(bound):
+        return bound.outputs[0] if len(bound.outputs) == 1 else list(bound.outputs)
+    emit_generic = emit_generic or bool(narrowed_axes(bound.definition))
     operation = None if emit_generic else build_named(bound)
     if operation is None and mapped and not emit_generic:
         operation = build_mapped(bound)
@@ -113,7 +145,73 @@ def build(
     return results[0] if len(results) == 1 else results
 
 
-def results_of(built: ir.Value | ir.OpResultList | ir.Operation) -> list[ir.Value]:
+def _ranges(
+    bound: BoundOp, step: OpDefinition, values: Mapping[str, ir.Value]
+) -> dict[str, ir.Value]:
+    """Empty tensors as long as the dimensions of a step that none of its operands has."""
+    missing = [operand for operand in step.inputs if operand.name not in values]
+    if not missing:
+        return {}
+    extents = infer_extents(bound.definition, shapes_of(bound), bound.attributes.symbols)
+    found = {}
+    for operand in missing:
+        (dim,) = operand.index_dims or ()
+        if any(isinstance(value.type, ir.MemRefType) for value in bound.outputs):
+            raise ShapeError(
+                f"{bound.definition.name}: no operand of `{step.assignments[0]}` is as long as "
+                f"dimension {dim}",
+                cure="call it on tensors, or read an operand that has the dimension",
+            )
+        size = extents[str(dim)]
+        length = size.value if isinstance(size, RuntimeSize) else size
+        found[operand.name] = tensor.EmptyOp([length], bound.types[str(operand.type_var)]).result
+    return found
+
+
+def _has_no_points(bound: BoundOp) -> bool:
+    """Whether nothing is computed, and MLIR would ask for elements that nothing reads.
+
+    It wants an element 2 for an index `t + 2`, also where t runs over nothing.
+    """
+    definition = bound.definition
+    is_shifted = any(
+        isinstance(index, AffineBinary)
+        for accesses in definition.accesses.values()
+        for indices in accesses
+        for index in indices
+    )
+    if not is_shifted or any(isinstance(value.type, ir.MemRefType) for value in bound.outputs):
+        return False
+    operands = (*definition.inputs, *definition.outputs)
+    shapes = {
+        operand.name: static_sizes(value)
+        for operand, value in zip(operands, (*bound.inputs, *bound.outputs), strict=True)
+        if operand.kind.is_tensor
+    }
+    return 0 in infer_extents(definition, shapes, bound.attributes.symbols).values()
+
+
+def _bound_step(bound: BoundOp, step: OpDefinition, values: Mapping[str, ir.Value]) -> BoundOp:
+    """One step of a bound op, on what its operands are by then."""
+    symbols, sizes = dict(bound.attributes.symbols), {}
+    for symbol in sorted(symbols_read(step) - symbols.keys()):
+        size = symbol_size(bound, symbol)
+        if isinstance(size, int):
+            symbols[symbol] = size
+        else:
+            sizes[symbol] = size
+    values = {**values, **_ranges(bound, step, values)}
+    return replace(
+        bound,
+        definition=step,
+        inputs=tuple(values[o.name] for o in step.inputs),
+        outputs=tuple(values[o.name] for o in step.outputs),
+        attributes=replace(bound.attributes, symbols=symbols),
+        sizes=sizes,
+    )
+
+
+def results_of(built: Built) -> list[ir.Value]:
     """What `build` answered, as a list of results."""
     if isinstance(built, ir.Value):
         return [built]

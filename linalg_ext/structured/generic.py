@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from linalg_ext.bindings import ir, linalg
-from linalg_ext.definition.affine import AffineSymbol
+from collections.abc import Sequence
+
+from linalg_ext.bindings import ir, linalg, memref, tensor
+from linalg_ext.definition.affine import AffineDim, AffineSymbol
 from linalg_ext.definition.scalar import Access, Size
-from linalg_ext.errors import ShapeError
+from linalg_ext.definition.shapes import infer_extents, narrowed_axes, symbol_sizes
+from linalg_ext.definition.statements import why_several
+from linalg_ext.errors import DefinitionError, ShapeError
 from linalg_ext.structured.operands import BoundOp, to_ir_map
-from linalg_ext.structured.outputs import size_at
+from linalg_ext.structured.outputs import RuntimeSize, size_at, sizes_of
 from linalg_ext.structured.payload.expressions import PayloadScope, emit_assignments
 
 
@@ -15,9 +19,18 @@ def build_generic(bound: BoundOp) -> ir.Operation:
     """Build the op at the current insertion point.
 
     Raises:
+        DefinitionError: the definition is several ops, one after the other.
         DTypeError: a function has no meaning for the element type that it is applied to.
     """
-    slots = bound.slots()
+    if (reason := why_several(bound.definition)) is not None:
+        raise DefinitionError(
+            f"{bound.definition.name} is no single linalg.generic: {reason}",
+            cure="call the op on the values: it is then built as several",
+        )
+    slots = [
+        (operand, value if access is None else narrowed(bound, value, access), access, map)
+        for operand, value, access, map in bound.slots()
+    ]
     sizes = {
         expr.symbol: symbol_size(bound, expr.symbol)
         for expr in bound.definition.expressions()
@@ -73,6 +86,8 @@ def symbol_size(bound: BoundOp, symbol: str) -> ir.Value | int:
     """
     if symbol in bound.attributes.symbols:
         return bound.attributes.symbols[symbol]
+    if symbol in bound.sizes:
+        return bound.sizes[symbol]
     size = size_at(
         (value, axis)
         for operand, value, _, _ in bound.slots()
@@ -80,8 +95,67 @@ def symbol_size(bound: BoundOp, symbol: str) -> ir.Value | int:
         if expr == AffineSymbol(symbol)
     )
     if size is None:
+        found = symbol_sizes(bound.definition, shapes_of(bound), bound.attributes.symbols)
+        solved = found.get(AffineSymbol(symbol))
+        size = solved.value if isinstance(solved, RuntimeSize) else solved
+    if size is None:
         raise ShapeError(
             f"{bound.definition.name}: size({symbol}) is not known: no operand is that long",
             cure=f"give an operand the size S.{symbol} by itself",
         )
     return size
+
+
+def narrowed(bound: BoundOp, value: ir.Value, access: Access) -> ir.Value:
+    """An operand, cut to the dimensions that index it where these end before it does.
+
+    MLIR takes a dimension that indexes an operand by itself to be as long as that operand.
+    """
+    kind = ir.ShapedType(value.type)
+    axes = [
+        axis
+        for axis, index in enumerate(access.indices)
+        if isinstance(index, AffineDim)
+        and (access.operand, axis, index.name) in narrowed_axes(bound.definition)
+    ]
+    if not axes:
+        return value
+    extents = infer_extents(bound.definition, shapes_of(bound), bound.attributes.symbols)
+    sizes = sizes_of(value)
+    wanted = list(sizes)
+    for axis in axes:
+        wanted[axis] = extents[str(access.indices[axis])]
+    if wanted == sizes and kind.has_static_shape:
+        return value
+    static = [
+        size if isinstance(size, int) else ir.ShapedType.get_dynamic_size() for size in wanted
+    ]
+    dynamic = [size.value for size in wanted if isinstance(size, RuntimeSize)]
+    rank = len(sizes)
+    if isinstance(value.type, ir.RankedTensorType):
+        result = ir.RankedTensorType.get(static, kind.element_type)
+        cut: ir.Value = tensor.extract_slice(
+            result, value, [], dynamic, [], [0] * rank, static, [1] * rank
+        )
+        return cut
+    view: ir.Value = memref.subview(value, [0] * rank, wanted_values(wanted), [1] * rank)
+    return view
+
+
+def wanted_values(sizes: Sequence[RuntimeSize | int]) -> list[ir.Value | int]:
+    """Sizes as the bindings take them: values where they are known at run time only."""
+    return [size.value if isinstance(size, RuntimeSize) else size for size in sizes]
+
+
+def shapes_of(bound: BoundOp) -> dict[str, list[RuntimeSize | int]]:
+    """The sizes of the tensors and memrefs that an op is on, by operand."""
+    definition = bound.definition
+    return {
+        operand.name: sizes_of(value)
+        for operand, value in zip(
+            (*definition.inputs, *definition.outputs),
+            (*bound.inputs, *bound.outputs),
+            strict=True,
+        )
+        if operand.kind.is_tensor
+    }

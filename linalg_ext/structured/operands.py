@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from linalg_ext.bindings import ir
@@ -48,6 +48,8 @@ class BoundOp:
         attributes: the attributes of the op.
         types: the IR type of each type variable.
         unsigned: type variables whose integers are unsigned.
+        sizes: what symbols stand for that are sizes of no operand, but of one of a larger op that
+            this is a step of.
     """
 
     definition: OpDefinition
@@ -56,6 +58,7 @@ class BoundOp:
     attributes: CallAttributes
     types: Mapping[str, ir.Type]
     unsigned: frozenset[str] = frozenset()
+    sizes: Mapping[str, ir.Value] = field(default_factory=dict)
 
     @property
     def result_types(self) -> list[ir.Type]:

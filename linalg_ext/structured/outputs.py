@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from linalg_ext.bindings import arith, ir, linalg, memref, tensor
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.initial import initial_number
-from linalg_ext.definition.model import Assignment, OpDefinition, OperandKind
+from linalg_ext.definition.model import OpDefinition, OperandKind
 from linalg_ext.definition.operand_maps import add_readings
 from linalg_ext.definition.shapes import check_shapes, infer_extents, output_shape
+from linalg_ext.definition.statements import reads_before
 from linalg_ext.definition.types import PREDEFINED
 from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
 from linalg_ext.runtime.dtypes import DType, by_mlir
@@ -53,10 +54,11 @@ def _index(size: RuntimeSize | int) -> ir.Value:
 
 
 def sizes_of(value: ir.Value) -> list[RuntimeSize | int]:
-    """The sizes of a tensor, dynamic ones by `tensor.dim`."""
+    """The sizes of a tensor or memref, dynamic ones by `dim` of its dialect."""
     shape = ir.ShapedType(value.type)
+    dim = tensor.DimOp if isinstance(value.type, ir.RankedTensorType) else memref.DimOp
     return [
-        RuntimeSize(tensor.DimOp(value, _index(axis)).result)
+        RuntimeSize(dim(value, _index(axis)).result)
         if shape.is_dynamic_dim(axis)
         else shape.get_dim_size(axis)
         for axis in range(shape.rank)
@@ -116,7 +118,8 @@ def make_outputs(
     shapes = _output_shapes(definition, tensors, attributes)
     return [
         initial_tensor(
-            definition.assignment_to(output.name),
+            definition,
+            output.name,
             shape,
             _element(definition, output, types),
             attributes,
@@ -182,7 +185,8 @@ def _element(definition: OpDefinition, output: object, types: Mapping[str, ir.Ty
 
 
 def initial_tensor(
-    assignment: Assignment,
+    definition: OpDefinition,
+    output: str,
     shape: Sequence[RuntimeSize | int],
     element: ir.Type,
     attributes: CallAttributes,
@@ -191,7 +195,8 @@ def initial_tensor(
     """A tensor for an output: the neutral element where it accumulates, empty elsewhere.
 
     Args:
-        assignment: what is written to it.
+        definition: the op.
+        output: the name of the output.
         shape: its sizes.
         element: its element type.
         attributes: the attributes of the call; one of them may choose the reduction.
@@ -203,13 +208,13 @@ def initial_tensor(
     """
     sizes = [size.value if isinstance(size, RuntimeSize) else size for size in shape]
     empty = tensor.EmptyOp(sizes, element).result
-    if not assignment.reads_target:
+    if not reads_before(definition, output):
         return empty
     if dtype is None:
         known = by_mlir(str(element))
         if known is None:
             raise DTypeError(f"what an output of {element} starts from is not known")
         dtype = known.dtype
-    number = initial_number(assignment, attributes, dtype)
+    number = initial_number(definition.assignment_to(output), attributes, dtype)
     filled: ir.Value = linalg.fill(number_constant(number, element), outs=[empty])
     return filled

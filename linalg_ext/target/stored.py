@@ -17,10 +17,11 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
-from linalg_ext.cache.folder import chosen_folder, make_trusted
+from linalg_ext.cache.checked import read_file
+from linalg_ext.cache.folder import RULE, chosen_folder, require_usable
 from linalg_ext.cache.keys import digest
 from linalg_ext.dispatch import handler
-from linalg_ext.errors import CacheError, TargetError
+from linalg_ext.errors import TargetError
 from linalg_ext.target.analytic import analytic
 from linalg_ext.target.data import from_data, to_data
 from linalg_ext.target.model import Target
@@ -66,7 +67,7 @@ def calibrate(*, keep: bool = True) -> Target:
     """
     path = figures_path() if keep else None
     if path is not None:
-        make_trusted(path.parent)
+        require_usable(path.parent)
     target: Target = handler("calibrate")(host())
     if target.figures is not None:
         _measured[_file_name()] = target.figures
@@ -107,17 +108,22 @@ def load(path: str | PathLike[str]) -> Target:
     Raises:
         TargetError: it cannot be read, is no JSON, or lacks a field; names the file.
     """
-    place = Path(path)
     try:
-        data = json.loads(place.read_bytes())
+        content = Path(path).read_bytes()
     except OSError as error:
-        raise TargetError(f"{place} cannot be read: {error.strerror}") from error
+        raise TargetError(f"{path} cannot be read: {error.strerror}") from error
+    return _described(content, str(path))
+
+
+def _described(content: bytes, where: str) -> Target:
+    try:
+        data = json.loads(content)
     except ValueError as error:
-        raise TargetError(f"{place} is no JSON: {error}") from None
+        raise TargetError(f"{where} is no JSON: {error}") from None
     try:
         return from_data(data)
     except TargetError as error:
-        error.where = error.where or str(place)
+        error.where = error.where or where
         raise
 
 
@@ -125,11 +131,11 @@ def _kept() -> Figures | None:
     """The figures of this machine; None where nobody measured it, or what is kept is no use."""
     name = _file_name()
     path = figures_path()
-    if name not in _measured and path is not None and path.exists():
+    if name not in _measured and path is not None:
         try:
-            found = load(path).figures
-        except (TargetError, CacheError):
-            return None  # another version wrote it
+            found = _described(read_file(path, RULE), str(path)).figures
+        except (TargetError, OSError):
+            return None  # there is none, another version wrote it, or others could have
         if found is not None:
             _measured[name] = found
     return _measured.get(name)

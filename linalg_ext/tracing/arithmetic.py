@@ -33,7 +33,9 @@ def unless_integer(name: str) -> Callable[[Element], Element]:
 
 
 def absolute(x: Element) -> Element:
-    """The absolute value."""
+    """The absolute value: infinite where a part of a complex number is, whatever the other."""
+    if x.dtype.kind == "c":
+        return hypotenuse(real(x), imaginary(x))
     return x if x.dtype.kind in "ub" else apply("abs", x)
 
 
@@ -43,12 +45,7 @@ def negative(x: Element) -> Element:
 
 
 def sign(x: Element) -> Element:
-    """-1, 0 or 1; NaN of NaN; of a complex number, it divided by its absolute value."""
-    if x.dtype.kind == "c":
-        size = apply("abs", x)
-        is_zero = size.equals(0)
-        scaled = x / select(is_zero, size.like(1), size).to(x.dtype)
-        return select(is_zero, x.like(0), scaled)
+    """-1, 0 or 1; NaN of NaN."""
     if x.dtype.kind in "ub":
         return x.to(BOOL).to(x.dtype)
     one = select(x > 0, x.like(1), select(x < 0, x.like(-1), x.like(0)))
@@ -72,6 +69,14 @@ def remainder(x: Element, y: Element) -> Element:
     if is_integer(x):
         return _divided(x, y)[1]
     return _float_divided(x, y)[1]
+
+
+def reciprocal(x: Element) -> Element:
+    """1 divided by it; of integers rounded towards zero, and of 0 as infinity is cast to them."""
+    if not is_integer(x):
+        return x.like(1) / x
+    wide = x.to(np.dtype(np.float64))
+    return (wide.like(1) / wide).to(x.dtype)
 
 
 def fmod(x: Element, y: Element) -> Element:
@@ -224,12 +229,14 @@ def sign_bit(x: Element) -> Element:
 def hypotenuse(x: Element, y: Element) -> Element:
     """The square root of the sum of squares, which overflows only where it is too large itself."""
     x, y = absolute(x), absolute(y)
-    high, low = maximum_of_numbers(x, y), minimum_of_numbers(x, y)
+    is_right = x > y
+    high, low = select(is_right, x, y), select(is_right, y, x)
     is_special = high.equals(0) | high.equals(math.inf)
     ratio = low / select(is_special, high.like(1), high)
     size = high * apply("sqrt", ratio * ratio + 1)
-    either_nan = (x.is_nan() | y.is_nan()) & high.differs(math.inf)
-    return select(either_nan, high.like(math.nan), select(is_special, high, size))
+    size = select(is_special, high, size)
+    size = select(x.is_nan() | y.is_nan(), high.like(math.nan), size)
+    return select(x.equals(math.inf) | y.equals(math.inf), high.like(math.inf), size)
 
 
 def log_add(exponential: str, logarithm: str) -> Callable[[Element, Element], Element]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from linalg_ext.calling.conversion import as_array
 from linalg_ext.errors import ArgumentError, ArityError, ShapeError, caller_location
+from linalg_ext.runtime.call_record import Container, Expected
 from linalg_ext.tracing.containers import Structure, flatten, paths, unflatten
 from linalg_ext.tracing.sizes import AnySize, Dim, Size, value_of
 from linalg_ext.tracing.specs import Argument, ShapeDtype
@@ -27,30 +28,127 @@ class Call:
     """One call of a function.
 
     Attributes:
-        arrays: the leaves of its arguments; specs among them where nothing is to run.
+        leaves: of its arguments, as they were given.
+        arrays: the same as arrays; specs among them where nothing is to run.
         kinds: what each is.
         names: for errors, `x` or `params['w']`.
         structure: of the arguments by name, static ones left out.
         static: the values of the static ones, by name.
+        binding: of the function.
         bind: makes positional and keyword arguments of leaves.
     """
 
+    leaves: list[Any]
     arrays: list[Any]
     kinds: tuple[Argument, ...]
     names: tuple[str, ...]
     structure: Structure
     static: tuple[tuple[str, Any], ...]
+    binding: Binding
     bind: Callable[[Sequence[Any]], tuple[tuple[Any, ...], dict[str, Any]]]
 
     @property
     def key(self) -> Any:
         """What a trace depends on."""
-        static = tuple((name, type(value), value) for name, value in self.static)
+        static = tuple((name, _told_apart(value)) for name, value in self.static)
         return self.kinds, self.structure, static
 
 
+class Binding:
+    """How positional and keyword arguments become arguments by the names of parameters, and back.
+
+    Where a function does not tell its parameters they are named by their places.
+    """
+
+    def __init__(self, function: str, signature: inspect.Signature | None) -> None:
+        self._function = function
+        self.signature = signature
+
+    @property
+    def is_positional(self) -> bool:
+        """Whether each parameter takes one positional argument."""
+        taken = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        return self.signature is None or all(
+            parameter.kind in taken for parameter in self.signature.parameters.values()
+        )
+
+    def arguments(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of a call by name.
+
+        Raises:
+            ArityError: one is missing, or too many.
+        """
+        signature = self.signature
+        if signature is None:
+            return {**{str(place): value for place, value in enumerate(arguments)}, **named}
+        try:
+            bound = signature.bind(*arguments, **named)
+        except TypeError as error:
+            raise ArityError(
+                f"{self._function}: {error}",
+                where=caller_location(),
+                expected=f"{self._function}{signature}",
+            ) from None
+        return {
+            name: dict(value) if self._is(name, inspect.Parameter.VAR_KEYWORD) else value
+            for name, value in bound.arguments.items()
+        }
+
+    def back(self, values: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The positional and the keyword arguments that `arguments` made these of."""
+        signature = self.signature
+        if signature is None:
+            positional = tuple(value for name, value in values.items() if name.isdecimal())
+            return positional, {name: v for name, v in values.items() if not name.isdecimal()}
+        order = {name: values[name] for name in signature.parameters if name in values}
+        again = inspect.BoundArguments(signature, cast(Any, order))
+        return again.args, again.kwargs
+
+    def exactly(self, names: Sequence[str]) -> Binding:
+        """The same of these parameters alone, all of which are needed."""
+        if self.signature is None:
+            return self
+        kept = [
+            parameter.replace(default=parameter.empty, annotation=parameter.empty)
+            for name, parameter in self.signature.parameters.items()
+            if name in names
+        ]
+        return Binding(self._function, inspect.Signature(kept))
+
+    def in_order(
+        self, count: int, names: Sequence[str], values: Mapping[str, Expected | None]
+    ) -> list[Expected | None]:
+        """The arguments of a call with `count` positional ones and then keywords, for native code.
+
+        Args:
+            count, names: of the call.
+            values: what each parameter must be; of one that takes any number, all of them.
+
+        Returns:
+            What each argument must be; None where that is not known.
+        """
+        numbers = {name: count + at for at, name in enumerate(names)}
+        found: list[Expected | None] = [None] * (count + len(names))
+        for name, place in self.arguments(range(count), numbers).items():
+            value = values[name]
+            if isinstance(place, int):
+                found[place] = value
+            elif isinstance(value, Container):
+                places = place.values() if isinstance(place, dict) else place
+                for at, child in zip(places, value.children, strict=True):
+                    found[at] = child
+        return found
+
+    def _is(self, name: str, kind: Any) -> bool:
+        return self.signature is not None and self.signature.parameters[name].kind is kind
+
+
 class Parameters:
-    """What a jitted function takes."""
+    """What a jitted function takes.
+
+    Attributes:
+        binding: of all of its parameters.
+    """
 
     def __init__(
         self,
@@ -66,12 +164,13 @@ class Parameters:
         self._dynamic = dynamic
         self._specs = None if signature is None else tuple(signature)
         try:
-            self._signature: inspect.Signature | None = inspect.signature(function)
+            of_function: inspect.Signature | None = inspect.signature(function)
         except (TypeError, ValueError):  # a function of C that does not tell
-            self._signature = None
-        known = () if self._signature is None else self._signature.parameters
-        takes_any = self._signature is not None and any(
-            p.kind is p.VAR_KEYWORD for p in self._signature.parameters.values()
+            of_function = None
+        self.binding = Binding(self._name, of_function)
+        known = () if of_function is None else of_function.parameters
+        takes_any = of_function is not None and any(
+            p.kind is p.VAR_KEYWORD for p in of_function.parameters.values()
         )
         for name in self._static:
             if name not in known and not takes_any:
@@ -101,7 +200,7 @@ class Parameters:
         """
         if specs and self._specs is not None and not arguments and not named:
             arguments = self._specs
-        given, bind = self._bound(arguments, named)
+        given = self.binding.arguments(arguments, named)
         static = {name: given.pop(name) for name in self._static if name in given}
         for name, value in static.items():
             self._check_static(name, value)
@@ -122,47 +221,18 @@ class Parameters:
             kinds = [_opened(kind, name) for kind, name in zip(kinds, names, strict=True)]
 
         def rebuilt(values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-            found: tuple[tuple[Any, ...], dict[str, Any]] = bind(
-                {**unflatten(structure, values), **static}
-            )
-            return found
+            return self.binding.back({**unflatten(structure, values), **static})
 
         return Call(
+            leaves,
             arrays,
             tuple(kinds),
             names,
             structure,
             tuple(sorted(static.items())),
+            self.binding,
             rebuilt,
         )
-
-    def _bound(
-        self, arguments: tuple[Any, ...], named: Mapping[str, Any]
-    ) -> tuple[dict[str, Any], Any]:
-        """The arguments by the names of parameters, and the way back."""
-        signature = self._signature
-        if signature is None:
-            by_place = {str(place): value for place, value in enumerate(arguments)}
-            return by_place, lambda values: (tuple(values.values()), {})
-        try:
-            bound = signature.bind(*arguments, **named)
-        except TypeError as error:
-            raise ArityError(
-                f"{self._name}: {error}",
-                where=caller_location(),
-                expected=f"{self._name}{signature}",
-            ) from None
-        given: dict[str, Any] = {}
-        for name, value in bound.arguments.items():
-            kind = signature.parameters[name].kind
-            given[name] = dict(value) if kind is inspect.Parameter.VAR_KEYWORD else value
-
-        def back(values: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-            order = {name: values[name] for name in signature.parameters if name in values}
-            again = inspect.BoundArguments(signature, cast(Any, order))
-            return again.args, again.kwargs
-
-        return given, back
 
     def _check_static(self, name: str, value: Any) -> None:
         if isinstance(value, np.ndarray):
@@ -256,6 +326,15 @@ def sizes_of(
                     expected=f"{size} = {value_of(size, found)}",
                 )
     return found
+
+
+def _told_apart(value: Any) -> Any:
+    """A static value as a key. 1, 1.0 and True are equal, and so are 0.0 and -0.0: not the same."""
+    kind = type(value)
+    if isinstance(value, tuple | frozenset):
+        inside = tuple if isinstance(value, tuple) else frozenset
+        return kind, inside(map(_told_apart, value))
+    return kind, repr(value) if kind in (float, complex) else value
 
 
 def _opened(kind: Argument, name: str) -> Argument:

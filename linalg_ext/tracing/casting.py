@@ -81,6 +81,11 @@ def cast_to(value: Any, dtype: Any) -> Traced:
     return pointwise("astype", lambda x: x.to(wanted), [traced], wanted)
 
 
+def arrays_of(*values: Any) -> list[Traced]:
+    """Traced values of dtypes of their own, as NumPy's `asarray` has them: no number is weak."""
+    return [cast_to(value, as_traced(value).dtype) for value in values]
+
+
 def operand(value: Any, dtype: DType) -> Traced | Number:
     """A value as the operand of an element-wise op; numbers are put into its body.
 

@@ -79,7 +79,9 @@ def as_constant(value: Any, dtype: DType | None = None) -> Array:
             value = from_dlpack(value, "a constant of a traced function")
         array = np.asarray(value, dtype if is_number else None)
         by_dtype(array.dtype)
-    except OverflowError as error:
+    except (OverflowError, ValueError) as error:
+        if not is_number:
+            raise
         raise DTypeError(
             f"{value} does not fit the dtype {dtype} that it meets",
             where=caller_location(),

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from types import MemberDescriptorType
 from typing import Any
 
+import numpy as np
+
 from linalg_ext.errors import ArgumentError, caller_location
+from linalg_ext.runtime.call_record import Container, Expected
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,22 +89,56 @@ def _build(structure: Structure, leaves: Iterator[Any]) -> Any:
 
 def _entries(value: Any) -> tuple[tuple[Any, ...], list[Any]] | None:
     """The keys and the children of a container; None for a leaf."""
+    kind = type(value)
+    if kind is np.ndarray:
+        return None  # most of them, and the rest takes a microsecond
     if value is None:
         return (), []
-    if type(value) in (tuple, list):
+    if kind is tuple or kind is list:
         return tuple(range(len(value))), list(value)
-    if type(value) is dict:
+    if kind is dict:
         return tuple(value), list(value.values())
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return tuple(value._fields), list(value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type) and not _is_array(value):
-        fields = [field.name for field in dataclasses.fields(value) if field.init]
+    if dataclasses.is_dataclass(kind) and not _is_array(kind):
+        fields = [field.name for field in dataclasses.fields(kind) if field.init]
         return tuple(fields), [getattr(value, name) for name in fields]
     return None
 
 
-def _is_array(value: Any) -> bool:
-    return hasattr(value, "dtype") or hasattr(value, "__dlpack__")
+def _is_array(kind: Any) -> bool:
+    """Whether the objects of a dataclass are arrays: by its fields, not by what one object has."""
+    has_dtype = hasattr(kind, "dtype") or "dtype" in kind.__dataclass_fields__
+    return has_dtype or hasattr(kind, "__dlpack__")
+
+
+def expected(structure: Structure, leaves: Sequence[Expected | None]) -> Expected | None:
+    """What native code must know of a container with these leaves; None where it cannot read it."""
+    return _expected(structure, iter(leaves))
+
+
+def _expected(structure: Structure, leaves: Iterator[Expected | None]) -> Expected | None:
+    kind = structure.kind
+    if kind is None:
+        return next(leaves)
+    children = [_expected(child, leaves) for child in structure.children]
+    known = tuple(child for child in children if child is not None)
+    if len(known) < len(children) or not _is_readable(kind, structure.keys):
+        return None
+    return Container(kind, structure.keys, known)
+
+
+def _is_readable(kind: type, keys: Sequence[Any]) -> bool:
+    """Whether to read what is in an object of a class runs no code of the class's."""
+    if issubclass(kind, tuple):
+        return kind.__iter__ is tuple.__iter__
+    if kind in (list, dict, type(None)):
+        return True
+    attributes = [inspect.getattr_static(kind, key, None) for key in keys]
+    return kind.__getattribute__ is object.__getattribute__ and all(
+        isinstance(attribute, MemberDescriptorType) or not hasattr(type(attribute), "__get__")
+        for attribute in attributes
+    )
 
 
 def paths(structure: Structure, prefix: str) -> list[str]:

@@ -22,7 +22,7 @@ from linalg_ext.structured.calls import build, results_of
 from linalg_ext.structured.operands import bind
 from linalg_ext.structured.outputs import RuntimeSize, initial_tensor
 from linalg_ext.tracing.axes import normal_axes
-from linalg_ext.tracing.casting import as_dtype, cast_to, common_dtype
+from linalg_ext.tracing.casting import arrays_of, as_dtype, cast_to, common_dtype
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.elements import element_type
 from linalg_ext.tracing.emission import broadcast_shapes, materialized, shape_text
@@ -79,8 +79,10 @@ def contracted(
         runtime = [
             RuntimeSize(trace.value(size)) if isinstance(size, Size) else size for size in shape
         ]
-        (assignment,) = definition.assignments
-        target = initial_tensor(assignment, runtime, element_type(dtype), _NO_ATTRIBUTES, dtype)
+        (output,) = definition.outputs
+        target = initial_tensor(
+            definition, output.name, runtime, element_type(dtype), _NO_ATTRIBUTES, dtype
+        )
         inputs = [tensor for tensor, _, _ in read]
         bound = bind(definition, inputs, [target], _NO_ATTRIBUTES, unsigned_type_vars(dtypes))
         (result,) = results_of(build(bound))
@@ -148,32 +150,31 @@ def matmul(left: Any, right: Any, dtype: Any = None) -> Traced:
     return product("matmul", one, other, ((*rows, "k"), ("k", *columns), rows + columns), dtype)
 
 
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Traced:
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, dtype: Any = None) -> Traced:
     """`numpy.vecdot`: along an axis, the first conjugated."""
     left, right = (xp.moveaxis(as_traced(x), axis, -1) for x in (x1, x2))
-    return product("vecdot", np.conjugate(left), right, (("k",), ("k",), ()))
+    return product("vecdot", left.conj(), right, (("k",), ("k",), ()), dtype)
 
 
 def record_product(ufunc: Any, inputs: Sequence[Any], dtype: Any) -> Traced:
-    """The ufuncs of matrices and vectors."""
+    """The ufuncs of matrices and vectors, `dtype` being that of their results."""
     name = ufunc.__name__
+    left, right = inputs
     if name == "vecdot":
-        return vecdot(*inputs)
+        return vecdot(left, right, dtype=dtype)
     if name == "matvec":
-        left, right = inputs
         return product(name, left, right, (("m", "k"), ("k",), ("m",)), dtype)
     if name == "vecmat":
-        left = xp.conjugate(as_traced(inputs[0]))
-        return product(name, left, inputs[1], (("k",), ("k", "n"), ("n",)), dtype)
-    left, right = inputs
+        left = as_traced(left).conj()
+        return product(name, left, right, (("k",), ("k", "n"), ("n",)), dtype)
     return matmul(left, right, dtype)
 
 
 def dot(a: Any, b: Any, out: Any = None) -> Traced:
     """`numpy.dot`."""
-    one, other = as_traced(a), as_traced(b)
+    one, other = arrays_of(a, b)
     if not one.ndim or not other.ndim:
-        return xp.multiply(a, b)
+        return xp.multiply(one, other)
     if other.ndim == 1:
         return tensordot(one, other, ([-1], [0]))
     return tensordot(one, other, ([-1], [-2]))
@@ -181,25 +182,26 @@ def dot(a: Any, b: Any, out: Any = None) -> Traced:
 
 def inner(a: Any, b: Any, /) -> Traced:
     """`numpy.inner`."""
-    one, other = as_traced(a), as_traced(b)
+    one, other = arrays_of(a, b)
     if not one.ndim or not other.ndim:
-        return xp.multiply(a, b)
+        return xp.multiply(one, other)
     return tensordot(one, other, ([-1], [-1]))
 
 
 def vdot(a: Any, b: Any, /) -> Traced:
     """`numpy.vdot`."""
-    return vecdot(xp.ravel(as_traced(a)), xp.ravel(as_traced(b)))
+    return vecdot(*map(xp.ravel, arrays_of(a, b)))
 
 
 def outer(a: Any, b: Any, out: Any = None) -> Traced:
     """`numpy.outer`."""
-    return xp.multiply(expand_dims(xp.ravel(as_traced(a)), 1), xp.ravel(as_traced(b)))
+    left, right = map(xp.ravel, arrays_of(a, b))
+    return xp.multiply(expand_dims(left, 1), right)
 
 
 def kron(a: Any, b: Any) -> Traced:
     """`numpy.kron`."""
-    one, other = as_traced(a), as_traced(b)
+    one, other = arrays_of(a, b)
     rank = max(one.ndim, other.ndim)
     left, right = ((1,) * (rank - v.ndim) + v.shape for v in (one, other))
     one = expand_dims(reshape(one, left), tuple(range(1, 2 * rank, 2)))
@@ -209,7 +211,7 @@ def kron(a: Any, b: Any) -> Traced:
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Traced:
     """`numpy.tensordot`."""
-    one, other = as_traced(a), as_traced(b)
+    one, other = arrays_of(a, b)
     if hasattr(axes, "__index__"):
         count = axes.__index__()
         axes = (list(range(one.ndim - count, one.ndim)), list(range(count)))
@@ -228,7 +230,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Traced:
             raise ShapeError(what, where=caller_location(), expected="one size of what is summed")
         others[y] = names[x]
     output = [n for n in names if n not in others] + [n for n in others if n not in names]
-    wanted = common_dtype("tensordot", [a, b])
+    wanted = common_dtype("tensordot", [one, other])
     compute = _compute_dtype(wanted)
     found = contracted([one, other], [tuple(names), tuple(others)], tuple(output), compute)
     return cast_to(found, wanted)
@@ -253,6 +255,8 @@ def einsum_on_traced(request: Request, operands: Sequence[Any]) -> Any:
         out=None,
         out_is_cast=True,
     )
+    if dtypes.operands != dtypes.compute:
+        values = [cast_to(value, dtypes.operands) for value in values]
     labels = [
         tuple(
             BROADCAST if same(size, 1) and contraction.sizes[label] != 1 else label

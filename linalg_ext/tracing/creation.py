@@ -10,7 +10,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from linalg_ext.tracing.casting import as_dtype, cast_to, common_dtype
+from linalg_ext.errors import ShapeError, caller_location
+from linalg_ext.tracing.casting import arrays_of, as_dtype, cast_to, common_dtype
 from linalg_ext.tracing.constants import affine, as_constant, as_traced
 from linalg_ext.tracing.elements import (
     BOOL,
@@ -23,6 +24,7 @@ from linalg_ext.tracing.elements import (
 )
 from linalg_ext.tracing.emission import full as filled
 from linalg_ext.tracing.emission import pointwise, structured
+from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.shaping import as_shape
 from linalg_ext.tracing.sizes import AnySize, Size
 from linalg_ext.tracing.traced import Traced, xp
@@ -37,7 +39,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Traced:
         value = cast_to(fill_value, dtype) if dtype is not None else as_traced(fill_value)
         return xp.broadcast_to(value, sizes)
     wanted = as_dtype(dtype) if dtype is not None else as_constant(fill_value).dtype
-    return filled(sizes, np.asarray(fill_value).astype(wanted).item(), wanted)
+    return filled(sizes, as_constant(fill_value, wanted).astype(wanted).item(), wanted)
 
 
 def zeros(shape: Any, dtype: Any = float) -> Traced:
@@ -96,13 +98,22 @@ def linspace(
     """`numpy.linspace`."""
     if not isinstance(num, Size) and not any(isinstance(b, Traced) for b in (start, stop)):
         return as_traced(np.linspace(start, stop, num, endpoint, dtype=dtype))
-    places = cast_to(arange(num), _FLOAT)
+    wide = common_dtype("linspace", [start, stop, 1.0])
+    first, last = arrays_of(start, stop)
     steps = num - 1 if endpoint else num
-    step = (stop - start) / (as_traced(steps) if isinstance(steps, Size) else max(steps, 1))
+    whole = as_traced(steps) if isinstance(steps, Size) else max(steps, 1)
+    apart = cast_to(last, wide) - cast_to(first, wide)
     # Places are along a new first axis.
-    places = xp.reshape(places, (num, *[1] * getattr(step, "ndim", 0)))
-    value = xp.add(places * step, start)
-    return cast_to(value, dtype) if dtype is not None else value
+    places = cast_to(xp.reshape(arange(num), (num, *[1] * apart.ndim)), wide)
+    step = apart / cast_to(whole, wide)
+    # Of steps too small for the dtype, the part of the whole.
+    value = xp.where(xp.any(step == 0), places / cast_to(whole, wide) * apart, places * step)
+    value = value + cast_to(first, wide)
+    if endpoint:
+        value = xp.where((places == steps) & (places > 0), cast_to(last, wide), value)
+    if dtype is None:
+        return value
+    return cast_to(xp.floor(value) if as_dtype(dtype).kind in "iu" else value, dtype)
 
 
 def eye(n_rows: Any, n_cols: Any = None, /, *, k: int = 0, dtype: Any = float) -> Traced:
@@ -131,6 +142,12 @@ def triu(m: Any, k: int = 0) -> Traced:
 
 def _side(m: Any, k: int, *, lower: bool) -> Traced:
     value = as_traced(m)
+    if not value.ndim:
+        raise ShapeError(
+            f"{'tril' if lower else 'triu'} of an array of rank 0",
+            where=caller_location(),
+            expected="rank 1 or more",
+        )
     row, column = value.ndim - 2, value.ndim - 1
     if value.ndim == 1:
         value = xp.broadcast_to(value, (value.shape[0], value.shape[0]))
@@ -164,13 +181,15 @@ def diag(v: Any, k: int = 0) -> Traced:
 
 def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Traced:
     """`numpy.isclose`."""
-    dtype = common_dtype("isclose", [a, b, 1.0])
-    tolerance = np.abs(np.asarray(b, dtype) if not isinstance(b, Traced) else b) * rtol + atol
-    near = (np.abs(xp.subtract(a, b)) <= tolerance) & xp.isfinite(as_traced(b))
-    close = xp.logical_or(near, xp.equal(a, b))
+    x, y = arrays_of(a, b)
+    # Integers are subtracted as floats: a difference of theirs may wrap around.
+    y = cast_to(y, common_dtype("isclose", [y, 1.0]))
+    tolerance = np.abs(y) * rtol + atol
+    near = (np.abs(xp.subtract(x, y)) <= tolerance) & xp.isfinite(y)
+    close = xp.logical_or(near, xp.equal(x, y))
     if not equal_nan:
         return close
-    return xp.logical_or(close, xp.isnan(as_traced(a)) & xp.isnan(as_traced(b)))
+    return xp.logical_or(close, xp.isnan(x) & xp.isnan(y))
 
 
 def always(shape: Any, answer: bool) -> Traced:
@@ -190,17 +209,25 @@ def clip(
     """`numpy.clip`."""
     low = min if a_min is None or a_min is np._NoValue else a_min
     high = max if a_max is None or a_max is np._NoValue else a_max
+    low = None if low is np._NoValue else low
+    high = None if high is np._NoValue else high
+    bounds = [each for each in (low, high) if each is not None]
     value = as_traced(a)
-    if low is not None and low is not np._NoValue:
-        value = xp.maximum(value, low)
-    if high is not None and high is not np._NoValue:
-        value = xp.minimum(value, high)
-    return value
+    if not bounds:
+        return value
+    dtype = common_dtype("clip", [a, *bounds])
+    if low is not None:
+        value = xp.maximum(value, low, dtype=dtype)
+    return value if high is None else xp.minimum(value, high, dtype=dtype)
 
 
 def round_(a: Any, decimals: int = 0, out: Any = None) -> Traced:
     """`numpy.round`."""
     value = as_traced(a)
+    if value.dtype == np.bool_:
+        if decimals:
+            refuse("numpy.round of booleans to decimals", "convert them with .astype(int) first")
+        return xp.rint(value)
     if value.dtype.kind in "iub":
         if decimals >= 0:
             return value

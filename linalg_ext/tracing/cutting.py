@@ -154,6 +154,8 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Traced
 def ix_(*args: Any) -> tuple[Traced, ...]:
     """`numpy.ix_`."""
     count = len(args)
+    if any(as_traced(each).dtype == np.bool_ for each in args):
+        refuse("numpy.ix_ of a traced mask", "its shape depends on the values: give places")
     return tuple(
         xp.expand_dims(
             xp.ravel(as_traced(each)), tuple(axis for axis in range(count) if axis != place)
@@ -191,6 +193,8 @@ def shifted(sign: int) -> Any:
     def shift(x: Any, axes: Any = None) -> Traced:
         value = as_traced(x)
         chosen = range(value.ndim) if axes is None else np.atleast_1d(axes).tolist()
+        if not value.ndim:
+            raise ShapeError("fftshift of an array of rank 0", where=caller_location())
         for axis in chosen:
             size = value.shape[axis].__index__()
             value = xp.roll(value, size // 2 if sign > 0 else -(size // 2), axis)

@@ -94,6 +94,8 @@ class Element:
         """Cast as NumPy casts; to a boolean, whether it is other than 0."""
         if dtype == self.dtype:
             return self
+        if dtype.kind in "iu" and self.dtype.kind not in "iub":
+            return _to_integer(real(self) if self.dtype.kind == "c" else self, dtype)
         source = Scalar(self.value, _is_unsigned(self.dtype))
         target = element_type(dtype)
         found = cast(source, target, to_unsigned=_is_unsigned(dtype), read_unsigned=False)
@@ -165,6 +167,32 @@ def element_type(dtype: DType) -> ir.Type:
     """The element type of MLIR for a dtype."""
     trace = running()
     return trace.element(dtype) if trace else ir.Type.parse(by_dtype(dtype).mlir)
+
+
+def _to_integer(x: Element, dtype: DType) -> Element:
+    """A float without its fraction, for any float: its low bits where it is beyond the integers.
+
+    Processors and compilers differ there, and LLVM says nothing. NaN and what is beyond the widest
+    integer are its least one, as x86-64 has it.
+    """
+    width = 64 if dtype.itemsize == 8 or dtype == np.uint32 else 32
+    wide = np.dtype(f"i{width // 8}")
+    if x.dtype.itemsize < 4:
+        x = x.to(np.dtype(np.float32))
+    if dtype == np.uint64:
+        # The upper half of the range is that of signed integers, moved.
+        half = 2.0**63
+        is_upper = x >= half
+        low = _truncated(select(is_upper, x - half, x), wide)
+        return Element(select(is_upper, low ^ low.like(-(2**63)), low).value, dtype)
+    return Element(_truncated(x, wide).value, wide).to(dtype)
+
+
+def _truncated(x: Element, wide: DType) -> Element:
+    least = -(2.0 ** (8 * wide.itemsize - 1))
+    is_inside = apply("abs", x) < -least
+    inside = select(is_inside, x, x.like(least))
+    return Element(arith.FPToSIOp(element_type(wide), inside.value).result, wide)
 
 
 def _is_unsigned(dtype: DType) -> bool:

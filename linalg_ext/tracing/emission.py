@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from linalg_ext.bindings import arith, ir, linalg, tensor
+from linalg_ext.bindings import arith, cf, ir, linalg, tensor
 from linalg_ext.errors import ShapeError, caller_location
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.structured.constants import number_constant
@@ -235,6 +235,15 @@ def broadcast_shapes(name: str, shapes: Sequence[Shape]) -> Shape:
 def shape_text(shape: Shape) -> str:
     """A shape as NumPy prints it."""
     return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+
+
+def demand(condition: Traced, message: str) -> None:
+    """Have the run check that a condition of rank 0 holds; an ExecutionError where it does not."""
+    current_trace([condition])
+    where = caller_location()
+    with at_users_line():
+        holds = tensor.ExtractOp(condition.value, []).result
+        cf.AssertOp(holds, f"{message}{f': {where}' if where else ''}")
 
 
 def remapped(value: Traced, axes: Sequence[int]) -> Traced:

@@ -32,7 +32,7 @@ from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.nearest import refuse_function
 from linalg_ext.tracing.traced import xp
-from linalg_ext.tracing.ufuncs import BODIES
+from linalg_ext.tracing.ufuncs import BODIES, OTHER_UFUNCS
 
 
 def _of(module: Any, names: str) -> dict[str, Callable[..., Any]]:
@@ -220,7 +220,7 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
 @cache
 def recorded_names() -> tuple[str, ...]:
     """The names of all that is recorded, as `numpy.x`."""
-    names = {*_SIMPLE, *BODIES, "matmul", "vecdot", "divmod", "modf"}
+    names = {*_SIMPLE, *BODIES, *OTHER_UFUNCS}
     found = {f"np.{name}" for name in names}
     found |= {f"np.linalg.{name}" for name in _LINALG} | {f"np.fft.{name}" for name in _FFT}
     return tuple(sorted(found))

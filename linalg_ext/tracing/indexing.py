@@ -7,19 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.bindings import cf, tensor
 from linalg_ext.errors import ArgumentError, ShapeError, caller_location
 from linalg_ext.tracing.axes import with_axes_of_one
 from linalg_ext.tracing.casting import cast_to
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.elements import INT64, Element, select
-from linalg_ext.tracing.emission import broadcast_shapes, gathered, pointwise
+from linalg_ext.tracing.emission import broadcast_shapes, demand, gathered, pointwise
 from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.shaping import flip
 from linalg_ext.tracing.sizes import Size
 from linalg_ext.tracing.slicing import Part, extracted, part_of
-from linalg_ext.tracing.trace import at_users_line
-from linalg_ext.tracing.traced import Number, Shape, Traced, current_trace, xp
+from linalg_ext.tracing.traced import Number, Shape, Traced, xp
 
 
 def indexed(value: Traced, index: Any) -> Traced:
@@ -196,9 +194,4 @@ def places_in(index: Any, size: Any, axis: int) -> Traced | Number:
 
 def check_bounds(places: Traced, limit: Traced) -> None:
     """Have the run check that places are from 0 to a limit."""
-    current_trace([places])
-    is_inside = xp.all((places >= 0) & (places < limit))
-    where = caller_location()
-    with at_users_line():
-        holds = tensor.ExtractOp(is_inside.value, []).result
-        cf.AssertOp(holds, f"an index is out of bounds{f': {where}' if where else ''}")
+    demand(xp.all((places >= 0) & (places < limit)), "an index is out of bounds")

@@ -7,7 +7,6 @@ import secrets
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -15,17 +14,14 @@ from linalg_ext import dispatch
 from linalg_ext.arrivals import Arrivals
 from linalg_ext.calling.explanation import Explanation
 from linalg_ext.calling.guests import Guests, has_guests
-from linalg_ext.calling.kernel import Kernel
-from linalg_ext.calling.native_call import known_record
 from linalg_ext.compiler.searching import asked_search, searching
 from linalg_ext.dispatch import is_dask
 from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.locks import Lock
 from linalg_ext.quick_call import quickly_called
-from linalg_ext.runtime.call_record import Record
-from linalg_ext.runtime.caller import Caller, caller
+from linalg_ext.runtime.caller import caller
 from linalg_ext.runtime.registered import Libraries, in_force
-from linalg_ext.target import Target, override, setting
+from linalg_ext.target import Target, override
 from linalg_ext.tracing.calling import Call, Parameters
 from linalg_ext.tracing.containers import flatten, unflatten
 from linalg_ext.tracing.lowered import Compiled, Lowered
@@ -81,8 +77,7 @@ class JitFunction:
         self._identity: str | None = None
         self._parameters = Parameters(function, static_argnames, dynamic, signature)
         self._tuning, self._search = tuning, search
-        self._known: dict[Any, Any] = {}
-        self._records: WeakKeyDictionary[Kernel, Record | None] = WeakKeyDictionary()
+        self._known: dict[Any, Compiled] = {}
         self._compiled: dict[Key, Compiled] = {}
         self._lock = Lock()
 
@@ -97,15 +92,16 @@ class JitFunction:
             ArgumentError: an argument is no array, or the function does what cannot be traced.
             ShapeError: open sizes of the arguments do not agree; names the arguments and axes.
         """
+        libraries = in_force()
         if not named and all(type(array) is np.ndarray for array in arguments):
-            libraries = in_force()
             known = self._known.get(
                 (override(), libraries, tuple((array.shape, array.dtype) for array in arguments))
             )
             if known is not None:
-                if threads is None and (native := caller()) is not None:
-                    self._quicken(native, known, arguments, libraries)
-                return known(*arguments, out=out, threads=threads)
+                result = known.kernel(*arguments, out=out, threads=threads)
+                if threads is None:
+                    self._quicken(known, arguments, len(arguments), (), libraries)
+                return result
         leaves, _ = flatten([list(arguments), named])
         if any(map(is_dask, leaves)):
             handle = dispatch.handler("jitted on dask")
@@ -125,7 +121,9 @@ class JitFunction:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
             kinds = tuple((array.shape, array.dtype) for array in call.arrays)
-            self._known[override(), in_force(), kinds] = found.kernel
+            self._known[override(), in_force(), kinds] = found
+        if threads is None:
+            self._quicken(found, call.leaves, len(arguments), tuple(named), libraries)
         return result
 
     def _with_guests(
@@ -148,17 +146,18 @@ class JitFunction:
         return unflatten(structure, list(map(guests.back, leaves)))
 
     def _quicken(
-        self, native: Caller, kernel: Kernel, arguments: Sequence[Any], libraries: Libraries
+        self,
+        found: Compiled,
+        leaves: Sequence[Any],
+        count: int,
+        names: tuple[str, ...],
+        libraries: Libraries,
     ) -> None:
-        """Have native code answer calls on arrays like these from now on, where it can."""
-        if kernel not in self._records:
-            direct = kernel.direct
-            self._records[kernel] = (
-                None
-                if direct is None
-                else known_record(direct, native.world, arguments, settings=(setting(),))
-            )
-        if (record := self._records[kernel]) is not None:
+        """Have native code answer calls like this one from now on, where it can."""
+        if (native := caller()) is None:
+            return
+        record = found.record(native.world, leaves, count, names, self._parameters.binding)
+        if record is not None:
             native.install(self, record, libraries)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -291,8 +290,22 @@ def jit(
         def measured(x, w): ...
 
     Inside, arrays are traced values: NumPy's functions, operators, methods and indexing record what
-    they do, and so do ops of `lx.ops` and of your own; arrays from outside become constants. What
-    is not covered raises, and never runs in NumPy unseen.
+    they do, and so do ops of `lx.ops` and of your own. What is not covered raises, and never runs in
+    NumPy unseen.
+
+    The function itself runs once for each set of shapes, when it is recorded. Arrays and numbers
+    that come to it from outside, as globals, from closures or from `self`, are constants of the
+    kernel: what is assigned to them, or written into them, later is not seen. Pass what changes in
+    as an argument; a dataclass of arrays may be one, and `self` too where the method is jitted.
+
+        scale = np.ones(3)
+        shifted = lx.jit(lambda x: x * scale)            # keeps the scale of the first call
+        shifted = lx.jit(lambda x, scale: x * scale)     # takes the scale of each call
+
+    Random numbers and the time would be fixed likewise: functions of `numpy.random`, `random` and
+    `time`, and generators that the function refers to, raise a TraceError while it is recorded. Draw
+    outside of it, and pass the numbers in; a generator that is made inside from a seed gives the
+    same numbers at every call anyhow.
 
     Args:
         function: takes arrays, Python numbers, and tuples, lists, dicts, named tuples and

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from linalg_ext.errors import ArgumentError, ShapeError, caller_location
+from linalg_ext.errors import ArgumentError, DTypeError, ShapeError, caller_location
 from linalg_ext.tracing.axes import normal_axis
 from linalg_ext.tracing.casting import as_dtype, cast_to, common_dtype
 from linalg_ext.tracing.constants import as_traced, unwritten
@@ -40,6 +40,15 @@ def concatenate(
             "concatenate", [x if isinstance(x, Traced) else np.asarray(x) for x in given]
         )
     )
+    rule = casting or "same_kind"
+    for value in given:
+        own = value.dtype if isinstance(value, Traced) else np.asarray(value).dtype
+        if dtype is not None and not np.can_cast(own, wanted, rule):
+            raise DTypeError(
+                f"concatenate of {own} as {wanted}",
+                where=caller_location(),
+                cure='cast it with .astype(...), or give casting="unsafe"',
+            )
     values = [cast_to(value, wanted) for value in given]
     if axis is None:
         values, axis = [ravel(value) for value in values], 0
@@ -91,18 +100,20 @@ def stack(
             expected="equal shapes",
         )
     place = normal_axis(axis, values[0].ndim + 1, "stack")
-    return concatenate([expand_dims(v, place) for v in values], place, out, dtype=dtype)
+    wide = [expand_dims(v, place) for v in values]
+    return concatenate(wide, place, out, dtype=dtype, casting=casting)
 
 
 def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = None) -> Traced:
     """`numpy.hstack`."""
     values = [at_least(1)(value) for value in tup]
-    return concatenate(values, 0 if values[0].ndim == 1 else 1, dtype=dtype)
+    axis = 0 if values[0].ndim == 1 else 1
+    return concatenate(values, axis, dtype=dtype, casting=casting)
 
 
 def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = None) -> Traced:
     """`numpy.vstack`."""
-    return concatenate([at_least(2)(value) for value in tup], 0, dtype=dtype)
+    return concatenate([at_least(2)(value) for value in tup], 0, dtype=dtype, casting=casting)
 
 
 def dstack(tup: Sequence[Any]) -> Traced:
@@ -162,7 +173,9 @@ def _parts(value: Traced, axis: int, bounds: Sequence[Any]) -> list[Traced]:
     ]
 
 
-def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Traced:
+def pad(
+    array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = None
+) -> Traced:
     """`numpy.pad`, in the modes constant, edge, reflect, symmetric and wrap."""
     value = as_traced(array)
     if isinstance(pad_width, dict):
@@ -174,11 +187,23 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: 
     if any(width < 0 for pair in widths for width in pair):
         raise ArgumentError(f"pad by {pad_width}", where=caller_location(), expected="no negative")
     if mode == "constant":
-        return _pad_by_constants(value, widths, constant_values)
+        return _pad_by_constants(value, widths, 0 if constant_values is None else constant_values)
+    if constant_values is not None:
+        raise ArgumentError(
+            f"pad with mode={mode!r} and constant_values",
+            where=caller_location(),
+            cure="leave it out",
+        )
     if mode not in ("edge", "reflect", "symmetric", "wrap"):
         refuse(f"numpy.pad with mode={mode!r}", "use constant, edge, reflect, symmetric or wrap")
     for axis, (low, high) in enumerate(widths):
         if low or high:
+            if not value.shape[axis].__index__():
+                raise ShapeError(
+                    f"pad of axis {axis}, of size 0, with mode={mode!r}",
+                    where=caller_location(),
+                    expected="an element to repeat, or mode='constant'",
+                )
             places = cast(Any, np).pad(
                 np.arange(value.shape[axis].__index__()), (low, high), mode=mode
             )

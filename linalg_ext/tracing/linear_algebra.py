@@ -42,6 +42,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> T
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Traced:
     """`numpy.linalg.vector_norm`."""
     value = as_traced(x)
+    if value.dtype.kind in "iub":
+        value = value.astype(np.float64)
     sizes = xp.abs(value)
     if ord == 2:
         return xp.sqrt(xp.sum(_squares(value), axis=axis, keepdims=keepdims))

@@ -5,18 +5,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from linalg_ext.calling.kernel import Kernel
+from linalg_ext.calling.native_call import constant, entries_of, record_of, situation
 from linalg_ext.compiler.compilation import compile
-from linalg_ext.errors import ArityError, ExportError, ShapeError, caller_location
+from linalg_ext.errors import (
+    ArgumentError,
+    ArityError,
+    ExportError,
+    ShapeError,
+    caller_location,
+)
 from linalg_ext.module import Module
+from linalg_ext.quick_call import quickly_called
+from linalg_ext.runtime.call_record import Record
+from linalg_ext.runtime.caller import caller
 from linalg_ext.runtime.dtypes import DType
-from linalg_ext.target import using
-from linalg_ext.tracing.calling import Call, sizes_of
-from linalg_ext.tracing.containers import LEAF, Structure, flatten, matched, unflatten
+from linalg_ext.target import setting, using
+from linalg_ext.tracing.calling import Binding, Call, sizes_of
+from linalg_ext.tracing.containers import (
+    LEAF,
+    Structure,
+    expected,
+    flatten,
+    matched,
+    unflatten,
+)
 from linalg_ext.tracing.sizes import AnySize, Size, value_of
 from linalg_ext.tracing.trace import Demand
 from linalg_ext.tuning import Tuning
@@ -86,6 +103,7 @@ class Lowered:
         return self.module
 
 
+@quickly_called
 class Compiled:
     """A compiled function: call it as the function, on arguments of the shapes it was traced for.
 
@@ -104,10 +122,16 @@ class Compiled:
         self._kinds = call.kinds
         self._names = call.names
         self._arguments = call.structure
+        self._static = call.static
+        self._binding = call.binding.exactly(call.structure.keys)
+        plain = set(call.structure.children) <= {LEAF} and self._binding.is_positional
+        self._positional = len(call.kinds) if plain else None
+        """How many positional arguments there are where these are the arrays, else None."""
         self._demands = tuple(demands)
         self._results = results
         self._agreeing: set[tuple[tuple[int, ...], ...]] = set()
         """Shapes of arguments that were found to agree."""
+        self._records: dict[object, Record | None] = {}
         self._is_open = any(isinstance(size, Size) for kind in call.kinds for size in kind.shape)
         is_tuple = results.kind is tuple and results.leaves > 1
         flat = results is LEAF or results == LEAF or (is_tuple and set(results.children) == {LEAF})
@@ -117,23 +141,108 @@ class Compiled:
     def with_kernel(self, kernel: Kernel) -> Compiled:
         """The same with another kernel that does the same."""
         other = object.__new__(Compiled)
-        other.__dict__.update(self.__dict__, kernel=kernel)
+        other.__dict__.update(self.__dict__, kernel=kernel, _records={})
         return other
 
-    def __call__(self, *arguments: Any, out: Any = None, threads: int | None = None) -> Any:
+    def __call__(
+        self, *arguments: Any, out: Any = None, threads: int | None = None, **named: Any
+    ) -> Any:
         """Run it, on the arguments that are no static ones; `threads` as of `Kernel`.
 
         Raises:
             ArgumentError: of the kind that tells how an argument differs from what was traced.
         """
-        leaves, _ = flatten(arguments)
-        if len(leaves) != len(self._kinds):
+        leaves: Sequence[Any] = arguments
+        is_plain = not named and len(arguments) == self._positional
+        if not is_plain or any(type(argument) is not np.ndarray for argument in arguments):
+            leaves, structure = flatten(self._binding.arguments(arguments, named))
+            if structure != self._arguments:
+                self._refuse(structure)
+        result = self.on_arrays(leaves, out, threads)
+        if threads is None and (native := caller()) is not None:
+            record = self.record(native.world, leaves, len(arguments), tuple(named))
+            if record is not None:
+                native.install(self, record)
+        return result
+
+    def record(
+        self,
+        world: int,
+        leaves: Sequence[Any],
+        count: int,
+        names: tuple[str, ...],
+        function: Binding | None = None,
+    ) -> Record | None:
+        """What native code must know of calls like one; None where they have to go through Python.
+
+        Args:
+            world: of the native caller.
+            leaves: of that call, as they were given.
+            count: how many positional arguments it had.
+            names: of its keywords, in order.
+            function: of the function, where it was called: its static arguments are given, too.
+        """
+        if self.kernel.direct is None:
+            return None
+        shared = situation(self.kernel.callee)
+        pattern = (function is None, count, names, tuple(map(type, leaves)), shared)
+        if pattern not in self._records:
+            self._records[pattern] = self._record(world, leaves, count, names, function)
+        return self._records[pattern]
+
+    def _record(
+        self,
+        world: int,
+        leaves: Sequence[Any],
+        count: int,
+        names: tuple[str, ...],
+        function: Binding | None,
+    ) -> Record | None:
+        direct = self.kernel.direct
+        if direct is None or self._is_open:
+            return None
+        dtypes = [
+            None if type(leaf) is np.ndarray else kind.dtype
+            for leaf, kind in zip(leaves, self._kinds, strict=True)
+        ]
+        if any(type(x) is int and d != np.int64 for x, d in zip(leaves, dtypes, strict=True)):
+            return None  # an integer that is so large that it is another type
+        entries, spare = entries_of(direct, leaves, dtypes)
+        given = iter(entries)
+        values = {
+            key: expected(child, [next(given) for _ in range(child.leaves)])
+            for key, child in zip(self._arguments.keys, self._arguments.children, strict=True)
+        }
+        if function is not None:
+            values |= {name: constant(value) for name, value in self._static}
+        results = expected(self._results, range(self._results.leaves))
+        if results is None:
+            return None
+        return record_of(
+            direct.callee,
+            world,
+            (self._binding if function is None else function).in_order(count, names, values),
+            built=results,
+            settings=() if function is None else (setting(),),
+            spare=spare,
+            names=names,
+        )
+
+    def _refuse(self, given: Structure) -> NoReturn:
+        """Raise the error for arguments that are not built as those that were traced."""
+        name = self.kernel.signature.name
+        if given.leaves != len(self._kinds):
             raise ArityError(
-                f"`{self.kernel.signature.name}` got {len(leaves)} arrays",
+                f"`{name}` got {given.leaves} arrays",
                 where=caller_location(),
                 expected=f"{len(self._kinds)}: {', '.join(self._names)}",
             )
-        return self.on_arrays(leaves, out, threads)
+        raise ArgumentError(
+            f"`{name}` got {given}",
+            where=caller_location(),
+            expected=f"containers as they were traced: {self._arguments}",
+            cure="call the jitted function, which is traced for any",
+        )
 
     def on_arrays(self, arrays: Sequence[Any], out: Any = None, threads: int | None = None) -> Any:
         """Run it on the arrays of the arguments, in order."""
@@ -215,6 +324,9 @@ class Compiled:
             if isinstance(own, Size) and own.name == name and name != f"{argument}.shape[{axis}]"
         ]
         return "; ".join(places)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_records": {}}
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name == "kernel":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from linalg_ext.errors import DTypeError, caller_location
+from linalg_ext.errors import DTypeError, ShapeError, caller_location
 from linalg_ext.tracing.misuse import Unrecorded, refuse
 
 if TYPE_CHECKING:
@@ -171,8 +171,9 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
         return xp.dot(self, other)
 
     def conj(self) -> Traced:
-        """The complex conjugate."""
-        return xp.conjugate(self)
+        """The complex conjugate; a real value itself, as booleans are, of which NumPy's function
+        makes integers."""
+        return xp.conjugate(self) if self.dtype.kind == "c" else cast("Traced", self)
 
     conjugate = conj
 
@@ -182,6 +183,9 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
 
     def sort(self, axis: int = -1, **options: Any) -> None:
         """`numpy.ndarray.sort`: the value becomes the sorted one."""
+        from linalg_ext.tracing.axes import normal_axis
+
+        normal_axis(axis, self.ndim, "sort")
         self.become(xp.sort(self, axis, **options))
 
     def item(self, *_: Any) -> Any:
@@ -241,6 +245,13 @@ class ArrayMethods(NDArrayOperatorsMixin, Unrecorded):
     def _in_place(self, ufunc: Any, other: Any) -> Traced:
         """`x += y`: as NumPy's, of the shape and dtype that x has."""
         result = ufunc(self, other)
+        if ufunc is np.matmul and (np.ndim(other) < 2 or result.shape != self.shape):
+            raise ShapeError(
+                f"matmul in place: a result of shape {result.shape} does not go into an array of "
+                f"shape {self.shape}",
+                where=caller_location(),
+                cure="write x = x @ y",
+            )
         if not np.can_cast(result.dtype, self.dtype, "same_kind"):
             raise DTypeError(
                 f"{ufunc.__name__} in place: a result of {result.dtype} does not go into an array "

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from linalg_ext.tracing import reductions, scans
+from linalg_ext.tracing.casting import as_dtype, cast_to
+from linalg_ext.tracing.complex_functions import created
 from linalg_ext.tracing.constants import as_traced
+from linalg_ext.tracing.elements import Element, imaginary, part_dtype, real, select
+from linalg_ext.tracing.emission import pointwise
+from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.traced import Traced, xp
 
 
@@ -27,6 +34,12 @@ def nan_free(name: str, number: float) -> Callable[..., Any]:
         return getattr(np, name)(_with(a, number), *arguments, **keywords)
 
     return reduce
+
+
+def _refuse_dtype(name: str, value: Traced, dtype: Any) -> None:
+    """Refuse a result of integers, where values are such that NaN may be among them."""
+    if dtype is not None and value.dtype.kind not in "iub" and as_dtype(dtype).kind in "iub":
+        refuse(f"numpy.{name} of {value.dtype} with dtype={dtype}", "give a dtype of floats")
 
 
 def _extremum(name: str, number: float) -> Callable[..., Any]:
@@ -49,11 +62,19 @@ nanmax, nanmin = _extremum("max", -np.inf), _extremum("min", np.inf)
 
 
 def nanmean(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
 ) -> Any:
     """`numpy.nanmean`."""
     value = as_traced(a)
-    return reductions.mean(value, axis, dtype, out, keepdims, where=~xp.isnan(value))
+    _refuse_dtype("nanmean", value, dtype)
+    counted = xp.logical_and(~xp.isnan(value), where)
+    return reductions.mean(value, axis, dtype, out, keepdims, where=counted)
 
 
 def nanvar(
@@ -63,13 +84,18 @@ def nanvar(
     out: Any = None,
     ddof: Any = 0,
     keepdims: Any = False,
+    *,
+    where: Any = True,
 ) -> Any:
     """`numpy.nanvar`."""
     value = as_traced(a)
     is_number = ~xp.isnan(value)
-    found = reductions.var(_with(value, 0.0), axis, dtype, out, ddof, keepdims, where=is_number)
+    counted = xp.logical_and(is_number, where)
+    found = reductions.var(_with(value, 0.0), axis, dtype, out, ddof, keepdims, where=counted)
+    if value.dtype.kind in "iub":
+        return found
     # Of fewer values than degrees of freedom, NumPy gives NaN.
-    count = xp.count_nonzero(is_number, axis, keepdims=keepdims)
+    count = xp.count_nonzero(counted, axis, keepdims=keepdims)
     return xp.where(count <= ddof, found.dtype.type(np.nan), found)
 
 
@@ -101,13 +127,26 @@ def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> 
 def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
-    """`numpy.nan_to_num`."""
+    """`numpy.nan_to_num`: of complex values in each part."""
     value = as_traced(x)
     if value.dtype.kind in "iub":
         return value
-    limits = np.finfo(value.dtype)
-    high = limits.max if posinf is None else posinf
-    low = limits.min if neginf is None else neginf
-    value = _with(value, nan)
-    value = xp.where(value == np.inf, value.dtype.type(high), value)
-    return xp.where(value == -np.inf, value.dtype.type(low), value)
+    part = part_dtype(value.dtype)
+    limits: Any = ml_dtypes.finfo(part)
+    high = float(limits.max) if posinf is None else posinf
+    low = float(limits.min) if neginf is None else neginf
+    numbers = [cast_to(each, part) for each in (nan, high, low)]
+
+    def replaced(x: Element, *numbers: Element) -> Element:
+        nan, high, low = numbers
+        found = select(x.is_nan(), nan, x)
+        found = select(x.equals(math.inf), high, found)
+        return select(x.equals(-math.inf), low, found)
+
+    def body(x: Element, *numbers: Element) -> Element:
+        if x.dtype.kind == "c":
+            return created(replaced(real(x), *numbers), replaced(imaginary(x), *numbers))
+        return replaced(x, *numbers)
+
+    found = pointwise("nan_to_num", body, [value, *numbers], value.dtype)
+    return xp.broadcast_to(found, value.shape)

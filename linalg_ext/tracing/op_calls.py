@@ -117,10 +117,11 @@ def _record(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any
         elif is_open:
             outputs.append(made[number])
         else:
-            assignment = definition.assignment_to(output.name)
             shape = sizes[output.name]
             outputs.append(
-                initial_tensor(assignment, shape, element_type(wanted), attributes, wanted)
+                initial_tensor(
+                    definition, output.name, shape, element_type(wanted), attributes, wanted
+                )
             )
     bound = bind(definition, values, outputs, attributes, unsigned_type_vars(dtypes))
     results = results_of(build(bound, mapped=bool(said), compute_type=compute_type))

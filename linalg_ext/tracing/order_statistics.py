@@ -11,6 +11,7 @@ from linalg_ext.errors import ArgumentError, ShapeError, caller_location
 from linalg_ext.tracing.axes import normal_axes
 from linalg_ext.tracing.casting import cast_to, common_dtype
 from linalg_ext.tracing.constants import as_traced
+from linalg_ext.tracing.emission import demand
 from linalg_ext.tracing.misuse import refuse, refuse_out
 from linalg_ext.tracing.sizes import AnySize
 from linalg_ext.tracing.sorting import argsort, order_of, sort
@@ -70,7 +71,16 @@ def _quantiles(name: str, whole: int, *, skips_nan: bool) -> Callable[..., Trace
         if method not in (*_PARTS, "nearest"):
             refuse(f"numpy.{name} with method={method!r}", f"use {', '.join(_PARTS)} or nearest")
         rows = _Rows.of(name, a, axis, skips_nan=skips_nan)
+        if rows.given == np.bool_:
+            refuse(f"numpy.{name} of booleans", "convert them with .astype(int) first")
         given = np.asarray(q)
+        if given.dtype.kind not in "iuf":
+            raise ArgumentError(
+                f"{name}: q={q!r}",
+                where=caller_location(),
+                expected="integers or floats",
+                cure="write float(q)",
+            )
         is_whole = given.dtype.kind in "iu" and whole == 1
         is_weak = isinstance(q, int | float) or is_whole
         dtype = rows.dtype if is_weak else np.result_type(rows.dtype, given.dtype)
@@ -122,6 +132,8 @@ class _Rows:
         value = as_traced(a)
         if value.dtype.kind == "c":
             refuse(f"numpy.{name} of complex values", "take their real and imaginary parts")
+        if axis == ():
+            raise ArgumentError(f"{name} along no axis", where=caller_location())
         axes = normal_axes(axis, value.ndim, name)
         rest = [place for place in range(value.ndim) if place not in axes]
         count: AnySize = 1
@@ -350,6 +362,8 @@ def _edges(value: Traced, bins: Any, range_: Sequence[Any] | None) -> Traced:
         half = 0.5 * (low == high)
         dtype = np.result_type(value.dtype, np.float32 if value.dtype.kind == "f" else np.float64)
         return as_traced(np.linspace(low - half, high + half, count + 1).astype(dtype))
+    if range_ is None and value.dtype.kind not in "iub":
+        demand(xp.isfinite(low) & xp.isfinite(high), "histogram of values that are not finite")
     half = xp.where(low == high, 0.5, 0.0)
     low, high = low - half, high + half
     dtype = value.dtype if value.dtype.kind == "f" else np.dtype(np.float64)

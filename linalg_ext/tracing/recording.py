@@ -15,6 +15,7 @@ from linalg_ext.context import borrowed_context, new_context
 from linalg_ext.errors import ArgumentError, SourceLocation, caller_location
 from linalg_ext.module import Module
 from linalg_ext.runtime.dtypes import DType
+from linalg_ext.tracing import drawn_once
 from linalg_ext.tracing.calling import Call
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.containers import Structure, flatten
@@ -92,7 +93,9 @@ def _record(function: Callable[..., Any], call: Call, context: ir.Context) -> Re
                 for value, kind in zip(values, call.kinds, strict=True)
             ]
             positional, named = call.bind(arguments)
-            results, structure = _results(name, function(*positional, **named))
+            with drawn_once.refused(function, _place(function)):
+                returned = function(*positional, **named)
+            results, structure = _results(name, returned)
             func.ReturnOp([result.value for result in results])
         signature = ir.FunctionType.get(types, [result.value.type for result in results])
         made.attributes["function_type"] = ir.TypeAttr.get(signature)
@@ -134,8 +137,12 @@ def _results(name: str, returned: Any) -> tuple[list[Traced], Structure]:
 
 
 def _location(function: Callable[..., Any], context: ir.Context) -> ir.Location:
-    code = getattr(function, "__code__", None)
-    if code is None:
+    place = _place(function)
+    if place is None:
         return ir.Location.unknown(context)
-    place = SourceLocation(code.co_filename, code.co_firstlineno)
     return ir.Location.file(place.file, place.line, 0, context)
+
+
+def _place(function: Callable[..., Any]) -> SourceLocation | None:
+    code = getattr(function, "__code__", None)
+    return None if code is None else SourceLocation(code.co_filename, code.co_firstlineno)

@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.definition.neutral import neutral_element
-from linalg_ext.errors import ShapeError, caller_location
+from linalg_ext.errors import ArgumentError, DTypeError, ShapeError, caller_location
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing.axes import normal_axes, normal_axis, with_axes_of_one
 from linalg_ext.tracing.casting import as_dtype, cast_to
-from linalg_ext.tracing.constants import as_traced
+from linalg_ext.tracing.constants import as_constant, as_traced
 from linalg_ext.tracing.elements import INT64, Element, apply, select
 from linalg_ext.tracing.emission import reduction
-from linalg_ext.tracing.misuse import refuse_out
+from linalg_ext.tracing.misuse import refuse, refuse_out
 from linalg_ext.tracing.nearest import refuse_function
 from linalg_ext.tracing.sizes import AnySize
 from linalg_ext.tracing.traced import Traced, xp
 
 UNSET: Any = np._NoValue  # what NumPy passes for what nobody gave
 
-_UFUNCS = {
+UFUNCS = {
     "add": "add",
     "multiply": "mul",
     "maximum": "max_signed",
@@ -65,10 +65,16 @@ def reduced(
     has_start = initial is not UNSET and initial is not None
     if not has_start and function in ("max_signed", "min_signed"):
         _refuse_empty(name, traced, axes)
+        if where is not True and where is not UNSET:
+            raise ArgumentError(
+                f"{name} with where= and no number to start from",
+                where=caller_location(),
+                cure="give initial=",
+            )
     neutral = neutral_element(function, compute)
     if where is not True and where is not UNSET:
         traced = xp.where(where, traced.astype(compute), neutral)
-    start = initial if has_start else neutral.item()
+    start = as_constant(initial, compute).item() if has_start else neutral.item()
 
     def fold(before: Sequence[Element], x: Element) -> list[Element]:
         return [apply(function, before[0], x.to(compute))]
@@ -90,12 +96,7 @@ def reduce_by(
     where: Any = True,
 ) -> Traced:
     """`ufunc.reduce`."""
-    function = _UFUNCS.get(ufunc.__name__)
-    if function is None:
-        refuse_function(f"{ufunc.__name__}.reduce")
-    refuse_out(ufunc.__name__, out)
-    if ufunc.__name__.startswith("logical"):
-        value = cast_to(value, bool)
+    function, value = _folded(ufunc, "reduce", value, out)
     return reduced(
         ufunc.__name__,
         function,
@@ -112,11 +113,27 @@ def accumulate(ufunc: Any, value: Any, axis: Any = 0, dtype: Any = None, out: An
     """`ufunc.accumulate`."""
     from linalg_ext.tracing.scans import scanned
 
-    function = _UFUNCS.get(ufunc.__name__)
-    if function is None:
-        refuse_function(f"{ufunc.__name__}.accumulate")
-    refuse_out(ufunc.__name__, out)
+    function, value = _folded(ufunc, "accumulate", value, out)
     return scanned(ufunc.__name__, function, value, axis, dtype)
+
+
+def _folded(ufunc: Any, method: str, value: Any, out: Any) -> tuple[str, Any]:
+    """The function that folds the values for a method of a ufunc, and these in a dtype of its."""
+    name = ufunc.__name__
+    function = UFUNCS.get(name)
+    if function is None:
+        refuse_function(f"{name}.{method}")
+    refuse_out(name, out)
+    if name.startswith("logical"):
+        return function, cast_to(value, bool)
+    traced = as_traced(value)
+    if name.startswith("bitwise") and traced.dtype.kind not in "iub":
+        raise DTypeError(
+            f"numpy.{name}.{method} of {traced.dtype}",
+            where=caller_location(),
+            expected="integers or booleans",
+        )
+    return function, traced
 
 
 def _simple(name: str, function: str) -> Callable[..., Traced]:
@@ -199,6 +216,8 @@ def var(
     refuse_out("var", out)
     traced = as_traced(a)
     result = as_dtype(dtype) if dtype is not None else _mean_dtype(traced.dtype)
+    if result.kind in "iub" or (result.kind == "c") > (traced.dtype.kind == "c"):
+        refuse(f"a variance of {traced.dtype} with dtype={result}", "give a dtype of real floats")
     compute = _compute_dtype(result)
     count = _count(traced, axis, where, keepdims)
     middle = mean
@@ -212,7 +231,7 @@ def var(
     if isinstance(count, int):
         # NumPy divides by no less than 0, which gives inf and NaN.
         return cast_to(total / max(count - taken, 0), _real_dtype(result))
-    return cast_to(total / (count - taken), _real_dtype(result))
+    return cast_to(total / xp.maximum(count - taken, 0), _real_dtype(result))
 
 
 def std(a: Any, *arguments: Any, **keywords: Any) -> Traced:

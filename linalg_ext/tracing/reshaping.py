@@ -14,6 +14,9 @@ Groups = list[tuple[list[int], list[int]]]
 
 def reshaped_tensor(value: ir.Value, shape: Shape, wanted: Shape) -> ir.Value:
     """A tensor of `shape` as one of `wanted`, which has as many elements, in row-major order."""
+    if any(same(size, 0) for size in (*shape, *wanted)):
+        # Open sizes beside it say nothing of each other: there are no elements to be kept.
+        return _without_elements(value, wanted)
     groups = matched(shape, wanted)
     middle = tuple(_product(shape, own) for own, _ in groups)
     with at_users_line():
@@ -24,6 +27,18 @@ def reshaped_tensor(value: ir.Value, shape: Shape, wanted: Shape) -> ir.Value:
             expanded = [new for _, new in groups]
             value = _expand(value, expanded, wanted)
         return value
+
+
+def _without_elements(value: ir.Value, wanted: Shape) -> ir.Value:
+    trace = running()
+    sizes = [
+        trace.value(size) if trace and isinstance(trace.resolved(size), Size) else size
+        for size in wanted
+    ]
+    with at_users_line():
+        element = ir.ShapedType(value.type).element_type
+        result: ir.Value = tensor.EmptyOp(sizes, element).result
+    return result
 
 
 def _expand(value: ir.Value, groups: Sequence[Sequence[int]], wanted: Shape) -> ir.Value:
@@ -51,8 +66,6 @@ def matched(shape: Shape, wanted: Shape) -> Groups:
     """
     if not shape or not wanted:
         return []
-    if any(same(size, 0) for size in (*shape, *wanted)):
-        return [(list(range(len(shape))), list(range(len(wanted))))]
     groups: Groups = []
     left = right = 0
     while left < len(shape) or right < len(wanted):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.bindings import arith, ir, tensor
+from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.structured.constants import integer_constant
 from linalg_ext.tracing.axes import normal_axis
 from linalg_ext.tracing.casting import as_dtype, cast_to
@@ -137,7 +138,8 @@ def cumulative_sum(
     include_initial: bool = False,
 ) -> Traced:
     """`numpy.cumulative_sum`."""
-    return _with_start(cumsum(x, 0 if axis is None else axis, dtype, out), axis, include_initial, 0)
+    place = _axis_of_row("cumulative_sum", x, axis)
+    return _with_start(cumsum(x, place, dtype, out), place, include_initial, 0)
 
 
 def cumulative_prod(
@@ -150,14 +152,25 @@ def cumulative_prod(
     include_initial: bool = False,
 ) -> Traced:
     """`numpy.cumulative_prod`."""
-    found = cumprod(x, 0 if axis is None else axis, dtype, out)
-    return _with_start(found, axis, include_initial, 1)
+    place = _axis_of_row("cumulative_prod", x, axis)
+    return _with_start(cumprod(x, place, dtype, out), place, include_initial, 1)
+
+
+def _axis_of_row(name: str, x: Any, axis: Any) -> Any:
+    """The axis that is meant, which goes without saying for a row alone."""
+    if axis is None and as_traced(x).ndim > 1:
+        raise ArgumentError(
+            f"{name} of an array of rank {as_traced(x).ndim}",
+            where=caller_location(),
+            cure="give axis=",
+        )
+    return 0 if axis is None else axis
 
 
 def _with_start(value: Traced, axis: Any, is_wanted: bool, number: int) -> Traced:
     if not is_wanted:
         return value
-    place = normal_axis(0 if axis is None else axis, value.ndim, "cumulative")
+    place = normal_axis(axis, value.ndim, "cumulative")
     widths = [(int(n == place), 0) for n in range(value.ndim)]
     return xp.pad(value, widths, constant_values=number)
 

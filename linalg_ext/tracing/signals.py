@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.bindings import linalg
-from linalg_ext.errors import ArgumentError, ShapeError, caller_location
+from linalg_ext.errors import ArgumentError, DTypeError, ShapeError, caller_location
 from linalg_ext.tracing.axes import normal_axes, normal_axis
 from linalg_ext.tracing.casting import cast_to, common_dtype
 from linalg_ext.tracing.constants import as_traced
-from linalg_ext.tracing.emission import full
+from linalg_ext.tracing.emission import demand, full
 from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.trace import at_users_line
 from linalg_ext.tracing.traced import Traced, xp
@@ -165,49 +165,60 @@ def _edge(x: Any, y: Any, z: Any, near: Any, far: Any) -> Any:
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Traced:
     """`numpy.ediff1d`."""
     value = xp.ravel(as_traced(ary))
-    parts = [xp.diff(value)]
+    later, earlier = _neighbours(value, 0)
+    parts = [later - earlier]
     if to_begin is not None:
-        parts.insert(0, cast_to(xp.ravel(as_traced(to_begin)), value.dtype))
+        parts.insert(0, _beside("to_begin", to_begin, value))
     if to_end is not None:
-        parts.append(cast_to(xp.ravel(as_traced(to_end)), value.dtype))
+        parts.append(_beside("to_end", to_end, value))
     return xp.concatenate(parts)
+
+
+def _beside(name: str, given: Any, value: Traced) -> Traced:
+    """A number or a row that is put beside differences, and is of their dtype."""
+    row = xp.ravel(as_traced(given))
+    if not np.can_cast(row.dtype, value.dtype, "same_kind"):
+        raise DTypeError(
+            f"ediff1d: {name} of {row.dtype} beside differences of {value.dtype}",
+            where=caller_location(),
+            cure="cast one of them with .astype(...)",
+        )
+    return cast_to(row, value.dtype)
 
 
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> Traced:
     """`numpy.unwrap`: steps of more than half a period become their complements."""
     value = as_traced(p)
-    if value.dtype.kind in "iub" and isinstance(period, float):
-        value = cast_to(value, np.float64)
     place = normal_axis(axis, value.ndim, "unwrap")
-    later, earlier = _neighbours(value, place)
-    step = later - earlier
-    half = period / 2
-    low = -half if isinstance(half, Traced) or not float(half).is_integer() else -(period // 2)
-    near = xp.remainder(step - low, period) + low
-    near = xp.where((near == low) & (step > 0), half, near)
-    change = xp.where(xp.abs(step) < (half if discont is None else discont), 0, near - step)
+    later, _ = _neighbours(value, place)
+    step = xp.diff(value, axis=place)
+    dtype = common_dtype("unwrap", [step, period])
+    is_whole = dtype.kind in "iu"
+    high: Any = period // 2 if is_whole else period / 2
+    near = xp.remainder(step - -high, period) + -high
+    if not is_whole or isinstance(period, Traced) or period % 2 == 0:
+        near = xp.where((near == -high) & (step > 0), high, near)
+    limit = period / 2 if discont is None else discont
+    change = xp.where(xp.abs(step) < limit, (near - step).dtype.type(0), near - step)
     start = (slice(None),) * place
     moved = later + xp.cumsum(change, axis=place)
-    found = xp.concatenate([value[(*start, slice(0, 1))], moved], place)
-    return cast_to(found, value.dtype)
+    first = value[(*start, slice(0, 1))]
+    return xp.concatenate([cast_to(first, dtype), cast_to(moved, dtype)], place)
 
 
 def sinc(x: Any) -> Traced:
     """`numpy.sinc`."""
-    value = as_traced(x)
-    if value.dtype.kind in "iub":
-        value = cast_to(value, np.float64)
-    angle = value * math.pi
-    return xp.where(value == 0, 1, xp.sin(angle) / xp.where(value == 0, 1, angle))
+    angle = as_traced(x) * math.pi
+    smallest = np.finfo(angle.dtype).eps if angle.dtype.kind == "f" else 1e-20
+    other = xp.where(angle == 0, smallest, angle)
+    return xp.sin(other) / other
 
 
 def angle(z: Any, deg: Any = False) -> Traced:
     """`numpy.angle`."""
     value = as_traced(z)
-    if value.dtype.kind in "iub":
-        value = cast_to(value, np.float64)
-    found = xp.arctan2(xp.imag(value), xp.real(value))
-    return found * (180 / math.pi) if deg else found
+    found = xp.arctan2(xp.imag(value) if value.dtype.kind == "c" else 0, xp.real(value))
+    return cast_to(found * (180 / math.pi), found.dtype) if deg else found
 
 
 def cov(
@@ -265,7 +276,18 @@ def logspace(
 def geomspace(
     start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None
 ) -> Traced:
-    """`numpy.geomspace` between numbers of one sign."""
-    ratio = as_traced(stop) / as_traced(start)
-    found = start * xp.power(ratio, xp.linspace(as_traced(0.0), 1.0, num, endpoint))
-    return found if dtype is None else cast_to(found, dtype)
+    """`numpy.geomspace`; where an end is 0, the call raises an ExecutionError."""
+    among = [start, stop, 1.0] if dtype is None else [start, stop, 1.0, np.zeros((), dtype)]
+    wide = common_dtype("geomspace", among)
+    first, last = cast_to(start, wide), cast_to(stop, wide)
+    demand(xp.all(first != 0) & xp.all(last != 0), "a geometric sequence cannot include zero")
+    sign = xp.sign(first)
+    ends = [xp.log10(each / sign) for each in (first, last)]
+    found = sign * xp.power(wide.type(10), xp.linspace(*ends, num, endpoint, dtype=wide))
+    if num:
+        whole = found.shape[1:]
+        rows = [xp.broadcast_to(first, whole)[None], found[1:]]
+        if endpoint and num > 1:
+            rows = [rows[0], found[1:-1], xp.broadcast_to(last, whole)[None]]
+        found = xp.concatenate(rows, 0)
+    return cast_to(found, wide if dtype is None else dtype)

@@ -13,12 +13,13 @@ from typing import Any, Protocol, cast
 import numpy as np
 
 from linalg_ext.bindings import ir
+from linalg_ext.bindings import tensor as tensor_dialect
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing.methods import ArrayMethods
 from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.reshaping import reshaped_tensor
 from linalg_ext.tracing.sizes import AnySize, Size
-from linalg_ext.tracing.trace import Trace, running
+from linalg_ext.tracing.trace import Trace, at_users_line, running, static_sizes
 
 Shape = tuple[AnySize, ...]
 
@@ -86,7 +87,22 @@ class Traced(ArrayMethods):
     def tensor(self) -> ir.Value:
         """The tensor that it reads, by `axes`; see `value`."""
         _check(self)
-        return self._tensor
+        trace = self._trace
+        return self._tensor if trace is None or not trace.known else self._resolved_tensor()
+
+    def _resolved_tensor(self) -> ir.Value:
+        """The tensor by a type that says the sizes that turned out since it was made."""
+        kind = ir.RankedTensorType(self._tensor.type)
+        sizes = [kind.get_dim_size(dim) for dim in range(kind.rank)]
+        for dim, size in zip(self.axes, static_sizes(self.shape), strict=True):
+            if dim is not None and kind.is_dynamic_dim(dim):
+                sizes[dim] = size
+        wanted = ir.RankedTensorType.get(sizes, kind.element_type)
+        if wanted == kind:
+            return self._tensor
+        with at_users_line():
+            result: ir.Value = tensor_dialect.CastOp(wanted, self._tensor).result
+        return result
 
     @property
     def value(self) -> ir.Value:

@@ -12,9 +12,11 @@ import numpy as np
 from linalg_ext.errors import ArgumentError, DTypeError, caller_location
 from linalg_ext.runtime.dtypes import DType, by_dtype, integer_range
 from linalg_ext.tracing import arithmetic as own
+from linalg_ext.tracing import complex_functions
 from linalg_ext.tracing.casting import as_dtype, cast_to, kind_for_numpy, operand
-from linalg_ext.tracing.elements import BOOL, Element, apply, constant
-from linalg_ext.tracing.emission import Body, pointwise
+from linalg_ext.tracing.constants import as_traced
+from linalg_ext.tracing.elements import BOOL, INT64, Element, apply, constant
+from linalg_ext.tracing.emission import Body, demand, pointwise
 from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.nearest import refuse_function
 from linalg_ext.tracing.traced import Number, Traced, current_trace, xp
@@ -22,6 +24,14 @@ from linalg_ext.tracing.traced import Number, Traced, current_trace, xp
 
 def _function(name: str) -> Body:
     return lambda *args: apply(name, *args)
+
+
+def _by_kind(name: str, real: Body) -> Body:
+    """A body, and another one for complex numbers where they have their own."""
+    parts = complex_functions.FUNCTIONS.get(name)
+    if parts is None:
+        return real
+    return lambda *args: (parts if args[0].dtype.kind == "c" else real)(*args)
 
 
 _SAME_NAME = (
@@ -46,6 +56,7 @@ _OTHER_NAME = {
     "bitwise_xor": "xor",
     "invert": "not",
 }
+_NO_NEGATIVE_POWERS = "integers to negative integer powers are not allowed"
 _COMPARISONS = {
     "equal": ("eq", operator.eq),
     "not_equal": ("ne", operator.ne),
@@ -54,7 +65,7 @@ _COMPARISONS = {
     "greater": ("gt", operator.gt),
     "greater_equal": ("ge", operator.ge),
 }
-BODIES: Mapping[str, Body] = {
+_BODIES: Mapping[str, Body] = {
     **{name: _function(name) for name in _SAME_NAME.split()},
     **{name: _function(ours) for name, ours in _OTHER_NAME.items()},
     **{name: own.compare(ours) for name, (ours, _) in _COMPARISONS.items()},
@@ -73,7 +84,7 @@ BODIES: Mapping[str, Body] = {
     "signbit": own.sign_bit,
     "heaviside": own.heaviside,
     "conjugate": own.conjugate,
-    "reciprocal": lambda x: own.floor_divide(x.like(1), x) if own.is_integer(x) else x.like(1) / x,
+    "reciprocal": own.reciprocal,
     "hypot": own.hypotenuse,
     "logaddexp": own.log_add("exp", "log1p"),
     "logaddexp2": own.log_add("exp2", "log2"),
@@ -94,7 +105,10 @@ BODIES: Mapping[str, Body] = {
     "radians": lambda x: x * (math.pi / 180),
     "deg2rad": lambda x: x * (math.pi / 180),
 }
+BODIES: Mapping[str, Body] = {name: _by_kind(name, body) for name, body in _BODIES.items()}
 """For each ufunc the element of its result, by elements of the dtypes of its loop."""
+OTHER_UFUNCS = ("divmod", "matmul", "matvec", "modf", "vecdot", "vecmat")
+"""Ufuncs that are more than one element of one result."""
 
 
 def record_ufunc(
@@ -139,9 +153,13 @@ def record_ufunc(
     if ufunc.signature is not None:
         from linalg_ext.tracing.contractions import record_product
 
-        return record_product(ufunc, inputs, dtype)
+        loop = resolve(ufunc, inputs, dtype)
+        if dtype is not None or _are_builtin(inputs):
+            return record_product(ufunc, inputs, loop[-1])
+        # NumPy has no such loop for the dtypes of ml_dtypes, and takes that of float32.
+        return record_product(ufunc, inputs, None)
     if ufunc is np.divmod:
-        return xp.floor_divide(*inputs), xp.remainder(*inputs)
+        return np.floor_divide(*inputs, dtype=dtype), np.remainder(*inputs, dtype=dtype)
     if ufunc is np.modf:
         return _modf(cast_to(inputs[0], resolve(ufunc, inputs, dtype)[0]))
     name = ufunc.__name__
@@ -149,6 +167,11 @@ def record_ufunc(
     if body is None:
         refuse_function(name)
     return _elementwise(ufunc, body, list(inputs), dtype)
+
+
+def _are_builtin(values: Sequence[Any]) -> bool:
+    kinds = [kind_for_numpy(value) for value in values]
+    return all(isinstance(kind, type) or kind.isbuiltin == 1 for kind in kinds)
 
 
 def _modf(value: Any) -> tuple[Any, Any]:
@@ -162,12 +185,16 @@ def _elementwise(ufunc: Any, body: Body, inputs: list[Any], dtype: Any) -> Any:
     name = ufunc.__name__
     exponent = inputs[1] if ufunc is np.power and type(inputs[1]) in (int, float) else None
     *loop, result = resolve(ufunc, inputs, dtype)
+    if ufunc is np.power and loop[1].kind == "i" and exponent is None:
+        # NumPy raises where it meets one.
+        demand(xp.all(as_traced(inputs[1]) >= 0), _NO_NEGATIVE_POWERS)
     if exponent is not None and (known := _known_power(exponent, loop[0])) is not None:
         # The result is of the dtype that the exponent leads to, though it is no operand.
         return pointwise(name, _cast_first(known, loop), [operand(inputs[0], loop[0])], result)
     if name in _COMPARISONS and (decided := _decided(name, inputs, loop)) is not None:
         holds, other = decided
         return pointwise(name, lambda _: constant(holds, BOOL), [other], result)
+    loop = _loop_of_numbers(name, inputs, loop)
     operands = [operand(value, own_dtype) for value, own_dtype in zip(inputs, loop, strict=True)]
     weak = _weak_result(ufunc, inputs)
     if all(isinstance(x, Number) for x in operands):
@@ -175,6 +202,27 @@ def _elementwise(ufunc: Any, body: Body, inputs: list[Any], dtype: Any) -> Any:
     recorded = pointwise(name, _cast_first(body, loop), operands, result)
     recorded.weak = weak
     return recorded
+
+
+def _loop_of_numbers(name: str, inputs: Sequence[Any], loop: list[DType]) -> list[DType]:
+    """The loop, where an integer of Python is an argument: only a call tells how large it is.
+
+    A comparison takes it as it is. Elsewhere the run checks that it fits the dtype that it meets.
+    """
+    for place, value in enumerate(inputs):
+        is_number = isinstance(value, Traced) and value.weak is int
+        if not is_number or loop[place].kind not in "iu" or loop[place] == INT64:
+            continue
+        if name in _COMPARISONS:
+            others = [INT64 if dtype != np.uint64 else dtype for dtype in loop]
+            return [*others[:place], INT64, *others[place + 1 :]]
+        low, high = integer_range(loop[place])
+        number = cast_to(value, INT64)
+        fits = number >= low
+        if high <= np.iinfo(np.int64).max:
+            fits = fits & (number <= high)
+        demand(fits, f"a number does not fit the dtype {loop[place]} that it meets")
+    return loop
 
 
 def _cast_first(body: Body, loop: Sequence[DType]) -> Body:
@@ -229,9 +277,11 @@ def _known_power(exponent: float, base: DType) -> Callable[[Element], Element] |
     if exponent != int(exponent) if math.isfinite(exponent) else True:
         return None
     count = int(exponent)
+    if base.kind == "c" and count not in (1, 2, 3):
+        return None
     if base.kind in "iu" and count < 0:
         raise ArgumentError(
-            "integers to negative integer powers are not allowed",
+            _NO_NEGATIVE_POWERS,
             where=caller_location(),
             cure="convert the base with .astype(float)",
         )

@@ -65,6 +65,9 @@ class Part:
 
     def _become(self, combine: Callable[[Any, Any], Any], values: Any) -> Traced:
         value, index = self._value, self._index
+        if not isinstance(values, Traced):
+            # A number that does not fit is refused, as NumPy refuses it.
+            values = as_traced(values, value.dtype)
         if _is_mask(index):
             mask = xp.expand_dims(as_traced(index), tuple(range(index.ndim, value.ndim)))
             return cast_to(xp.where(mask, combine(value, values), value), value.dtype)

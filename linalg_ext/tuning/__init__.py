@@ -1,6 +1,6 @@
 """Measuring which of several plans is the fastest here, and remembering it.
 
-    fast = lx.jit(layer, tune=True)          # or lx.compile(module, tune=True)
+    fast = lx.jit(layer, tune=True)          # or lx.compile(module, tune=True, trusted=True)
     fast(x, w, b)                            # the first call measures; later ones, and processes,
     print(fast.explain(x, w, b))             #   find the winner; this says by how much it is better
     lx.tuning.path()                         # the file that remembers

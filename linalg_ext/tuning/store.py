@@ -15,6 +15,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 from platformdirs import user_cache_path
 
+from linalg_ext.cache.checked import Rule, make_folders, read_file
 from linalg_ext.target import Target, to_data
 
 _ENVIRONMENT = "LINALG_EXT_TUNING"
@@ -33,16 +34,27 @@ def path() -> Path:
     return Path(named) if named else user_cache_path("linalg_ext", appauthor=False) / "tuning.json"
 
 
+_RULE = Rule(
+    "of what tuning found",
+    f"set {_ENVIRONMENT} to a file of your own",
+    why="what it holds is compiled",
+    may_be_roots=True,
+)
+
+
 def clear() -> None:
     """Forget all that was found."""
     path().unlink(missing_ok=True)
 
 
 def entries() -> Mapping[str, Any]:
-    """Everything that is remembered, by key. A file that cannot be read is none, with a warning."""
+    """Everything that is remembered, by key.
+
+    A file that cannot be read, or that others could have written, is none, with a warning.
+    """
     try:
-        text = path().read_text(encoding="utf-8")
-    except FileNotFoundError:
+        text = read_file(path(), _RULE).decode()
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, UnicodeDecodeError) as error:
         _ignored(str(error))
@@ -64,7 +76,7 @@ def remember(key: str, entry: Mapping[str, Any]) -> None:
     """Put an entry into the file, beside those that other processes put there meanwhile."""
     file = path()
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_folders(file.parent)
         with FileLock(f"{file}.lock", timeout=_PATIENCE):
             known = {**entries(), key: dict(entry)}
             text = json.dumps({"format": FORMAT, "entries": known}, indent=1, sort_keys=True)
@@ -101,7 +113,7 @@ def _replace(file: Path, text: str) -> None:
 
 def _ignored(why: str) -> None:
     warnings.warn(
-        f"{path()} is ignored, for it cannot be read: {why}; lx.tuning.clear() removes it",
+        f"{path()} is ignored: {why}; lx.tuning.clear() removes it",
         RuntimeWarning,
         stacklevel=4,
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from linalg_ext.cache.folder import make_trusted
+from linalg_ext.cache import keys
 from linalg_ext.cache.keys import digest, makers
 from linalg_ext.cache.store import RECORD, Entry, Store
 from linalg_ext.errors import CacheError
@@ -162,24 +162,77 @@ def test_processes_write_at_once_and_one_is_killed(tmp_path: Path) -> None:
     assert sum(summary.size for summary in store.entries()) <= store.limit
 
 
-def test_folders_that_others_can_write_to_are_refused(tmp_path: Path) -> None:
-    folder = tmp_path / "kernels"
-    make_trusted(folder)
-    assert folder.stat().st_mode & 0o777 == 0o700
-    for mode in (0o770, 0o702, 0o777):
-        folder.chmod(mode)
-        with pytest.raises(CacheError, match="others may write") as error:
-            make_trusted(folder)
-        assert "chmod go-w" in str(error.value)
-    folder.chmod(0o755)
-    make_trusted(folder)
+@pytest.mark.parametrize("umask", [0o000, 0o002, 0o022, 0o077])
+def test_what_is_made_is_believed_whatever_the_umask(tmp_path: Path, umask: int) -> None:
+    store = Store(tmp_path / ".cache" / "linalg_ext" / "kernels", 1 << 20)
+    before = os.umask(umask)
+    try:
+        store.put(_entry(), name="matmul")
+        assert store.get(KEY) == _entry()
+    finally:
+        os.umask(before)
+    for path in (tmp_path / ".cache").rglob("*"):
+        assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600)
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o702, 0o777, 0o1777])
+@pytest.mark.parametrize("level", range(3))
+def test_folders_that_others_can_write_to_are_refused(
+    tmp_path: Path, mode: int, level: int
+) -> None:
+    store = Store(tmp_path / "kernels", 1 << 20)
+    store.put(_entry(), name="matmul")
+    assert store.get(KEY) == _entry()
+    place = (store.root, store.folder, store.folder / KEY[:2])[level]
+    place.chmod(mode)
+    for use in (
+        lambda: store.get(KEY),
+        lambda: store.put(_entry(), name="matmul"),
+        lambda: store.remove(KEY),
+        store.entries,
+    ):
+        with pytest.raises(CacheError, match=f"others may write to the folder {place} ") as error:
+            use()
+        assert f"chmod go-w {place}" in str(error.value)
+    place.chmod(0o755)
+    assert store.get(KEY) == _entry()
+
+
+@pytest.mark.parametrize("what", ["entry", RECORD, "code.o"])
+def test_a_planted_entry_is_absent_and_removed(store: Store, what: str) -> None:
+    store.put(_entry(), name="matmul")
+    planted = _place(store) if what == "entry" else _place(store) / what
+    planted.chmod(0o777)  # anybody could have put there what it is
+    assert store.get(KEY) is None
+    assert not _place(store).exists()
+    store.put(_entry(), name="matmul")
+    if not os.geteuid():
+        os.chown(planted, 65534, 65534)
+        assert store.get(KEY) is None
+    else:
+        planted.chmod(0o770)
+        assert store.get(KEY) is None
+    store.put(_entry(), name="matmul")
+    assert store.get(KEY) == _entry()
+
+
+def test_a_link_in_the_place_of_an_entry_leads_nowhere_else(store: Store, tmp_path: Path) -> None:
+    other = Store(tmp_path / "other", 1 << 20)
+    other.put(_entry(size=7), name="planted")
+    (tmp_path / "other").chmod(0o777)
+    _place(store).parent.mkdir(parents=True, mode=0o700)
+    store.folder.chmod(0o700)
+    _place(store).symlink_to(_place(other))
+    assert store.get(KEY) is None
+    assert not os.path.lexists(_place(store))
+    assert _place(other).exists()
 
 
 def test_a_file_where_the_folder_should_be_is_an_error(tmp_path: Path) -> None:
     place = tmp_path / "file"
     place.write_text("")
     with pytest.raises(CacheError, match="cannot be used"):
-        make_trusted(place)
+        Store(place, 1 << 20).get(KEY)
 
 
 def test_digests_differ_wherever_the_parts_do() -> None:
@@ -205,6 +258,36 @@ def test_digests_differ_wherever_the_parts_do() -> None:
         digest(object())
 
 
+@pytest.mark.parametrize("file", ["compiler/slicing.py", "runtime/crew.mlir", "bindings"])
+def test_a_change_to_any_file_of_the_makers_is_another_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str
+) -> None:
+    package = tmp_path / "package"
+    names = ("compiler/slicing.py", "runtime/crew.mlir", "cache/keys.py")
+    for name in names:
+        (package / name).parent.mkdir(parents=True)
+        (package / name).write_text("first")
+    bindings = tmp_path / "mlir" / "_mlir_libs" / "libMLIR.so"
+    bindings.parent.mkdir(parents=True)
+    (tmp_path / "mlir" / "__init__.py").touch()
+    bindings.write_text("first")
+    monkeypatch.setattr(keys, "_PACKAGE", package)
+    monkeypatch.setattr(keys, "PROVIDERS", ("mlir",))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    made = makers.__wrapped__
+    before = made()
+    assert made() == before
+    changed = bindings if file == "bindings" else package / file
+    found = changed.stat()
+    changed.write_text("other")  # of the same size, at the same time as far as anybody says
+    os.utime(changed, ns=(found.st_atime_ns, found.st_mtime_ns))
+    assert (changed.stat().st_size, changed.stat().st_mtime_ns) == (5, found.st_mtime_ns)
+    assert made() != before
+
+
 def test_the_makers_are_this_library_and_the_bindings() -> None:
-    assert makers() == makers()
-    assert len(makers()) == 40
+    names = [text.rsplit(" ", 4)[0] for text in keys._sources()]
+    assert str(Path(keys.__file__)) in names
+    assert any("/lowering/refuse_untrusted.py" in name for name in names)
+    assert any("/_mlir_libs/" in name for name in names)
+    assert any(name.endswith("/dialects/linalg/__init__.py") for name in names)

@@ -208,7 +208,7 @@ def test_a_full_disk_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(cache.Store, "put", full)
-    keeping._warn_once.cache_clear()
+    cache._warn_once.cache_clear()
     with pytest.warns(RuntimeWarning, match="not kept: .*No space left"):
         kernel = lx.compile(FAILING)
     assert kernel(1) == 1

@@ -65,6 +65,7 @@ def test_no_reference_is_lost_or_kept(add: Any) -> None:
     watched = [first, second, out, add, two, first.dtype, four.dtype, np.ndarray, names, four]
     watched += [*records_of(add), *records_of(two)]
     none = sys.getrefcount(None)
+    gc.collect()
     before = [sys.getrefcount(each) for each in watched]
     for _ in range(25_000):
         add(first, second, out=out)
@@ -74,6 +75,7 @@ def test_no_reference_is_lost_or_kept(add: Any) -> None:
     for _ in range(300):
         with pytest.raises(LinalgExtError):
             add(first, four)
+    gc.collect()
     after = [sys.getrefcount(each) for each in watched]
     assert after == before
     # Others have references to None, too, and drop them; a call that lost one would lose 25,000.
@@ -162,3 +164,21 @@ def test_the_caller_is_made_when_calls_have_come_often(monkeypatch: pytest.Monke
     provider = calls._Provider()
     assert [provider() is None for _ in range(2)] == [True, True]
     assert provider() is not None
+
+
+def test_the_caller_is_loaded_sooner_where_it_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "LOADING_PAYS", 3)
+    made = lx.compile(ADD).callee.code  # any code, in the place of what is kept
+    asked: list[str] = []
+
+    def kept(name: str) -> Any:
+        asked.append(name)
+        return None if len(asked) == 1 else made
+
+    monkeypatch.setattr(calls, "kept_own_code", kept)
+    monkeypatch.setattr(calls, "Caller", lambda code: code)
+    for provider in (calls._Provider(), calls._Provider()):
+        assert [provider() for _ in range(2)] == [None, None]
+        found: Any = provider()
+        assert found is (None if len(asked) == 1 else made)
+    assert asked == ["caller"] * 2

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -13,7 +15,9 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.errors import ArityError, ExecutionError, LinalgExtError
-from native_calls import ADD, TWO, array, is_native, native_caller
+from linalg_ext.runtime.machine_code import address_of_function
+from linalg_ext.runtime.pool import SMALLEST
+from native_calls import ADD, TWO, array, is_native, native_caller, records_of
 
 Array = np.ndarray[Any, Any]
 
@@ -241,17 +245,76 @@ def test_a_setting_that_differs_is_respected() -> None:
     assert is_native(lambda: lx.ops.add(one, other))
 
 
-def test_work_for_several_threads_goes_to_them() -> None:
-    size = 128
-    matmul = lx.ops.matmul
-    one = np.random.default_rng(0).random((size, size))
-    out = np.empty_like(one)
-    for count in (1, 2, 1, 2):
-        with lx.threads.using(count):
-            for _ in range(3):
-                matmul(one, one, out=out)
-            np.testing.assert_allclose(out, one @ one)
-            assert is_native(lambda: matmul(one, one, out=out)) == (count == 1)
+@pytest.mark.parametrize("with_out", [False, True])
+def test_work_for_several_threads_goes_to_them(with_out: bool) -> None:
+    one, other = (np.random.default_rng(seed).random((192, 192)) for seed in (0, 1))
+    kernel = lx.jit(lambda x, y: np.tanh(x @ y)).lower(one, other).compile().kernel
+    ways: list[Callable[..., Any]] = [kernel, lx.ops.matmul, lx.jit(lambda x, y: np.tanh(x @ y))]
+    for call in ways:
+        expected = {count: call(one, other, threads=count) for count in (1, 2, 3)}
+        for count in (1, 2, 1, 3, 2):
+            keywords = {"out": np.empty_like(one)} if with_out else {}
+            with lx.threads.using(count):
+                for _ in range(3):
+                    np.testing.assert_array_equal(call(one, other, **keywords), expected[count])
+                assert is_native(partial(call, one, other, **keywords))
+    assert kernel.shared is not None
+    codes = {record.words[1] for record in records_of(kernel)}
+    shared = [kernel.shared.for_threads(count) for count in (2, 3)]
+    assert codes == {
+        address_of_function(code.function) for code in (kernel.callee, *shared) if code is not None
+    }
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="machine: no fork")
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    """What native code knows of the parent's threads is of no use there, and does no harm."""
+    done = subprocess.run(
+        [sys.executable, "-c", FORKING], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+FORKING = """
+import os
+import numpy as np
+import linalg_ext as lx
+from linalg_ext.runtime.caller import caller
+
+caller.make()
+product = lx.jit(lambda x: x @ x)
+x = np.ones((192, 192))
+with lx.threads.using(2):
+    for _ in range(3):
+        product(x)
+    (record,) = product._native_records
+    child = os.fork()
+    if child == 0:
+        fits = all((product(x) == 192).all() for _ in range(3))
+        product._known.clear()
+        fits = fits and (product.__call__(x) == 192).all() and len(product._native_records) == 2
+        os._exit(0 if fits else 1)
+    _, status = os.waitpid(child, 0)
+    assert status == 0, status
+"""
+
+
+def test_large_results_are_made_as_python_makes_them() -> None:
+    """In memory of the pool's, which NumPy's own is not."""
+    double = lx.jit(lambda x: x + x)
+    given = np.ones(SMALLEST // 4, np.float32)
+    matrix = np.ones((640, 640), np.float32)
+    for _ in range(130):
+        turned = lx.einsum("ij,jk->ki", matrix, matrix)
+    for _ in range(3):
+        made = double(given)
+    assert len(records_of(double)) == 1
+    assert made.base is not None
+    assert turned.base is not None
+    np.testing.assert_array_equal(made, given + given)
+    np.testing.assert_array_equal(turned, np.full_like(matrix, 640))
+    through_python = double.__call__(given)
+    assert through_python.flags.num == made.flags.num
 
 
 def test_ops_know_dtypes_apart() -> None:

@@ -60,6 +60,5 @@ def test_what_cannot_be_used_is_told(
     assert "expected a number of bytes" in capsys.readouterr().err
     monkeypatch.delenv(SIZE)
     folder.chmod(0o777)
-    cache._opened.cache_clear()
     assert main(["cache"]) == 1
     assert "chmod go-w" in capsys.readouterr().err

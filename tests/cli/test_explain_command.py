@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import linalg_ext as lx
+from linalg_ext.calling.kernel import Kernel
 from linalg_ext.cli import main
 
 TEXT = """func.func @twice(%x: tensor<640xf32>) -> tensor<640xf32> {
@@ -88,8 +90,21 @@ def test_an_exported_kernel_is_named_by_its_folder(
     assert "measured" in told
 
 
+def test_what_nobody_vouches_for_is_measured_apart(
+    file: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def called(*arguments: Any, **options: Any) -> None:
+        raise AssertionError("it was called in this process")
+
+    monkeypatch.setattr(Kernel, "__call__", called)
+    for more in ([], ["--search", "greedy"]):
+        assert main(["explain", file, "--measure", *more]) == 0
+        assert "measured" in capsys.readouterr().out
+    with pytest.raises(AssertionError, match="in this process"):
+        main(["--debug", "explain", file, "--measure", "--trusted"])
+
+
 def test_what_kills_its_process_is_told(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """It runs in a process apart before it runs here."""
     Path(file).write_text(
         "func.func @f(%a: memref<4xi64>) {\n"
         "  %z = arith.constant 0 : index\n  %x = memref.load %a[%z] : memref<4xi64>\n"

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.errors import ArgumentError
+from linalg_ext.errors import ArgumentError, UntrustedError
 from linalg_ext.transforms.codegen._explaining import PlannedContraction
 from linalg_ext.transforms.codegen.contractions._choosing import Choices
+from linalg_ext.transforms.grouping import Search
 from linalg_ext.tuning import Finding, Tuning
 from linalg_ext.tuning.search import in_turn, search
 
@@ -114,7 +115,7 @@ def test_compile_tunes_modules_on_memory_too() -> None:
         outs(%c : memref<48x50xf32>)
       return
     }"""
-    kernel = lx.compile(text, tune=Tuning(candidates=2, measure=measuring(2.0, 1.0)))
+    kernel = lx.compile(text, trusted=True, tune=Tuning(candidates=2, measure=measuring(2.0, 1.0)))
     assert "2.00 times as fast" in str(kernel.explain())
     memory = np.random.default_rng(0).random(3 + 48 * 64, np.float32)
     a = np.lib.stride_tricks.as_strided(memory[3:], (48, 60), (256, 4))
@@ -147,7 +148,7 @@ def test_loops_are_tuned_as_well() -> None:
     ],
 )
 def test_what_cannot_be_tuned_says_why(text: str, why: str) -> None:
-    kernel = lx.compile(text, tune=Tuning(measure=unasked))
+    kernel = lx.compile(text, trusted=True, tune=Tuning(measure=unasked))
     assert why in str(kernel.explain())
     assert lx.tuning.entries() == {}
 
@@ -204,3 +205,20 @@ def test_calls_are_measured_in_turn() -> None:
     times = in_turn([lambda: order.append("a"), lambda: order.append("b")], 1e-6)
     assert len(times) == 2
     assert order[:4] == ["a", "a", "b", "b"]
+
+
+@pytest.mark.parametrize("asked", [{"tune": True}, {"search": Search(measure=1)}])
+def test_what_nobody_vouches_for_is_not_run_while_it_is_compiled(asked: Any) -> None:
+    # It would end this process: the index is out of bounds, and nothing asks.
+    text = """
+    func.func @f(%a: memref<64x64xf32>, %c: memref<64x64xf32>) {
+      %far = arith.constant 1000000000000 : index
+      %x = memref.load %a[%far, %far] : memref<64x64xf32>
+      memref.store %x, %a[%far, %far] : memref<64x64xf32>
+      linalg.matmul ins(%a, %a : memref<64x64xf32>, memref<64x64xf32>)
+        outs(%c : memref<64x64xf32>)
+      return
+    }"""
+    for module in (text, lx.parse(text)):
+        with pytest.raises(UntrustedError, match=r"(?s)runs the module .*trusted=True"):
+            lx.compile(module, checked=False, **asked)

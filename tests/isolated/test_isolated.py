@@ -251,6 +251,29 @@ def test_what_it_prints_is_printed_here(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().out == "hello\n"
 
 
+def test_calls_are_measured_in_its_process() -> None:
+    kernel = isolated(ADD)
+    one = np.ones((4, 3), np.float32)
+    found = lx.explain.measure(kernel, [one, one], seconds=0.0)
+    assert 0 < found.best <= found.median
+    assert found.calls >= 3
+    with pytest.raises(errors.ShapeError):
+        lx.explain.measure(kernel, [one, np.ones(3, np.float32)], seconds=0.0)
+    lethal = isolated(
+        """
+        func.func @f(%m: memref<4xi64>) {
+          %far = arith.constant 1000000000000 : index
+          %zero = arith.constant 0 : index
+          %x = memref.load %m[%zero] : memref<4xi64>
+          memref.store %x, %m[%far] : memref<4xi64>
+          return
+        }""",
+        checked=False,
+    )
+    with pytest.raises(errors.CrashError, match="the kernel died with SIGSEGV"):
+        lx.explain.measure(lethal, seconds=0.0)
+
+
 def test_what_isolated_may_be() -> None:
     with pytest.raises(errors.ArgumentError, match="isolated is 3"):
         lx.compile(ADD, isolated=3)  # type: ignore[call-overload]

@@ -94,8 +94,13 @@ WRONG = {
         "C(m), D(m) = A(m, 0);",
         ("2 tensor(s) on the left, 1 expression(s)",),
     ),
-    "two comprehensions": Wrong(
-        _op("C(m) = A(m, 0); C(m) = A(m, 0);"), "C(m) = A(m, 0);", ("has 2 comprehensions",)
+    "written in two comprehensions": Wrong(
+        _op("C(m) = A(m, 0); C(m) = A(m, 0);"), "C(m)", ("output C is written twice",)
+    ),
+    "read while it is written": Wrong(
+        _op("C(m), D(m) = A(m, 0), std_addf(C(m), C(m));", out="C: f32(M), D: f32(M)"),
+        "std_addf(C(m), C(m))",
+        ("D and C are written at once", "write two comprehensions"),
     ),
     "two accesses": Wrong(
         _op("C(m) = std_addf(A(m, 0), A(m, 1));"),

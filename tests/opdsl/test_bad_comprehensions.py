@@ -198,16 +198,16 @@ def fold_from_a_word():
         C[None] = fold[D.m](A[D.m], init="zero")  # here
 
 
-@wrong("output V is accessed as V[m, n] and V[n, m]", "the indices that it is written with")
+@wrong("output V is accessed as V[m] and V[n]", "the indices that it is written with")
 def output_read_by_another():
     @structured_op
     def op(
         A=TensorDef(T, S.M, S.M),
-        V=TensorDef(T, S.M, S.M, output=True),
-        W=TensorDef(T, S.M, S.M, output=True),
+        V=TensorDef(T, S.M, output=True),
+        W=TensorDef(T, S.M, output=True),
     ):
-        V[D.m, D.n] = A[D.m, D.n]
-        W[D.m, D.n] = V[D.n, D.m]  # here
+        V[D.m] = fold[D.n](A[D.m, D.n] - V[D.m], init=0)
+        W[D.m] = fold[D.n](W[D.m] - V[D.n], init=0)  # here
 
 
 @wrong("the index expression `m` is no operand", "index(D.x)")
@@ -281,16 +281,14 @@ def arithmetic_on_a_reduction():
 
 
 @wrong("does not say what becomes of dimension n", "ReduceFn.add[D.n]")
-def outputs_of_different_ranks():
+def dimension_of_a_shape_alone():
     @structured_op
     def op(
-        A=TensorDef(T, S.M, S.N),
-        B=TensorDef(T, S.M),
-        C=TensorDef(T, S.M, S.N, output=True),
-        E=TensorDef(T, S.M, output=True),
+        A=TensorDef(T, S.M),
+        K=TensorDef(T, S.N, index_dims=[D.n]),
+        C=TensorDef(T, S.M, output=True),
     ):
-        C[D.m, D.n] = A[D.m, D.n]
-        E[D.m] = B[D.m]  # here
+        C[D.m] = A[D.m]  # here
 
 
 @wrong("index(z)", "no dimension of the iteration space", "D.m")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import tempfile
 
 import pytest
 
@@ -14,6 +16,7 @@ from linalg_ext.rewriting import (
     Rewriter,
     module_pass,
     named_pipeline,
+    pipeline,
     rewrite,
     run_pipeline,
 )
@@ -185,6 +188,27 @@ def test_a_failing_pass_is_named_and_can_be_repeated(trusted, capsys):
     assert command == "linalg-ext"
     assert main(arguments) == 1
     assert "the pass one-shot-bufferize failed" in capsys.readouterr().err
+
+
+def test_what_is_left_to_repeat_failures_with_is_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(pipeline, "_SAVED", 3)
+    files = []
+    for number in (0, 1, 2, 3, 3, 4):
+        text = FAILING.replace("tensor<4x", f"tensor<{number + 1}x")
+        module = Module.parse(text, trusted=True, allow_unregistered=True)
+        with pytest.raises(PipelineError) as caught:
+            module.run("one-shot-bufferize", trusted=True)
+        files.append(caught.value.module_file)
+        os.utime(files[-1], (number, number))
+    (folder,) = tmp_path.iterdir()
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert set(folder.iterdir()) == set(files[2:])
+    folder.chmod(0o777)  # somebody else could have put there what is
+    with pytest.raises(PipelineError) as caught:
+        module.run("one-shot-bufferize", trusted=True)
+    assert caught.value.module_file.parent not in (folder, tmp_path)
+    assert caught.value.module_file.parent.stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.parametrize("trusted", [True, False])

@@ -11,6 +11,7 @@ from linalg_ext.bindings import arith, ir
 from linalg_ext.errors import ArgumentError, RewriteError, VerificationError
 from linalg_ext.module import Module
 from linalg_ext.rewriting import Left, Report, Rewriter, module_pass, rewrite
+from linalg_ext.rewriting.pipeline import run_pipeline
 from linalg_ext.rewriting.registry import find
 
 TEXT = """
@@ -297,3 +298,105 @@ def test_bad_declarations():
         @rewrite("linalg-ext-test-divide", on=None)
         def other(op: ir.OpView, rewriter: Rewriter) -> bool:
             return False
+
+
+FOLDABLE = """
+func.func @g(%a: i32) -> i32 {
+  %zero = arith.constant 0 : i32
+  %sum = arith.addi %a, %zero : i32
+  %unused = arith.muli %a, %a : i32
+  return %sum : i32
+}
+"""
+
+
+@rewrite("linalg-ext-test-idle", on="func.return")
+def idle(op: Any, rewriter: Rewriter) -> bool:
+    """Do nothing."""
+    return False
+
+
+@rewrite("linalg-ext-test-idle-walk", on="func.return", driver="walk")
+def idle_walk(op: Any, rewriter: Rewriter) -> bool:
+    """Do nothing, without folding."""
+    return False
+
+
+def _in_a_pipeline(module: Module) -> Report:
+    return run_pipeline(module, idle.pass_name).reports[0]
+
+
+@pytest.mark.parametrize("run", [idle, _in_a_pipeline])
+def test_what_folding_took_away_is_counted_apart(run: Any) -> None:
+    module = Module.parse(FOLDABLE)
+    report = run(module)
+    assert "arith" not in str(module)
+    assert report.changed.total() == 0
+    assert report.folded == {"arith.constant": 1, "arith.addi": 1, "arith.muli": 1}
+    assert not report
+    assert "    0 changed      1 folded" in repr(report)
+    again = run(module)
+    assert not again.folded
+    assert "folded" not in repr(again)
+
+
+def test_what_folding_changed_in_place_is_counted_for_what_holds_it() -> None:
+    text = """
+    func.func @g(%a: i32) -> i32 {
+      %one = arith.constant 1 : i32
+      %sum = arith.addi %one, %a : i32
+      return %sum : i32
+    }
+    """
+    module = Module.parse(text)
+    report = idle(module)
+    assert "arith.addi %arg0, %c1_i32" in str(module)
+    assert (report.folded, report.changed) == ({"builtin.module": 1}, {})
+
+
+def test_folding_is_counted_beside_rewrites() -> None:
+    module = Module.parse(FOLDABLE.replace("addi", "divsi").replace("constant 0", "constant 1"))
+
+    @rewrite("linalg-ext-test-multiply", on="arith.muli")
+    def multiply(op: arith.MulIOp, rewriter: Rewriter) -> bool:
+        """Unused: it is folded away before it matches."""
+        return False
+
+    report = multiply(module)
+    assert report.folded == {"arith.constant": 1, "arith.divsi": 1, "arith.muli": 1}
+
+
+def test_a_walk_folds_nothing() -> None:
+    module = Module.parse(FOLDABLE)
+    assert not idle_walk(module)
+    assert str(module) == str(Module.parse(FOLDABLE))
+
+
+@pytest.mark.parametrize("driver", ["greedy", "walk"])
+def test_a_rewrite_that_replaces_and_denies_it_is_counted(driver: Any, module: Module) -> None:
+    @rewrite(f"linalg-ext-test-deny-{driver}", on="arith.divsi", driver=driver)
+    def deny(op: arith.DivSIOp, rewriter: Rewriter) -> bool:
+        """Replace an op and say that it did not."""
+        rewriter.replace_op(op, arith.DivUIOp(op.lhs, op.rhs))
+        return False
+
+    report = deny(module)
+    assert str(module).count("arith.divui") == 2
+    assert report.changed == {"arith.divsi": 2}
+
+
+@pytest.mark.parametrize("driver", ["greedy", "walk"])
+def test_a_rewrite_that_changes_in_place_and_denies_it_is_told(driver: Any, module: Module) -> None:
+    @rewrite(f"linalg-ext-test-mark-{driver}", on="arith.divsi", driver=driver)
+    def mark(op: arith.DivSIOp, rewriter: Rewriter) -> bool:
+        """Change an attribute and say that nothing changed."""
+        op.attributes["seen"] = ir.UnitAttr.get()
+        return False
+
+    report = mark(module)
+    assert "seen" in str(module)
+    assert (report.changed.total(), report.folded.total()) == (0, 0)
+    assert bool(report)
+    assert report.uncounted
+    assert "changed by what said that it changed nothing" in repr(report)
+    assert not mark(module)

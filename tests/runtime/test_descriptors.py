@@ -109,10 +109,19 @@ def test_memory_of_somebody_else_is_copied(allocated: int) -> None:
     np.testing.assert_array_equal(array, values)
 
 
-@pytest.mark.parametrize("sizes", [(-1,), (1 << 62,), (1 << 30, 1 << 30)])
+@pytest.mark.parametrize(
+    "sizes",
+    [(-1,), (1 << 62,), (1 << 30, 1 << 30), (0, -1), (-2, -3), (0, 1 << 62), (1 << 40, 0, 1 << 40)],
+)
 def test_impossible_shapes(sizes: tuple[int, ...]) -> None:
     with pytest.raises(errors.ExecutionError, match="impossible shape"):
         take_over(Descriptor(0, 0, 0, sizes, (1,) * len(sizes)), np.dtype(np.float32), (), ())
+
+
+@pytest.mark.parametrize("sizes", [(0,), (0, 1 << 60), (3, 0, 5)])
+def test_shapes_without_elements(sizes: tuple[int, ...]) -> None:
+    descriptor = Descriptor(0, 0, 0, sizes, (1,) * len(sizes))
+    assert take_over(descriptor, np.dtype(np.float32), (), ()).shape == sizes
 
 
 def test_frames_point_into_themselves() -> None:

@@ -20,6 +20,7 @@ import pytest
 import linalg_ext as lx
 from linalg_ext.errors import ArgumentError, LoweringError
 from linalg_ext.runtime import threads
+from linalg_ext.runtime.caller import caller
 from linalg_ext.runtime.crew import Crew
 
 LARGE = """
@@ -351,8 +352,11 @@ WAYS: dict[str, Callable[..., Any]] = {
 
 @pytest.fixture
 def counts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many threads each call that was shared might use."""
+    """How many threads each call that was shared might use; all go through Python, which tells."""
     counts: list[int] = []
+    caller.forget()
+    monkeypatch.setattr(caller, "caller", None)
+    monkeypatch.setattr(caller, "_is_refused", True)
 
     def counting(count: int, slices: int) -> int:
         counts.append(count)

@@ -1,22 +1,29 @@
-"""The two ways in which einsum computes: NumPy's functions for what is small, and kernels."""
+"""The ways in which einsum computes without NumPy: nests for all shapes, kernels for one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from linalg_ext.compiler.einsum import kernels
+import linalg_ext as lx
+from linalg_ext.compiler.einsum import kernels, small
 
-WAYS = ("as it comes", "kernels always")
+WAYS = ("nests", "kernel")
 
 
 @contextmanager
 def computed(way: str) -> Iterator[None]:
-    """Have every product summed by a kernel, or leave the choice to the library."""
-    before = kernels.COMPILING_PAYS
-    if way == "kernels always":
-        kernels.COMPILING_PAYS = 0
+    """Have sums computed by nests for all shapes, by kernels for one, or leave it to the library.
+
+    Args:
+        way: `"nests"`, `"kernel"` or `"as it comes"`. The nests leave to NumPy products of which
+            nothing is summed, and inner products of real numbers; kernels leave it nothing.
+    """
+    before = kernels.COMPILING_PAYS, small._MOST_PRODUCTS
+    if way == "nests":
+        kernels.COMPILING_PAYS, small._MOST_PRODUCTS = 0, -1
     try:
-        yield
+        with lx.options(backend="kernel" if way == "kernel" else None):
+            yield
     finally:
-        kernels.COMPILING_PAYS = before
+        kernels.COMPILING_PAYS, small._MOST_PRODUCTS = before

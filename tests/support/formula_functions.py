@@ -12,6 +12,12 @@ from op_formulas import ANY, FLOAT, Formula
 erfc = np.vectorize(math.erfc, otypes=[np.float64])
 
 
+def angle(y: Any, x: Any) -> Any:
+    if np.iscomplexobj(y):
+        return -1j * np.log((x + 1j * y) / np.sqrt(x * x + y * y))
+    return np.arctan2(y, x)
+
+
 def unary(value: Any, kinds: str = FLOAT) -> Formula:
     return Formula("xy->xy", value, None, kinds)
 

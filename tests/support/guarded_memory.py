@@ -21,7 +21,7 @@ from unittest import mock
 import numpy as np
 
 from linalg_ext.calling import open_call, results
-from linalg_ext.runtime import buffers, intermediates, registered
+from linalg_ext.runtime import buffers, intermediates, poison, registered
 
 Array = np.ndarray[Any, Any]
 Side = Literal["end", "start"]
@@ -136,7 +136,7 @@ def _array(
 
 def _nothing(start: int, owner: _Owner) -> Any:
     nothing = (ctypes.c_uint8 * 0).from_address(start)
-    nothing._owner = owner
+    nothing._owner = owner  # type: ignore[attr-defined]
     return nothing
 
 
@@ -144,33 +144,34 @@ class Guarded:
     """Where arguments, results and what kernels allocate lie, for the calls of a `with` block.
 
     Attributes:
+        fill: the pattern of 16 bits that new memory is of.
         wrong: what was found beside or after its block, or freed twice; empty where all is well.
     """
 
     def __init__(self, fill: int, at: Side) -> None:
         """Choose the pattern of 16 bits that new memory is of, and where in its pages it lies."""
         self.wrong: list[str] = []
-        self._fill, self._at = fill, at
+        self.fill, self._at = fill, at
         self._lent: dict[int, _Block] = {}
         self._freed: dict[int, _Block] = {}
         self._shown: list[tuple[str, _Block, Array]] = []
 
     def argument(self, array: Array, name: str) -> Array:
         """A copy of an argument."""
-        copy, block = _array(array.shape, array.dtype, self._at, self._fill)
+        copy, block = _array(array.shape, array.dtype, self._at, self.fill)
         copy[...] = array
         self._shown.append((name, block, copy))
         return copy
 
     def result(self, shape: tuple[int, ...], dtype: np.dtype[Any], alignment: int) -> Array:
         """An array for a result that the caller allocates."""
-        made, block = _array(shape, dtype, self._at, self._fill, alignment)
+        made, block = _array(shape, dtype, self._at, self.fill, alignment)
         self._shown.append(("a result", block, made))
         return made
 
     def malloc(self, nbytes: int) -> int:
         """As the C library's."""
-        block = _mapped(nbytes, self._at, 16, self._fill)
+        block = _mapped(nbytes, self._at, 16, self.fill)
         if block is None:
             return 0
         self._lent[block.start] = block
@@ -209,6 +210,7 @@ class Guards:
     def __init__(self) -> None:
         """Be installed nowhere."""
         self._now = Guarded(0, "end")
+        self._patterns: list[ctypes.c_uint64] = []
         self._malloc = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(
             lambda nbytes: self._now.malloc(nbytes)
         )
@@ -217,6 +219,11 @@ class Guards:
             name: ctypes.cast(function, ctypes.c_void_p).value
             for name, function in (("malloc", self._malloc), ("free", self._free))
         }
+
+    def _learn(self, code: Any) -> None:
+        """Remember where code has the pattern that it fills the stack with."""
+        if (address := code.variable(poison.VARIABLE)) is not None:
+            self._patterns.append(ctypes.c_uint64.from_address(address))
 
     def free(self, address: int | None) -> None:
         """Free what kernels allocated, or handed over."""
@@ -235,7 +242,8 @@ class Guards:
         free: Callable[[int | None], None] = guards.free
         with (
             mock.patch.dict(registered._published, self._addresses),
-            mock.patch.object(intermediates.Intermediates, "lend_to", return_value=None),
+            mock.patch.object(intermediates.intermediates, "lend_to", self._learn),
+            mock.patch.object(poison, "ON", new=True),
             mock.patch.object(results.ResultSlot, "prepare", prepare),
             mock.patch.object(buffers, "free", free),
             mock.patch.object(open_call, "free", free),
@@ -249,5 +257,7 @@ class Guards:
         memory._lent.update(self._now._lent)
         self._now._lent.clear()
         self._now = memory
+        for pattern in self._patterns:
+            pattern.value = memory.fill * 0x0001_0001_0001_0001
         yield memory
         memory.after_call()

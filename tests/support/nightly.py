@@ -18,11 +18,11 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from resources import REPOSITORY
+from resources import REPOSITORY, stamp
 
 _LAST_LINES = 12
 
@@ -35,11 +35,19 @@ class Job:
         name: names the job on the command line.
         arguments: of `python`.
         minutes: its usual length on two cores, by which shards are made even.
+        variables: what the environment says besides.
     """
 
     name: str
     arguments: tuple[str, ...]
     minutes: float
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def command(self) -> str:
+        """The command, as a shell takes it."""
+        said = [f"{name}={value}" for name, value in self.variables.items()]
+        return " ".join((*said, "python", *self.arguments))
 
 
 @dataclass(frozen=True)
@@ -75,8 +83,15 @@ def jobs(day: int) -> list[Job]:
             Job(f"networks-{way}", ("-m", "torch_nets", "--way", way), 10)
             for way in ("from_torch", "open", "torch.compile", "text")
         ),
+        Job("types", ("-m", "op_spread", "--every", "7"), 15),
+        suite("einsum", 10, "tests/compiler/einsum"),
+        Job("opt_einsum", ("-m", "opt_einsum_suite"), 1),
+        Job("opt_einsum-kernel", ("-m", "opt_einsum_suite", "--backend", "kernel"), 10),
         Job("samples", ("-m", "torch_ops"), 25),
+        # Who reads what nobody wrote reads NaN.
+        replace(suite("poisoned", 45, "tests"), variables={"LINALG_EXT_POISON": "1"}),
         Job("fuzz", ("-m", "fuzz", "--count", "1000", "--seed", str(1000 * day)), 15),
+        Job("misfits", ("-m", "fuzz", "misfits", "--count", "20000", "--seed", str(day)), 20),
         Job("stress-threads", ("-m", "stress", "threads", "--count", "300"), 5),
         Job("stress-memory", ("-m", "stress", "memory", "--count", "5000"), 5),
     ]
@@ -99,6 +114,7 @@ def run(job: Job) -> Result:
     """Run a job, with its output on the terminal."""
     support = str(REPOSITORY / "tests" / "support")
     environment = {**os.environ, "LINALG_EXT_THOROUGH": "1", "PYTHONPATH": support}
+    environment.update(job.variables)
     start = time.monotonic()
     lines: deque[str] = deque(maxlen=_LAST_LINES)
     with subprocess.Popen(
@@ -114,8 +130,7 @@ def run(job: Job) -> Result:
             print(line, end="", flush=True)
             lines.append(line.rstrip())
     seconds = round(time.monotonic() - start)
-    command = " ".join(("python", *job.arguments))
-    return Result(job.name, command, process.returncode, seconds, list(lines))
+    return Result(job.name, job.command, process.returncode, seconds, list(lines))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -137,7 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = [job for job in chosen if not given.names or job.name in given.names]
     results = []
     for job in chosen:
-        print(f"== {job.name}: python {' '.join(job.arguments)}", flush=True)
+        print(f"== {job.name}: {job.command}", flush=True)
         if not given.list:
             results.append(run(job))
             if given.account:
@@ -149,11 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _account(results: Sequence[Result]) -> dict[str, object]:
-    commit = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=REPOSITORY, check=True, capture_output=True, text=True
-    ).stdout.strip()
-    date = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    return {"commit": commit, "date": date, "jobs": [asdict(result) for result in results]}
+    return {**stamp(), "jobs": [asdict(result) for result in results]}
 
 
 if __name__ == "__main__":

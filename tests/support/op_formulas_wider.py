@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from formula_functions import (
+    angle,
     binary,
     blocks_to_pixels,
     channel_variance,
@@ -45,7 +46,7 @@ WIDER: dict[str, Formula] = {
     **{name: unary(getattr(np, name)) for name in ("sin", "cos", "tan", "sinh", "cosh")},
     **{f"a{name}": unary(getattr(np, f"arc{name}")) for name in ("sin", "cos", "tan")},
     **{f"a{name}": unary(getattr(np, f"arc{name}")) for name in ("sinh", "cosh", "tanh")},
-    "atan2": binary(np.arctan2, FLOAT),
+    "atan2": binary(angle, FLOAT),
     # exponential.py
     **{
         name: unary(getattr(np, name))
@@ -267,11 +268,11 @@ WIDER: dict[str, Formula] = {
     "dequantize_product": Formula("mn,m,n->mn", lambda a, r, c: a * r[:, None] * c),
     # conjugation.py
     "conjugate": unary(np.conj, ANY),
-    "abs2": unary(lambda x: x * x, ANY),
+    "abs2": unary(lambda x: x * np.conj(x), ANY),
     "vdot": Formula("k,k->", np.vdot, np.add),
-    "matmul_conjugate_transpose_a": Formula("km,kn->mn", lambda a, b: a.T @ b, np.add),
-    "matmul_conjugate_transpose_b": Formula("mk,nk->mn", lambda a, b: a @ b.T, np.add),
-    "conjugate_transpose": Formula("nm->mn", np.transpose),
+    "matmul_conjugate_transpose_a": Formula("km,kn->mn", lambda a, b: np.conj(a.T) @ b, np.add),
+    "matmul_conjugate_transpose_b": Formula("mk,nk->mn", lambda a, b: a @ np.conj(b.T), np.add),
+    "conjugate_transpose": Formula("nm->mn", lambda a: np.conj(a.T)),
     # creation.py
     "linspace": Formula(",->n", lambda a, b: np.linspace(a, b, 5), None, FLOAT),
     "logspace": Formula(",,->n", lambda a, b, base: base ** np.linspace(a, b, 5), None, FLOAT),

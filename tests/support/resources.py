@@ -8,6 +8,7 @@ conftest.py.
 
 from __future__ import annotations
 
+import datetime
 import functools
 import importlib
 import os
@@ -59,6 +60,15 @@ def package(name: str, install: str) -> Any:
         return importlib.import_module(name)
     except ImportError:
         pytest.skip(f"{ABSENT}{name} ({install})", allow_module_level=True)
+
+
+def stamp() -> dict[str, str]:
+    """The commit of the repository and the time now, for the account of a run."""
+    commit = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=REPOSITORY, check=True, capture_output=True, text=True
+    ).stdout.strip()
+    date = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    return {"commit": commit, "date": date}
 
 
 @functools.cache

@@ -55,7 +55,7 @@ def _outcome(call: Any, tensors: Sequence[Any], wanted: Any) -> tuple[str, str]:
         return _REFUSED, error.what
     shapes = [tuple(tensor.shape) for tensor in tensors]
     is_narrow = any(tensor.dtype.itemsize == 2 for tensor in tensors)
-    tolerance = 2e-2 if is_narrow else 1e-4
+    tolerance = 2e-2 if is_narrow else 1e-5
     try:
         torch.testing.assert_close(
             pytree.tree_leaves(found),

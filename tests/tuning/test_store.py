@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -54,6 +55,27 @@ def test_a_file_of_another_format_is_not_read(file: Path) -> None:
     data = json.loads(file.read_text())
     file.write_text(json.dumps({**data, "format": store.FORMAT + 1}))
     assert lx.tuning.entries() == {}
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o002, 0o022, 0o077])
+def test_it_is_written_for_this_user_alone(file: Path, umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        store.remember("a", {"x": 1})
+    finally:
+        os.umask(before)
+    assert (file.parent.stat().st_mode & 0o777, file.stat().st_mode & 0o777) == (0o700, 0o600)
+    assert lx.tuning.entries() == {"a": {"x": 1}}
+
+
+def test_what_others_could_have_written_is_ignored_with_a_warning(file: Path) -> None:
+    store.remember("a", {"x": 1})
+    for place, mode in ((file, 0o600), (file.parent, 0o700)):
+        place.chmod(0o777)
+        with pytest.warns(RuntimeWarning, match=f"is ignored: others may write to the .*{place}"):
+            assert lx.tuning.entries() == {}
+        place.chmod(mode)
+    assert lx.tuning.entries() == {"a": {"x": 1}}
 
 
 def test_where_nothing_can_be_written_it_says_so(file: Path) -> None:

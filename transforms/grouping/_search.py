@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from linalg_ext.dispatch import handler
-from linalg_ext.errors import ArgumentTypeError
+from linalg_ext.errors import ArgumentTypeError, UntrustedError, caller_location
 from linalg_ext.module import Module, ModuleLike, as_module
 from linalg_ext.progress import Progress
 from linalg_ext.structured.group import TILING
@@ -51,6 +51,7 @@ def search(
     measure: int | None = None,
     model: CostModel | None = None,
     timer: Timer | None = None,
+    trusted: bool = False,
 ) -> Found:
     """The cheapest grouping of the ops of a function that a strategy finds within a budget.
 
@@ -69,8 +70,10 @@ def search(
         model: tells costs; by default that of the target in force.
         timer: gives the seconds of a function of each of several modules; by default they are
             compiled, and called on arguments that are made up.
+        trusted: whether you vouch for the module's author: what is measured runs in this process.
 
     Raises:
+        UntrustedError: it is to be measured, and nobody vouches for it.
         ArgumentError: there is no such strategy or function, or a budget is of nothing.
         TargetError: the target lacks a figure that the model needs.
     """
@@ -86,6 +89,12 @@ def search(
     settings = replace(base, **given)  # type: ignore[arg-type]
     if model is not None and not hasattr(model, "of_group"):
         raise ArgumentTypeError(f"model = {model!r}", expected="a CostModel, or None")
+    if settings.measure and timer is None and not trusted:
+        raise UntrustedError(
+            "measure= runs the module in this process, and nobody vouches for it",
+            where=caller_location(),
+            cure="pass trusted=True for a module whose author you trust, or leave out measure=",
+        )
     graph = read_graph(module, function)
     run = _Run(graph, settings, model or TargetModel())
     return run.found(as_module(module), timer or handler("measure modules"))

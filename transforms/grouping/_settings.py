@@ -14,7 +14,7 @@ from ._strategies import STRATEGIES, Strategy
 class Search:
     """What a search for groups is asked for.
 
-    >>> lx.compile(module, search=Search("anneal", seconds=5, seed=1, measure=3))
+    >>> lx.compile(module, search=Search("anneal", seconds=5, seed=1, measure=3), trusted=True)
 
     Attributes:
         strategy: `"greedy"`, `"beam"`, `"anneal"`, or a function of an `Exploration`.

@@ -90,7 +90,7 @@ class SliceWriter:
             length: Any = arith.subi(dim(operand, axis), index(left_out))
         else:
             length = operand.type.get_dim_size(axis) - left_out
-        part = _view(operand, axis, times(first, factor), length)
+        part = part_along(operand, axis, times(first, factor), length)
         views.append((operand, axis, factor, part))
         return part
 
@@ -127,7 +127,7 @@ def _allocate(original: Any, axis: int, size: Any) -> Any:
     return memref.AllocOp(result, dynamic, [], alignment=alignment).result
 
 
-def _view(operand: Any, axis: int, first: Any, length: Any) -> Any:
+def part_along(operand: Any, axis: int, first: Any, length: Any) -> Any:
     """An operand from `first` on along an axis, so long."""
     type_ = operand.type
     open_size = ir.ShapedType.get_dynamic_size()

@@ -2,7 +2,8 @@
 
     module = lx.parse(text)        # runs it, where the text holds such ops
 
-What upstream's passes leave (StableHLO's loops, branches, sorts and scatters) is lowered here.
+What upstream's passes leave (StableHLO's loops, branches, sorts,
+scatters, and some ops of open sizes) is lowered here.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ _STABLEHLO = ",".join(
         "linalg-ext-lower-stablehlo-control",
         "linalg-ext-lower-stablehlo-sort",
         "linalg-ext-lower-stablehlo-scatter",
+        "linalg-ext-lower-stablehlo-open-shapes",
         "stablehlo-convert-to-signless",
         "reconcile-unrealized-casts",
         "linalg-ext-lower-scalar-tensors",

@@ -138,7 +138,7 @@ def _step(type_: Any, map_: Any, dim: int) -> int | None:
         return None  # a layout without strides
     step = 0
     for expression, stride in zip(map_.results, strides, strict=True):
-        factor = _factor(expression, dim)
+        factor = factor_of(expression, dim)
         if factor == 0:
             continue
         if factor is None or type_.is_dynamic_stride_or_offset(stride):
@@ -147,13 +147,13 @@ def _step(type_: Any, map_: Any, dim: int) -> int | None:
     return step
 
 
-def _factor(expression: Any, dim: int) -> int | None:
+def factor_of(expression: Any, dim: int) -> int | None:
     """The factor of a dimension in an affine expression; None where it is not linear in it."""
     if isinstance(expression, ir.AffineDimExpr):
         return int(expression.position == dim)
     if isinstance(expression, ir.AffineConstantExpr | ir.AffineSymbolExpr):
         return 0
-    left, right = _factor(expression.lhs, dim), _factor(expression.rhs, dim)
+    left, right = factor_of(expression.lhs, dim), factor_of(expression.rhs, dim)
     if left == 0 and right == 0:
         return 0
     if left is None or right is None:

@@ -15,6 +15,7 @@ import ctypes
 import hashlib
 import json
 import math
+import os
 import platform
 import sys
 from pathlib import Path
@@ -100,8 +101,7 @@ class Kernel:
             except OSError:
                 if needed in record["libraries"]:
                     raise
-        # Its path as a whole: else the system looks elsewhere.
-        self._library = ctypes.CDLL(str((folder / name).resolve()))
+        self._library = _loaded(library, (folder / name).resolve())
         self._run = self._library[record["symbol"]]
         self._run.argtypes, self._run.restype = [ctypes.c_void_p], None
 
@@ -226,6 +226,17 @@ def _record(folder: Path) -> Any:
     if whole.get("checksum") != _checksum(canonical):
         raise ValueError(f"{path} is not as it was written")
     return kernel
+
+
+def _loaded(library: bytes, path: Path) -> ctypes.CDLL:
+    """The library that was read and checked, whatever lies at its path by now."""
+    if not hasattr(os, "memfd_create"):
+        return ctypes.CDLL(str(path))
+    # It stays open: the system's loader takes what it loaded by the same path before for the same.
+    descriptor = os.memfd_create(path.name)
+    with open(descriptor, "wb", closefd=False) as file:
+        file.write(library)
+    return ctypes.CDLL(f"/proc/self/fd/{descriptor}")
 
 
 def _checksum(content: bytes) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from os import PathLike
-from pathlib import Path
 
-from linalg_ext.cache.folder import refuse_others
+from linalg_ext.cache.checked import Folder, Rule, open_folder
 from linalg_ext.cache.keys import checksum
 from linalg_ext.calling.kernel import Kernel
 from linalg_ext.calling.plain_kernel import kernel_of
@@ -16,6 +15,13 @@ from linalg_ext.errors import ExportError, LinalgExtError, TargetError
 from linalg_ext.runtime.loaded_code import LoadedCode
 from linalg_ext.target import Target, from_data, host
 from linalg_ext.target.linux import flags as flags_of_this_machine
+
+_RULE = Rule(
+    "of an exported kernel",
+    "copy it to a folder of your own",
+    may_be_roots=True,
+    error=ExportError,
+)
 
 
 def load(folder: str | PathLike[str]) -> Kernel:
@@ -38,9 +44,13 @@ def load(folder: str | PathLike[str]) -> Kernel:
     """
     if not isinstance(folder, str | PathLike) or not os.fspath(folder):
         raise ExportError(f"the folder is {folder!r}", expected="a path")
-    place = Path(os.fspath(folder)).expanduser()
-    where = str(place)
-    record = opened(_content(place, RECORD), where)
+    where = os.path.expanduser(folder)
+    with _opened(where) as place:
+        return _kernel(place, where)
+
+
+def _kernel(place: Folder, where: str) -> Kernel:
+    record = opened(_content(place, RECORD, where), where)
     try:
         target = from_data(record["target"])
         _check_machine(target, record["unnamed"], where)
@@ -56,7 +66,7 @@ def load(folder: str | PathLike[str]) -> Kernel:
         ) from error
 
 
-def _loaded(place: Path, record: Data, where: str) -> LoadedCode:
+def _loaded(place: Folder, record: Data, where: str) -> LoadedCode:
     file = record["files"]["object"]
     content = _checked(place, file, record, where)
     try:
@@ -76,40 +86,53 @@ def _check_machine(target: Target, unnamed: list[str], where: str) -> None:
         )
 
 
-def _content(place: Path, name: str) -> bytes:
+def _opened(where: str) -> Folder:
+    """The folder, where nobody else can change it.
+
+    Raises:
+        ExportError: somebody else can, or it cannot be opened.
+    """
+    try:
+        return open_folder(where, _RULE)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise _absent(RECORD, where) from error
+    except (OSError, ValueError) as error:
+        raise _unreadable(where, error) from error
+
+
+def _content(place: Folder, name: str, where: str) -> bytes:
     """What a file holds that nobody else can write.
 
     Raises:
         ExportError: it cannot be read, or somebody else could write it.
     """
-    path = place / name
     try:
-        refuse_others(
-            path,
-            "of an exported kernel",
-            cure="copy it to a folder of your own",
-            may_be_roots=True,
-            kind_of_error=ExportError,
-        )
-        return path.read_bytes()
+        return place.read(name)
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise ExportError(
-            f"there is no {name} in {place}",
-            expected="a folder that Kernel.export wrote",
-        ) from error
+        raise _absent(name, where) from error
     except (OSError, ValueError) as error:
-        if isinstance(error, LinalgExtError):
-            raise
-        raise ExportError(f"{path} cannot be read: {error}") from error
+        raise _unreadable(f"{where}/{name}", error) from error
 
 
-def _stages(place: Path, record: Data, where: str) -> list[Stage]:
+def _absent(name: str, where: str) -> ExportError:
+    return ExportError(
+        f"there is no {name} in {where}", expected="a folder that Kernel.export wrote"
+    )
+
+
+def _unreadable(path: str, error: Exception) -> ExportError:
+    return (
+        error if isinstance(error, ExportError) else ExportError(f"{path} cannot be read: {error}")
+    )
+
+
+def _stages(place: Folder, record: Data, where: str) -> list[Stage]:
     """The stages that are there: they are for people, and need not be shipped."""
     found = []
     for each in record["stages"]:
         is_text = each["is_text"]
         file = f"{each['file']}.{'mlir' if is_text else 'mlirbc'}"
-        if not (place / file).exists():
+        if not place.has(file):
             continue
         content = _checked(place, file, record, where)
         found.append(
@@ -125,9 +148,9 @@ def _stages(place: Path, record: Data, where: str) -> list[Stage]:
     return found
 
 
-def _checked(place: Path, file: str, record: Data, where: str) -> bytes:
+def _checked(place: Folder, file: str, record: Data, where: str) -> bytes:
     """What a file holds, as it was written."""
-    content = _content(place, file)
+    content = _content(place, file, where)
     if checksum(content) != record["checksums"][file]:
         raise damaged(file, where)
     return content

@@ -9,6 +9,7 @@ import tempfile
 from os import PathLike
 from pathlib import Path
 
+from linalg_ext.cache.checked import make_folders
 from linalg_ext.cache.keys import checksum
 from linalg_ext.calling.failures import told
 from linalg_ext.calling.kernel import Kernel
@@ -21,6 +22,7 @@ from linalg_ext.calling.stage import Stage
 from linalg_ext.errors import ExportError, LinalgExtError
 from linalg_ext.runtime.disassembly import defined_symbols, undefined_symbols
 from linalg_ext.runtime.machine_code import PORTABLE, packed_names
+from linalg_ext.runtime.object_file import runs_at_loading
 from linalg_ext.target import Target, to_data
 from linalg_ext.target.features import SPELLINGS, UNNAMED
 from linalg_ext.target.linux import flags as flags_of_this_machine
@@ -32,7 +34,7 @@ def export(kernel: Kernel, folder: str | PathLike[str], *, library: bool | None 
     """Write a kernel: see `Kernel.export`."""
     place = _place(folder)
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
+        make_folders(place.parent, 0o755)
         with tempfile.TemporaryDirectory(dir=place.parent, prefix=".new-") as beside:
             fresh = Path(beside) / place.name
             fresh.mkdir()
@@ -72,6 +74,12 @@ def _place(folder: str | PathLike[str]) -> Path:
 
 def _write(kernel: Kernel, folder: Path, library: bool | None) -> None:
     code, name = kernel.code.object_code(), c_name(kernel.entry)
+    if runs_at_loading(code):
+        raise ExportError(
+            "the kernel has code that runs when it is loaded",
+            expected="code that runs when it is called",
+            cure="drop the section, or the constructors, that the module names",
+        )
     defined = set(defined_symbols(code))
     symbol = next(known for known in packed_names(kernel.entry.symbol) if known in defined)
     is_portable = symbol.startswith(PORTABLE)

@@ -1,4 +1,4 @@
-"""The process that processes apart are forked from: it loads the compiler, and waits.
+"""The process that processes apart are forked from: it loads what they need, and waits.
 
 Started by `linalg_ext.runtime.processes` as `python -m linalg_ext.compiler.apart.server FD`, where
 FD is a socket. It forks when it is asked to, and tells how the forked ended.
@@ -17,11 +17,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-import linalg_ext.compiler.in_place  # noqa: F401  # what `compile` loads when it needs it
+from linalg_ext.cache.keys import makers
 from linalg_ext.compiler.apart import worker
 from linalg_ext.compiler.compilation import compile
 from linalg_ext.errors import LinalgExtError
-from linalg_ext.module import Module
 from linalg_ext.runtime import frames
 
 _KEPT = 1024
@@ -41,6 +40,7 @@ class _Server:
     def __init__(self, channel: socket.socket) -> None:
         self._channel = channel
         self._count = 0
+        self._compilations = 0
         self._living: dict[int, int] = {}
         """The number of each process that lives, by its number of the system."""
         self._codes: dict[int, int] = {}
@@ -64,11 +64,8 @@ class _Server:
 
     def _fork(self, request: dict[str, Any]) -> dict[str, Any]:
         _, (channel, noise), _, _ = socket.recv_fds(self._channel, 1, 2)
-        if self._count == 1:
-            # More than one is wanted: let the others find all ready that a first compilation makes.
-            with contextlib.suppress(LinalgExtError):  # which they will tell
-                compile(Module.parse(_EXAMPLE, trusted=True))
-            gc.freeze()
+        if request["compiles"]:
+            self._load_compiler()
         try:
             process = _fork()
         except OSError as error:
@@ -82,6 +79,21 @@ class _Server:
         self._count += 1
         self._living[process] = self._count
         return {"number": self._count}
+
+    def _load_compiler(self) -> None:
+        """Have what is forked now find loaded what a compilation needs."""
+        if self._compilations < 2:
+            import linalg_ext.compiler.in_place  # noqa: F401
+            from linalg_ext.module import Module
+            from linalg_ext.rewriting.registry import all_passes
+
+            all_passes()
+            if self._compilations == 1:
+                # More are wanted: let them find all ready that a first compilation makes.
+                with contextlib.suppress(LinalgExtError):  # which they will tell
+                    compile(Module.parse(_EXAMPLE, trusted=True))
+            gc.freeze()
+        self._compilations += 1
 
     def _become_worker(self, channel: int, noise: int) -> NoReturn:
         """In the forked process, which ends here."""
@@ -128,6 +140,7 @@ def main(descriptor: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # What others are to believe must not come from where code of anybody's has run.
     os.environ["LINALG_EXT_CACHE_DIR"] = "off"
+    makers()  # a part of all keys, which takes long
     _Server(socket.socket(fileno=descriptor)).serve()
 
 

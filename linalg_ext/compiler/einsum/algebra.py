@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.definition.neutral import neutral_element
+from linalg_ext.logs import quick_logger
 from linalg_ext.notations.einsum import Semiring
 from linalg_ext.runtime.dtypes import DType
 
@@ -26,6 +27,11 @@ _CHUNK = 1 << 17
 
 _OF_NUMPY = tuple(map(np.dtype, ("f4", "f8", "i4", "i8", "u4", "u8")))
 """Dtypes whose products NumPy sums in them: it widens no sum, and none would gain by it."""
+
+
+def tell_numpy_computes(text: str, *values: object) -> None:
+    """Tell the log of a part of an einsum that no kernel computes, and why."""
+    quick_logger("fallbacks").info(f"einsum: NumPy computes {text}", *values)
 
 
 @dataclass(frozen=True)

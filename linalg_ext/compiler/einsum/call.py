@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from linalg_ext.compiler.einsum.known import repeat
 from linalg_ext.compiler.einsum.small import in_numpy
 from linalg_ext.quick_call import quick_function
+from linalg_ext.runtime import backends
 from linalg_ext.runtime.threads import checked
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def einsum(
     outs: Any = None,
     threads: int | None = None,
     tune: Any = False,
+    backend: str | None = None,
 ) -> Any:
     """Sums of products of arrays, by NumPy's subscripts.
 
@@ -70,6 +72,9 @@ def einsum(
         tune: measure several plans when these shapes come first, for so many seconds (True: 10),
             and use the fastest, now and later: see `linalg_ext.tuning`. `out` must then have memory
             of its own.
+        backend: `"kernel"` to have a kernel compute it, compiled for these shapes when they come
+            first, and NumPy nothing; `"auto"` for what is said below. By default what
+            `lx.options(backend=...)` says, or `"auto"`.
 
     Raises:
         NotationError: the subscripts cannot be read; with the column.
@@ -79,22 +84,27 @@ def einsum(
         PathError: `optimize` is a path that does not lead to one result.
         ArgumentError: another argument is wrong.
 
-    Where it runs: products are summed by three compiled loop nests for each semiring and dtype,
-    which all shapes share. Until an einsum has cost about as much as compiling them would, NumPy
-    does the same sum, and always where it is of a few elements that no kernel is made for; the
-    order of a sum of floats differs between the two.
+    Where it runs: by `"auto"`, NumPy computes until calls have cost about as much as compiling
+    would. Then loop nests do that all shapes share, one for each semiring, dtype and form; and once
+    sums of products of the same shapes have come often enough, a kernel for just these. NumPy alone
+    computes products that are not summed, einsums of a few elements that are no contraction, and
+    many inner products at a time. The log `linalg_ext.fallbacks` tells of all that NumPy computes.
+    NumPy, the nests and the kernel add in orders of their own: the last bits of a sum of floats may
+    change from one call to the next. By `"kernel"` they do not.
     """
     if threads is not None:
         checked(threads)
+    backend = backends.current() if backend is None else backends.checked(backend)
     is_plain = (
         len(operands) >= 2
         and dtype is None
         and compute_type is None
         and outs is None
         and tune is False
+        and backend == backends.AUTO
         and (casting, order, optimize, kind) == ("safe", "K", "auto", "+*")
     )
-    is_usual = is_plain and len(operands) == 3
+    is_usual = is_plain and len(operands) == 3 and isinstance(operands[0], str)
     if is_usual:
         known = repeat(einsum, operands[0], operands[1], operands[2], out, threads)
         if known is not None:
@@ -117,4 +127,5 @@ def einsum(
         outs=outs,
         threads=threads,
         tune=tune,
+        backend=backend,
     )

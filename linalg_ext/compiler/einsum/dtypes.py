@@ -140,15 +140,22 @@ def _wide(dtype: DType) -> DType:
     return dtype
 
 
-def _require_known(dtype: DType, whose: str) -> None:
+def is_known(dtype: DType) -> bool:
+    """Return whether MLIR has a type for elements like these, in this byte order."""
     try:
         by_dtype(dtype)
     except DTypeError:
+        return False
+    return True
+
+
+def _require_known(dtype: DType, whose: str) -> None:
+    if not is_known(dtype):
         raise DTypeError(
             f"einsum: {whose} dtype is {describe_dtype(dtype)}, which MLIR has not",
             expected="booleans, integers, floats or complex numbers of 64 bits a part at most",
             cure=cure_for(dtype),
-        ) from None
+        )
 
 
 def _check_cast(

@@ -14,7 +14,13 @@ from linalg_ext.calling.guests import Guests, has_guests
 from linalg_ext.calling.overlap import overlaps_itself, share_memory
 from linalg_ext.compiler.einsum.algebra import Algebra, Array
 from linalg_ext.compiler.einsum.call import einsum
-from linalg_ext.compiler.einsum.dtypes import as_dtype, check_casting, resolve
+from linalg_ext.compiler.einsum.dtypes import (
+    Dtypes,
+    as_dtype,
+    check_casting,
+    is_known,
+    resolve,
+)
 from linalg_ext.compiler.einsum.evaluation import evaluate
 from linalg_ext.compiler.einsum.known import remember
 from linalg_ext.compiler.einsum.layout import arranged, check_order, turned
@@ -38,6 +44,7 @@ from linalg_ext.notations.einsum import (
 )
 from linalg_ext.notations.einsum.path import Path, find_path
 from linalg_ext.opdsl.calls import kind_of_call
+from linalg_ext.runtime import backends
 from linalg_ext.runtime.threads import using
 
 
@@ -55,13 +62,15 @@ def evaluated(
     outs: Any,
     threads: int | None,
     tune: Any,
+    backend: str,
 ) -> Any:
     """What `einsum` gives; see there.
 
     Args:
         operands: of the call.
         is_usual: whether the call is of two arrays and says nothing else but `out`.
-        out, dtype, casting, order, optimize, compute_type, kind, outs, threads, tune: of the call.
+        out, dtype, casting, order, optimize, compute_type, kind, outs: of the call.
+        threads, tune, backend: of the call.
     """
     if outs is None and has_guests(operands, out):
         guests = Guests()
@@ -80,6 +89,7 @@ def evaluated(
                 kind=kind,
                 threads=threads,
                 tune=tune,
+                backend=backend,
             )
         )
     ring = semiring(kind)
@@ -93,7 +103,7 @@ def evaluated(
         called_on = kind_of_call(tuple(arrays), {} if outs is None else {"outs": outs})
     if called_on == "dask":
         asked = _request(subscripts, ring, dtype, compute_type, casting, optimize)
-        return dispatch.handler("einsum on dask")(asked, arrays, out, threads, tune)
+        return dispatch.handler("einsum on dask")(asked, arrays, out, threads, tune, backend)
     if called_on != "arrays":
         if out is not None:
             raise ArgumentError(
@@ -130,6 +140,7 @@ def evaluated(
             casting=casting,
             order=check_order(order),
             optimize=optimize,
+            is_compiled=backend == backends.KERNEL,
         )
 
 
@@ -163,6 +174,7 @@ def _on_arrays(
     casting: str,
     order: str,
     optimize: Any,
+    is_compiled: bool,
 ) -> Any:
     contraction, path = _plan(subscripts, tuple(array.shape for array in arrays), optimize)
     if out is not None:
@@ -177,6 +189,15 @@ def _on_arrays(
         out=None if out is None else out.dtype,
         out_is_cast=out_is_cast,
     )
+    if is_compiled and (len(arrays) > 1 or {*contraction.inputs[0]} != {*contraction.output}):
+        steps = ("einsum_path", *path)
+        asked = Request(subscripts, kind, dtypes.result, compute_type, "unsafe", steps)
+        read = [array if is_known(array.dtype) else dtypes.converted(array) for array in arrays]
+        result = dispatch.handler("jitted einsum")(asked, read)
+        if out is None:
+            result = arranged(result, order, contraction, arrays)
+            return result if result.ndim else result[()]
+        return _put(result, out, dtypes, casting, out_is_cast=out_is_cast)
     if out is None:
         asked = Request(subscripts, kind, dtype, compute_type, casting, optimize)
         if (kernel := narrow_kernel(asked, contraction, arrays, dtypes)) is not None:
@@ -203,10 +224,15 @@ def _on_arrays(
     if is_usual and target is not None:
         remember(subscripts.text, contraction, arrays, target, result)
     if target is None or not np.may_share_memory(result, target):
-        result = result.astype(dtypes.result, copy=False)
-        if not out_is_cast:
-            _check_exact(result, out, casting)
-        np.copyto(out, result, casting="unsafe")
+        _put(result, out, dtypes, casting, out_is_cast=out_is_cast)
+    return out
+
+
+def _put(result: Array, out: Array, dtypes: Dtypes, casting: str, *, out_is_cast: bool) -> Array:
+    result = result.astype(dtypes.result, copy=False)
+    if not out_is_cast:
+        _check_exact(result, out, casting)
+    np.copyto(out, result, casting="unsafe")
     return out
 
 

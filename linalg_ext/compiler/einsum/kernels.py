@@ -20,13 +20,14 @@ import numpy as np
 
 from linalg_ext.calling import kept
 from linalg_ext.calling.kernel import Kernel
-from linalg_ext.compiler.einsum.algebra import Algebra, Array
+from linalg_ext.compiler.einsum.algebra import Algebra, Array, tell_numpy_computes
 from linalg_ext.definition.functions import BINARY
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.locks import Lock
 from linalg_ext.notations.einsum import Semiring, definition_of
 from linalg_ext.runtime import keeping
 from linalg_ext.runtime.dtypes import DType
+from linalg_ext.runtime.poison import empty
 from linalg_ext.runtime.registered import Libraries, in_force
 from linalg_ext.target import Target, override
 
@@ -120,7 +121,7 @@ def kernel_for(form: Form, algebra: Algebra, products: int) -> Callable[..., obj
 def _run_on_bytes(kernel: Kernel, *arrays: Array) -> None:
     """Run a kernel for booleans; it gives a byte that is not 0 for what is true."""
     *inputs, out = arrays
-    result = np.empty(out.shape, np.uint8)
+    result = empty(out.shape, np.uint8)
     kernel(*(array.view(np.uint8) for array in inputs), result)
     np.not_equal(result, 0, out=out)
 
@@ -140,6 +141,10 @@ def _compiled(form: Form, algebra: Algebra, products: int) -> Kernel | None:
     family = form.name, algebra.kind.name, algebra.dtype
     rent = _rent[family] = _rent.get(family, 0) + products
     if rent < COMPILING_PAYS:
+        tell_numpy_computes(
+            "%d products of %s in the form %r: a kernel for them is compiled after %d more",
+            *(products, algebra.dtype, form.name, COMPILING_PAYS - rent),
+        )
         return None
     with _compiling:
         if key not in _kernels:

@@ -10,22 +10,22 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
-from types import EllipsisType
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from linalg_ext.calling import kept
 from linalg_ext.calling.kernel import Kernel
-from linalg_ext.calling.native_call import record_of
+from linalg_ext.calling.native_call import record_of, situation
 from linalg_ext.calling.overlap import share_memory
-from linalg_ext.runtime import keeping
-from linalg_ext.runtime.call_record import ArrayEntry, Entry, Record, TextEntry
+from linalg_ext.runtime import backends, keeping
+from linalg_ext.runtime.call_record import ArrayEntry, ConstantEntry, Expected, Record
 from linalg_ext.runtime.caller import caller
 from linalg_ext.runtime.descriptors import contiguous_strides
 from linalg_ext.runtime.dtypes import DType
-from linalg_ext.runtime.pool import memory
+from linalg_ext.runtime.pool import SMALLEST, memory
 from linalg_ext.runtime.registered import in_force
 from linalg_ext.target import override, setting
 
@@ -48,7 +48,7 @@ class _Known:
         shape: of the result as it is written.
         dtype: of the result.
         back: the axes by which a result that the call makes is transposed; empty for none.
-        record: what native code must know of it; None where it cannot know, ... before it is asked.
+        records: what native code must know of it, by how the work is shared; None where it cannot.
     """
 
     kernel: Kernel
@@ -56,7 +56,7 @@ class _Known:
     shape: tuple[int, ...]
     dtype: DType
     back: tuple[int, ...]
-    record: Record | EllipsisType | None = ...
+    records: dict[object, Record | None] = field(default_factory=dict)
 
 
 _Key = tuple[object, ...]
@@ -84,10 +84,11 @@ def repeat(
     if known is None or not (a.flags.aligned and b.flags.aligned):
         return None
     if threads is None and (native := caller()) is not None:
-        if known.record is ...:
-            known.record = _record(native.world, known, text, a, b, makes=out is None)
-        if known.record is not None:
-            native.install(function, known.record, libraries)
+        shared = situation(known.kernel.callee)
+        if shared not in known.records:
+            known.records[shared] = _record(native.world, known, text, a, b, makes=out is None)
+        if (record := known.records[shared]) is not None:
+            native.install(function, record, libraries)
     if out is None:
         made = memory.empty(known.shape, known.dtype)
         _run(known, (a, b, made), threads)
@@ -98,6 +99,12 @@ def repeat(
         return None
     _run(known, (a, b, out), threads)
     return out
+
+
+def _empty(known: _Known) -> Array:
+    """Memory for the result of a call, as the caller gets it."""
+    made = memory.empty(known.shape, known.dtype)
+    return made.transpose(known.back) if known.back else made
 
 
 def _run(known: _Known, arrays: Sequence[Array], threads: int | None) -> None:
@@ -209,7 +216,9 @@ def _record(
         tuple(steps[axis] for axis in axes) if makes and known.back else None,
         is_written=True,
     )
-    entries: list[Entry] = [TextEntry(text)]
+    if result.nbytes >= SMALLEST:
+        result = replace(result, make=partial(_empty, known))
+    entries: list[Expected] = [ConstantEntry(text)]
     entries += [
         ArrayEntry(argument.word, (array.dtype,), array.shape, array.strides)
         for argument, array in zip(arguments, (a, b), strict=True)
@@ -221,7 +230,7 @@ def _record(
         [result],
         makes=makes,
         takes=not makes,
-        settings=(setting(),),
+        settings=(setting(), backends.setting()),
         as_number=not shape,
     )
 

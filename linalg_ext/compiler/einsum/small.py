@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from linalg_ext.compiler.einsum.algebra import tell_numpy_computes
+
 _MOST_PRODUCTS = 4096
 """More than this are worth a closer look."""
 
@@ -39,6 +41,7 @@ def in_numpy(operands: Sequence[Any]) -> Any:
         return NotImplemented
     if arrays[-1].dtype != dtype or not _has_no_kernel(text, len(arrays), dtype.char in _FLOATS):
         return NotImplemented
+    tell_numpy_computes("%r: of so few elements no kernel would come", text)
     try:
         return np.einsum(text, *arrays)
     except ValueError:  # to be told by an error of ours

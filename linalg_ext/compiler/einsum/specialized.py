@@ -50,7 +50,7 @@ def specialized_kernel(
     algebra: Algebra,
     products: int,
 ) -> Kernel | None:
-    """The kernel of a contraction on arrays like these, or None where it does not pay yet.
+    """Return the kernel of a contraction on arrays like these, or None where it does not pay yet.
 
     Args:
         a: an operand and the labels of its axes.
@@ -62,8 +62,6 @@ def specialized_kernel(
     Returns:
         What takes both operands and the array that it overwrites, contiguous.
     """
-    if not is_packed(algebra):
-        return None
     key = _described(*a), _described(*b), output, algebra.dtype.char, override(), in_force()
     kernel = _kernels.get(key)
     if kernel is not None:

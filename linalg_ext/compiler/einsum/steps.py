@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from linalg_ext.compiler.einsum.algebra import Algebra, Array
+from linalg_ext.compiler.einsum.algebra import Algebra, Array, tell_numpy_computes
 from linalg_ext.compiler.einsum.kernels import (
     CONTRACT,
     INNER,
@@ -18,10 +18,14 @@ from linalg_ext.compiler.einsum.kernels import (
     kernel_for,
 )
 from linalg_ext.compiler.einsum.specialized import is_packed, specialized_kernel
+from linalg_ext.runtime.poison import empty
 from linalg_ext.runtime.pool import memory
 
 LANES = 64
 """Partial sums that an inner product or a row sum is cut into: several vectors of any machine."""
+
+_MOST_IN_BATCHES = 1 << 15
+"""Elements of several inner products up to which a kernel is faster than NumPy."""
 
 _FEW = 8
 """Fewer columns than this do not fill the vectors of an innermost loop over them."""
@@ -92,7 +96,7 @@ def reduce(operand: Labelled, keep: Collection[str], algebra: Algebra) -> Labell
     inner = kept[len(outer) :]
     if math.prod(sizes[label] for label in inner) >= _FEW:
         array = operand.grouped(outer, reduced, inner)
-        out = np.empty((array.shape[0], array.shape[2]), algebra.dtype)
+        out = empty((array.shape[0], array.shape[2]), algebra.dtype)
         kernel(array, out)
     else:
         out = _sum_rows(operand.grouped(kept, reduced), algebra)
@@ -105,7 +109,7 @@ def _sum_rows(array: Array, algebra: Algebra) -> Array:
     kernel = kernel_for(REDUCE, algebra, array.size)
     if kernel is None or blocks == 0:
         return algebra.reduce(array, (1,))
-    partial = np.empty((rows, LANES), algebra.dtype)
+    partial = empty((rows, LANES), algebra.dtype)
     kernel(array[:, : blocks * LANES].reshape(rows, blocks, LANES), partial)
     out = algebra.reduce(partial, (1,))
     if blocks * LANES == columns:
@@ -144,9 +148,15 @@ def combine(
         **dict(zip(a.labels, a.array.shape, strict=True)),
         **dict(zip(b.labels, b.array.shape, strict=True)),
     }
-    special = specialized_kernel(
-        (a.array, a.labels), (b.array, b.labels), roles.kept, algebra, math.prod(sizes.values())
-    )
+    products = math.prod(sizes.values())
+    if roles.rows or roles.columns:
+        pays = is_packed(algebra)
+    else:
+        pays = algebra.is_numpys and (not roles.batch or products <= _MOST_IN_BATCHES)
+    special = None
+    if pays:
+        operands = (a.array, a.labels), (b.array, b.labels)
+        special = specialized_kernel(*operands, roles.kept, algebra, products)
     if special is not None:
         shape = tuple(sizes[label] for label in roles.kept)
         result = memory.empty(shape, algebra.dtype) if out is None else out.reshape(shape)
@@ -229,6 +239,7 @@ def _product(
         own = [label for label in labels if label in operand.labels]
         index = tuple(slice(None) if label in own else None for label in labels)
         sides.append(operand.transposed(own)[(*index, ...)])
+    tell_numpy_computes("products of elements: nothing is summed")
     return np.asarray(algebra.multiply(*sides, out=out))
 
 
@@ -238,6 +249,11 @@ def _contract(a: Array, b: Array, algebra: Algebra, out: Array | None) -> Array:
     columns = b.shape[2]
     products = batch * rows * depth * columns
     if rows == columns == 1 and algebra.is_numpys:  # nothing that a nest would use twice
+        tell_numpy_computes(
+            "inner products, %d of %d elements: a kernel comes once they have come often, but for "
+            "many at a time it is no faster",
+            *(batch, depth),
+        )
         return algebra.contract(a, b)
     if is_packed(algebra):
         form = contract_form(_nearest(a, "bmk"), _nearest(b, "bkn"))
@@ -284,7 +300,7 @@ def _inner(a: Array, b: Array, algebra: Algebra, products: int) -> Array:
     whole = blocks * LANES
     left = a[:, :, :whole].reshape(batch, rows, blocks, LANES)
     right = b.transpose(0, 2, 1)[:, :, :whole].reshape(batch, columns, blocks, LANES)
-    partial = np.empty((batch, rows, columns, LANES), algebra.dtype)
+    partial = empty((batch, rows, columns, LANES), algebra.dtype)
     kernel(left, right, partial)
     result = algebra.reduce(partial, (3,))
     if whole == depth:

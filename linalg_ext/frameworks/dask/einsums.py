@@ -25,7 +25,12 @@ from linalg_ext.notations.einsum.subscripts import LETTERS
 
 
 def einsum_on_dask(
-    request: Request, operands: Sequence[Any], out: Any, threads: int | None, tune: Any
+    request: Request,
+    operands: Sequence[Any],
+    out: Any,
+    threads: int | None,
+    tune: Any,
+    backend: str,
 ) -> AnyArray:
     """An einsum of dask arrays, and arrays beside them; nothing runs.
 
@@ -35,6 +40,7 @@ def einsum_on_dask(
         out: refused.
         threads: of the call on each block; 1 by default.
         tune: refused.
+        backend: of the call on each block.
 
     Raises:
         ArgumentError: of the kind that tells what is wrong.
@@ -67,7 +73,8 @@ def einsum_on_dask(
     )
 
     def step(group: list[_Value], inputs: list[Labels], output: Labels, is_last: bool) -> _Value:
-        return _Value(_contracted(request.kind, dtypes, group, inputs, output, each))
+        on_blocks = _contracted(request.kind, dtypes, group, inputs, output, each, backend)
+        return _Value(on_blocks)
 
     # A product that cannot be taken out of a sum is of all operands at once.
     distributes = not request.kind.needs_non_negative
@@ -97,6 +104,7 @@ def _contracted(
     labels: Sequence[Labels],
     output: Labels,
     threads: int,
+    backend: str,
 ) -> AnyArray:
     # An axis of size 1 that others stretch is one by itself: nothing is cut along it.
     dims = [
@@ -111,7 +119,8 @@ def _contracted(
         for value, own in zip(group, dims, strict=True)
         for dim, size in zip(own, value.array.shape, strict=True)
     }
-    on_block = _OnBlock(text, kind, dtypes, tuple(bool(value.name) for value in group), threads)
+    given = tuple(bool(value.name) for value in group)
+    on_block = _OnBlock(text, kind, dtypes, given, threads, backend)
     inputs = [
         Given(value.array, own, value.name or "einsum: an intermediate")
         for value, own in zip(group, dims, strict=True)
@@ -130,7 +139,7 @@ class _OnBlock:
         kind: the semiring.
         dtypes: of the whole einsum.
         given: for each operand whether it is one of the einsum's own, not a step's result.
-        threads: of a call.
+        threads, backend: of a call.
     """
 
     text: str
@@ -138,12 +147,14 @@ class _OnBlock:
     dtypes: Dtypes
     given: tuple[bool, ...]
     threads: int
+    backend: str
 
     def __call__(self, *blocks: Array) -> Any:
         compute = self.dtypes.compute
+        said: dict[str, Any] = {"kind": self.kind, "threads": self.threads, "backend": self.backend}
         if all(self.given) and {block.dtype for block in blocks} == {self.dtypes.operands}:
             if compute == self.dtypes.operands:
-                return einsum(self.text, *blocks, kind=self.kind, threads=self.threads)
+                return einsum(self.text, *blocks, **said)
             # Narrow elements can be read as they are.
             return einsum(
                 self.text,
@@ -151,11 +162,10 @@ class _OnBlock:
                 dtype=compute,
                 compute_type=compute,
                 casting="unsafe",
-                kind=self.kind,
-                threads=self.threads,
+                **said,
             )
         converted = [
             self.dtypes.converted(block) if own else block
             for block, own in zip(blocks, self.given, strict=True)
         ]
-        return einsum(self.text, *converted, kind=self.kind, threads=self.threads)
+        return einsum(self.text, *converted, **said)

@@ -19,6 +19,7 @@ from linalg_ext.definition.renaming import with_values
 from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr, Size
 from linalg_ext.definition.shapes import symbol_sizes
 from linalg_ext.definition.specialization import at_rank
+from linalg_ext.definition.statements import are_independent, domain_of
 
 
 @dataclass(frozen=True)
@@ -162,6 +163,9 @@ class _Rules:
 
     def _combination(self, assignment: Assignment, attributes: CallAttributes) -> Function | None:
         reduction = assignment.reduction
+        name = assignment.target.operand
+        left = [dim for dim in self.definition.dims if dim not in domain_of(assignment)]
+        self._keep(left, f"{name} is not computed along it")
         if reduction is None:
             return None
         chosen = reduction.attribute
@@ -172,7 +176,13 @@ class _Rules:
         if function is None:
             self._keep(reduction.dims, "the op folds over it, which no function of pairs says")
         elif others & reads:
-            self._keep(reduction.dims, f"{assignment.target.operand} depends on other outputs")
+            self._keep(reduction.dims, f"{name} depends on other outputs")
+        elif any(
+            not are_independent(assignment, other)
+            for other in self.definition.assignments
+            if other is not assignment
+        ):
+            self._keep(reduction.dims, f"other outputs depend on {name}")
         return function
 
 

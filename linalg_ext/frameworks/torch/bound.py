@@ -9,6 +9,7 @@ from linalg_ext.errors import DTypeError, ShapeError, caller_location
 from linalg_ext.frameworks.torch.program import Held
 from linalg_ext.frameworks.torch.requirements import torch
 from linalg_ext.frameworks.torch.tensors import Array, as_array
+from linalg_ext.frameworks.torch.watching import fingerprint
 
 
 class Bound:
@@ -20,19 +21,22 @@ class Bound:
         held: where the tensor is found.
     """
 
-    def __init__(self, held: Held, shape: tuple[int | None, ...] | None = None) -> None:
+    def __init__(
+        self, held: Held, shape: tuple[int | None, ...] | None = None, *, is_watched: bool = True
+    ) -> None:
         """
         Args:
             held: where the tensor is found.
             shape: what the kernel takes for it; by default the tensor as it is.
+            is_watched: whether all of the tensor is read to see whether it has changed.
         """
         self.held = held
         self._tensor = held.tensor
         self._copy: Copy | None = None
         if shape is not None and len(shape) > self._tensor.dim():
-            self._copy = Strips(shape[-1] or 1)
+            self._copy = Strips(shape[-1] or 1, is_watched)
         elif shape is not None and len(shape) < self._tensor.dim():
-            self._copy = Factors(shape[-1] or 1)
+            self._copy = Factors(shape[-1] or 1, is_watched)
         self._bind()
 
     def _bind(self) -> None:
@@ -71,26 +75,28 @@ class Bound:
 
 
 class _Made(NamedTuple):
-    """A copy, and what the tensor was when it was made."""
+    """A copy, and the state of the tensor when it was made."""
 
-    version: int
-    sample: bytes
+    state: bytes | int
     array: Array
 
 
 class Copy(ABC):
     """A parameter in another order, or with more than it, kept between calls.
 
-    PyTorch counts what is written to a tensor, except through `.data` and through arrays in its
-    memory. So some elements, spread over all of it, are compared at each call, too.
+    PyTorch counts what is written to a tensor, except through `.data`, through arrays in its memory
+    and by other processes. So all of it is read at each call, unless the user vouches that nothing
+    else is written.
     """
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, is_watched: bool) -> None:
         """
         Args:
             width: of a strip.
+            is_watched: whether all of it is read, or PyTorch's count believed.
         """
         self._width = width
+        self._is_watched = is_watched
         self._kept: _Made | None = None
 
     def forget(self) -> None:
@@ -100,13 +106,12 @@ class Copy(ABC):
     def of(self, tensor: Any, array: Array) -> Array:
         """The copy of a tensor, whose memory is an array."""
         # Nothing is counted for a tensor that was made in inference mode.
-        version = -1 if tensor.is_inference() else tensor._version
-        sample = array[tuple(slice(None, None, -(-size // _SAMPLES)) for size in array.shape)]
-        seen = sample.tobytes()
+        is_read = self._is_watched or tensor.is_inference()
+        state = fingerprint(array) if is_read else tensor._version
         kept = self._kept
-        if kept is None or version < 0 or kept.version != version or kept.sample != seen:
+        if kept is None or kept.state != state:
             # Another array than before: a call in another thread may be reading that.
-            kept = self._kept = _Made(version, seen, self._made(tensor.detach()))
+            kept = self._kept = _Made(state, self._made(tensor.detach()))
         return kept.array
 
     @abstractmethod
@@ -145,6 +150,3 @@ class Factors(Copy):
 
 _OF_FILTERS = ((1.0, 0.0, 0.0), (0.5, 0.5, 0.5), (0.5, -0.5, 0.5), (0.0, 0.0, 1.0))
 """The transform of filters of F(2x2, 3x3), which is done along both of their axes."""
-
-_SAMPLES = 9
-"""So many places along each axis are compared, at most."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def from_torch(
     strict: bool = False,
     checked: bool | None = None,
     opt_level: int | None = None,
-    packed: bool = True,
+    packed: bool | Literal["unwatched"] = True,
 ) -> TorchModel:
     """Compile a model of PyTorch for inputs like the given ones.
 
@@ -62,8 +62,10 @@ def from_torch(
         checked, opt_level: as of `linalg_ext.compile`.
         packed: keep weights of products in the order in which the kernel reads them, too: it takes
             their memory once more, and is faster. Filters of 3 x 3 have what Winograd's algorithm
-            makes of them behind, up to twice their memory more. The kernel itself, `.kernels[0]`,
-            takes them so.
+            makes of them behind, up to twice their memory more. Each call reads such weights once
+            more, to see whether they have changed. With `"unwatched"` it believes PyTorch's count
+            of what is written instead: you vouch that nothing is, through `tensor.data` or an array
+            in its memory, without a `.refresh()`. The kernel itself, `.kernels[0]`, takes them so.
 
     Returns:
         A function of what the model takes: tensors on the CPU. What it gives is new, but for what
@@ -105,13 +107,13 @@ def from_torch(
         )
     _check_examples([*example_inputs, *(example_keywords or {}).values()])
     if is_program:
-        return TorchModel(*_compiled(model, (), {}, None, strict, options))
+        return TorchModel(*_compiled(model, (), {}, None, strict, options), options)
     module = as_module(model)
     examples = told_apart(module, example_inputs, example_keywords or {})
     if dynamic_shapes:
         # A list of ops says nothing of sizes that are open.
-        return TorchModel(*_compiled(module, *examples, dynamic_shapes, strict, options))
-    return TorchModel(*_found_or_compiled(module, *examples, strict, options))
+        return TorchModel(*_compiled(module, *examples, dynamic_shapes, strict, options), options)
+    return TorchModel(*_found_or_compiled(module, *examples, strict, options), options)
 
 
 def _found_or_compiled(
@@ -167,29 +169,28 @@ class TorchModel:
         report: what was compiled of it, and what was left to PyTorch.
     """
 
-    def __init__(self, program: Program, graph: CompiledGraph) -> None:
+    def __init__(self, program: Program, graph: CompiledGraph, options: Options) -> None:
         """Made by `from_torch`."""
         self.report: Report = graph.report
         self._program = program
         self._graph = graph
         shapes = graph.shapes or [None] * len(program.held)
         self._calls_torch = bool(program.written) or graph.run not in graph.pieces
-        self._state = [Bound(*each) for each in zip(program.held, shapes, strict=False)]
+        is_watched = options.packed != "unwatched"
+        self._state = [
+            Bound(*each, is_watched=is_watched) for each in zip(program.held, shapes, strict=False)
+        ]
 
     @property
     def state(self) -> Mapping[str, Any]:
-        """The tensors that the model holds, by their names; to write to them changes both.
-
-        See `refresh` for writes that PyTorch does not see.
-        """
+        """The tensors that the model holds, by their names; to write to them changes both."""
         return {bound.held.name: bound.held.tensor for bound in self._state}
 
     def refresh(self) -> None:
         """Read all of the model's tensors anew at the next call.
 
-        Weights of products are kept in the order in which their kernel reads them. What PyTorch
-        writes to a tensor is noticed, an optimizer's step or `load_state_dict` say; what is written
-        to a few elements through `tensor.data`, or through an array in its memory, may not be.
+        Needed with `packed="unwatched"` alone, after writing through `tensor.data` or an array in a
+        tensor's memory, which PyTorch does not count.
         """
         for bound in self._state:
             bound.refresh()

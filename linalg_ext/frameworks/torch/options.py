@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from linalg_ext.errors import ArgumentError
 from linalg_ext.settings import Options as Settings
@@ -17,7 +18,8 @@ class Options:
         allow_fallback: whether ops that do not come through are left to PyTorch.
         checked, opt_level: as of `lx.compile`.
         threads: of each call; None for `lx.threads.current()`.
-        packed: whether kernels take the parameters of products in strips.
+        packed: whether kernels take the parameters of products in strips; `"unwatched"` where these
+            are made anew when PyTorch has counted a change, and not for others.
 
     Raises:
         ArgumentError: one of them is something else.
@@ -27,12 +29,12 @@ class Options:
     checked: bool | None = None
     opt_level: int | None = None
     threads: int | None = None
-    packed: bool = True
+    packed: bool | Literal["unwatched"] = True
 
     def __post_init__(self) -> None:
         """Before a model is traced, which may take long."""
         for name, known in _KNOWN.items():
-            if not any(getattr(self, name) is each for each in known):
+            if not any(repr(getattr(self, name)) == repr(each) for each in known):
                 raise ArgumentError(
                     f"{name} is {getattr(self, name)!r}",
                     expected=", ".join(map(repr, known)),
@@ -48,6 +50,6 @@ _KNOWN: Mapping[str, tuple[object, ...]] = {
     "allow_fallback": (True, False),
     "checked": (True, False, None),
     "opt_level": (0, 1, 2, 3, None),
-    "packed": (True, False),
+    "packed": (True, False, "unwatched"),
 }
 """The values of options that have few."""

@@ -105,7 +105,8 @@ def _checked(steps: Sequence[Any], count: int) -> Path:
             expected="one: the result",
             cure="add steps, or leave the order to optimize='auto'",
         )
-    return tuple(path)
+    # Without a step there is one operand: its sums are yet to be computed.
+    return tuple(path) or ((0,),)
 
 
 def _refuse(optimize: object) -> None:

@@ -18,6 +18,7 @@ from linalg_ext.definition.model import (
     OpMethod,
 )
 from linalg_ext.definition.scalar import Access, ScalarOperand
+from linalg_ext.definition.statements import run_together
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import DefinitionError, NotationError
 from linalg_ext.notations.affine_text import AffineTextError, parse_affine_map
@@ -25,7 +26,7 @@ from linalg_ext.notations.yaml.expressions import Scope, read_expression
 from linalg_ext.notations.yaml.format import (
     FUNCTION_ATTRIBUTES,
     OPERAND_FIELDS,
-    UPSTREAM_FUNCTIONS,
+    READ_FUNCTIONS,
 )
 from linalg_ext.notations.yaml.nodes import Field
 
@@ -190,16 +191,22 @@ class _Structure:
                     f"one, for the reduction over {', '.join(missing)}",
                 )
             assignments.append(Assignment(target, value, reduction))
-            self._places[f"assignment {len(assignments) - 1}"] = item
-        return tuple(assignments)
+            self._places[f"assignment to {name}"] = item
+        # In upstream's format assignments run together, point by point.
+        found = run_together(assignments)
+        if found is None:
+            raise self._assignments.error(
+                "an output of every point reads what another one has reduced so far",
+                expected="outputs that read each other to reduce over the same dimensions",
+            )
+        return found
 
     def _checked(self, definition: OpDefinition, kinds: Sequence[str]) -> OpDefinition:
         def locate(part: Assignment | Operand | None) -> str:
             if isinstance(part, Operand):
                 return self._places[part.name].place
-            for position, assignment in enumerate(definition.assignments):
-                if assignment is part:
-                    return self._places[f"assignment {position}"].place
+            if isinstance(part, Assignment):
+                return self._places[f"assignment to {part.target.operand}"].place
             return self._args.place
 
         try:
@@ -302,7 +309,7 @@ class _Argument:
             items = fields["default_indices"].sequence("integers, one for each index")
             return tuple(item.integer("an integer of 64 bits") for item in items)
         if self.kind in FUNCTION_ATTRIBUTES:
-            table = UPSTREAM_FUNCTIONS[FUNCTION_ATTRIBUTES[self.kind]]
+            table = READ_FUNCTIONS[FUNCTION_ATTRIBUTES[self.kind]]
             field = fields["default_fn"]
             kind = FUNCTION_ATTRIBUTES[self.kind].value
             return table[field.choice(f"{kind} function of upstream's format", tuple(table))]

@@ -17,7 +17,7 @@ from linalg_ext.definition.scalar import (
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import NotationError
 from linalg_ext.notations.constants import parse_constant
-from linalg_ext.notations.yaml.format import UPSTREAM_FUNCTIONS
+from linalg_ext.notations.yaml.format import READ_FUNCTIONS
 from linalg_ext.notations.yaml.nodes import Field
 
 _FORMS = ("scalar_arg", "scalar_const", "scalar_index", "scalar_fn")
@@ -116,7 +116,7 @@ def _chosen(
             f"a function has {both}", expected="fn_name, or attr_name of a function attribute"
         )
     if "fn_name" in fields:
-        table = UPSTREAM_FUNCTIONS[kind]
+        table = READ_FUNCTIONS[kind]
         name = fields["fn_name"].choice(f"{kind.value} function of upstream's format", tuple(table))
         return table[name], None
     attributes = {n: default for n, default in scope.functions.items() if default.kind is kind}

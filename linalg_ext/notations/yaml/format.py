@@ -17,6 +17,15 @@ UPSTREAM_FUNCTIONS: Mapping[FunctionKind, Mapping[str, Function]] = {
 }
 """The functions of upstream's enumerations; this library knows more."""
 
+READ_FUNCTIONS: Mapping[FunctionKind, Mapping[str, Function]] = {
+    **UPSTREAM_FUNCTIONS,
+    FunctionKind.TYPE: {
+        **UPSTREAM_FUNCTIONS[FunctionKind.TYPE],
+        "cast": UPSTREAM_FUNCTIONS[FunctionKind.TYPE]["cast_signed"],
+    },
+}
+"""With the names that older documents have for them: `cast` came to be `cast_signed`."""
+
 FUNCTION_ATTRIBUTES: Mapping[OperandKind, FunctionKind] = {
     OperandKind.UNARY_FN_ATTR: FunctionKind.UNARY,
     OperandKind.BINARY_FN_ATTR: FunctionKind.BINARY,

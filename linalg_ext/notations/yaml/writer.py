@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from linalg_ext.definition.accumulation import accumulation
 from linalg_ext.definition.functions import Function
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind
 from linalg_ext.definition.scalar import (
@@ -22,6 +23,7 @@ from linalg_ext.definition.scalar import (
     ScalarOperand,
     Size,
 )
+from linalg_ext.definition.statements import why_several
 from linalg_ext.definition.types import PREDEFINED, PREDEFINED_UPSTREAM
 from linalg_ext.errors import NotationError
 from linalg_ext.notations.constants import constant_text
@@ -116,6 +118,12 @@ def _document(definition: OpDefinition) -> _Tagged:
 
 def _check(definition: OpDefinition) -> None:
     """Refuse by name what the format or the enumerations of upstream cannot hold."""
+    if (reason := why_several(definition)) is not None:
+        raise NotationError(
+            f"{definition.name} is several structured ops, and a document of upstream's YAML is "
+            f"one: {reason}",
+            cure=_BEYOND,
+        )
     for type_var in definition.all_type_vars:
         if type_var.name in PREDEFINED and type_var.name not in PREDEFINED_UPSTREAM:
             raise NotationError(
@@ -157,6 +165,17 @@ def _check(definition: OpDefinition) -> None:
         if isinstance(expr, Size):
             raise NotationError(
                 f"{definition.name} computes with {expr}: upstream's YAML holds no sizes as values",
+                cure=_BEYOND,
+            )
+    for assignment in definition.assignments:
+        reduction = assignment.reduction
+        if reduction is None or reduction.function is not None or not reduction.dims:
+            continue
+        read = accumulation(assignment.target, assignment.value, reduction.dims)
+        if read is None or reduction.initial not in (None, read.function):
+            raise NotationError(
+                f"{definition.name} folds, `{assignment}`, and upstream's YAML has reductions "
+                "alone, which start from their neutral elements",
                 cure=_BEYOND,
             )
 

@@ -13,6 +13,7 @@ from linalg_ext.definition.checks import check
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind, Reduction
 from linalg_ext.definition.scalar import Access, ScalarExpr, ScalarOperand
 from linalg_ext.definition.specialization import specialize
+from linalg_ext.definition.statements import run_together
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import ArgumentError, DefinitionError
 from linalg_ext.notations.affine_text import parse_affine_map
@@ -161,10 +162,18 @@ class _Reader:
         captured: dict[ir.Value, Operand] = {}
         body = BodyReader(self._op, leaves, self._type_vars, self._dims, captured)
         assigned = body.outputs()
-        assignments = [
-            self._assignment(target, value)
-            for target, value in zip(leaves[len(self._inputs) :], assigned, strict=True)
-        ]
+        assignments = run_together(
+            [
+                self._assignment(target, value)
+                for target, value in zip(leaves[len(self._inputs) :], assigned, strict=True)
+            ]
+        )
+        if assignments is None:
+            raise refusal(
+                self._op,
+                f"the body of {self._op.name} reads what another output has reduced so far",
+                "an output reads a running reduction of another",
+            )
         read = {e.operand for a in assignments for e in a.value.walk() if isinstance(e, Access)}
         operands = [
             self._operand(leaf, value, indices, position, leaf.operand in read)
@@ -186,7 +195,7 @@ class _Reader:
             doc="",
             operands=tuple(operands),
             dims=self._dims,
-            assignments=tuple(assignments),
+            assignments=assignments,
         )
         self._check(definition)
         types = {type_var.name: element for element, type_var in self._type_vars.items()}

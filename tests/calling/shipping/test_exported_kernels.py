@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
+from linalg_ext.cache import checked
 from linalg_ext.calling.shipping.format import RECORD, opened, sealed
 from linalg_ext.errors import ExecutionError, ExportError, TargetError, UnresolvedSymbolError
 from linalg_ext.target import host, to_data
@@ -256,13 +257,71 @@ def test_nothing_but_an_export_is_replaced(every: tuple[Any, Path], tmp_path: Pa
     assert sorted(os.listdir(tmp_path)) == ["empty", "file", "full"]
 
 
-def test_nobody_else_may_write_to_what_is_exported(every: tuple[Any, Path], tmp_path: Path) -> None:
-    before = os.umask(0)
+@pytest.mark.parametrize("umask", [0o000, 0o002, 0o022, 0o077])
+def test_nobody_else_may_write_to_what_is_exported(
+    every: tuple[Any, Path], tmp_path: Path, umask: int
+) -> None:
+    before = os.umask(umask)
     try:
-        folder = every[0].export(tmp_path / "x", library=False)
+        folder = every[0].export(tmp_path / "a" / "b" / "x", library=False)
     finally:
         os.umask(before)
-    assert not any(path.stat().st_mode & 0o022 for path in (folder, *folder.rglob("*")))
+    assert not any(path.stat().st_mode & 0o022 for path in (tmp_path / "a").rglob("*"))
+    assert lx.load(folder).signature == every[0].signature
+
+
+def test_a_link_that_is_swapped_after_the_check(
+    every: tuple[Any, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = lx.compile(FAILING).export(tmp_path / "other", library=False)
+    link = tmp_path / "link"
+    link.symlink_to(every[1])
+    read = checked.Folder.read
+
+    def swap_first(folder: checked.Folder, name: str) -> bytes:
+        link.unlink()
+        link.symlink_to(other)
+        return read(folder, name)
+
+    monkeypatch.setattr(checked.Folder, "read", swap_first)
+    assert lx.load(link).signature == every[0].signature
+    monkeypatch.undo()
+    assert lx.load(link).signature.name == "failing"
+
+
+def test_links_where_others_may_write_are_refused(copy: Path, tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    (shared / "link").symlink_to(copy)
+    assert lx.load(shared / "link").signature.name == "every"
+    shared.chmod(0o777)
+    with pytest.raises(ExportError, match=r"others may write to the folder .*shared"):
+        lx.load(shared / "link")
+    (copy / "lx_every.o").rename(shared / "code.o")
+    (copy / "lx_every.o").symlink_to(shared / "code.o")
+    with pytest.raises(ExportError, match=r"others may write to the folder .*shared"):
+        lx.load(copy)
+
+
+@pytest.mark.parametrize("section", [".init_array", ".ctors", ".fini_array.5", ".data.mine"])
+def test_code_that_runs_at_loading_is_not_exported(tmp_path: Path, section: str) -> None:
+    text = f"""
+    llvm.mlir.global internal @first(dense<0> : tensor<1xi64>) {{section = "{section}"}}
+      : !llvm.array<1 x i64>
+    func.func @f() -> i64 {{
+      %p = llvm.mlir.addressof @first : !llvm.ptr
+      %x = llvm.load volatile %p : !llvm.ptr -> i64
+      return %x : i64
+    }}
+    """
+    kernel = lx.compile(text, "f", trusted=True)
+    assert kernel() == 0
+    if section.startswith(".data"):
+        kernel.export(tmp_path / "f", library=False)
+        return
+    with pytest.raises(ExportError, match="code that runs when it is loaded"):
+        kernel.export(tmp_path / "f", library=False)
+    assert not (tmp_path / "f").exists()
 
 
 def test_a_linker_that_fails_is_told(

@@ -77,6 +77,24 @@ def test_it_computes_the_same(every: tuple[Any, Path], loaded: loader.Kernel) ->
     assert other[3][0, 0] == 2
 
 
+def test_what_was_checked_is_what_is_loaded(
+    every: tuple[Any, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path(shutil.copytree(every[1], tmp_path / "every"))
+    checksum = loader._checksum
+
+    def swap_after(content: bytes) -> str:
+        if content.startswith(b"\x7fELF"):
+            (folder / "liblx_every.so").write_bytes(b"another one")
+        return checksum(content)
+
+    monkeypatch.setattr(loader, "_checksum", swap_after)
+    swapped = loader.load(folder)
+    again = loader.load(every[1])  # the system's loader does not take one for the other
+    for kernel in (swapped, again):
+        np.testing.assert_array_equal(kernel(*arguments())[3], [[0, 4], [1, 9]])
+
+
 def test_out_is_written(loaded: loader.Kernel) -> None:
     product, doubled = np.empty((2, 2)), np.empty(5, np.uint32)
     found = loaded(*arguments(), out=(None, None, None, product, doubled, None, None))

@@ -151,6 +151,25 @@ def test_interleaved_with_numpy_integers() -> None:
     np.testing.assert_allclose(got, (a @ b).T)
 
 
+def test_an_array_its_labels_and_those_of_the_result() -> None:
+    """Three arguments, as a text and two arrays are."""
+    a = RANDOM.random((2, 3))
+    np.testing.assert_allclose(lx.einsum(a, [0, 1], [0]), a.sum(1))
+    assert (lx.einsum(a, [0, 1], [1, 0]) == a.T).all()
+    assert lx.einsum(a, [0, 1], []).shape == ()
+    np.testing.assert_allclose(lx.einsum([1.0, 2.0], [0], []), 3.0)
+    out = np.empty(3)
+    assert lx.einsum(a, [0, 1], [1], out=out) is out
+    np.testing.assert_allclose(out, a.sum(0))
+
+
+@pytest.mark.parametrize("text", ["ij->j", "ij->ji", "ij->", "ii->i", "ij->ij"])
+def test_a_path_without_steps_leads_from_one_operand(text: str) -> None:
+    a = RANDOM.random((3, 3))
+    got = lx.einsum(text, a, optimize=["einsum_path"])
+    np.testing.assert_allclose(got, np.einsum(text, a))
+
+
 def test_twelve_operands() -> None:
     matrices = [RANDOM.random((3, 3)) for _ in range(12)]
     letters = "abcdefghijklm"

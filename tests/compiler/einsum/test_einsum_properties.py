@@ -131,7 +131,7 @@ def test_kernels_equal_numpy_functions(
     operands = [random.integers(low, 3, shape).astype(dtype) for shape in shapes]
     with computed("as it comes"):
         want = lx.einsum(text, *operands, kind=kind)
-    with computed("kernels always"):
+    with computed("nests"):
         got = lx.einsum(text, *operands, kind=kind)
     np.testing.assert_array_equal(got, want)
     if kind == "+*":

@@ -1,7 +1,8 @@
 """NumPy's own tests of einsum, with our function in the place of theirs.
 
-The module is the one that comes with the installed NumPy. It runs twice: as a user would meet the
-library, where nearly every call is too small for a kernel, and with a kernel for every sum.
+The module is the one that comes with the installed NumPy. Calls are computed by the nests that all
+shapes share; and by a kernel of their own, in which NumPy has no part: some of the tests, and all
+where `LINALG_EXT_THOROUGH=1` is set.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import pytest
 import linalg_ext as lx
 from einsum_ways import WAYS, computed
 from linalg_ext.errors import DTypeError
+from resources import THOROUGH
 
 LONGDOUBLE = "no MLIR type is an x87 or quadruple longdouble that the compiler takes down"
 OBJECT = "elements are Python objects, for which no code can be compiled"
@@ -59,7 +61,7 @@ class _NumPyWithOurs(types.ModuleType):
 numpy_tests = _load()
 
 
-@pytest.fixture(autouse=True, params=WAYS)
+@pytest.fixture(autouse=True, params=WAYS if THOROUGH else ["nests"])
 def _way(request: pytest.FixtureRequest) -> Iterator[None]:
     with computed(request.param):
         yield
@@ -87,6 +89,12 @@ class TestEinsum(numpy_tests.TestEinsum):  # type: ignore[misc, name-defined]
 
 for _name in DESELECTED:
     setattr(TestEinsum, _name, None)
+
+
+@pytest.mark.parametrize("name", ["misc", "broadcast", "all_contig_non_contig_output"])
+def test_with_kernels_alone(name: str) -> None:
+    with computed("kernel"):
+        getattr(numpy_tests.TestEinsum(), f"test_einsum_{name}")()
 
 
 def test_nothing_else_is_left_out() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -14,6 +15,7 @@ torch: Any = package("torch", "pip install 'linalg-ext[torch]'")
 
 import linalg_ext as lx  # noqa: E402
 from linalg_ext.frameworks.torch import bound  # noqa: E402
+from linalg_ext.frameworks.torch.watching import fingerprint  # noqa: E402
 
 # One worker imports PyTorch, and no other.
 pytestmark = pytest.mark.xdist_group("torch")
@@ -98,18 +100,65 @@ def test_other_tensors_and_other_memory_are_seen(model: Any, x: Any) -> None:
     check(net, model, x)
 
 
-def test_what_pytorch_does_not_count_is_seen_where_all_is_written(model: Any, x: Any) -> None:
-    net = lx.from_torch(model, (x,))
-    check(net, model, x)
-    model[0].weight.data.mul_(-2.0)
-    check(net, model, x)
-    model[2].weight.detach().numpy()[...] += 1.0
-    check(net, model, x)
+def swap_rows(weight: Any) -> None:
+    array = weight.detach().numpy()
+    array[[0, 32]] = array[[32, 0]]
 
 
-def test_refresh_is_for_what_cannot_be_seen(model: Any, x: Any) -> None:
+CHANGES: dict[str, Callable[[Any], object]] = {
+    "all of it": lambda weight: weight.data.mul_(-2.0),
+    "one element of an array": lambda weight: weight.detach().numpy().__setitem__((1, 1), 50.0),
+    "where a mask says": lambda weight: weight.data.__setitem__(weight.data > 0.01, 0.0),
+    "a view of the data": lambda weight: weight.data.T[3:5, 7:9].fill_(9.0),
+    "the last element, through DLPack": lambda weight: torch.from_dlpack(
+        weight.detach()
+    ).__setitem__((-1, -1), -30.0),
+    "the order of rows": swap_rows,
+    "bytes of its storage": lambda weight: weight.untyped_storage().__setitem__(4 * 961 + 3, 0x42),
+}
+
+
+def test_every_change_is_seen(model: Any, x: Any, copies: list[Any]) -> None:
     net = lx.from_torch(model, (x,))
     check(net, model, x)
+    for number in (0, 2):
+        for name, change in CHANGES.items():
+            weight, before, made = model[number].weight, net(x), len(copies)
+            count = weight._version
+            change(weight)
+            assert weight._version == count, name  # it goes uncounted
+            assert not torch.allclose(net(x), before, rtol=1e-3, atol=1e-3), name
+            check(net, model, x)
+            assert len(copies) == made + 1, name
+
+
+def test_a_change_of_any_element_is_another_fingerprint() -> None:
+    random = np.random.default_rng(0)
+    for shape in ((1, 1), (3, 5), (16, 8), (33, 77), (4, 64, 3)):
+        array = random.standard_normal(shape).astype(np.float32)
+        before = fingerprint(array)
+        assert fingerprint(array.copy()) == before
+        seen = {before}
+        for at in np.ndindex(shape):
+            kept = array[at]
+            array[at] = np.nextafter(kept, np.float32(9))
+            seen.add(fingerprint(array))
+            array[at] = kept
+        assert len(seen) == 1 + array.size
+        assert fingerprint(array.T.copy().T) == fingerprint(array.T.copy())
+        assert fingerprint(array[::-1]) is not None
+    rows = np.repeat(np.arange(64, dtype=np.float32), 64).reshape(64, 64)
+    orders = {fingerprint(rows[[1, 0, *range(2, 64)]]), fingerprint(rows[::-1].copy())}
+    assert len(orders | {fingerprint(rows)}) == 3
+
+
+def test_refresh_is_for_what_the_user_vouched_for(model: Any, x: Any, copies: list[Any]) -> None:
+    net = lx.from_torch(model, (x,), packed="unwatched")
+    check(net, model, x)
+    with torch.no_grad():
+        model[0].weight[77, 31] = 9.0  # which PyTorch counts
+    check(net, model, x)
+    assert len(copies) == 3
     model[0].weight.detach().numpy()[1, 1] = 50.0
     net.refresh()
     check(net, model, x)
@@ -245,7 +294,6 @@ def test_filters_and_their_factors(threads: int) -> None:
         model.last.weight = torch.nn.Parameter(torch.randn(32, 37, 3, 3).transpose(0, 1))
         check(net, model, x)
         model.last.weight.detach().numpy()[1, 2, 0, 0] = 30.0
-        net.refresh()
         check(net, model, x)
     if threads == 1 and "fma" in lx.target.current().features:
         assert "transformed before" in str(net.kernels[0].explain())

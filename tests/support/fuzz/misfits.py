@@ -7,6 +7,7 @@ kills, new memory of one pattern, and with all behind such a page, of another.
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import random
@@ -15,15 +16,15 @@ import signal
 import sys
 import traceback
 import warnings
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import linalg_ext as lx
+from fuzz.account import Account
 from fuzz.open_modules import OpenModule, Sizes
 from guarded_memory import Guarded, Guards, Side
 from linalg_ext.calling.signature import ArrayType, Parameter
@@ -35,7 +36,10 @@ MOST_ELEMENTS = 1 << 18
 _SECONDS = 5
 """Of a call, of processor time."""
 
-_COMPILING_SECONDS = 120
+_TOO_LONG = "takes too long"
+_COMPILING_SECONDS = 300
+"""Of the clock: the machine may be busy."""
+
 _MEMORY = 4 << 30
 """Bytes that the process may map beyond what it has."""
 
@@ -45,29 +49,9 @@ _PATTERNS: tuple[tuple[int, Side], ...] = ((0x7FF4, "end"), (0x3FB5, "start"))
 """Of new memory: as floats no numbers, and such as look like any other."""
 
 
-@dataclass
-class MisfitAccount:
-    """What came of the modules and of the calls.
-
-    Attributes:
-        modules, calls: how many of each there were, by what came of them.
-        failures: each call that ended its process, touched what is not its own, gave what hangs on
-            what memory held before, or raised what is no error of this library's.
-    """
-
-    modules: Counter[str] = field(default_factory=Counter)
-    calls: Counter[str] = field(default_factory=Counter)
-    failures: list[str] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        lines = [f"{sum(self.modules.values())} modules"]
-        lines += [f"  {count:6} {what}" for what, count in self.modules.most_common()]
-        lines += [f"{sum(self.calls.values())} calls"]
-        lines += [f"  {count:6} {what}" for what, count in self.calls.most_common()]
-        return "\n".join([*lines, f"{len(self.failures)} failures", *self.failures])
-
-
-def run(module: OpenModule, count: int, seed: int, account: MisfitAccount) -> None:
+def run(
+    module: OpenModule, count: int, seed: int, account: Account, *, checked: bool = True
+) -> None:
     """Compile a module in a process of its own and call it with misfits.
 
     Args:
@@ -75,6 +59,7 @@ def run(module: OpenModule, count: int, seed: int, account: MisfitAccount) -> No
         count: calls, at most.
         seed: chooses them.
         account: gets what came of it.
+        checked: whether the code checks sizes and indices; without, it fails.
     """
     reading, writing = os.pipe()
     sys.stdout.flush()
@@ -82,7 +67,7 @@ def run(module: OpenModule, count: int, seed: int, account: MisfitAccount) -> No
     child = os.fork()
     if not child:
         os.close(reading)
-        _leave(lambda: _serve(module, count, seed, writing))
+        _leave(lambda: _serve(module, count, seed, writing, checked=checked))
     os.close(writing)
     with os.fdopen(reading, "rb") as told:
         _listen(told, module, account)
@@ -92,7 +77,7 @@ def run(module: OpenModule, count: int, seed: int, account: MisfitAccount) -> No
         account.failures.append(f"{module.name}: the compilation {how}")
 
 
-def _listen(told: Any, module: OpenModule, account: MisfitAccount) -> None:
+def _listen(told: Any, module: OpenModule, account: Account) -> None:
     for line in told:
         said = json.loads(line)
         if "module" in said:
@@ -101,13 +86,15 @@ def _listen(told: Any, module: OpenModule, account: MisfitAccount) -> None:
             account.calls[said["call"]] += 1
         if "failure" in said:
             account.failures.append(f"{module.name}{said['with']}: {said['failure']}")
+        if "apart" in said:
+            account.apart.append(f"{module.name}{said['with']}: {said['apart']}")
 
 
 def _leave(do: Any) -> None:
     """Do something in a forked process, and end it."""
     status = 1
     try:
-        # What is compiled dies here; its message would look like one of this process.
+        faulthandler.disable()  # a death is told by who waits for it
         do()
         status = 0
     except BaseException:
@@ -121,12 +108,12 @@ def _death(status: int) -> str:
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         if number in (signal.SIGVTALRM, signal.SIGALRM):
-            return "takes too long"
+            return _TOO_LONG
         return f"dies with {signal.Signals(number).name}"
     return "fails" if os.WEXITSTATUS(status) else ""
 
 
-def _serve(module: OpenModule, count: int, seed: int, channel: int) -> None:
+def _serve(module: OpenModule, count: int, seed: int, channel: int, *, checked: bool) -> None:
     """Compile a module, have a fork call it, and another one go on where that one died."""
 
     def tell(**said: str) -> None:
@@ -139,7 +126,7 @@ def _serve(module: OpenModule, count: int, seed: int, channel: int) -> None:
         dice = random.Random(f"{seed} {module.name}")
         try:
             parsed = lx.parse(module.text, trusted=True)
-            kernel = lx.compile(parsed, opt_level=dice.choice((None, None, 0)), checked=True)
+            kernel = lx.compile(parsed, opt_level=dice.choice((None, None, 0)), checked=checked)
         except LinalgExtError as error:
             tell(module=type(error).__name__)
             return
@@ -161,8 +148,14 @@ def _serve(module: OpenModule, count: int, seed: int, channel: int) -> None:
                 at += len(done.read())
             _, status = os.waitpid(child, 0)
             if how := _death(status):
-                told = {"with": _shown(calls[at]) if at < len(calls) else " at its end"}
-                tell(call=how, failure=how, **told)
+                call = calls[at] if at < len(calls) else ()
+                told = {"with": _shown(call) if call else " at its end"}
+                if how == _TOO_LONG and any(
+                    max(np.shape(each), default=0) >= _HUGE[0] for each in call
+                ):
+                    tell(call=f"apart: {how}", apart=how, **told)
+                else:
+                    tell(call=how, failure=how, **told)
                 at += 1
 
 
@@ -224,7 +217,7 @@ def _are_same(one: Array, other: Array) -> bool:
 def _shown(call: Sequence[Any]) -> str:
     words = (
         f"{value.dtype}{list(value.shape)}"
-        + (f"={value.tolist()}" if value.dtype.kind in "iu" and value.size < 9 else "")
+        + (f"={value.tolist()}" if value.dtype.kind in "iu" and 0 < value.size < 9 else "")
         if isinstance(value, np.ndarray)
         else str(value)
         for value in call
@@ -316,14 +309,15 @@ class _Values:
     def _value(self, parameter: Parameter, sizes: Sizes, changed: dict[_Place, int]) -> Any:
         dtype = parameter.type.element.dtype
         if isinstance(sizes, int) or not isinstance(parameter.type, ArrayType):
-            number = next(iter(changed.values()), sizes)
+            number = next(iter(changed.values()), sizes if isinstance(sizes, int) else 0)
             return _within(number, dtype) if dtype.kind in "iu" else dtype.type(number)
         shape = list(sizes)
         for place, value in changed.items():
             if place.axis is not None:
                 shape[place.axis] = value
-        # What is huge is so only where something else leaves no elements.
-        if 0 not in shape:
+        # What is huge is so only where there are no elements, and as far as NumPy counts.
+        of_some = np.prod([size for size in shape if size], dtype=float)
+        if 0 not in shape or of_some > _HUGE[1] * MOST_ELEMENTS:
             shape = [min(size, 60) if size >= MOST_ELEMENTS else size for size in shape]
             while np.prod(shape, dtype=float) > MOST_ELEMENTS:
                 shape[shape.index(max(shape))] //= 2

@@ -826,16 +826,6 @@ func.func @memref_atomic_rmw(%a: memref<?x?xf32>, %i: index, %j: index, %x: f32)
   return %0 : f32
 }
 
-// 4x5 2 3 1
-func.func @memref_generic_atomic_rmw(%a: memref<?x?xf32>, %i: index, %j: index, %x: f32) -> f32 {
-  %0 = memref.generic_atomic_rmw %a[%i, %j] : memref<?x?xf32> {
-  ^bb0(%old: f32):
-    %s = arith.addf %old, %x : f32
-    memref.atomic_yield %s : f32
-  }
-  return %0 : f32
-}
-
 // 4 5 2 1
 func.func @memref_alloc(%n: index, %m: index, %i: index, %x: f32) -> f32 {
   %a = memref.alloc(%n, %m) : memref<?x?xf32>
@@ -881,116 +871,168 @@ func.func @affine_for(%a: memref<?x?xf32>, %n: index) {
   return
 }
 
-// 9x40 1 2
-func.func @transfer_read(%a: tensor<?x?xf32>, %i: index, %j: index) -> vector<8xf32> {
+// 9x40 1 2 8.
+func.func @transfer_read(%a: tensor<?x?xf32>, %i: index, %j: index, %out: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
   %0 = vector.transfer_read %a[%i, %j], %zero : tensor<?x?xf32>, vector<8xf32>
-  return %0 : vector<8xf32>
+  vector.transfer_write %0, %out[%c0] {in_bounds = [true]} : vector<8xf32>, memref<8xf32>
+  return
 }
 
-// 9x40 1 2
-func.func @transfer_read_in_bounds(%a: memref<?x?xf32>, %i: index, %j: index) -> vector<4x8xf32> {
+// 9x40 1 2 4x8
+func.func @transfer_read_in_bounds(%a: memref<?x?xf32>, %i: index, %j: index, %out: memref<4x8xf32>) {
+  %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
   %0 = vector.transfer_read %a[%i, %j], %zero {in_bounds = [true, true]} : memref<?x?xf32>, vector<4x8xf32>
-  return %0 : vector<4x8xf32>
+  vector.transfer_write %0, %out[%c0, %c0] {in_bounds = [true, true]} : vector<4x8xf32>, memref<4x8xf32>
+  return
 }
 
-// 9x40 1 2
-func.func @transfer_read_turned(%a: memref<?x?xf32>, %i: index, %j: index) -> vector<8x4xf32> {
+// 9x40 1 2 8x4
+func.func @transfer_read_turned(%a: memref<?x?xf32>, %i: index, %j: index, %out: memref<8x4xf32>) {
+  %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
   %0 = vector.transfer_read %a[%i, %j], %zero {permutation_map = #turned} : memref<?x?xf32>, vector<8x4xf32>
-  return %0 : vector<8x4xf32>
+  vector.transfer_write %0, %out[%c0, %c0] {in_bounds = [true, true]} : vector<8x4xf32>, memref<8x4xf32>
+  return
 }
 
 // 8. 9x40 1 2
-func.func @transfer_write(%v: vector<8xf32>, %a: tensor<?x?xf32>, %i: index, %j: index) -> tensor<?x?xf32> {
+func.func @transfer_write(%v_in: memref<8xf32>, %a: tensor<?x?xf32>, %i: index, %j: index) -> tensor<?x?xf32> {
+  %c0 = arith.constant 0 : index
+  %none = arith.constant 0.0 : f32
+  %v = vector.transfer_read %v_in[%c0], %none {in_bounds = [true]} : memref<8xf32>, vector<8xf32>
   %0 = vector.transfer_write %v, %a[%i, %j] : vector<8xf32>, tensor<?x?xf32>
   return %0 : tensor<?x?xf32>
 }
 
 // 4x8 9x40 1 2
-func.func @transfer_write_in_bounds(%v: vector<4x8xf32>, %a: memref<?x?xf32>, %i: index, %j: index) {
+func.func @transfer_write_in_bounds(%v_in: memref<4x8xf32>, %a: memref<?x?xf32>, %i: index, %j: index) {
+  %c0 = arith.constant 0 : index
+  %none = arith.constant 0.0 : f32
+  %v = vector.transfer_read %v_in[%c0, %c0], %none {in_bounds = [true, true]} : memref<4x8xf32>, vector<4x8xf32>
   vector.transfer_write %v, %a[%i, %j] {in_bounds = [true, true]} : vector<4x8xf32>, memref<?x?xf32>
   return
 }
 
-// 40. 3 2
-func.func @transfer_masked(%a: memref<?xf32>, %i: index, %n: index) -> vector<8xf32> {
+// 40. 3 2 8.
+func.func @transfer_masked(%a: memref<?xf32>, %i: index, %n: index, %out: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
   %mask = vector.create_mask %n : vector<8xi1>
   %0 = vector.transfer_read %a[%i], %zero, %mask : memref<?xf32>, vector<8xf32>
-  return %0 : vector<8xf32>
+  vector.transfer_write %0, %out[%c0] {in_bounds = [true]} : vector<8xf32>, memref<8xf32>
+  return
 }
 
-// 40. 3
-func.func @vector_load(%a: memref<?xf32>, %i: index) -> vector<8xf32> {
+// 40. 3 8.
+func.func @vector_load(%a: memref<?xf32>, %i: index, %out: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
   %0 = vector.load %a[%i] : memref<?xf32>, vector<8xf32>
-  return %0 : vector<8xf32>
+  vector.transfer_write %0, %out[%c0] {in_bounds = [true]} : vector<8xf32>, memref<8xf32>
+  return
 }
 
 // 8. 40. 3
-func.func @vector_store(%v: vector<8xf32>, %a: memref<?xf32>, %i: index) {
+func.func @vector_store(%v_in: memref<8xf32>, %a: memref<?xf32>, %i: index) {
+  %c0 = arith.constant 0 : index
+  %none = arith.constant 0.0 : f32
+  %v = vector.transfer_read %v_in[%c0], %none {in_bounds = [true]} : memref<8xf32>, vector<8xf32>
   vector.store %v, %a[%i] : memref<?xf32>, vector<8xf32>
   return
 }
 
-// 40. 3 5 8.
-func.func @vector_maskedload(%a: memref<?xf32>, %i: index, %n: index, %p: vector<8xf32>) -> vector<8xf32> {
+// 40. 3 5 8. 8.
+func.func @vector_maskedload(%a: memref<?xf32>, %i: index, %n: index, %p_in: memref<8xf32>, %out: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %none = arith.constant 0.0 : f32
+  %p = vector.transfer_read %p_in[%c0], %none {in_bounds = [true]} : memref<8xf32>, vector<8xf32>
   %mask = vector.create_mask %n : vector<8xi1>
   %0 = vector.maskedload %a[%i], %mask, %p : memref<?xf32>, vector<8xi1>, vector<8xf32> into vector<8xf32>
-  return %0 : vector<8xf32>
+  vector.transfer_write %0, %out[%c0] {in_bounds = [true]} : vector<8xf32>, memref<8xf32>
+  return
 }
 
 // 40. 3 5 8.
-func.func @vector_maskedstore(%a: memref<?xf32>, %i: index, %n: index, %p: vector<8xf32>) {
+func.func @vector_maskedstore(%a: memref<?xf32>, %i: index, %n: index, %p_in: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %none = arith.constant 0.0 : f32
+  %p = vector.transfer_read %p_in[%c0], %none {in_bounds = [true]} : memref<8xf32>, vector<8xf32>
   %mask = vector.create_mask %n : vector<8xi1>
   vector.maskedstore %a[%i], %mask, %p : memref<?xf32>, vector<8xi1>, vector<8xf32>
   return
 }
 
-// 40. 3 5 8.
-func.func @vector_expandload(%a: memref<?xf32>, %i: index, %n: index, %p: vector<8xf32>) -> vector<8xf32> {
+// 40. 3 5 8. 8.
+func.func @vector_expandload(%a: memref<?xf32>, %i: index, %n: index, %p_in: memref<8xf32>, %out: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %none = arith.constant 0.0 : f32
+  %p = vector.transfer_read %p_in[%c0], %none {in_bounds = [true]} : memref<8xf32>, vector<8xf32>
   %mask = vector.create_mask %n : vector<8xi1>
   %0 = vector.expandload %a[%i], %mask, %p : memref<?xf32>, vector<8xi1>, vector<8xf32> into vector<8xf32>
-  return %0 : vector<8xf32>
+  vector.transfer_write %0, %out[%c0] {in_bounds = [true]} : vector<8xf32>, memref<8xf32>
+  return
 }
 
 // 40. 3 5 8.
-func.func @vector_compressstore(%a: memref<?xf32>, %i: index, %n: index, %p: vector<8xf32>) {
+func.func @vector_compressstore(%a: memref<?xf32>, %i: index, %n: index, %p_in: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %none = arith.constant 0.0 : f32
+  %p = vector.transfer_read %p_in[%c0], %none {in_bounds = [true]} : memref<8xf32>, vector<8xf32>
   %mask = vector.create_mask %n : vector<8xi1>
   vector.compressstore %a[%i], %mask, %p : memref<?xf32>, vector<8xi1>, vector<8xf32>
   return
 }
 
-// 40. 3 8. 5 8.
-func.func @vector_gather(%a: memref<?xf32>, %i: index, %at: vector<8xi32>, %n: index, %p: vector<8xf32>) -> vector<8xf32> {
+// 40. 3 8. 5 8. 8.
+func.func @vector_gather(%a: memref<?xf32>, %i: index, %at_in: memref<8xi32>, %n: index, %p_in: memref<8xf32>, %out: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %none_i = arith.constant 0 : i32
+  %at = vector.transfer_read %at_in[%c0], %none_i {in_bounds = [true]} : memref<8xi32>, vector<8xi32>
+  %none = arith.constant 0.0 : f32
+  %p = vector.transfer_read %p_in[%c0], %none {in_bounds = [true]} : memref<8xf32>, vector<8xf32>
   %mask = vector.create_mask %n : vector<8xi1>
   %0 = vector.gather %a[%i] [%at], %mask, %p : memref<?xf32>, vector<8xi32>, vector<8xi1>, vector<8xf32> into vector<8xf32>
-  return %0 : vector<8xf32>
+  vector.transfer_write %0, %out[%c0] {in_bounds = [true]} : vector<8xf32>, memref<8xf32>
+  return
 }
 
 // 40. 3 8. 5 8.
-func.func @vector_scatter(%a: memref<?xf32>, %i: index, %at: vector<8xi32>, %n: index, %p: vector<8xf32>) {
+func.func @vector_scatter(%a: memref<?xf32>, %i: index, %at_in: memref<8xi32>, %n: index, %p_in: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %none_i = arith.constant 0 : i32
+  %at = vector.transfer_read %at_in[%c0], %none_i {in_bounds = [true]} : memref<8xi32>, vector<8xi32>
+  %none = arith.constant 0.0 : f32
+  %p = vector.transfer_read %p_in[%c0], %none {in_bounds = [true]} : memref<8xf32>, vector<8xf32>
   %mask = vector.create_mask %n : vector<8xi1>
   vector.scatter %a[%i] [%at], %mask, %p : memref<?xf32>, vector<8xi32>, vector<8xi1>, vector<8xf32>
   return
 }
 
 // 8. 3
-func.func @vector_extract(%v: vector<8xf32>, %i: index) -> f32 {
+func.func @vector_extract(%v_in: memref<8xf32>, %i: index) -> f32 {
+  %c0 = arith.constant 0 : index
+  %none = arith.constant 0.0 : f32
+  %v = vector.transfer_read %v_in[%c0], %none {in_bounds = [true]} : memref<8xf32>, vector<8xf32>
   %0 = vector.extract %v[%i] : f32 from vector<8xf32>
   return %0 : f32
 }
 
-// 8. 3 1
-func.func @vector_insert(%v: vector<8xf32>, %i: index, %x: f32) -> vector<8xf32> {
+// 8. 3 1 8.
+func.func @vector_insert(%v_in: memref<8xf32>, %i: index, %x: f32, %out: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %none = arith.constant 0.0 : f32
+  %v = vector.transfer_read %v_in[%c0], %none {in_bounds = [true]} : memref<8xf32>, vector<8xf32>
   %0 = vector.insert %x, %v[%i] : f32 into vector<8xf32>
-  return %0 : vector<8xf32>
+  vector.transfer_write %0, %out[%c0] {in_bounds = [true]} : vector<8xf32>, memref<8xf32>
+  return
 }
 
 // 4x5 4x5
 func.func @materialize(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>) -> tensor<?x?xf32> {
-  %0 = bufferization.materialize_in_destination %a in %b : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>
+  %e = bufferization.alloc_tensor() copy(%b) : tensor<?x?xf32>
+  %0 = bufferization.materialize_in_destination %a in %e : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>
   return %0 : tensor<?x?xf32>
 }
 

@@ -75,15 +75,14 @@ def _sizes(text: str) -> tuple[Sizes, ...]:
 def _named() -> Iterator[OpenModule]:
     dice = random.Random(0)
     for name in upstream_ops():
-        for types in ("f32", "i8 into i32"):
-            for memref in (False, True):
-                module = named_module(name, types, memref=memref)
-                if module is None:
-                    continue
-                form = f"{name} {types}{' memref' if memref else ''}"
-                text = str(module)
-                yield opened(text, form)
-                yield opened(text, f"{form} half", dice)
+        for types, memref in (("f32", False), ("f32", True), ("i8 into i32", False)):
+            module = named_module(name, types, memref=memref)
+            if module is None:
+                continue
+            text = str(module)
+            yield opened(text, f"{name} {types}{' memref' if memref else ''}")
+            if types == "f32" and not memref:
+                yield opened(text, f"{name} half", dice)
 
 
 def opened(text: str, name: str, dice: random.Random | None = None) -> OpenModule:

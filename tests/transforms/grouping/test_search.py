@@ -12,7 +12,7 @@ import pytest
 
 import linalg_ext as lx
 from groupings import check_state, random_graph, random_module
-from linalg_ext.errors import ArgumentError, GroupingError
+from linalg_ext.errors import ArgumentError, GroupingError, UntrustedError
 from linalg_ext.rewriting import run_pipeline
 from linalg_ext.transforms.grouping import (
     STARTS,
@@ -132,7 +132,7 @@ def test_an_interrupted_search_gives_the_best_so_far() -> None:
         x.make(Insert(tuple(n for n in x.state.children() if x.state.node(n).op != "tensor.empty")))
         raise KeyboardInterrupt
 
-    found = found_in(strategy=interrupted, measure=2)
+    found = found_in(strategy=interrupted, measure=2, trusted=True)
     assert found.is_interrupted
     assert "interrupted" in repr(found)
     assert found.cost.seconds < found.before.seconds
@@ -152,7 +152,13 @@ def test_the_best_few_are_measured_where_that_is_asked() -> None:
     assert len(found.measured) in (3, 4)
     assert found.plan == last.plan == Plan()
     assert "taken" in repr(found)
-    assert all(one.seconds > 0 for one in found_in(measure=2).measured)
+    assert all(one.seconds > 0 for one in found_in(measure=2, trusted=True).measured)
+
+
+def test_what_nobody_vouches_for_is_not_measured() -> None:
+    with pytest.raises(UntrustedError, match="measure= runs the module in this process"):
+        found_in(measure=1)
+    assert found_in(measure=0).measured == ()
 
 
 @pytest.mark.parametrize(

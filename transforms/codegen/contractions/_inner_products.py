@@ -1,11 +1,18 @@
 """Inner products: for a matrix times a vector whose rows lie along the depth, and for two vectors.
 
 Each element of a small tile of C is a vector of partial sums; both operands are read once, where
-they lie, and the vectors are summed when the depth is done.
+they lie, and the vectors are summed when the depth is done. Where it is long it is done in blocks,
+whose vectors are added with compensation.
 """
 
 from __future__ import annotations
 
+from linalg_ext.transforms.codegen._long_sums import (
+    BLOCK,
+    FLOATS,
+    written_compensated,
+    written_nothing,
+)
 from linalg_ext.transforms.codegen._memory import Strided, add, multiply_add, zero_vector
 from linalg_ext.transforms.codegen._writer import Index, Writer
 
@@ -65,16 +72,51 @@ def _sums(
     starts_b = [b.offset(problem.columns, column) for column in columns]
     zero = zero_vector(w, problem.element, lanes)
     whole = w.mul(w.div(depth, lanes), lanes)
-    partial = [zero] * (len(rows) * len(columns))
-    with w.carrying_loop(whole, lanes, partial, memory.vector) as (k, sums, handed_on, results):
-        handed_on += _step(w, plan, a, b, starts_a, starts_b, k, None, sums)
+    none = [zero] * (len(rows) * len(columns))
+
+    def rounds(start: Index, stop: Index) -> list[str]:
+        """The sums of a part of the depth."""
+        length = w.sub(stop, start)
+        with w.carrying_loop(length, lanes, none, memory.vector) as (at, sums, handed_on, found):
+            k = w.add(start, at)
+            handed_on += _step(w, plan, a, b, starts_a, starts_b, k, None, sums)
+        return found
+
+    block = BLOCK * lanes
+    if problem.element not in FLOATS or (isinstance(whole, int) and whole <= block):
+        results = rounds(0, whole)
+    else:
+        errors = [written_nothing(w, memory.vector)] * len(none)
+        many = w.carrying_loop(whole, block, [*none, *errors], memory.vector)
+        with many as (start, carried, handed_on, found):
+            parts = rounds(start, w.min(w.add(start, block), whole))
+            pairs = [
+                written_compensated(w, memory.vector, total, error, part)
+                for total, error, part in zip(carried, carried[len(none) :], parts, strict=False)
+            ]
+            handed_on += [total for total, _ in pairs] + [error for _, error in pairs]
+        results = found[: len(none)]
     if not divides(lanes, depth):
         mask = a.below(w.sub(depth, whole))
         results = _step(w, plan, a, b, starts_a, starts_b, whole, mask, results)
-    return [
-        w.op(f"vector.reduction <add>, {vector} : {memory.vector} into {problem.element}")
-        for vector in results
-    ]
+    return [_sum_of_lanes(w, vector, lanes, problem.element) for vector in results]
+
+
+def _sum_of_lanes(w: Writer, vector: str, lanes: int, element: str) -> str:
+    """The elements of a vector added up: halves to halves, where they are floats."""
+    while element in FLOATS and lanes > 1:
+        whole, lanes = f"vector<{lanes}x{element}>", lanes // 2
+        half = f"vector<{lanes}x{element}>"
+        low, high = (
+            w.op(
+                f"vector.extract_strided_slice {vector} "
+                f"{{offsets = [{start}], sizes = [{lanes}], strides = [1]}} : {whole} to {half}"
+            )
+            for start in (0, lanes)
+        )
+        vector = w.op(f"arith.addf {low}, {high} : {half}")
+    type_ = f"vector<{lanes}x{element}>"
+    return w.op(f"vector.reduction <add>, {vector} : {type_} into {element}")
 
 
 def _step(

@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from linalg_ext.bindings import ir
+from linalg_ext.bindings import arith, ir, memref, scf
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.target import current
 from linalg_ext.transforms.codegen._argument import Argument, argument_of
@@ -45,6 +45,12 @@ from linalg_ext.transforms.codegen._functions import CONTRACTION, Functions
 from linalg_ext.transforms.codegen._machine import Machine, this_machine
 from linalg_ext.transforms.codegen._problem import Dimension, Operand, Problem, classify
 from linalg_ext.transforms.codegen._scalar_steps import Elementwise
+from linalg_ext.transforms.codegen._splitting import (
+    can_be_split,
+    length_at_run_time,
+    split_sums,
+)
+from linalg_ext.transforms.lowering._elementwise import index
 from linalg_ext.transforms.lowering.share_work import threads_of
 
 from ._choosing import chosen
@@ -58,6 +64,9 @@ NAME = "linalg-ext-pack-contractions"
 _MOST_WORDS = 1 << 14
 """A depth of more words than this is divided: a strip of A would not stay in L2."""
 
+_BLOCK = 1 << 14
+"""Products that are added up before their sums are added with compensation."""
+
 LEAST_PRODUCTS = 512
 """A contraction of fewer products than this is done before a nest has begun."""
 
@@ -68,10 +77,14 @@ def pack_contractions(module: ir.Operation) -> Report:
     report = Report(NAME)
     functions = _Functions(module)
     pending = _structured_ops(module)
+    blocks: list[Any] = []
     while pending:
         op = pending.pop(0)
-        report.matched[op.name] += 1
-        reason = _rewrite(op, functions, pending)
+        is_block = op in blocks
+        if is_block:
+            blocks.remove(op)
+        report.matched[op.name] += not is_block
+        reason = _rewrite(op, functions, pending, None if is_block else blocks)
         if reason is None:
             report.changed["linalg contraction"] += 1
         else:
@@ -110,8 +123,15 @@ def _may_contract(op: Any) -> bool:
     return count == 3
 
 
-def _rewrite(op: Any, functions: _Functions, pending: list[Any]) -> str | None:
-    """Replace an op; None, or the reason why it stays. What is erased with it pends no more."""
+def _rewrite(
+    op: Any, functions: _Functions, pending: list[Any], blocks: list[Any] | None
+) -> str | None:
+    """Replace an op; None, or the reason why it stays. What is erased with it pends no more.
+
+    Args:
+        blocks: takes in those of the ops that pend then that do a part of the depth of this one;
+            None where it does a part itself.
+    """
     if not functions.machine.has_fma:
         return "this machine has no FMA"
     product = read_product(op)
@@ -132,8 +152,13 @@ def _rewrite(op: Any, functions: _Functions, pending: list[Any]) -> str | None:
     arguments, plan = made
     if _is_small(plan.problem):
         return "it is small"
-    if _is_elementwise(plan):
+    if _uses_all_once(plan):
         return "it is a sum of products element by element: nothing is used twice"
+    if blocks is not None and _is_long(plan, op):
+        made_of_it = _split(op, plan.problem, zeros, found)
+        blocks += made_of_it
+        pending[:0] = made_of_it
+        return None
     prologues = [factor.prologue for factor in factors]
     name = functions.named(
         plan, arguments, found.epilogue if found is not None else None, prologues
@@ -153,6 +178,63 @@ def _rewrite(op: Any, functions: _Functions, pending: list[Any]) -> str | None:
     if found is not None:
         erase_epilogue(found, product.output, pending)
     return None
+
+
+def _is_long(plan: Plan, op: Any) -> bool:
+    """Whether so many blocks of the depth may be added to C that their sums lose too much."""
+    depth = plan.problem.depth.size
+    is_short = depth is not None and depth <= 2 * _BLOCK
+    return not plan.is_inner and not is_short and can_be_split(op)
+
+
+def _split(op: Any, problem: Problem, zeros: Any, found: FoundEpilogue | None) -> list[Any]:
+    """Have a contraction done in blocks of its depth, where that is long; the ops to go on with.
+
+    Args:
+        op: the contraction; erased, or moved to where the run finds its depth to be short.
+        problem: it.
+        zeros: what fills its result before, if that is so.
+        found: what may be done with it where it is short.
+    """
+    output = op.operands[len(op.operands) - 1]
+    if problem.depth.size is not None:
+        with op.location, ir.InsertionPoint(op):
+            written = split_sums(op, _BLOCK, with_zeros=True)
+        op.erase()
+        return written
+    steps = [each for each in (zeros, op, found and found.op) if each is not None]
+    if found is not None:
+        move_before(found, op)
+    with op.location, ir.InsertionPoint(op):
+        length = length_at_run_time(op)
+        is_long = arith.cmpi(arith.CmpIPredicate.ugt, length, index(2 * _BLOCK))
+        branch = scf.IfOp(is_long, has_else=True)
+        with ir.InsertionPoint(branch.then_block):
+            # The other branch can do without a buffer between, and then nobody else may use it.
+            is_between = found is not None and found.destination != output
+            own = output
+            if is_between:
+                own = memref.alloc(output.type, list(output.owner.operands), [], alignment=64)
+            clones = [_writing_to(own, output, step.clone().operation) for step in steps]
+            whole = clones[steps.index(op)]
+            with ir.InsertionPoint(whole):
+                written = split_sums(whole, _BLOCK, with_zeros=True)
+            whole.erase()
+            if is_between:
+                memref.dealloc(own)
+            scf.YieldOp([])
+        with ir.InsertionPoint(branch.else_block):
+            last = scf.YieldOp([]).operation
+        for step in steps:
+            step.move_before(last)
+    return [op, *written]
+
+
+def _writing_to(new: Any, old: Any, op: Any) -> Any:
+    for place, operand in enumerate(op.operands):
+        if operand == old:
+            op.operands[place] = new
+    return op
 
 
 def _planned(
@@ -206,13 +288,14 @@ def _is_small(problem: Problem) -> bool:
     return products < LEAST_PRODUCTS
 
 
-def _is_elementwise(plan: Plan) -> bool:
-    """Whether a sum has neither rows nor columns, and what it multiplies lies as vectors do."""
+def _uses_all_once(plan: Plan) -> bool:
+    """Whether a sum has neither rows nor columns, and packing would copy what is read once."""
     problem = plan.problem
     if plan.is_inner or problem.rows.size != 1 or problem.columns.size != 1:
         return False
     along = (*problem.batch, *problem.depth.dimensions)
-    return any(set(dimension.strides.values()) == {1} for dimension in along)
+    are_vectors = any(set(dimension.strides.values()) == {1} for dimension in along)
+    return are_vectors or problem.dot is None
 
 
 class _Functions:

@@ -28,16 +28,20 @@ columns of every product that reads them, and whose other axes are summed over.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.target import current
+from linalg_ext.target.clock import cycles_per_second
 from linalg_ext.transforms.codegen._machine import Machine, this_machine
 from linalg_ext.transforms.codegen._parameters import parameters, retype
 from linalg_ext.transforms.lowering._walk import functions, replace_op
 
+from ._estimates import bytes_per_cycle
 from ._parameter_readers import Reader, readers_of
 from ._strips import packing_seconds, product_of_strips, ready_seconds, widths
 
@@ -96,14 +100,16 @@ def _width(readers: Sequence[Reader], type_: Any, machine: Machine) -> int:
     }
     best = min(times, key=lambda width: times[width], default=0)
     plain = sum(packing_seconds(reader, machine) for reader in readers)
-    return best if best and times[best] + _WATCHING < _LEAST_GAIN * plain else 0
+    bytes_read = math.prod(type_.shape) * type_.element_type.width // 8
+    reading = bytes_read / bytes_per_cycle(current(), bytes_read) / cycles_per_second()
+    return best if best and times[best] + _WATCHING + reading < _LEAST_GAIN * plain else 0
 
 
 _LEAST_GAIN = 0.99
 """Of the time, for the memory that the strips take besides the parameter."""
 
 _WATCHING = 5e-6
-"""Seconds for which a call asks whether a parameter has changed."""
+"""Seconds for which a call asks whether a parameter has changed, besides those of reading it."""
 
 
 def _pack(parameter: Any, found: _Found) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import ir, vector
+from linalg_ext.transforms.codegen._long_sums import is_added_in_blocks
 from linalg_ext.transforms.lowering._elementwise import literal
 
 _FLOAT_NEUTRAL: Mapping[str, str] = {
@@ -39,6 +40,10 @@ class Combiner:
         """What leaves any other value as it is, in every element where `type_` is a vector."""
         element = type_.element_type if isinstance(type_, ir.VectorType) else type_
         return literal(type_, self._neutral(element))
+
+    def adds_floats(self, element: Any) -> bool:
+        """Whether it adds up floats, of a type that is added up in blocks."""
+        return self.name == "arith.addf" and is_added_in_blocks(element)
 
     def all_of(self, value: Any, lanes: int) -> Any:
         """The elements of a vector combined to `lanes` of them, halves with halves."""

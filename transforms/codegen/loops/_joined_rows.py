@@ -6,7 +6,7 @@ has found so far; at the end they are combined to n elements, and these with wha
 
     %sums = scf.for %at = 0 to N * n step R * lanes {      R registers, R * lanes a multiple of n
       ...                                                  each adds the elements of its own lanes
-    }
+    }                                                      in blocks, where there are many rounds
     the rest of the rows, under masks
     %row = the R * lanes / n parts of n elements of %sums, combined
 """
@@ -19,10 +19,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf, vector
+from linalg_ext.transforms.codegen._long_sums import BLOCK, compensated, nothing
 from linalg_ext.transforms.lowering._elementwise import index
 
 from ._bodies import Member, Pass, computed
-from ._bounds import as_index, first_lanes, is_same, size_of, whole_steps
+from ._bounds import as_index, either, first_lanes, is_same, size_of, whole_steps
 from ._collapsing import Collapser
 from ._combiners import Combiner, combiner_of
 from ._nests import Access, Nest, widest_bits
@@ -70,17 +71,89 @@ class JoinedRows:
         else:
             total = rows * self.row
         found = self._start()
-        whole = whole_steps(0, total, self.registers * self.lanes)
+        whole = whole_steps(0, total, self._step)
         if not is_same(whole, 0):
-            loop = scf.ForOp(index(0), as_index(whole), index(self.registers * self.lanes), found)
-            with ir.InsertionPoint(loop.body):
-                carried = list(loop.inner_iter_args)
-                scf.YieldOp(self._round(member, known, loop.induction_variable, carried, None))
-            found = list(loop.results)
+            found = self._all_rounds(member, known, whole, found)
         if not is_same(whole, total):
             left = total - whole if rows is not None else arith.subi(total, whole)
             found = self._round(member, known, as_index(whole), found, left)
         self._after(member, found)
+
+    @property
+    def _step(self) -> int:
+        """Elements of a round."""
+        return self.registers * self.lanes
+
+    def _all_rounds(
+        self, member: Member, known: Sequence[Any], whole: Any, start: list[Any]
+    ) -> list[Any]:
+        """What is found in whole rounds, in blocks where there are many."""
+
+        def one_block() -> list[Any]:
+            return self._rounds(member, known, index(0), as_index(whole), start)
+
+        def blocks() -> list[Any]:
+            return self._blocks(member, known, whole, start)
+
+        block = BLOCK * self._step
+        if not any(map(self._adds_floats, range(len(self.combiners)))):
+            return one_block()
+        if isinstance(whole, int):
+            return blocks() if whole > block else one_block()
+        are_many = arith.cmpi(arith.CmpIPredicate.ugt, whole, index(block))
+        return either(are_many, start, blocks, one_block)
+
+    def _adds_floats(self, output: int) -> bool:
+        return self.combiners[output].adds_floats(self.nest.writes[output].memref.type.element_type)
+
+    def _rounds(
+        self, member: Member, known: Sequence[Any], low: Any, high: Any, carried: list[Any]
+    ) -> list[Any]:
+        loop = scf.ForOp(low, high, index(self._step), carried)
+        with ir.InsertionPoint(loop.body):
+            before = list(loop.inner_iter_args)
+            scf.YieldOp(self._round(member, known, loop.induction_variable, before, None))
+        return list(loop.results)
+
+    def _blocks(
+        self, member: Member, known: Sequence[Any], whole: Any, start: list[Any]
+    ) -> list[Any]:
+        """As `_rounds`; what blocks of rounds add up to is added with compensation."""
+        sums = [
+            output * self.registers + register
+            for output in range(len(self.combiners))
+            if self._adds_floats(output)
+            for register in range(self.period)
+        ]
+        errors = [nothing(start[at].type) for at in sums]
+        step = BLOCK * self._step
+        outer = scf.ForOp(index(0), as_index(whole), index(step), [*start, *errors])
+        with ir.InsertionPoint(outer.body):
+            begin, given = outer.induction_variable, list(outer.inner_iter_args)
+            end = arith.minui(arith.addi(begin, index(step)), as_index(whole))
+            before = [
+                start[at] if self._adds_floats(at // self.registers) else given[at]
+                for at in range(len(start))
+            ]
+            found = self._rounds(member, known, begin, end, before)
+            for output in range(len(self.combiners)):
+                if self._adds_floats(output):
+                    place = output * self.registers
+                    own = found[place : place + self.registers]
+                    rest = start[place + self.period : place + self.registers]
+                    found[place : place + self.registers] = [*self._periods(output, own), *rest]
+            for place, at in enumerate(sums, start=len(start)):
+                found[at], given[place] = compensated(given[at], given[place], found[at])
+            scf.YieldOp([*found, *given[len(start) :]])
+        return list(outer.results)[: len(start)]
+
+    def _periods(self, output: int, registers: Sequence[Any]) -> list[Any]:
+        """The registers of an output, those whose lanes are of the same columns as one."""
+        own = list(registers)
+        for register in range(self.period, self.registers):
+            place = register % self.period
+            own[place] = self.combiners[output](own[place], own[register])
+        return own[: self.period]
 
     def _start(self) -> list[Any]:
         """Neutral elements, for each output register by register."""
@@ -155,16 +228,16 @@ class JoinedRows:
         for number, (combine, access) in enumerate(
             zip(self.combiners, self.nest.writes, strict=True)
         ):
-            own = list(found[number * self.registers : (number + 1) * self.registers])
-            for register in range(self.period, self.registers):
-                own[register % self.period] = combine(own[register % self.period], own[register])
-            lanes = own[0]
-            for register in own[1 : self.period]:
+            own = found[number * self.registers : (number + 1) * self.registers]
+            lanes, *others = self._periods(number, own)
+            for register in others:
                 size = lanes.type.shape[0] + self.lanes
                 lanes = _joined(lanes, register, size)
-            row = _part(lanes, 0, self.row)
-            for start in range(self.row, self.period * self.lanes, self.row):
-                row = combine(row, _part(lanes, start, self.row))
+            rows = [
+                _part(lanes, start, self.row)
+                for start in range(0, self.period * self.lanes, self.row)
+            ]
+            row = _in_pairs(combine, rows)
             where = _indices(member, access)
             old = load_row(access.memref, where, self.row, None)
             store_row(combine(old, row), access.memref, where, None, None)
@@ -184,7 +257,7 @@ def joined_rows(
     (first, *others) = nests
     if others or first.rank < depth + 2 or first.is_parallel[depth] or first.loads:
         return None
-    nest = _with_one_row(first, depth, collapser)
+    nest = with_one_row(first, depth, collapser)
     if nest is None:
         return None
     row, rows = nest.static_extent(depth + 1), nest.static_extent(depth)
@@ -214,7 +287,7 @@ def joined_rows(
     return JoinedRows(nest, depth, combiners, row, lanes, period, registers, views)
 
 
-def _with_one_row(nest: Nest, depth: int, collapser: Collapser) -> Nest | None:
+def with_one_row(nest: Nest, depth: int, collapser: Collapser) -> Nest | None:
     """The nest with all loops inside of loop `depth` as one; None where that cannot be."""
     while nest.rank > depth + 2:
         collapsed = collapser.collapsed([nest], depth + 1)
@@ -251,6 +324,14 @@ def _joined(low: Any, high: Any, size: int) -> Any:
     """Two vectors, the second the shorter one perhaps, one after the other."""
     count = low.type.shape[0]
     return vector.shuffle(low, high, list(range(size))) if count else high
+
+
+def _in_pairs(combine: Combiner, rows: Sequence[Any]) -> Any:
+    """Rows combined to one: two at a time, and what that gives likewise."""
+    if len(rows) == 1:
+        return rows[0]
+    half = len(rows) // 2
+    return combine(_in_pairs(combine, rows[:half]), _in_pairs(combine, rows[half:]))
 
 
 def _part(value: Any, start: int, size: int) -> Any:

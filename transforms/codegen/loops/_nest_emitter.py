@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf
+from linalg_ext.transforms.codegen._long_sums import BLOCK, PartialSums, part_of
 from linalg_ext.transforms.lowering._elementwise import index
 
 from ._block_copies import copy_row, is_block_copy
 from ._bodies import Member
 from ._bounds import size_of
 from ._collapsing import Collapser
+from ._combiners import Combiner, combiner_of
 from ._grouping import Group, partition
-from ._joined_rows import joined_rows
-from ._nests import Access, Nest
+from ._joined_rows import joined_rows, with_one_row
+from ._nests import Access, Nest, read_nest
+from ._roots import root_of
 from ._streaming import fence
 from ._vector_loop import VectorLoop
 
 ROWS_AT_ONCE = 8
 """How many rows are added to one before it goes back to memory."""
+
+_BLOCK, _BLOCK_OF_ROWS = BLOCK // 2, 2 * BLOCK
+"""Rounds of a loop around others that are added up in memory; and rows, of which some are added up
+in registers first."""
 
 
 class NestEmitter:
@@ -31,6 +39,8 @@ class NestEmitter:
         self._block = nests[-1].op.block
         self._shrunk: dict[Any, Any] = {}
         """For an allocation, the smaller one that takes its place."""
+        self._buffers: list[Any] = []
+        """For the sums of blocks."""
         self.streams = False
         """Whether something was written past the caches."""
 
@@ -44,6 +54,8 @@ class NestEmitter:
             self._emit(self._nests, 0, ())
             if self.streams:
                 fence()
+            for buffer in self._buffers:
+                memref.dealloc(buffer)
         for nest in reversed(self._nests):
             nest.op.erase()
         self._clean_up()
@@ -62,18 +74,122 @@ class NestEmitter:
             if joined is not None:
                 joined.emit(ivs)
                 continue
+            if not group.nests[0].is_parallel[depth]:
+                (nest,) = group.nests
+                wider = with_one_row(nest, depth, self._collapser)
+                group = group if wider is None else Group((wider,), is_innermost=False)
             members = self._with_rows(group.nests, depth)
             size = size_of(group.nests[0], depth)
-            if not self._adds_rows(group, depth):
-                self._emit_loop(members, depth, ivs, (index(0), size, 1))
+            if not self._has_long_sums(group, depth):
+                self._emit_all(members, depth, ivs, size)
                 continue
-            few = group.nests[0].static_extent(depth)
-            if few is not None and few <= ROWS_AT_ONCE:
-                self._emit_rows(members, depth, ivs, [index(row) for row in range(few)])
+            if group.nests[0].static_extent(depth) is not None:
+                self._emit_blocks(members, depth, ivs, size)
                 continue
-            whole = arith.subi(size, arith.remui(size, index(ROWS_AT_ONCE)))
-            self._emit_loop(members, depth, ivs, (index(0), whole, ROWS_AT_ONCE))
-            self._emit_loop(members, depth, ivs, (whole, size, 1))
+            are_many = arith.cmpi(
+                arith.CmpIPredicate.ugt, size, index(self._rounds_in_block(group.nests, depth))
+            )
+            branch = scf.IfOp(are_many, has_else=True)
+            for block, emit in (
+                (branch.then_block, self._emit_blocks),
+                (branch.else_block, self._emit_all),
+            ):
+                with ir.InsertionPoint(block):
+                    emit(members, depth, ivs, size)
+                    scf.YieldOp([])
+
+    def _emit_all(self, nests: Sequence[Nest], depth: int, ivs: tuple[Any, ...], size: Any) -> None:
+        """Emit all rounds of loop `depth`, one after another."""
+        if not self._adds_rows(nests, depth):
+            self._emit_loop(nests, depth, ivs, (index(0), size, 1))
+            return
+        few = nests[0].static_extent(depth)
+        if few is not None and few <= ROWS_AT_ONCE:
+            self._emit_rows(nests, depth, ivs, [index(row) for row in range(few)])
+            return
+        self._emit_range(nests, depth, ivs, index(0), size)
+
+    def _emit_range(
+        self, nests: Sequence[Nest], depth: int, ivs: tuple[Any, ...], low: Any, high: Any
+    ) -> None:
+        """Emit the rounds of loop `depth` from one to another."""
+        if not self._adds_rows(nests, depth):
+            self._emit_loop(nests, depth, ivs, (low, high, 1))
+            return
+        count = arith.subi(high, low)
+        whole = arith.subi(high, arith.remui(count, index(ROWS_AT_ONCE)))
+        self._emit_loop(nests, depth, ivs, (low, whole, ROWS_AT_ONCE))
+        self._emit_loop(nests, depth, ivs, (whole, high, 1))
+
+    def _has_long_sums(self, group: Group, depth: int) -> bool:
+        """Whether the rounds of loop `depth`, or some of them, are added up, and may be many."""
+        nest = group.nests[0]
+        static = nest.static_extent(depth)
+        is_long = static is None or static > self._rounds_in_block(group.nests, depth)
+        return is_long and not nest.is_parallel[depth] and bool(_sums_of(nest))
+
+    def _rounds_in_block(self, nests: Sequence[Nest], depth: int) -> int:
+        """How many rounds of loop `depth` are added up before a block ends."""
+        return _BLOCK_OF_ROWS if self._adds_rows(nests, depth) else _BLOCK
+
+    def _emit_blocks(
+        self, nests: Sequence[Nest], depth: int, ivs: tuple[Any, ...], size: Any
+    ) -> None:
+        """Emit loop `depth` in blocks, whose sums are added with compensation."""
+        (nest,) = nests
+        sums = {at: self._partial_sums(nest, at, depth, ivs) for at in _sums_of(nest)}
+        dims_below = {
+            at: tuple(dim for dim in nest.operands[at].dims if dim is not None and dim > depth)
+            for at in sums
+        }
+        parts = {
+            at: Access(sum_.parts, dims_below[at], root_of(sum_.parts)) for at, sum_ in sums.items()
+        }
+        block = index(self._rounds_in_block(nests, depth))
+        outer = scf.ForOp(index(0), size, block)
+        with ir.InsertionPoint(outer.body):
+            low = outer.induction_variable
+            high = arith.minui(arith.addi(low, block), size)
+            for sum_ in sums.values():
+                self._emit_op(sum_.begin())
+            changed = nest.with_accesses(parts, nest.is_parallel)
+            self._emit_range([changed], depth, ivs, low, high)
+            for sum_ in sums.values():
+                self._emit_op(sum_.add())
+            scf.YieldOp([])
+        for sum_ in sums.values():
+            # Not before the loop that reads it: memory that nobody else uses is not written.
+            with ir.InsertionPoint(outer):
+                self._emit_op(sum_.forget())
+
+    def _partial_sums(self, nest: Nest, at: int, depth: int, ivs: tuple[Any, ...]) -> PartialSums:
+        """Buffers for what the loops below `depth` write to an output."""
+        access = nest.operands[at]
+        type_, places = access.memref.type, (*ivs, None)
+        below = [axis for axis, dim in enumerate(access.dims) if dim is not None and dim > depth]
+        with ir.InsertionPoint(self._anchor):
+            sizes = [
+                memref.dim(access.memref, index(axis))
+                for axis in below
+                if type_.is_dynamic_dim(axis)
+            ]
+            part = ir.MemRefType.get(
+                [type_.shape[axis] for axis in below], type_.element_type, None, type_.memory_space
+            )
+            parts, errors = (memref.alloc(part, sizes, [], alignment=64) for _ in range(2))
+        self._buffers += [parts, errors]
+        offsets = {
+            axis: index(0) if dim is None else places[dim]
+            for axis, dim in enumerate(access.dims)
+            if axis not in below
+        }
+        return PartialSums(part_of(access.memref, offsets), parts, errors)
+
+    def _emit_op(self, op: Any) -> None:
+        """Emit a structured op that was just made, where it is one for vectors."""
+        nest = read_nest(op)
+        if isinstance(nest, Nest) and not nest.is_crossed:
+            NestEmitter([nest], self._vector_bits).emit()
 
     def _emit_loop(
         self,
@@ -98,19 +214,29 @@ class NestEmitter:
     ) -> None:
         """Several rounds of loop `depth` in one."""
         group = Group(tuple(nests), is_innermost=True)
-        self._emit_vectors(group, depth + 1, [(*ivs, row) for row in rows])
+        self._emit_vectors(group, depth + 1, [(*ivs, row) for row in rows], _sums_of(nests[0]))
 
-    def _emit_vectors(self, group: Group, depth: int, positions: Sequence[tuple[Any, ...]]) -> None:
+    def _emit_vectors(
+        self,
+        group: Group,
+        depth: int,
+        positions: Sequence[tuple[Any, ...]],
+        added: Mapping[int, Combiner] = MappingProxyType({}),
+    ) -> None:
         members = [Member(nest, ivs) for ivs in positions for nest in group.nests]
         loop = VectorLoop(
-            members, depth, unused=self._unused(group, depth), vector_bits=self._vector_bits
+            members,
+            depth,
+            unused=self._unused(group, depth),
+            vector_bits=self._vector_bits,
+            added=added,
         )
         loop.emit()
         self.streams |= loop.streams
 
-    def _adds_rows(self, group: Group, depth: int) -> bool:
+    def _adds_rows(self, nests: Sequence[Nest], depth: int) -> bool:
         """Whether each round adds a row to the same row: several rounds in one save its way."""
-        (nest, *others) = group.nests
+        (nest, *others) = nests
         if others or nest.rank != depth + 2 or nest.is_parallel[depth]:
             return False
         return (
@@ -220,6 +346,18 @@ class NestEmitter:
         _erase_unused(allocation.owner.operation)
         if small != allocation:
             _erase_unused(small.owner.operation)
+
+
+def _sums_of(nest: Nest) -> dict[int, Combiner]:
+    """The operands of a nest that floats are added to, each by itself."""
+    outputs = list(nest.body.arguments)[nest.inputs :]
+    yielded = nest.body.operations[len(nest.body.operations) - 1].operation.operands
+    found = {}
+    for at, pair in enumerate(zip(outputs, yielded, strict=True), start=nest.inputs):
+        combine, access = combiner_of(*pair), nest.operands[at]
+        if combine is not None and combine.adds_floats(access.memref.type.element_type):
+            found[at] = combine
+    return found
 
 
 def _by_memref(nests: Sequence[Nest]) -> dict[Any, list[Access]]:

@@ -327,6 +327,8 @@ def _innermost_obstacle(nest: Nest) -> Left | None:
         if access.dims[-1] != inner or not is_in_rows(access.memref.type):
             return Left("the innermost loop does not run along memory")
     if not nest.is_parallel[inner]:
+        if any(inner in access.dims for access in nest.writes):
+            return Left("an output is indexed by the loop that reduces another")
         return Left("a reduction that vectors cannot do") if nest.reduction is None else None
     if any(inner not in access.dims for access in nest.writes):
         return Left("several rounds write one element")

@@ -12,21 +12,25 @@ result is aligned, and a masked vector stands before them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf
+from linalg_ext.transforms.codegen._long_sums import BLOCK, compensated, nothing
 from linalg_ext.transforms.lowering._elementwise import constant, index
 
 from ._bodies import Key, Member, Pass, computed, of_body
 from ._bounds import as_index, either, first_lanes, is_same, size_of, whole_steps
+from ._combiners import Combiner
 from ._nests import Access, Nest, widest_bits
-from ._reductions import FirstBest, Reduction
+from ._reductions import FirstBest, Reduction, Sums
 from ._rows import (
     as_row,
     is_truth,
     load_across,
     load_row,
+    row_type,
     store_row,
 )
 from ._streaming import first_aligned, is_streamed, rows_are_aligned_alike
@@ -48,6 +52,8 @@ class VectorLoop:
         vector_bits: of a register.
         most_lanes: of a vector, where inputs lie across; then all members are one nest, at
             positions that are neighbours along these inputs.
+        added: outputs that all members, one nest at several positions, add to: what they add is
+            added up before it is added to what is there.
     """
 
     def __init__(
@@ -58,9 +64,11 @@ class VectorLoop:
         unused: frozenset[Any],
         vector_bits: int,
         most_lanes: int | None = None,
+        added: Mapping[int, Combiner] = MappingProxyType({}),
     ) -> None:
         self._vector_bits = vector_bits
         self._most_lanes = most_lanes
+        self._added = added
         self._members = members
         self._depth = depth
         self._unused = unused
@@ -85,16 +93,14 @@ class VectorLoop:
         carried: list[Any] | None = None
         low, high = 0, size if static is None else static
         if start is not None:
-            carried = self._loop(index(0), start, lanes, masked=start, carried=None)
+            carried = self._loop(0, start, lanes, masked=start, carried=None)
             low, high = start, size
         for step in dict.fromkeys([lanes * unroll, lanes]):
             whole = whole_steps(low, high, step)
             if static is None and step > lanes and any(self._reductions()):
                 carried = self._wide(size, whole, step, lanes)
             elif not is_same(whole, low):
-                carried = self._loop(
-                    as_index(low), as_index(whole), step, masked=None, carried=carried
-                )
+                carried = self._loop(low, whole, step, masked=None, carried=carried)
             low = whole
         if not is_same(low, high):
             carried = self._rest(as_index(low), size, lanes, carried, static)
@@ -197,12 +203,55 @@ class VectorLoop:
     def _loop(
         self, low: Any, high: Any, lanes: int, *, masked: Any | None, carried: list[Any] | None
     ) -> list[Any]:
-        """One loop; gives what the reductions have so far, as vectors of `lanes` elements.
+        """One loop; gives what the reductions have so far, as vectors of `lanes` elements at most.
 
         Args:
+            low, high: where it begins and ends: a number where that is known.
             masked: where the row ends for this loop, if its vectors may reach beyond.
         """
+        is_first = carried is None
         carried = self._start(lanes) if carried is None else self._narrowed(carried, lanes)
+        is_known = isinstance(low, int) and isinstance(high, int)
+        is_short = is_known and high - low <= BLOCK * lanes
+        if is_first and not is_short and any(self._are_long_sums()):
+            return self._blocks(low, high, lanes, carried)
+        return self._rounds(as_index(low), as_index(high), lanes, masked, carried)
+
+    def _are_long_sums(self) -> list[bool]:
+        """For each vector of the reductions whether it adds up floats."""
+        return [
+            isinstance(reduction, Sums)
+            and reduction.combiners[at].adds_floats(access.memref.type.element_type)
+            for _, member, reduction in self._reductions()
+            for at, access in enumerate(member.nest.writes)
+        ]
+
+    def _blocks(self, low: Any, high: Any, lanes: int, carried: list[Any]) -> list[Any]:
+        """A loop in blocks, whose sums are added with compensation, in one register each."""
+        are_sums = self._are_long_sums()
+        sums = [at for at, is_sum in enumerate(are_sums) if is_sum]
+        first = self._narrowed(carried, self._lanes)
+        starts = [first[at] if is_sum else carried[at] for at, is_sum in enumerate(are_sums)]
+        errors = [nothing(starts[at].type) for at in sums]
+        step = BLOCK * lanes
+        outer = scf.ForOp(as_index(low), as_index(high), index(step), [*starts, *errors])
+        with ir.InsertionPoint(outer.body):
+            begin, given = outer.induction_variable, list(outer.inner_iter_args)
+            end: Any = arith.addi(begin, index(step))
+            if not (isinstance(low, int) and isinstance(high, int) and (high - low) % step == 0):
+                end = arith.minui(end, as_index(high))
+            before = [carried[at] if is_sum else given[at] for at, is_sum in enumerate(are_sums)]
+            found = self._rounds(begin, end, lanes, None, before)
+            parts = self._narrowed(found, self._lanes)
+            for place, at in enumerate(sums, start=len(starts)):
+                found[at], given[place] = compensated(given[at], given[place], parts[at])
+            scf.YieldOp([*found, *given[len(starts) :]])
+        return list(outer.results)[: len(starts)]
+
+    def _rounds(
+        self, low: Any, high: Any, lanes: int, masked: Any | None, carried: list[Any]
+    ) -> list[Any]:
+        """As `_loop`, of rounds one after another."""
         loop = scf.ForOp(low, high, index(lanes), carried)
         with ir.InsertionPoint(loop.body):
             at = loop.induction_variable
@@ -215,9 +264,20 @@ class VectorLoop:
         """The loop over wide vectors where there is one; as `_loop`, of `lanes` elements."""
         given = self._start(lanes)
 
-        def rounds() -> list[Any]:
-            found = self._loop(index(0), whole, wide, masked=None, carried=None)
+        def blocks() -> list[Any]:
+            found = self._loop(0, whole, wide, masked=None, carried=None)
             return self._narrowed(found, lanes)
+
+        def one_block() -> list[Any]:
+            found = self._rounds(index(0), whole, wide, None, self._start(wide))
+            return self._narrowed(found, lanes)
+
+        def rounds() -> list[Any]:
+            if not any(self._are_long_sums()):
+                return one_block()
+            # A row of one block does without what more of them need, a short one most of all.
+            are_many = arith.cmpi(arith.CmpIPredicate.ugt, whole, index(BLOCK * wide))
+            return either(are_many, given, blocks, one_block)
 
         is_long = arith.cmpi(arith.CmpIPredicate.uge, size, index(wide))
         return either(is_long, given, rounds, lambda: given)
@@ -292,6 +352,12 @@ class VectorLoop:
                 kept = value if taken is None else arith.select(taken, value, before)
                 yielded.append(kept)
         past_caches = self._vector_bits // 8 if pass_.streams else None
+        for at, combine in self._added.items():
+            access = self._members[0].nest.operands[at]
+            key = self._key(self._members[0], access)
+            value, where = pass_.stores[key]
+            old = load_row(access.memref, where, pass_.lanes, pass_.mask)
+            pass_.stores[key] = combine(old, value), where
         for (target, _), (value, where) in pass_.stores.items():
             store_row(value, target, where, pass_.mask, past_caches)
         return yielded
@@ -318,6 +384,9 @@ class VectorLoop:
             return None if is_chosen else old[at - member.nest.inputs]
         if not member.nest.is_read[at]:
             return None
+        if number == 0 and at in self._added:
+            element = operand.memref.type.element_type
+            return self._added[at].neutral(row_type(pass_.lanes, element))
         if not self._is_row(operand):
             return self._scalars[number, at]
         key = self._key(member, operand)

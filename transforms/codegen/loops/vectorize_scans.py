@@ -8,26 +8,28 @@ before:
       scf.yield %s : f32
     }
 after:
-    %t = scf.for %i = %c0 to %c8 step %c4 iter_args(%sum = %first) -> (f32) {
+    %firsts = vector.broadcast %first : f32 to vector<4xf32>
+    %all = scf.for %i = %c0 to %c8 step %c4 iter_args(%sums = %firsts) -> (vector<4xf32>) {
       %x = vector.load %a[%i] : memref<8xf32>, vector<4xf32>
       %x1 = vector.shuffle %x, %zeros [4, 0, 1, 2] : vector<4xf32>, vector<4xf32>
       %s1 = arith.addf %x1, %x : vector<4xf32>
       %x2 = vector.shuffle %s1, %zeros [4, 4, 0, 1] : vector<4xf32>, vector<4xf32>
       %s2 = arith.addf %x2, %s1 : vector<4xf32>
-      %sums = vector.broadcast %sum : f32 to vector<4xf32>
       %s = arith.addf %sums, %s2 : vector<4xf32>
-      %last = vector.extract %s2[3] : f32 from vector<4xf32>
-      %next = arith.addf %sum, %last : f32
       vector.store %s, %b[%i] : memref<8xf32>, vector<4xf32>
-      scf.yield %next : f32
+      %last = vector.shuffle %s2, %s2 [3, 3, 3, 3] : vector<4xf32>, vector<4xf32>
+      %next = arith.addf %sums, %last : vector<4xf32>
+      scf.yield %next : vector<4xf32>
     }
+    %t = vector.extract %all[0] : f32 from vector<4xf32>
 
 One element waits for the one before, some cycles each; of a vector only its total does. Sums of f32
 and f64 have another order than one after another then, which depends on the length and the width of
-the vectors alone, and rounds less. Products of floats keep theirs: a part of them may be too large,
-or too small, for the format where the whole is not. So do sums of f16 and bf16, which round too
-much for another. Source: D. Hillis and G. Steele, Data Parallel Algorithms, Communications of the
-ACM 29 (1986).
+the vectors alone, and rounds less: long ones are added up in blocks, whose totals are added with
+compensation, in loops over scalars as well. Products of floats keep theirs: a part of them may be
+too large, or too small, for the format where the whole is not. So do sums of f16 and bf16, which
+round too much for another. Source: D. Hillis and G. Steele, Data Parallel Algorithms,
+Communications of the ACM 29 (1986).
 """
 
 from __future__ import annotations
@@ -38,6 +40,12 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir, scf, vector
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.codegen._long_sums import (
+    ADDITIONS,
+    compensated,
+    is_added_in_blocks,
+    nothing,
+)
 from linalg_ext.transforms.codegen._machine import this_machine
 from linalg_ext.transforms.codegen.contractions._choosing import choices
 from linalg_ext.transforms.lowering._elementwise import index
@@ -57,6 +65,9 @@ _FOR, _LOAD, _STORE = "scf.for", "memref.load", "memref.store"
 _BITS_WITH_MASKS = 512
 """Machines with such registers move parts of them as quickly as all of them."""
 
+_BLOCK = 32
+"""Vectors whose totals are added up one after another: each is written, with all that it lost."""
+
 _IN_ORDER = ("arith.mulf",)
 """Of floats, a part may leave the format where the whole does not."""
 
@@ -73,12 +84,11 @@ def vectorize_scans(module: ir.Operation, *, vector_bits: int = 0) -> Report:
     for loop in select(module, _carries_one):
         report.matched[_FOR] += 1
         found = _read(loop)
-        if isinstance(found, str):
-            report.leave(_FOR, found)
-        elif found.emit(bits):
+        if isinstance(found, _Scan) and found.emit(bits):
             report.changed[_FOR] += 1
-        else:
-            report.leave(_FOR, "the loop is short")
+            continue
+        report.leave(_FOR, found if isinstance(found, str) else "the loop is short")
+        _in_blocks(loop)
     return report
 
 
@@ -137,32 +147,66 @@ class _Scan:
         last: Any = end if low is None or high is None else high
         whole = whole_steps(first, last, lanes)
         if not is_same(whole, first):
-            loop = scf.ForOp(start, as_index(whole), index(lanes), [carried])
-            with ir.InsertionPoint(loop.body):
-                before = loop.inner_iter_args[0]
-                scf.YieldOp([self._round(loop.induction_variable, before, lanes, None)])
-            carried = loop.results[0]
+            carried = self._vectors(first, whole, lanes, carried)
         if is_same(whole, last):
             self._replace_by(carried)
         elif has_masks:
             left = first_lanes(lanes, arith.subi(end, as_index(whole)))
-            self._replace_by(self._round(as_index(whole), carried, lanes, left))
+            total = self._round(as_index(whole), as_row(carried, lanes), left)
+            self._replace_by(vector.extract(total, [], [0]))
         else:
             self.loop.operands[0], self.loop.operands[3] = as_index(whole), carried
+
+    def _vectors(self, first: Any, whole: Any, lanes: int, carried: Any) -> Any:
+        """Emit the loop over whole vectors, in blocks while there are many; gives the total."""
+        middle = first
+        if self.combine.adds_floats(carried.type):
+            middle = whole_steps(first, whole, _BLOCK * lanes)
+        if not is_same(middle, first):
+            carried = self._blocks(as_index(first), as_index(middle), lanes, carried)
+        if not is_same(middle, whole):
+            carried = self._rounds(as_index(middle), as_index(whole), lanes, carried, None)
+        return carried
+
+    def _rounds(self, low: Any, high: Any, lanes: int, carried: Any, base: Any | None) -> Any:
+        """As `_vectors`, one after another.
+
+        Args:
+            base: what is added to all totals that are written, if there is something.
+        """
+        bases = None if base is None else as_row(base, lanes)
+        loop = scf.ForOp(low, high, index(lanes), [as_row(carried, lanes)])
+        with ir.InsertionPoint(loop.body):
+            before = loop.inner_iter_args[0]
+            scf.YieldOp([self._round(loop.induction_variable, before, None, bases)])
+        return vector.extract(loop.results[0], [], [0])
+
+    def _blocks(self, low: Any, high: Any, lanes: int, carried: Any) -> Any:
+        """As `_vectors`; what blocks add up to is added with compensation."""
+        step = _BLOCK * lanes
+        outer = scf.ForOp(low, high, index(step), [carried, nothing(carried.type)])
+        with ir.InsertionPoint(outer.body):
+            begin, (total, error) = outer.induction_variable, outer.inner_iter_args
+            end = arith.addi(begin, index(step))
+            start = self.combine.neutral(carried.type)
+            part = self._rounds(begin, end, lanes, start, total)
+            scf.YieldOp(list(compensated(total, error, part)))
+        return outer.results[0]
 
     def _replace_by(self, total: Any) -> None:
         self.loop.results[0].replace_all_uses_with(total)
         self.loop.erase()
 
-    def _round(self, at: Any, carried: Any, lanes: int, mask: Any | None) -> Any:
-        """Emit what is done with one vector; gives the total with its elements.
+    def _round(self, at: Any, carried: Any, mask: Any | None, bases: Any | None = None) -> Any:
+        """Emit what is done with one vector; gives the total with its elements, in all lanes.
 
         Args:
             at: where it begins.
-            carried: the total so far.
-            lanes: of the vector.
-            mask: which of them are in the row; None for all.
+            carried: the total so far, in all lanes.
+            mask: which lanes are in the row; None for all.
+            bases: what is added to the totals that are written, if there is something.
         """
+        lanes = carried.type.shape[0]
         position, before = self.body.arguments
         known: dict[Any, Any] = {position: at}
         ops = [each.operation for each in self.body.operations][:-1]
@@ -171,14 +215,18 @@ class _Scan:
             if op not in waiting:
                 _emit_on_vectors(op, known, lanes, mask)
         given = as_row(known.get(self.value, self.value), lanes)
-        known[self.total], known[before], total = self._scanned(given, carried, mask)
+        sums = self._scanned(given, mask)
+        whole = carried if bases is None else self.combine(bases, carried)
+        known[self.total] = self.combine(whole, sums)
+        known[before] = vector.shuffle(known[self.total], whole, _shifted(lanes, 1))
         for op in waiting:
             if op != self.total.owner.operation:
                 _emit_on_vectors(op, known, lanes, mask)
-        return total
+        # What the next vector waits for is this alone.
+        return self.combine(carried, vector.shuffle(sums, sums, [lanes - 1] * lanes))
 
-    def _scanned(self, given: Any, carried: Any, mask: Any | None) -> tuple[Any, Any, Any]:
-        """The totals with each element, those before each, and that of all."""
+    def _scanned(self, given: Any, mask: Any | None) -> Any:
+        """What the elements of a vector add up to, each with those before it."""
         lanes = given.type.shape[0]
         neutral = self.combine.neutral(given.type)
         sums = given if mask is None else arith.select(mask, given, neutral)
@@ -187,11 +235,7 @@ class _Scan:
             shifted = vector.shuffle(sums, neutral, _shifted(lanes, distance))
             sums = self.combine(shifted, sums)
             distance *= 2
-        with_carried = as_row(carried, lanes)
-        totals = self.combine(with_carried, sums)
-        earlier = vector.shuffle(totals, with_carried, _shifted(lanes, 1))
-        # What the next vector waits for is this alone.
-        return totals, earlier, self.combine(carried, vector.extract(sums, [], [lanes - 1]))
+        return sums
 
 
 def _shifted(lanes: int, distance: int) -> list[int]:
@@ -245,6 +289,51 @@ def _read(loop: Any) -> _Scan | str:
         return "what it takes in depends on what it carries"
     reason = _obstacle(ops, position) or _overlap(ops)
     return _Scan(loop, combine, total, value) if reason is None else reason
+
+
+def _in_blocks(loop: Any) -> None:
+    """Have a loop over scalars add up floats in blocks, where it carries a long sum of them."""
+    body = loop.regions[0].blocks[0]
+    position, before = body.arguments
+    ops = [each.operation for each in body.operations]
+    last = inside(ops.pop().operands[0], body)
+    if last is None or last.name not in ADDITIONS or not is_added_in_blocks(before.type):
+        return
+    low, high = (_number(bound) for bound in list(loop.operands)[:2])
+    is_short = low is not None and high is not None and high - low <= _BLOCK
+    added = [each for each in last.operands if each != before]
+    if is_short or len(added) != 1 or inside(added[0], body) in _following(ops, before):
+        return
+    with loop.location, ir.InsertionPoint(loop):
+        start, end, step, carried = loop.operands
+        block = index(_BLOCK)
+        outer = scf.ForOp(start, end, block, [carried, nothing(carried.type)])
+        with ir.InsertionPoint(outer.body):
+            begin, (total, error) = outer.induction_variable, outer.inner_iter_args
+            until = arith.minsi(arith.addi(begin, block), end)
+            inner = scf.ForOp(begin, until, step, [nothing(carried.type)])
+            with ir.InsertionPoint(inner.body):
+                so_far = inner.inner_iter_args[0]
+                known = _added(last, total, so_far)
+                found = _added(last, so_far, added[0])
+                handed_on = scf.YieldOp([found]).operation
+            scf.YieldOp(list(compensated(total, error, inner.results[0])))
+        for op in ops:
+            if op == last:
+                found.owner.move_before(handed_on)
+                with ir.InsertionPoint(handed_on):
+                    last.results[0].replace_all_uses_with(_added(last, total, found))
+            else:
+                op.move_before(handed_on)
+        position.replace_all_uses_with(inner.induction_variable)
+        before.replace_all_uses_with(known)
+        loop.results[0].replace_all_uses_with(outer.results[0])
+    loop.erase()
+
+
+def _added(op: Any, a: Any, b: Any) -> Any:
+    """The sum of two values, as an op adds them."""
+    return ir.Operation.create(op.name, results=[a.type], operands=[a, b]).results[0]
 
 
 def _obstacle(ops: Sequence[Any], position: Any) -> str | None:

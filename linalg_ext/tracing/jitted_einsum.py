@@ -1,10 +1,12 @@
-"""An einsum whose plans were measured: traced and compiled for the shapes of its operands."""
+"""Einsums traced and compiled for the shapes of their operands, as `jit` does."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
+
+import numpy as np
 
 from linalg_ext.compiler.einsum.algebra import Array
 from linalg_ext.compiler.einsum.request import Request
@@ -14,8 +16,13 @@ from linalg_ext.tracing.jit_function import JitFunction
 from linalg_ext.tuning import Tuning
 
 
-def on_arrays(asked: Request, arrays: Sequence[Array], out: Any, tuning: Tuning) -> Any:
-    """The result, by the fastest kernel that was found for these shapes and dtypes.
+def on_arrays(asked: Request, arrays: Sequence[Array]) -> Array:
+    """Return the result of one kernel, as an array; what is asked for can be hashed."""
+    return np.asarray(_function(asked, None)(*arrays))
+
+
+def tuned_on_arrays(asked: Request, arrays: Sequence[Array], out: Any, tuning: Tuning) -> Any:
+    """Return the result of the fastest kernel that was found for these shapes and dtypes.
 
     Raises:
         ArgumentError: what is asked for cannot be the key of a cache: a path as a list, say.
@@ -32,7 +39,7 @@ def on_arrays(asked: Request, arrays: Sequence[Array], out: Any, tuning: Tuning)
 
 
 @lru_cache(maxsize=1024)
-def _function(asked: Request, tuning: Tuning) -> JitFunction:
+def _function(asked: Request, tuning: Tuning | None) -> JitFunction:
     return JitFunction(_recorded(asked), tuning=tuning)
 
 

@@ -1,0 +1,275 @@
+"""Files that nobody else can change: opened level by level, each level checked as it is opened.
+
+Every folder on the way to a file is opened below the one before it (`openat`), and what was opened
+is asked who owns it and who may write to it (`fstat`): what was checked is what is used, whatever
+the names come to mean meanwhile. A link is followed where nobody else could have put it there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from typing import NamedTuple
+
+from linalg_ext.errors import CacheError, LinalgExtError
+
+_FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# A folder on the way need not be readable.
+_PASSED = _FOLDER | int(getattr(os, "O_PATH", getattr(os, "O_SEARCH", 0)))
+# What is no file is not waited for.
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+_MADE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+_OF_LINKS = (errno.ENOTDIR, errno.ELOOP, errno.EMLINK)
+"""How opening one fails that is not to be followed."""
+
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_MOST_LINKS = 40
+
+
+class Rule(NamedTuple):
+    """What is asked of a file or folder, and what is said where it is not so.
+
+    Attributes:
+        what: it is, for the message, after its path.
+        cure: for the message, where the place as a whole is wrong.
+        why: nobody else may write to it.
+        may_be_roots: whether it may belong to the administrator, as all that is above it may.
+        error: the kind to raise.
+    """
+
+    what: str
+    cure: str
+    why: str = "what lies in it is run"
+    may_be_roots: bool = False
+    error: type[LinalgExtError] = CacheError
+
+
+class Folder:
+    """A folder that is open, and was checked; a context manager that closes it.
+
+    What is opened below it must keep the rule at every level.
+
+    Attributes:
+        path: by which it was found, for messages.
+        descriptor: of the system, for calls with `dir_fd=`.
+    """
+
+    def __init__(self, descriptor: int, path: str, rule: Rule) -> None:
+        """Made by `open_folder`."""
+        self.descriptor = descriptor
+        self.path = path
+        self._rule = rule
+
+    def __enter__(self) -> Folder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of it."""
+        os.close(self.descriptor)
+
+    def folder(self, name: str, *, make: bool = False) -> Folder:
+        """A folder below it, as `open_folder` opens one."""
+        descriptor, path = _opened(self.path, name, self._rule, below=self.descriptor, make=make)
+        return Folder(descriptor, path, self._rule)
+
+    def read(self, name: str) -> bytes:
+        """What a file below it holds, as `read_file` reads one."""
+        return _content(*_opened(self.path, name, self._rule, below=self.descriptor, is_file=True))
+
+    def has(self, name: str) -> bool:
+        """Whether there is something below it of that name."""
+        try:
+            os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return True
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a new file in it, for this user alone.
+
+        Raises:
+            OSError: it cannot be written, or is there.
+        """
+        descriptor = os.open(name, _MADE, 0o600, dir_fd=self.descriptor)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+
+
+def open_folder(path: str | os.PathLike[str], rule: Rule, *, make: bool = False) -> Folder:
+    """Open a folder that nobody else can change, or put another one in the place of.
+
+    Args:
+        path: of it.
+        rule: that it must keep. What is above it may be the administrator's, and where it is
+            sticky, as `/tmp` is, others may write to it.
+        make: whether to make what is missing of it, for this user alone.
+
+    Raises:
+        CacheError: or the kind that the rule names, saying who could change it, and where.
+        OSError: it is not there, cannot be made, or is no folder.
+    """
+    return Folder(*_opened("", _absolute(path), rule, make=make), rule)
+
+
+def make_folders(path: str | os.PathLike[str], mode: int = 0o700) -> None:
+    """Make what is missing of a path of folders, each of a mode that the umask does not widen.
+
+    Raises:
+        OSError: it cannot be made, or is no folder.
+    """
+    place = os.path.abspath(path)
+    if not os.path.isdir(place):
+        make_folders(os.path.dirname(place), mode)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(place, mode)
+
+
+def read_file(path: str | os.PathLike[str], rule: Rule) -> bytes:
+    """What a file holds that nobody else can change, or put another one in the place of.
+
+    Raises:
+        CacheError: or the kind that the rule names, saying who could change it, and where.
+        OSError: it is not there, or cannot be read.
+    """
+    return _content(*_opened("", _absolute(path), rule, is_file=True))
+
+
+def _absolute(path: str | os.PathLike[str]) -> str:
+    # Not `abspath`: after a link, `..` leads elsewhere than the text says.
+    text = os.fspath(path)
+    return text if text.startswith("/") else os.path.join(os.getcwd(), text)
+
+
+def _opened(
+    place: str,
+    path: str,
+    rule: Rule,
+    *,
+    below: int | None = None,
+    make: bool = False,
+    is_file: bool = False,
+) -> tuple[int, str]:
+    """Go down a path; the descriptor of what it leads to, and where that was found.
+
+    Args:
+        place: where to begin.
+        path: from there; one that begins with a slash begins at the root of the system.
+        rule: that what it leads to must keep.
+        below: the descriptor of the place, all of which must keep the rule; None for the root.
+        make: whether to make folders that are missing.
+        is_file: whether it leads to a file, which is opened for reading.
+    """
+    asked = f"{place}/{path}" if below is not None else path
+    names = _parts(path)
+    is_strict = below is not None
+    links = 0
+    current = os.open("/", _PASSED) if below is None else below
+    try:
+        if below is None:
+            _check(os.fstat(current), "/", rule, asked, is_ours=not names)
+        while names:
+            name = names.pop()
+            is_last = not names
+            where = f"{place}/{name}"
+            flags = _PASSED if not is_last else _READ if is_file else _FOLDER
+            try:
+                found = os.open(name, flags, dir_fd=current)
+            except OSError as error:
+                if error.errno == errno.ENOENT and make:
+                    with contextlib.suppress(FileExistsError):
+                        os.mkdir(name, 0o700, dir_fd=current)
+                    names.append(name)
+                    continue
+                if error.errno not in _OF_LINKS:
+                    raise
+                links += 1
+                target = _link(name, current, where, rule, asked)
+                if target is None or links > _MOST_LINKS:
+                    raise
+                names += _parts(target)
+                if not target.startswith("/"):
+                    continue
+                found, where, is_last, is_strict = os.open("/", _PASSED), "", not names, False
+            if current != below:
+                os.close(current)
+            current, place = found, where
+            _check(os.fstat(current), place or "/", rule, asked, is_ours=is_last or is_strict)
+        return current, place or "/"
+    except BaseException:
+        if current != below:
+            os.close(current)
+        raise
+
+
+def _parts(path: str) -> list[str]:
+    """The names in a path, the first one last."""
+    if "/" not in path:
+        return [path]
+    return [name for name in reversed(path.split("/")) if name not in ("", ".")]
+
+
+def _link(name: str, folder: int, place: str, rule: Rule, asked: str) -> str | None:
+    """What a link says that only this user or the administrator can have made; None for no link.
+
+    Nobody else can change it meanwhile: the folder that it is in was checked, and where others may
+    write to that, it is sticky.
+    """
+    found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    if not stat.S_ISLNK(found.st_mode):
+        return None
+    if found.st_uid not in (os.geteuid(), 0):
+        raise rule.error(
+            f"the link {place} {_of(place, asked, rule)} belongs to another user",
+            expected=f"a link of your own: {rule.why}",
+            cure=rule.cure,
+        )
+    return os.readlink(name, dir_fd=folder)
+
+
+def _check(found: os.stat_result, place: str, rule: Rule, asked: str, *, is_ours: bool) -> None:
+    """Raise where anybody but this user, and the administrator, can change what was opened."""
+    user = os.geteuid()
+    if found.st_uid != user and (found.st_uid != 0 or (is_ours and not rule.may_be_roots)):
+        kind = _kind(found)
+        raise rule.error(
+            f"the {kind} {place} {_of(place, asked, rule)} belongs to another user",
+            expected=f"a {kind} of your own: {rule.why}",
+            cure=rule.cure,
+        )
+    # Of a folder such as /tmp, nobody can rename what belongs to somebody else.
+    is_sticky = not is_ours and found.st_mode & stat.S_ISVTX
+    if found.st_mode & _OTHERS_WRITE and not is_sticky:
+        kind = _kind(found)
+        raise rule.error(
+            f"others may write to the {kind} {place} {_of(place, asked, rule)}",
+            expected=f"a {kind} that you alone can write to: {rule.why}",
+            cure=f"chmod go-w {place}",
+        )
+
+
+def _kind(found: os.stat_result) -> str:
+    return "folder" if stat.S_ISDIR(found.st_mode) else "file"
+
+
+def _of(place: str, asked: str, rule: Rule) -> str:
+    return rule.what if place == asked else f"on the way to {asked}, {rule.what}"
+
+
+def _content(descriptor: int, place: str) -> bytes:
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "it is no file", place)
+        content = os.read(descriptor, found.st_size)
+        # One call gives no more than 2 GiB.
+        while len(content) < found.st_size and (more := os.read(descriptor, found.st_size)):
+            content += more
+        return content
+    finally:
+        os.close(descriptor)

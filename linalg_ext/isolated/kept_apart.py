@@ -1,0 +1,66 @@
+"""What processes apart keep, as it travels between them and this one, and lies on disk.
+
+A process apart reads and writes no cache. What it would keep it hands over, and this process puts
+all that belongs to one kernel into one entry, whose files have other names than those of kernels:
+code that a process apart has made is run in no other process than one apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from linalg_ext.cache.store import Entry
+from linalg_ext.runtime import keeping
+
+Plain = list[dict[str, Any]]
+
+_CONTENTS = "apart"
+"""The file with all that was handed over."""
+
+
+def entries_data(entries: Sequence[tuple[Entry, str]]) -> tuple[Plain, bytes]:
+    """Entries and their names as JSON and one block of bytes."""
+    told = [
+        {
+            "key": entry.key,
+            "name": name,
+            "record": entry.record,
+            "files": {file: len(content) for file, content in entry.files.items()},
+        }
+        for entry, name in entries
+    ]
+    return told, b"".join(content for entry, _ in entries for content in entry.files.values())
+
+
+def entries_of(told: Any, contents: bytes) -> list[tuple[Entry, str]]:
+    """What `entries_data` gave, as entries again.
+
+    Raises:
+        ValueError, KeyError, TypeError, AttributeError: it is nothing of the kind.
+    """
+    entries, start = [], 0
+    for each in told:
+        files = {}
+        for file, size in each["files"].items():
+            if type(size) is not int or not 0 <= size <= len(contents) - start:
+                raise ValueError(f"{file} has {size} bytes")
+            files[file] = contents[start : start + size]
+            start += size
+        entries.append((Entry(str(each["key"]), each["record"], files), str(each["name"])))
+    return entries
+
+
+def read(key: str | None) -> list[tuple[Entry, str]]:
+    """What is kept of the kernel of a key; nothing where that is no use."""
+    found = keeping.read(key)
+    try:
+        return [] if found is None else entries_of(found.record["kept"], found.files[_CONTENTS])
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return []
+
+
+def write(key: str | None, entries: Sequence[tuple[Entry, str]]) -> None:
+    """Keep all that belongs to the kernel of a key, in the place of what is kept of it."""
+    told, contents = entries_data(entries)
+    keeping.replace(key, f"{entries[0][1]}, isolated", {"kept": told}, {_CONTENTS: contents})

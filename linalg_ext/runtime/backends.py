@@ -1,0 +1,60 @@
+"""Whether NumPy may compute in the place of a kernel that is not yet worth compiling.
+
+with lx.options(backend="kernel"):     # in this thread, and this asynchronous task
+    c = lx.einsum("mk,kn->mn", a, b)   # compiled, however small it is
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+from linalg_ext.errors import ArgumentError, caller_location
+
+if TYPE_CHECKING:
+    from linalg_ext.runtime.call_record import Setting
+
+AUTO, KERNEL = "auto", "kernel"
+
+_in_force: ContextVar[str] = ContextVar("linalg_ext.backend", default=AUTO)
+
+
+def current() -> str:
+    """Return `"auto"`, or `"kernel"` where NumPy shall compute nothing."""
+    return _in_force.get()
+
+
+def setting() -> Setting:
+    """Return where it is kept and what it is: for whoever asks without Python."""
+    return _in_force, _in_force.get()
+
+
+@contextmanager
+def using(backend: str) -> Iterator[str]:
+    """Have a backend hold inside the `with` block.
+
+    Raises:
+        ArgumentError: there is none of that name.
+    """
+    token = _in_force.set(checked(backend))
+    try:
+        yield backend
+    finally:
+        _in_force.reset(token)
+
+
+def checked(backend: object) -> str:
+    """Return `backend`, where it is one.
+
+    Raises:
+        ArgumentError: it is not.
+    """
+    if backend not in (AUTO, KERNEL):
+        raise ArgumentError(
+            f"backend is {backend!r}",
+            where=caller_location(),
+            expected="'auto', by which NumPy computes what is not worth compiling; or 'kernel'",
+        )
+    return str(backend)

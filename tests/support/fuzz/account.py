@@ -1,0 +1,45 @@
+"""The account of a run: what came of modules and of calls, and what must not have come of any."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Account:
+    """What came of the modules and of the calls.
+
+    Attributes:
+        modules, calls: how many of each there were, by what came of them.
+        failures: what ended its process, raised what is no error of this library's, touched what is
+            not its own, or gave what hangs on what memory held: how it is repeated, and what was
+            seen.
+        apart: what ended its process and may, as SECURITY.md says.
+    """
+
+    modules: Counter[str] = field(default_factory=Counter)
+    calls: Counter[str] = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
+    apart: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        lines = [f"{self.modules.total()} modules", *_counts(self.modules)]
+        lines += [f"{self.calls.total()} calls", *_counts(self.calls)]
+        lines += [f"{len(self.apart)} apart", *(f"  {what}" for what in self.apart)]
+        return "\n".join([*lines, f"{len(self.failures)} failures", *self.failures])
+
+    def data(self) -> Mapping[str, Any]:
+        """The account as plain data, the most frequent first."""
+        return {
+            "modules": dict(self.modules.most_common()),
+            "calls": dict(self.calls.most_common()),
+            "failures": self.failures,
+            "apart": self.apart,
+        }
+
+
+def _counts(of: Counter[str]) -> list[str]:
+    return [f"  {count:6} {what}" for what, count in of.most_common()]

@@ -1,0 +1,149 @@
+"""Where `jit` may differ from NumPy: the table of `docs/numbers.md`, and when each row holds."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from numpy_programs.arrays import Array, is_float
+
+Allowed = Callable[[Any, list[Any], Array, Array, Callable[[Callable[[Any], Any]], Any]], Any]
+"""A function of a step, its operands, both results, and NumPy on operands that are changed."""
+
+
+def _everywhere(array: Array) -> Array:
+    return np.ones(array.shape, bool)
+
+
+def _nowhere(array: Array) -> Array:
+    return np.zeros(array.shape, bool)
+
+
+def _is_narrow(value: Any) -> bool:
+    dtype = np.asarray(value).dtype
+    return is_float(dtype) and dtype.itemsize < 4
+
+
+def _casts(step: Any, operands: list[Any], found: Array, expected: Array, again: Any) -> Any:
+    """Floats that are cast to integers, where one is beyond the range or NaN."""
+    if expected.dtype.kind not in "iu":
+        return _nowhere(found)
+    info = np.iinfo(expected.dtype)
+
+    def is_beyond(value: Any) -> bool:
+        array = np.asarray(value)
+        if array.dtype.kind == "c":
+            array = array.real
+        if not is_float(array.dtype):
+            return False
+        wide = np.trunc(array.astype(np.float64))
+        return bool((~((wide >= info.min) & (wide <= info.max))).any())
+
+    if any(map(is_beyond, operands)) or step.keywords.get("dtype") is not None:
+        return _everywhere(found)
+    return _nowhere(found)
+
+
+def _reciprocals(step: Any, operands: list[Any], found: Array, expected: Array, _: Any) -> Any:
+    if step.name != "reciprocal" or expected.dtype.kind not in "iu":
+        return _nowhere(found)
+    return np.asarray(operands[0]) == 0
+
+
+def _narrow_floats(
+    step: Any, operands: list[Any], found: Array, expected: Array, again: Any
+) -> Any:
+    """Results of f16 and bf16 that are those of float32, rounded once."""
+    if not _is_narrow(found):
+        return _nowhere(found)
+
+    def widened(value: Any) -> Any:
+        return np.asarray(value, np.float32) if _is_narrow(value) else value
+
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        wide = np.asarray(again(widened))
+        if wide.shape != found.shape:
+            return _nowhere(found)
+        exact = wide.astype(found.dtype)
+        near = np.nextafter(exact, found), np.nextafter(exact, exact)
+        is_near = (near[0] == found) | (exact == found)
+        return np.asarray(is_near | (np.isnan(exact) & np.isnan(found)))
+
+
+def is_unknown_to_numpy(step: Any, operands: list[Any]) -> bool:
+    """Tell whether a step is of bfloat16, which NumPy does not take for a float there."""
+    has = any(np.asarray(each).dtype == ml_dtypes.bfloat16 for each in operands)
+    names = ("matmul", "matvec", "vecmat", "vecdot", "clip", "norm", "nan_to_num")
+    return has and any(name in step.name for name in names)
+
+
+def _bfloat16(step: Any, operands: list[Any], found: Array, expected: Array, _: Any) -> Any:
+    return _everywhere(found) if is_unknown_to_numpy(step, operands) else _nowhere(found)
+
+
+def _empty_like(step: Any, operands: list[Any], found: Array, expected: Array, _: Any) -> Any:
+    return found == 0 if step.name == "empty_like" else _nowhere(found)
+
+
+def _ties(step: Any, operands: list[Any], found: Array, expected: Array, _: Any) -> Any:
+    """Places of elements that are equal, in another order."""
+    if step.name != "argsort" or step.keywords.get("kind") == "stable":
+        return _nowhere(found)
+    value = np.asarray(operands[0])
+    axis = step.keywords.get("axis", -1)
+    if axis is None:
+        value, axis = value.reshape(-1), 0
+    one, other = (np.take_along_axis(value, places, axis) for places in (found, expected))
+    return (one == other) | (np.isnan(one.astype(complex)) & np.isnan(other.astype(complex)))
+
+
+def _partitions(step: Any, operands: list[Any], found: Array, expected: Array, _: Any) -> Any:
+    return _everywhere(found) if step.name in ("partition", "argpartition") else _nowhere(found)
+
+
+def _zeros(step: Any, operands: list[Any], found: Array, expected: Array, _: Any) -> Any:
+    """Which of 0.0 and -0.0 is the larger."""
+    names = ("max", "min", "clip", "sort", "median", "quantile", "percentile", "partition", "ptp")
+    if not any(each in step.name for each in names):
+        return _nowhere(found)
+    return (found == 0) & (expected == 0)
+
+
+def _overflow(step: Any, operands: list[Any], found: Array, expected: Array, _: Any) -> Any:
+    """Sums and complex products whose parts are no finite numbers, or are too large."""
+    dtype = found.real.dtype
+    if not (is_float(dtype)) or dtype.itemsize < 4:
+        return _nowhere(found)
+    large = np.sqrt(float(ml_dtypes.finfo(dtype).max)) / 1e3
+
+    def is_large(value: Any) -> bool:
+        array = np.asarray(value)
+        if array.dtype.kind not in "fciu" and not is_float(array.dtype):
+            return False
+        parts = [array.real, array.imag] if array.dtype.kind == "c" else [array]
+        return any(bool((~(np.abs(part.astype(np.float64)) < large)).any()) for part in parts)
+
+    is_lost = ~(np.isfinite(found) & np.isfinite(expected))
+    is_elementwise = step.kind in ("ufunc", "operator", "in place") and "." not in step.name
+    if is_elementwise and found.dtype.kind != "c" and "mat" not in step.name:
+        return _nowhere(found)
+    return is_lost if any(map(is_large, operands)) else _nowhere(found)
+
+
+ALLOWED: Mapping[str, Allowed] = {
+    "casts": _casts,
+    "reciprocals": _reciprocals,
+    "narrow floats": _narrow_floats,
+    "bfloat16": _bfloat16,
+    "empty_like": _empty_like,
+    "ties": _ties,
+    "partitions": _partitions,
+    "zeros": _zeros,
+    "overflow": _overflow,
+}
+"""For each row of the table, by its name: where it holds."""

@@ -1,0 +1,79 @@
+"""Have what LLVM leaves undefined be some number: memory is written then, whatever it is.
+
+To LLVM a float that no integer can hold is, converted to one, nothing in particular, and so is a
+shift by more bits than there are. It need not store such a value at all, and a result would hold
+what its memory held before. `freeze` makes a number of it. It takes no instruction.
+
+before:
+    %i = llvm.fptosi %x : f32 to i32
+    %s = llvm.shl %i, %n : i32
+after:
+    %u = llvm.fptosi %x : f32 to i32
+    %i = llvm.freeze %u : i32
+    %v = llvm.shl %i, %n : i32
+    %s = llvm.freeze %v : i32
+
+A shift by a constant that is less than the width is left alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.bindings import ir
+from linalg_ext.rewriting import Report, module_pass
+
+from ._walk import operations, producer
+
+NAME = "linalg-ext-freeze-undefined"
+
+_CONVERSIONS = ("llvm.fptosi", "llvm.fptoui")
+_SHIFTS = ("llvm.shl", "llvm.lshr", "llvm.ashr")
+_NONE = ("llvm.mlir.poison", "llvm.mlir.undef")
+_FILLING = ("llvm.insertelement", "llvm.insertvalue", "llvm.shufflevector")
+"""What vectors and structures are made of nothing with, element by element."""
+
+
+@module_pass(NAME, on=(*_CONVERSIONS, *_SHIFTS, *_NONE))
+def freeze_undefined(module: ir.Operation) -> Report:
+    """Freeze conversions of floats to integers, shifts, and values that are nothing at all."""
+    report = Report(NAME)
+    for op in operations(module, (*_CONVERSIONS, *_SHIFTS, *_NONE)):
+        report.matched[op.name] += 1
+        value = op.results[0]
+        uses = [(use.owner, use.operand_number) for use in value.uses]
+        if op.name in _NONE:
+            uses = [(user, place) for user, place in uses if user.name not in _FILLING]
+        elif not _may_be_undefined(op):
+            continue
+        if not uses:
+            continue
+        report.changed[op.name] += 1
+        with op.location, ir.InsertionPoint.after(op):
+            frozen = ir.Operation.create("llvm.freeze", results=[value.type], operands=[value])
+        for user, place in uses:
+            user.operands[place] = frozen.result
+    return report
+
+
+def _may_be_undefined(op: Any) -> bool:
+    if op.name in _CONVERSIONS:
+        return True
+    type_ = op.results[0].type
+    amount = producer(op.operands[1])
+    if amount is None or amount.name != "llvm.mlir.constant":
+        return True
+    element = ir.VectorType(type_).element_type if isinstance(type_, ir.VectorType) else type_
+    return not all(0 <= bits < ir.IntegerType(element).width for bits in _numbers(amount))
+
+
+def _numbers(constant: Any) -> list[int]:
+    """The numbers of a constant; one that is no number of bits where they are not known."""
+    value: Any = constant.attributes["value"]
+    if isinstance(value, ir.IntegerAttr):
+        return [value.value]
+    if isinstance(value, ir.DenseElementsAttr):
+        return np.asarray(value).ravel().tolist()
+    return [-1]
