@@ -140,3 +140,23 @@ def test_the_cure_for_unknown_dialects_is_ours() -> None:
     with pytest.raises(ParseError) as caught:
         Module.parse('"lx.unknown"() : () -> ()')
     assert "allow_unregistered=True" in str(caught.value.cure)
+
+
+@pytest.mark.parametrize(("name", "op"), [(b"named", "func.func"), (b"other", "func.call")])
+def test_names_in_bytecode_are_text(name: bytes, op: str) -> None:
+    bytecode = Module.parse(
+        """
+        func.func @named(%a: f32) -> f32 {
+          %r = func.call @other(%a) : (f32) -> f32
+          return %r : f32
+        }
+        func.func private @other(%a: f32) -> f32 { return %a : f32 }"""
+    ).bytecode()
+    with pytest.raises(ParseError, match=f"{op} has, or uses, is no text: its bytes are no UTF-8"):
+        Module.parse(bytecode.replace(name, b"\xff" + name[1:]))
+
+
+def test_names_in_text_are_text() -> None:
+    with pytest.raises(ParseError, match="is no text"):
+        Module.parse('func.func @"\\FF"() { return }')
+    assert dict(Module.parse('func.func @"a\\22"() { return }').functions) == {'a"': "() -> ()"}

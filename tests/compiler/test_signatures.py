@@ -170,3 +170,21 @@ def test_mixed_arguments_and_results_in_order() -> None:
     np.testing.assert_array_equal(c, [1, 2])
     assert t.shape == ()
     assert t == 3
+
+
+@pytest.mark.parametrize(
+    ("shape", "said"),
+    [
+        ("1x" * 65, "no array has so many dimensions(.|\n)*64"),
+        ("2305843009213693952x0x", "larger than any memory"),
+        ("2305843009213693952x", "larger than any memory"),
+    ],
+)
+def test_shapes_that_no_array_has(shape: str, said: str) -> None:
+    type_ = f"tensor<{shape}f32>"
+    text = f"func.func @f() -> {type_} {{ %c = tensor.empty() : {type_} return %c : {type_} }}"
+    with pytest.raises(errors.SignatureError, match=f"result 0 of `f`.*{said}"):
+        compile(text)
+    text = f"func.func @f(%c: {type_}) {{ return }}"
+    with pytest.raises(errors.SignatureError, match=f"argument 0 of `f`.*{said}"):
+        compile(text)

@@ -28,8 +28,8 @@ _MOST_BYTES = 1 << 30
 _MOST_READ = 1 << 16
 """Resources of more bytes are left to LLVM, which compares sizes but that of no elements."""
 
-_BLOB = re.compile(r'"0x([0-9A-Fa-f]*)"')
-_ALIGNMENT_DIGITS = 8
+_BLOB = re.compile(r'^ *("?[^\n]*?"?): "0x([0-9A-Fa-f]*)"', re.MULTILINE)
+_ALIGNMENT_BYTES = 4
 
 
 @module_pass(NAME, on=_VALUES)
@@ -39,13 +39,20 @@ def refuse_constants(module: ir.Operation) -> None:
     Raises:
         LoweringError: there is one; names it, and its sizes.
     """
+    resources: list[tuple[Any, str]] = []
     for op in operations(module, _VALUES):
-        name = _VALUES[op.name]
-        value = op.attributes[name] if name in op.attributes else None
-        if isinstance(value, ir.DenseResourceElementsAttr):
-            _check_resource(op, ir.ShapedType(value.type))
-        elif isinstance(value, ir.DenseElementsAttr) and value.is_splat:
-            _check_splat(op, ir.ShapedType(value.type))
+        value = op.attributes.get(_VALUES[op.name])
+        if isinstance(value, ir.DenseElementsAttr):
+            if value.is_splat:
+                _check_splat(op, ir.ShapedType(value.type))
+        elif value is not None and (name := _resource_of(value)):
+            resources.append((op, name))
+    if resources:
+        sizes = _sizes_of_resources(module)
+        for op, name in resources:
+            _check_resource(
+                op, ir.ShapedType(op.attributes[_VALUES[op.name]].type), sizes.get(name)
+            )
 
 
 def _check_splat(op: Any, type_: Any) -> None:
@@ -59,22 +66,38 @@ def _check_splat(op: Any, type_: Any) -> None:
         )
 
 
-def _check_resource(op: Any, type_: Any) -> None:
+def _resource_of(value: Any) -> str:
+    """The name of the resource that a constant's elements are; none where it has none."""
+    try:
+        text = str(ir.DenseResourceElementsAttr(value))
+    except ValueError:
+        return ""
+    return text.partition("dense_resource<")[2].rpartition("> : ")[0]
+
+
+def _sizes_of_resources(module: ir.Operation) -> dict[str, int]:
+    """How many bytes each resource has that is not too long to be read."""
+    digits = 2 * (_MOST_READ + _ALIGNMENT_BYTES)
+    text = module.get_asm(
+        large_elements_limit=4, large_resource_limit=digits + len('"0x"'), assume_verified=True
+    )
+    _, _, section = text.rpartition("{-#")
+    return {name: len(blob) // 2 - _ALIGNMENT_BYTES for name, blob in _BLOB.findall(section)}
+
+
+def _check_resource(op: Any, type_: Any, given: int | None) -> None:
+    """The elements of a constant are all that its resource holds; None of one that is long."""
     count = math.prod(type_.shape) * element_bytes(type_.element_type)
-    if count > _MOST_READ:
+    is_packed = isinstance(type_.element_type, ir.IntegerType) and type_.element_type.width % 8
+    if count and (given == count or is_packed or (given is None and count > _MOST_READ)):
         return
-    digits = 2 * count + _ALIGNMENT_DIGITS
-    # One that is longer than it should be is left out of the text.
-    text = op.get_asm(large_resource_limit=digits + len('"0x"'), assume_verified=True)
-    blob = _BLOB.search(text)
-    if blob is not None and len(blob[1]) == digits and count:
-        return
-    given = "more" if blob is None else str((len(blob[1]) - _ALIGNMENT_DIGITS) // 2)
-    if count or given != "0":
+    if given != count:
         raise LoweringError(
-            f"a resource of {type_} holds {given} bytes instead of {count}",
+            f"a resource holds {'more' if given is None else given} bytes, and the elements of "
+            f"{type_} are {count}",
             where=place(op),
             expected=f"{count} bytes",
             cure="write the elements one behind the other, and the alignment before them",
         )
+    # LLVM divides by the number of elements.
     op.attributes[_VALUES[op.name]] = ir.Attribute.parse(f"dense<> : {type_}")

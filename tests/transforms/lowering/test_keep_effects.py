@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import linalg_ext as lx
 from examples import check_example, examples
 from linalg_ext.module import Module
 from linalg_ext.transforms.lowering import keep_effects as kept
@@ -122,3 +124,17 @@ def test_what_several_ops_read_is_not_fused_anyway() -> None:
     )
     module = Module.parse(reading(LOOKS_UP, reader="affine_map<(j, i) -> (i)>", between=twice))
     assert not kept.keep_effects(module)
+
+
+def test_long_chains_become_several_bodies() -> None:
+    count = 3000
+    lines = "".join(f"%v{at + 1} = arith.addf %v{at}, %x : tensor<4xf32>\n" for at in range(count))
+    kernel = lx.compile(
+        f"func.func @f(%x: tensor<4xf32>, %v0: tensor<4xf32>) -> tensor<4xf32> {{ {lines}"
+        f" return %v{count} : tensor<4xf32> }}"
+    )
+    ones = np.ones(4, np.float32)
+    np.testing.assert_array_equal(kernel(ones, 0 * ones), count * ones)
+    bodies = kernel.as_text("linalg").split("linalg.generic")[1:]
+    assert 2 < len(bodies) < 20
+    assert max(body.count("arith.addf") for body in bodies) <= 1024

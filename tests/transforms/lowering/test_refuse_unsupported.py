@@ -78,3 +78,18 @@ def test_what_was_left_as_the_exporter_wrote_it() -> None:
     }"""
     with pytest.raises(errors.LoweringError, match=r"(?s)tosa\.tanh.*lx\.parse"):
         parse(text, legalize=False).run("linalg-ext-refuse-unsupported")
+
+
+def test_a_vector_that_would_keep_llvm_busy_is_refused() -> None:
+    text = """
+    func.func @f(%m: memref<100000xf32>) -> f32 {
+      %c0 = arith.constant 0 : index
+      %v = vector.load %m[%c0] : memref<100000xf32>, vector<100000xf32>
+      %r = vector.reduction <add>, %v : vector<100000xf32> into f32
+      return %r : f32
+    }"""
+    with pytest.raises(
+        errors.LoweringError, match=r"100000 elements(.|\n)*:4:12(.|\n)*16384"
+    ) as said:
+        compile(text)
+    assert "loop over shorter vectors" in str(said.value)
