@@ -46,10 +46,18 @@ def main() -> int:
     print(account)
     print(f"in {time.monotonic() - start:.0f} s")
     if given.account:
-        command = {"command": f"python -m fuzz {' '.join(sys.argv[1:])}"}
+        command = {"command": f"python -m fuzz {' '.join(_without_account(sys.argv[1:]))}"}
         found = {**stamp(), **command, **account.data()}
         given.account.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     return 1 if account.failures else 0
+
+
+def _without_account(words: list[str]) -> list[str]:
+    """The words of a command but for the file that is told of it, which is of one machine."""
+    if "--account" not in words:
+        return words
+    at = words.index("--account")
+    return [*words[:at], *words[at + 2 :]]
 
 
 def _runs(given: argparse.Namespace, account: Account) -> Iterator[None]:

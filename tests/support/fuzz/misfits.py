@@ -40,6 +40,9 @@ _SECONDS = 5
 
 _HANGS = "hangs on what memory held before"
 _TOO_LONG = "takes too long"
+_MOST_ENDLESS = 2
+"""Of calls of a module: others would likely take as long."""
+
 _COMPILING_SECONDS = 300
 """Of the clock: the machine may be busy."""
 
@@ -151,8 +154,8 @@ def _serve(module: OpenModule, count: int, seed: int, channel: int, *, checked: 
         calls = list(_calls(module, kernel.signature.parameters, count, dice))
         # Of modules that nobody wrote for this some read what they made and never wrote.
         reads = module.fitting is None and bool(UNWRITTEN.search(as_text(module.text)))
-        at = 0
-        while at < len(calls):
+        at, endless = 0, 0
+        while at < len(calls) and endless < _MOST_ENDLESS:
             reading, writing = os.pipe()
             child = os.fork()
             if not child:
@@ -167,6 +170,7 @@ def _serve(module: OpenModule, count: int, seed: int, channel: int, *, checked: 
                 call = calls[at] if at < len(calls) else ()
                 told = {"with": _shown(call) if call else " at its end"}
                 if how == _TOO_LONG and _may_take_long(module, call):
+                    endless += 1
                     tell(call=f"apart: {how}", apart=how, **told)
                 else:
                     tell(call=how, failure=how, **told)
