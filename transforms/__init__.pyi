@@ -133,6 +133,7 @@ from linalg_ext.transforms.rewrites.raise_matmul_variants import raise_matmul_va
 from linalg_ext.transforms.rewrites.raise_to_contract import raise_to_contract as raise_to_contract
 from linalg_ext.transforms.lowering.read_destinations_as_inputs import read_destinations_as_inputs as read_destinations_as_inputs
 from linalg_ext.transforms.lowering.read_scalars_as_operands import read_scalars_as_operands as read_scalars_as_operands
+from linalg_ext.transforms.lowering.refuse_constants import refuse_constants as refuse_constants
 from linalg_ext.transforms.lowering.refuse_recursion import refuse_recursion as refuse_recursion
 from linalg_ext.transforms.lowering.refuse_unsupported import refuse_unsupported as refuse_unsupported
 from linalg_ext.transforms.lowering.refuse_untrusted import refuse_untrusted as refuse_untrusted
@@ -152,6 +153,7 @@ from linalg_ext.transforms.schedules.whole_modules import simplify as simplify
 from linalg_ext.transforms.rewrites.specialize import specialize as specialize
 from linalg_ext.transforms.rewrites.specialize_matmul import specialize_matmul as specialize_matmul
 from linalg_ext.transforms.codegen.loops.split_index_sets import split_index_sets as split_index_sets
+from linalg_ext.transforms.codegen.loops.split_long_sums import split_long_sums as split_long_sums
 from linalg_ext.transforms.schedules.split_reduction import split_reduction as split_reduction
 from linalg_ext.transforms.codegen.windows.spread_transposed_convolutions import spread_transposed_convolutions as spread_transposed_convolutions
 from linalg_ext.transforms.rewrites.sugar_to_maps import sugar_to_maps as sugar_to_maps
