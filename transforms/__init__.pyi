@@ -133,6 +133,7 @@ from linalg_ext.transforms.rewrites.raise_matmul_variants import raise_matmul_va
 from linalg_ext.transforms.rewrites.raise_to_contract import raise_to_contract as raise_to_contract
 from linalg_ext.transforms.lowering.read_destinations_as_inputs import read_destinations_as_inputs as read_destinations_as_inputs
 from linalg_ext.transforms.lowering.read_scalars_as_operands import read_scalars_as_operands as read_scalars_as_operands
+from linalg_ext.transforms.lowering.refuse_constants import refuse_constants as refuse_constants
 from linalg_ext.transforms.lowering.refuse_recursion import refuse_recursion as refuse_recursion
 from linalg_ext.transforms.lowering.refuse_unsupported import refuse_unsupported as refuse_unsupported
 from linalg_ext.transforms.lowering.refuse_untrusted import refuse_untrusted as refuse_untrusted

@@ -13,6 +13,7 @@ from linalg_ext.cli import COMMANDS
 from linalg_ext.notations.std_functions import STD_FUNCTIONS
 from linalg_ext.runtime.dtypes import element_types
 from linalg_ext.target import named, names
+from linalg_ext.transforms.lowering.memory_rules import DIALECTS, RULES, Rule
 
 FILES = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 """Files at the top that are pages, too."""
@@ -26,11 +27,12 @@ _HELP = (
 
 
 def pages() -> Iterator[Page]:
-    """Element types, commands, what is supported, and the files."""
+    """Element types, commands, what is supported, what is checked, and the files."""
     yield Page("reference/element_types.md", _element_types())
     yield Page("reference/commands.md", _commands())
     yield Page("reference/tc_functions.md", _tc_functions())
     yield Page("support.md", _support())
+    yield Page("checks.md", _checks())
     for name in FILES:
         text = (REPOSITORY / name).read_text(encoding="utf-8")
         yield Page(name.lower(), re.sub(r"\]\((\w+)\.md\)", _lowered, text))
@@ -94,6 +96,34 @@ def _commands() -> str:
         text = "\n".join(line.rstrip() for line in text.splitlines())
         parts += [f"## linalg-ext {command}", fenced(text)]
     return "\n\n".join(parts) + "\n"
+
+
+def _checks() -> str:
+    ops: dict[Rule, list[str]] = {}
+    for name, rule in RULES.items():
+        ops.setdefault(rule, []).append(f"`{name}`")
+    held = [
+        (", ".join(names), rule.misfit, f"`{rule.held_by}`")
+        for rule, names in ops.items()
+        if rule.held_by
+    ]
+    others = [(", ".join(names), rule.misfit) for rule, names in ops.items() if not rule.held_by]
+    return "\n\n".join(
+        (
+            "# Checks by op",
+            "With `checked=True`, the default, each op that holds or reaches memory is asked "
+            "whether what only the run tells fits: its sizes before anything is lowered, outside "
+            "of its loops, and its places where they are computed. What the types tell is not "
+            "asked. What does not fit is an `ExecutionError` that names the op, its sizes and its "
+            "place. An op of "
+            + ", ".join(f"`{dialect}`" for dialect in DIALECTS)
+            + " that is not on this page is a `LoweringError`, unless `checked=False`. Ops of "
+            "`arith`, `math` and `complex` on whole tensors are asked for one shape.",
+            table(("ops", "what may not fit", "asked by"), held),
+            "## Ops that cannot be misfit",
+            table(("ops", "why"), others) + "\n",
+        )
+    )
 
 
 def _support() -> str:

@@ -9,6 +9,7 @@ from docs.generator import ops, reference, tables, transformations, tutorials
 from docs.generator.page import REPOSITORY, Page, table
 from linalg_ext.cli import COMMANDS
 from linalg_ext.rewriting.resolve import NamedPipeline
+from linalg_ext.transforms.lowering.memory_rules import RULES
 from notebooks.execution import NOTEBOOKS
 
 
@@ -106,3 +107,11 @@ def test_the_change_log_has_the_version() -> None:
     log = (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8")
     assert version is not None
     assert f"## {version[1]} " in log or "## Unreleased\n" in log
+
+
+def test_the_table_of_checks_has_every_op() -> None:
+    page = texts(list(tables.pages()))["checks.md"]
+    for name, rule in RULES.items():
+        (row,) = [line for line in page.splitlines() if f"`{name}`" in line and line[0] == "|"]
+        assert rule.misfit in row
+        assert rule.held_by in row
