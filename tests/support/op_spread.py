@@ -132,6 +132,8 @@ def problem(spread: Spread) -> str | None:
     """Run one; return what is wrong, or None. `refused: ...` where the library refuses the type."""
     with _sizes(spread.letter, spread.length), np.errstate(all="ignore"):
         arranged = _windowed(spread) if spread.name in WINDOWS else _arranged(spread)
+    if arranged is None:  # the op has no such size
+        return None
     op = OPS[spread.name]
     inputs, before = arranged.inputs, arranged.before
     given = [array[()] if array.ndim == 0 else array for array in inputs]
@@ -280,7 +282,7 @@ def _is_free(operand: Operand, array: Array) -> bool:
     return str(operand.type_var) not in PREDEFINED
 
 
-def _arranged(spread: Spread) -> Arranged:
+def _arranged(spread: Spread) -> Arranged | None:
     op, formula = OPS[spread.name], ALL_FORMULAS[spread.name]
     definition = op.definition
     rng = np.random.default_rng(len(spread.name) + spread.length)
@@ -318,8 +320,11 @@ def _arranged(spread: Spread) -> Arranged:
         expected = [np.asarray(each) for each in (value if isinstance(value, tuple) else (value,))]
     except (TypeError, ValueError, IndexError):  # of arrays of other sizes or types
         expected = None
-    if formula.shape is not None and expected is not None:
-        shapes = [each.shape for each in expected]
+    if formula.shape is not None:
+        try:
+            shapes = [np.shape(formula.value(*(np.ones(each.shape) for each in inputs)))]
+        except (TypeError, ValueError, IndexError):  # what does not come out even
+            return None
     if formula.start:
         before = [
             np.full(shape, _start(start, dtype), dtype)
