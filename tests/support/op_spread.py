@@ -86,7 +86,9 @@ class Spread:
     @property
     def must_run(self) -> bool:
         """Whether it may not be refused."""
-        kinds = ALL_FORMULAS[self.name].kinds if self.name in ALL_FORMULAS else "f i"
+        kinds = "i" if self.name.endswith("_unsigned") else "f i"
+        if self.name in ALL_FORMULAS:
+            kinds = ALL_FORMULAS[self.name].kinds
         kind = np.dtype(self.dtype).kind if self.dtype in np.sctypeDict else ""
         return (kind == "f" and "f" in kinds) or (kind in "iu" and kind != "" and kinds == "i")
 
