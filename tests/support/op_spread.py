@@ -86,7 +86,9 @@ class Spread:
     @property
     def must_run(self) -> bool:
         """Whether it may not be refused."""
-        kinds = ALL_FORMULAS[self.name].kinds if self.name in ALL_FORMULAS else "f i"
+        kinds = "i" if self.name.endswith("_unsigned") else "f i"
+        if self.name in ALL_FORMULAS:
+            kinds = ALL_FORMULAS[self.name].kinds
         kind = np.dtype(self.dtype).kind if self.dtype in np.sctypeDict else ""
         return (kind == "f" and "f" in kinds) or (kind in "iu" and kind != "" and kinds == "i")
 
@@ -132,6 +134,8 @@ def problem(spread: Spread) -> str | None:
     """Run one; return what is wrong, or None. `refused: ...` where the library refuses the type."""
     with _sizes(spread.letter, spread.length), np.errstate(all="ignore"):
         arranged = _windowed(spread) if spread.name in WINDOWS else _arranged(spread)
+    if arranged is None:  # the op has no such size
+        return None
     op = OPS[spread.name]
     inputs, before = arranged.inputs, arranged.before
     given = [array[()] if array.ndim == 0 else array for array in inputs]
@@ -280,7 +284,7 @@ def _is_free(operand: Operand, array: Array) -> bool:
     return str(operand.type_var) not in PREDEFINED
 
 
-def _arranged(spread: Spread) -> Arranged:
+def _arranged(spread: Spread) -> Arranged | None:
     op, formula = OPS[spread.name], ALL_FORMULAS[spread.name]
     definition = op.definition
     rng = np.random.default_rng(len(spread.name) + spread.length)
@@ -318,8 +322,11 @@ def _arranged(spread: Spread) -> Arranged:
         expected = [np.asarray(each) for each in (value if isinstance(value, tuple) else (value,))]
     except (TypeError, ValueError, IndexError):  # of arrays of other sizes or types
         expected = None
-    if formula.shape is not None and expected is not None:
-        shapes = [each.shape for each in expected]
+    if formula.shape is not None:
+        try:
+            shapes = [np.shape(formula.value(*(np.ones(each.shape) for each in inputs)))]
+        except (TypeError, ValueError, IndexError):  # what does not come out even
+            return None
     if formula.start:
         before = [
             np.full(shape, _start(start, dtype), dtype)
