@@ -79,9 +79,9 @@ def contracted(
         runtime = [
             RuntimeSize(trace.value(size)) if isinstance(size, Size) else size for size in shape
         ]
-        (output,) = definition.outputs
+        (result_operand,) = definition.outputs
         target = initial_tensor(
-            definition, output.name, runtime, element_type(dtype), _NO_ATTRIBUTES, dtype
+            definition, result_operand.name, runtime, element_type(dtype), _NO_ATTRIBUTES, dtype
         )
         inputs = [tensor for tensor, _, _ in read]
         bound = bind(definition, inputs, [target], _NO_ATTRIBUTES, unsigned_type_vars(dtypes))

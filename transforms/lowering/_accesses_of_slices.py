@@ -26,7 +26,8 @@ def check_insertion(op: Any, bounds: Bounds) -> None:
 def check_extraction(op: Any, bounds: Bounds) -> None:
     """`tensor.extract_slice` and `memref.subview`: all of it is within the whole."""
     (whole,), *dynamic = operand_groups(op)
-    _check_slice(whole, *_slice_of(op, dynamic, bounds), bounds)
+    offsets, sizes, strides = _slice_of(op, dynamic, bounds)
+    _check_slice(whole, offsets, sizes, strides, bounds)
 
 
 def _slice_of(op: Any, dynamic: Sequence[Any], bounds: Bounds) -> list[list[Any]]:
@@ -115,7 +116,7 @@ def check_dimension(op: Any, bounds: Bounds) -> None:
     """`tensor.dim` and `memref.dim`: there is such a dimension."""
     source, axis = op.operands
     if isinstance(source.type, ir.MemRefType | ir.RankedTensorType):
-        rank = source.type.rank
+        rank: Any = source.type.rank
     else:
         of_tensor = isinstance(source.type, ir.UnrankedTensorType)
         rank = (tensor.rank if of_tensor else memref.rank)(source)

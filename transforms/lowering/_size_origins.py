@@ -77,9 +77,10 @@ def ends_of(position: Any) -> list[Origin]:
     index = producer(position)
     if index is not None:
         op, dim = index.block.owner.operation, ir.AffineDimExpr.get(loop_of(index))
+        maps: Any = linalg.get_indexing_maps(op)
         return [
             origin_of_size(value, axis)
-            for value, map_ in zip(op.operands, linalg.get_indexing_maps(op), strict=True)
+            for value, map_ in zip(op.operands, maps, strict=True)
             for axis, result in enumerate(ir.AffineMapAttr(map_).value.results)
             if result == dim
         ]

@@ -51,7 +51,8 @@ def _check_static(type_: Any, axis: int, length: Any, bounds: Bounds) -> None:
 
 def check_cast(op: Any, bounds: Bounds) -> None:
     """`tensor.cast`, `memref.cast`, `bufferization.clone`: the type tells what there is."""
-    (source,), type_ = op.operands, op.results[0].type
+    source: Any = op.operands[0]
+    type_: Any = op.results[0].type
     if not isinstance(type_, _RANKED):
         return
     if not isinstance(source.type, _RANKED):

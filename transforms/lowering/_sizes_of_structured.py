@@ -30,7 +30,8 @@ def check_structured(op: Any, bounds: Bounds) -> None:
     if op.name in extension_ops.NAMES:
         maps = [to_ir_map(map_) for map_ in extension_ops.indexing_maps(op)]
     else:
-        maps = [ir.AffineMapAttr(map_).value for map_ in linalg.get_indexing_maps(op)]
+        of_op: Any = linalg.get_indexing_maps(op)
+        maps = [ir.AffineMapAttr(map_).value for map_ in of_op]
     check_maps(op.operands, maps, bounds)
 
 
@@ -105,7 +106,7 @@ def _every_place(
 ) -> Any:
     """True where the ends are inside; else every place is looked at, for some may not occur."""
     i1 = ir.IntegerType.get_signless(1)
-    branch = scf.IfOp(inside, [i1], has_else=True)
+    branch: Any = scf.IfOp(inside, [i1], has_else=True)
     with ir.InsertionPoint(branch.then_block):
         scf.YieldOp([as_condition(True)])
 

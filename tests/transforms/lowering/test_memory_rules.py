@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,8 @@ def ops_of(dialect: str) -> Iterator[str]:
 def known() -> set[str]:
     """All ops of the dialects of the table."""
     upstream = ("linalg", "tensor", "memref", "vector", "bufferization")
-    ours = [op.OPERATION_NAME for dialect in (LinalgExt, GmlSt) for op in dialect.operations]
+    dialects: tuple[Any, ...] = (LinalgExt, GmlSt)
+    ours = [op.OPERATION_NAME for dialect in dialects for op in dialect.operations]
     return {name for dialect in upstream for name in ops_of(dialect)} | set(ours)
 
 
