@@ -152,6 +152,7 @@ from linalg_ext.transforms.schedules.whole_modules import simplify as simplify
 from linalg_ext.transforms.rewrites.specialize import specialize as specialize
 from linalg_ext.transforms.rewrites.specialize_matmul import specialize_matmul as specialize_matmul
 from linalg_ext.transforms.codegen.loops.split_index_sets import split_index_sets as split_index_sets
+from linalg_ext.transforms.codegen.loops.split_long_sums import split_long_sums as split_long_sums
 from linalg_ext.transforms.schedules.split_reduction import split_reduction as split_reduction
 from linalg_ext.transforms.codegen.windows.spread_transposed_convolutions import spread_transposed_convolutions as spread_transposed_convolutions
 from linalg_ext.transforms.rewrites.sugar_to_maps import sugar_to_maps as sugar_to_maps
