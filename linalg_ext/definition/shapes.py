@@ -480,7 +480,10 @@ def _solved_symbol(expr: AffineExpr, size: Size, known: Mapping[AffineExpr, Size
         else AffineDim(symbol)
         for symbol in expr.symbols
     }
-    linear = linear_terms(expr.substitute(as_dims))
+    try:
+        linear = linear_terms(expr.substitute(as_dims))
+    except DefinitionError:
+        return None  # a product or a quotient of two symbols
     if linear is None or len(linear[0]) != 1:
         return None
     ((factor,), constant) = tuple(linear[0].values()), linear[1]

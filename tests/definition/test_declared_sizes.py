@@ -189,3 +189,17 @@ def test_a_fold_that_yaml_would_not_read_back_is_not_written() -> None:
         except NotationError:
             continue
         assert to_yaml(from_yaml(text)) == text
+
+
+def test_a_size_that_is_a_quotient_of_symbols_is_no_equation() -> None:
+    @structured_op
+    def grouped(
+        A=TensorDef(T, S.N),
+        B=TensorDef(T, S.M // S.N),
+        C=TensorDef(T, S.N, S.K, output=True),
+    ):
+        C[D.n, D.k] = A[D.n] * B[D.k]
+
+    found = grouped(np.ones(2), np.ones(3))
+    assert found.shape == (2, 3)
+    np.testing.assert_array_equal(found, grouped.definition.reference(np.ones(2), np.ones(3)))
