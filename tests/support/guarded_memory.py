@@ -29,7 +29,7 @@ Side = Literal["end", "start"]
 _PAGE = mmap.PAGESIZE
 _NOBODY = 0  # PROT_NONE
 _MARK = 0xA5
-_MOST = 1 << 30
+_MOST = 1 << 26
 """Bytes of a block; of more there are none."""
 
 _libc = ctypes.CDLL(None, use_errno=True)

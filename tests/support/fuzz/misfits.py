@@ -35,8 +35,8 @@ from linalg_ext.errors import LinalgExtError
 Array = np.ndarray[Any, Any]
 
 MOST_ELEMENTS = 1 << 18
-_SECONDS = 5
-"""Of a call, of processor time."""
+_SECONDS = 3
+"""Of a call, of processor time, that of the system included."""
 
 _HANGS = "hangs on what memory held before"
 _TOO_LONG = "takes too long"
@@ -47,7 +47,7 @@ _COMPILING_SECONDS = 300
 """Of the clock: the machine may be busy."""
 
 _UNKEPT = {"LINALG_EXT_CACHE_DIR": "off"}
-_MEMORY = 4 << 30
+_MEMORY = 1 << 29
 """Bytes that the process may map beyond what it has."""
 
 _HUGE = (1 << 31, 1 << 40, 1 << 62, (1 << 63) - 1)
@@ -123,7 +123,7 @@ def _death(status: int) -> str:
     """How a process ended, in words; nothing where it ended well."""
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
-        if number in (signal.SIGVTALRM, signal.SIGALRM):
+        if number in (signal.SIGPROF, signal.SIGALRM):
             return _TOO_LONG
         return f"dies with {signal.Signals(number).name}"
     return "fails" if os.WEXITSTATUS(status) else ""
@@ -196,7 +196,7 @@ def _make(
     resource.setrlimit(resource.RLIMIT_AS, (in_use + _MEMORY, resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for call in calls:
-        signal.setitimer(signal.ITIMER_VIRTUAL, _SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, _SECONDS)
         outcome, failure = _twice(kernel, guards, call)
         kind = "apart" if reads_unwritten and failure == _HANGS else "failure"
         told = {kind: failure, "with": _shown(call)} if failure else {}
