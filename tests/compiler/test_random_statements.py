@@ -8,7 +8,6 @@ Python's own loops, which know nothing of structured ops.
 from __future__ import annotations
 
 import itertools
-import os
 import re
 import warnings
 from collections.abc import Callable, Sequence
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from resources import THOROUGH
 
 import linalg_ext as lx
 from linalg_ext.bindings import func, ir
@@ -50,12 +50,11 @@ from linalg_ext.structured.calls import results_of
 Array = np.ndarray[Any, Any]
 
 # An example compiles up to five kernels.
-EXAMPLES = int(os.environ.get("LINALG_EXT_STATEMENTS", "12"))
 RUN = settings(
-    max_examples=EXAMPLES,
+    max_examples=300 if THOROUGH else 12,
     deadline=None,
     suppress_health_check=list(HealthCheck),
-    derandomize=EXAMPLES == 12,
+    derandomize=not THOROUGH,
 )
 
 U = TypeVar("U")

@@ -84,6 +84,7 @@ def jobs(day: int) -> list[Job]:
             for way in ("from_torch", "open", "torch.compile", "text")
         ),
         Job("types", ("-m", "op_spread", "--every", "7"), 15),
+        suite("statements", 15, "tests/compiler/test_random_statements.py"),
         suite("einsum", 10, "tests/compiler/einsum"),
         Job("opt_einsum", ("-m", "opt_einsum_suite"), 1),
         Job("opt_einsum-kernel", ("-m", "opt_einsum_suite", "--backend", "kernel"), 10),
