@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from resources import THOROUGH
 
 import linalg_ext as lx
 from linalg_ext.bindings import func, ir
@@ -46,6 +45,7 @@ from linalg_ext.opdsl import StructuredOp
 from linalg_ext.runtime.dtypes import by_dtype
 from linalg_ext.structured import recognize
 from linalg_ext.structured.calls import results_of
+from resources import THOROUGH
 
 Array = np.ndarray[Any, Any]
 
