@@ -62,9 +62,10 @@ def check_cast(op: Any, bounds: Bounds) -> None:
         _check_static(type_, axis, bounds.size(source, axis), bounds)
     if not isinstance(type_, ir.MemRefType) or op.name == "bufferization.clone":
         return
-    if source.type.layout == type_.layout:
+    from_: Any = source.type
+    if from_.layout == type_.layout:
         return
-    said, given = (each.get_strides_and_offset() for each in (type_, source.type))
+    said, given = (each.get_strides_and_offset() for each in (type_, from_))
     wanted = [*said[0], said[1]]
     if all(
         known in (there, DYNAMIC)
