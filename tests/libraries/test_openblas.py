@@ -83,15 +83,23 @@ def test_a_product_in_place_of_what_it_adds_to() -> None:
     np.testing.assert_allclose(lx.ops.matmul(a, b, init=c), c + a @ b)
 
 
-def test_sizes_are_checked_before_the_call() -> None:
-    kernel = lx.compile("""
+@pytest.mark.parametrize(
+    ("checked", "message"),
+    [
+        (True, r"linalg.matmul: dimension #\d of input/output operand #\d is incompatible"),
+        (False, r"axis \d of operand \d of `.*gemm"),  # the library is not trusted with any sizes
+    ],
+)
+def test_sizes_are_checked_before_the_call(checked: bool, message: str) -> None:
+    text = """
     func.func @f(%a: memref<?x?xf64>, %b: memref<?x?xf64>, %c: memref<?x?xf64>) {
       linalg.matmul ins(%a, %b : memref<?x?xf64>, memref<?x?xf64>) outs(%c : memref<?x?xf64>)
       return
-    }""")
+    }"""
+    kernel = lx.compile(text, checked=checked)
     a = np.ones((4, 4))
     for shapes in (((4, 5), (4, 4)), ((4, 4), (3, 4)), ((0, 4), (4, 4))):
-        with pytest.raises(lx.errors.ExecutionError, match=r"axis \d of operand \d of `.*gemm"):
+        with pytest.raises(lx.errors.ExecutionError, match=message):
             kernel(*map(np.ones, shapes), a)
 
 
