@@ -313,7 +313,11 @@ def _check_names(module: mlir.Operation) -> None:
     """
 
     def visit(op: mlir.Operation) -> mlir.WalkResult:
-        for attribute in op.attributes.values():
+        for key in op.attributes:
+            try:
+                attribute = op.attributes[key]
+            except TypeError:  # the bindings have no class for it: elements that are complex
+                continue
             if not isinstance(attribute, mlir.StringAttr | mlir.FlatSymbolRefAttr):
                 continue
             try:

@@ -41,7 +41,11 @@ def refuse_constants(module: ir.Operation) -> None:
     """
     resources: list[tuple[Any, str]] = []
     for op in operations(module, _VALUES):
-        value = op.attributes.get(_VALUES[op.name])
+        try:
+            value = op.attributes.get(_VALUES[op.name])
+        except TypeError:  # the bindings have no class for the attribute: complex numbers
+            _check_splat(op, ir.ShapedType(_type_of(op)))
+            continue
         if isinstance(value, ir.DenseElementsAttr):
             if value.is_splat:
                 _check_splat(op, ir.ShapedType(value.type))
@@ -53,6 +57,11 @@ def refuse_constants(module: ir.Operation) -> None:
             _check_resource(
                 op, ir.ShapedType(op.attributes[_VALUES[op.name]].type), sizes.get(name)
             )
+
+
+def _type_of(op: Any) -> Any:
+    """The type of a constant or of a global."""
+    return op.results[0].type if len(op.results) else ir.TypeAttr(op.attributes["type"]).value
 
 
 def _check_splat(op: Any, type_: Any) -> None:

@@ -50,14 +50,18 @@ def test_a_resource_of_its_size(type_: str, elements: str, shape: tuple[int, ...
     np.testing.assert_array_equal(compile(resource(type_, elements))(), np.ones(shape, "f4"))
 
 
-def test_a_constant_larger_than_code() -> None:
-    type_ = "tensor<100000000000xf32>"
+@pytest.mark.parametrize(
+    ("element", "value", "size"),
+    [("f32", "1.0", 400000000000), ("complex<f32>", "(1.0, 2.0)", 800000000000)],
+)
+def test_a_constant_larger_than_code(element: str, value: str, size: int) -> None:
+    type_ = f"tensor<100000000000x{element}>"
     text = f"""
     func.func @f() -> {type_} {{
-      %c = arith.constant dense<1.0> : {type_}
+      %c = arith.constant dense<{value}> : {type_}
       return %c : {type_}
     }}"""
-    with pytest.raises(LoweringError, match=r"400000000000 bytes.*\n.*:3:\d+(.|\n)*linalg\.fill"):
+    with pytest.raises(LoweringError, match=rf"{size} bytes.*\n.*:3:\d+(.|\n)*linalg\.fill"):
         isolated(text)
 
 
