@@ -175,11 +175,17 @@ class _Scan:
             base: what is added to all totals that are written, if there is something.
         """
         bases = None if base is None else as_row(base, lanes)
-        loop = scf.ForOp(low, high, index(lanes), [as_row(carried, lanes)])
+        # LLVM takes minutes for narrow integers that are carried in all lanes.
+        in_lanes = self.combine.adds_floats(carried.type)
+        first = as_row(carried, lanes) if in_lanes else carried
+        loop = scf.ForOp(low, high, index(lanes), [first])
         with ir.InsertionPoint(loop.body):
             before = loop.inner_iter_args[0]
-            scf.YieldOp([self._round(loop.induction_variable, before, None, bases)])
-        return vector.extract(loop.results[0], [], [0])
+            row = before if in_lanes else as_row(before, lanes)
+            total = self._round(loop.induction_variable, row, None, bases)
+            scf.YieldOp([total if in_lanes else vector.extract(total, [], [0])])
+        found = loop.results[0]
+        return vector.extract(found, [], [0]) if in_lanes else found
 
     def _blocks(self, low: Any, high: Any, lanes: int, carried: Any) -> Any:
         """As `_vectors`; what blocks add up to is added with compensation."""
@@ -223,7 +229,10 @@ class _Scan:
             if op != self.total.owner.operation:
                 _emit_on_vectors(op, known, lanes, mask)
         # What the next vector waits for is this alone.
-        return self.combine(carried, vector.shuffle(sums, sums, [lanes - 1] * lanes))
+        if self.combine.adds_floats(carried.type.element_type):
+            return self.combine(carried, vector.shuffle(sums, sums, [lanes - 1] * lanes))
+        last = vector.extract(sums, [], [lanes - 1])
+        return as_row(self.combine(vector.extract(carried, [], [0]), last), lanes)
 
     def _scanned(self, given: Any, mask: Any | None) -> Any:
         """What the elements of a vector add up to, each with those before it."""
