@@ -234,7 +234,10 @@ def test_what_is_left(text: str, reason: str) -> None:
         module = Module.parse(text.replace("%c0 to %n", "%c0 to %c1"), trusted=True)
     before = str(module)
     report = file.vectorize_scans(module, vector_bits=256)
-    assert str(module) == before
+    after = str(module)
+    assert after.count("vector.") == before.count("vector.")
+    # Sums of floats are added up in blocks by loops over scalars, too.
+    assert after == before or "arith.addf" in before
     assert reason in set.union(*report.left.values())
 
 
