@@ -311,7 +311,10 @@ def _in_blocks(loop: Any) -> None:
     low, high = (_number(bound) for bound in list(loop.operands)[:2])
     is_short = low is not None and high is not None and high - low <= _BLOCK
     added = [each for each in last.operands if each != before]
-    if is_short or len(added) != 1 or inside(added[0], body) in _following(ops, before):
+    if is_short or len(added) != 1:
+        return
+    made_by = inside(added[0], body)
+    if made_by is not None and made_by in _following(ops, before):
         return
     with loop.location, ir.InsertionPoint(loop):
         start, end, step, carried = loop.operands
