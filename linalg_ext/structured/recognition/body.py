@@ -41,7 +41,7 @@ _SIGNED_CASTS = tuple(op for op, function in _CASTS.items() if function == TYPE[
 _LARGEST = 2000
 """Nodes of an expression: one value that is used twice is written out twice."""
 
-_LONGEST = 1024
+_LONGEST = 256
 _DEEP = 32
 """Of more operations in a row, each is read before those that use it: recursion has its limit."""
 

@@ -154,15 +154,14 @@ def integers(*shape: int) -> Any:
     return np.arange(np.prod(shape), dtype=np.float32).reshape(shape) % 7 - 3
 
 
-def test_sums_keep_their_order() -> None:
-    """Sums of f32 round at every step: another order of the same numbers shows."""
+def test_products_keep_their_order() -> None:
+    """Products round at every step: another order of the same numbers shows. Sums go in blocks."""
     random = np.random.default_rng(0)
-    a = random.standard_normal((5, 300)).astype(np.float32)
-    b = random.standard_normal((300, 6)).astype(np.float32)
-    # The sum of |a * b|: no contraction, which would be packed and summed in another order.
+    a = random.uniform(0.9, 1.1, (5, 300)).astype(np.float32)
+    b = random.uniform(0.9, 1.1, (300, 6)).astype(np.float32)
     result = run(
         """func.func @f(%a: tensor<5x300xf32>, %b: tensor<300x6xf32>) -> tensor<5x6xf32> {
-          %z = arith.constant dense<0.0> : tensor<5x6xf32>
+          %z = arith.constant dense<1.0> : tensor<5x6xf32>
           %0 = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
                                                 affine_map<(m, n, k) -> (k, n)>,
                                                 affine_map<(m, n, k) -> (m, n)>],
@@ -171,7 +170,7 @@ def test_sums_keep_their_order() -> None:
           ^bb0(%x: f32, %y: f32, %o: f32):
             %p = arith.mulf %x, %y : f32
             %q = math.absf %p : f32
-            %s = arith.addf %o, %q : f32
+            %s = arith.mulf %o, %q : f32
             linalg.yield %s : f32
           } -> tensor<5x6xf32>
           return %0 : tensor<5x6xf32>
@@ -179,9 +178,9 @@ def test_sums_keep_their_order() -> None:
         a,
         b,
     )
-    expected = np.zeros((5, 6), np.float32)
+    expected = np.ones((5, 6), np.float32)
     for k in range(300):
-        expected += np.abs(a[:, k : k + 1] * b[k : k + 1])
+        expected *= np.abs(a[:, k : k + 1] * b[k : k + 1])
     np.testing.assert_array_equal(result, expected)
 
 
