@@ -16,7 +16,7 @@ after:
     %s = linalg.fill ins(%x : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
     %r = tensor.insert_slice %s into %y[%k] [4] [1] : tensor<4xf32> into tensor<8xf32>
 
-Each stays in its block, and behind those of which all was there before.
+Each stays in its block, behind those of which all was there before, and behind what writes memory.
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ NAME = "linalg-ext-hoist-assertions"
 _OP = "cf.assert"
 _ARITHMETIC = ("arith.", "index.", "affine.apply", "affine.min", "affine.max")
 _DIMS = ("memref.dim", "tensor.dim")
+_WRITES = frozenset(
+    ("memref.store", "memref.copy", "affine.store", "vector.store", "vector.transfer_write")
+)
 
 
 @module_pass(NAME, on=_OP)
@@ -56,9 +59,12 @@ def _hoist(block: Any, assertions: list[Any]) -> int:
     # Behind which op, by its place, each op that moves may stand: -1 is the head of the block.
     behind: dict[int, int] = {}
     lined_up: dict[int, list[Any]] = {}
-    moved = 0
+    moved, barrier, seen = 0, -1, 0
     for at in sorted(_needed(assertions, place)):
-        op, earliest = ops[at], -1
+        for passed in range(seen, at):
+            if _may_write(ops[passed]):
+                barrier = passed
+        op, earliest, seen = ops[at], barrier, at
         for operand in op.operands:
             made = place.get(operand.owner, -1) if isinstance(operand, ir.OpResult) else -1
             earliest = max(earliest, behind.get(made, made))
@@ -72,6 +78,11 @@ def _hoist(block: Any, assertions: list[Any]) -> int:
                 op.move_before(block.operations[0])
         line.append(op)
     return moved
+
+
+def _may_write(op: Any) -> bool:
+    """An op that may write memory of the caller's, which an assertion behind it must not stop."""
+    return op.name in _WRITES
 
 
 def _needed(assertions: list[Any], place: dict[Any, int]) -> set[int]:
