@@ -47,6 +47,8 @@ def freeze_undefined(module: ir.Operation) -> Report:
         report.matched[op.name] += 1
         if op.name not in _NONE and not _may_be_undefined(op):
             continue
+        if op.parent.name == "llvm.mlir.global":
+            continue  # a variable's value is a constant
         uses = [(use.owner, use.operand_number) for use in op.results[0].uses]
         if op.name in _NONE:
             uses = [(user, place) for user, place in uses if user.name not in _FILLING]
