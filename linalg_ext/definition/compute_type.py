@@ -283,6 +283,8 @@ def _assignment(target: Access, value: ScalarExpr, before: Reduction | None) -> 
     """An assignment of a changed value, with the reduction that it is now."""
     if before is None:
         return Assignment(target, value)
+    if before.function is None and before.initial is not None:
+        return Assignment(target, value, before)  # a fold whose running value another one reads
     found = accumulation(target, value, before.dims)
     return Assignment(target, value, found or Reduction(None, before.dims))
 
