@@ -69,7 +69,7 @@ def stated_ops(setting: str) -> tuple[Stated, ...]:
 def test_the_named_ops_are_many() -> None:
     assert len(named_ops()) >= 80
     assert {"matmul", "batch_matmul", "conv_2d", "exp", "dot", "mmt4d"} <= set(named_ops())
-    assert len(stated_ops("bf16 in f32")) >= 80
+    assert len(stated_ops("bf16 in f32")) >= 79  # poolings by unsigned extremes take integers alone
     assert len(stated_ops("i8 in i32")) >= 60
 
 
