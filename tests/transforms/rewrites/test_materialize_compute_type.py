@@ -100,7 +100,10 @@ def test_ops_with_several_outputs() -> None:
     cases = [
         Stated(problem(op, BF16), "f32")
         for op in ops
-        if isinstance(op, StructuredOp) and len(op.definition.outputs) > 1
+        if isinstance(op, StructuredOp)
+        and len(op.definition.outputs) > 1
+        # An op of several steps is several structured ops, each of which has a type of its own.
+        and len(op.definition.steps) == 1
     ]
     assert len(cases) >= 5
     for stated, (_, got) in zip(cases, run(cases), strict=True):
