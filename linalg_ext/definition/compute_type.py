@@ -48,6 +48,7 @@ from linalg_ext.definition.renaming import rewrite_expression
 from linalg_ext.definition.retyping import Retyper, element_table, is_unsigned
 from linalg_ext.definition.saturation import saturating_cast
 from linalg_ext.definition.scalar import Access, Apply, ScalarExpr
+from linalg_ext.definition.statements import runs_with
 from linalg_ext.definition.types import PREDEFINED, TypeVar
 from linalg_ext.errors import DefinitionError, DTypeError
 
@@ -123,7 +124,7 @@ class ComputeForm:
             if output.is_cast:
                 value = self._cast_out(value, output, saturate=saturate)
             target = replace(assignment.target, type_var=output.type_var)
-            assignments.append(_assignment(target, value, assignment.reduction))
+            assignments.append(_changed(assignment, target, value, self.definition))
         operands = tuple(
             replace(o, type_var=stored[o.name].type_var) if o.name in stored else o
             for o in self.definition.operands
@@ -272,21 +273,21 @@ def _derive(
     in_unsigned = unsigned or is_unsigned(value)
     all_unsigned = in_unsigned or out_unsigned or retyper.reads_unsigned(value)
     new_target = replace(target, type_var=retyper.compute)
-    derived = _assignment(
-        new_target, retyper.number(value, unsigned=in_unsigned), assignment.reduction
-    )
+    number = retyper.number(value, unsigned=in_unsigned)
+    derived = _changed(assignment, new_target, number, retyper.definition)
     is_cast = element != retyper.compute_element
     return derived, StoredOutput(output.name, target.type_var, element, all_unsigned, is_cast)
 
 
-def _assignment(target: Access, value: ScalarExpr, before: Reduction | None) -> Assignment:
+def _changed(
+    assignment: Assignment, target: Access, value: ScalarExpr, definition: OpDefinition
+) -> Assignment:
     """An assignment of a changed value, with the reduction that it is now."""
-    if before is None:
-        return Assignment(target, value)
-    if before.function is None and before.initial is not None:
-        return Assignment(target, value, before)  # a fold whose running value another one reads
-    found = accumulation(target, value, before.dims)
-    return Assignment(target, value, found or Reduction(None, before.dims))
+    reduction = assignment.reduction
+    if reduction is None or runs_with(assignment, definition.assignments):
+        return Assignment(target, value, reduction)
+    found = accumulation(target, value, reduction.dims)
+    return Assignment(target, value, found or Reduction(None, reduction.dims))
 
 
 def _check_type(definition: OpDefinition, types: Mapping[str, str], compute: str) -> None:

@@ -28,8 +28,8 @@ from linalg_ext.definition.affine import (
 from linalg_ext.definition.functions import BINARY, REDUCTIONS, TERNARY, UNARY
 from linalg_ext.definition.model import Assignment, OpDefinition, Operand, Reduction
 from linalg_ext.definition.renaming import Renaming, with_indices, with_values
-from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr, Size
-from linalg_ext.definition.statements import runs_with
+from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr
+from linalg_ext.definition.statements import runs_with, symbols_read
 from linalg_ext.definition.types import PREDEFINED
 
 
@@ -128,14 +128,7 @@ def by_appearance(definition: OpDefinition) -> list[str]:
 
 def _bound_symbols(definition: OpDefinition) -> list[str]:
     """Symbols that some index uses, in order; the others only name sizes."""
-    used = {
-        symbol
-        for accesses in definition.accesses.values()
-        for indices in accesses
-        for expr in indices
-        for symbol in expr.symbols
-    }
-    used |= {expr.symbol for expr in definition.expressions() if isinstance(expr, Size)}
+    used = symbols_read(definition)
     attributes = {s for o in definition.attributes for expr in o.shape for s in expr.symbols}
     return [symbol for symbol in definition.symbols if symbol in used | attributes]
 
