@@ -92,6 +92,11 @@ def _numbers(constant: Any) -> list[int]:
     value: Any = constant.attributes["value"]
     if isinstance(value, ir.IntegerAttr):
         return [value.value]
-    if isinstance(value, ir.DenseElementsAttr):
+    if not isinstance(value, ir.DenseElementsAttr):
+        return [-1]
+    if value.is_splat:
+        return [ir.IntegerAttr(value.get_splat_value()).value]
+    try:
         return np.asarray(value).ravel().tolist()
-    return [-1]
+    except TypeError:  # integers of a width that Python has no buffers of
+        return [-1]

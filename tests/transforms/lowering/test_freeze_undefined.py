@@ -40,6 +40,26 @@ def test_a_shift_that_is_known_is_left_alone() -> None:
     assert report.changed == {"llvm.ashr": 1}
 
 
+@pytest.mark.parametrize(
+    ("width", "amounts", "frozen"),
+    [(128, "64", 0), (128, "128", 1), (4, "[1, 3]", 1), (64, "[1, 3]", 0)],
+)
+def test_shifts_of_any_width(width: int, amounts: str, frozen: int) -> None:
+    """Of numbers that Python has no buffer for, the shift is frozen where they differ."""
+    type_ = f"vector<2xi{width}>"
+    module = lx.parse(
+        f"""
+        llvm.func @f(%x: {type_}) -> {type_} {{
+          %n = llvm.mlir.constant(dense<{amounts}> : {type_}) : {type_}
+          %s = llvm.shl %x, %n : {type_}
+          llvm.return %s : {type_}
+        }}
+        """,
+        trusted=True,
+    )
+    assert file.freeze_undefined(module).changed["llvm.shl"] == frozen
+
+
 def test_a_shift_that_is_chosen_is_frozen_with_the_choice() -> None:
     module = lx.parse(
         """
