@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.bindings import ir, tensor
+from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineBinary
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.call_inputs import split_inputs
@@ -30,7 +30,7 @@ from linalg_ext.structured.forms.mapped import build_mapped
 from linalg_ext.structured.forms.named import build_named
 from linalg_ext.structured.generic import build_generic, shapes_of, symbol_size
 from linalg_ext.structured.operands import BoundOp, bind, predefined_types, static_sizes
-from linalg_ext.structured.outputs import RuntimeSize, make_outputs
+from linalg_ext.structured.outputs import empty_tensor, make_outputs
 
 Built = ir.Value | ir.OpResultList | list[ir.Value] | ir.Operation
 """What is built: a result, several of them, or an op that writes memrefs."""
@@ -161,9 +161,8 @@ def _ranges(
                 f"dimension {dim}",
                 cure="call it on tensors, or read an operand that has the dimension",
             )
-        size = extents[str(dim)]
-        length = size.value if isinstance(size, RuntimeSize) else size
-        found[operand.name] = tensor.EmptyOp([length], bound.types[str(operand.type_var)]).result
+        element = bound.types[str(operand.type_var)]
+        found[operand.name] = empty_tensor([extents[str(dim)]], element)
     return found
 
 

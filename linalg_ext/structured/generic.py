@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from linalg_ext.bindings import ir, linalg, memref, tensor
 from linalg_ext.definition.affine import AffineDim, AffineSymbol
 from linalg_ext.definition.scalar import Access, Size
@@ -11,7 +9,7 @@ from linalg_ext.definition.shapes import infer_extents, narrowed_axes, symbol_si
 from linalg_ext.definition.statements import why_several
 from linalg_ext.errors import DefinitionError, ShapeError
 from linalg_ext.structured.operands import BoundOp, to_ir_map
-from linalg_ext.structured.outputs import RuntimeSize, size_at, sizes_of
+from linalg_ext.structured.outputs import RuntimeSize, as_operand, size_at, sizes_of
 from linalg_ext.structured.payload.expressions import PayloadScope, emit_assignments
 
 
@@ -97,7 +95,7 @@ def symbol_size(bound: BoundOp, symbol: str) -> ir.Value | int:
     if size is None:
         found = symbol_sizes(bound.definition, shapes_of(bound), bound.attributes.symbols)
         solved = found.get(AffineSymbol(symbol))
-        size = solved.value if isinstance(solved, RuntimeSize) else solved
+        size = None if solved is None else as_operand(solved)
     if size is None:
         raise ShapeError(
             f"{bound.definition.name}: size({symbol}) is not known: no operand is that long",
@@ -138,13 +136,8 @@ def narrowed(bound: BoundOp, value: ir.Value, access: Access) -> ir.Value:
             result, value, [], dynamic, [], [0] * rank, static, [1] * rank
         )
         return cut
-    view: ir.Value = memref.subview(value, [0] * rank, wanted_values(wanted), [1] * rank)
+    view: ir.Value = memref.subview(value, [0] * rank, list(map(as_operand, wanted)), [1] * rank)
     return view
-
-
-def wanted_values(sizes: Sequence[RuntimeSize | int]) -> list[ir.Value | int]:
-    """Sizes as the bindings take them: values where they are known at run time only."""
-    return [size.value if isinstance(size, RuntimeSize) else size for size in sizes]
 
 
 def shapes_of(bound: BoundOp) -> dict[str, list[RuntimeSize | int]]:

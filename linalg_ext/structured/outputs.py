@@ -47,6 +47,17 @@ class RuntimeSize:
         return RuntimeSize(arith.MaxSIOp(self.value, _index(0)).result)
 
 
+def as_operand(size: RuntimeSize | int) -> ir.Value | int:
+    """Return a size as the bindings take it: a value where the run alone tells it."""
+    return size.value if isinstance(size, RuntimeSize) else size
+
+
+def empty_tensor(sizes: Sequence[RuntimeSize | int], element: ir.Type) -> ir.Value:
+    """Build a tensor of these sizes that is to be written."""
+    empty: ir.Value = tensor.EmptyOp([as_operand(size) for size in sizes], element).result
+    return empty
+
+
 def _index(size: RuntimeSize | int) -> ir.Value:
     if isinstance(size, RuntimeSize):
         return size.value
@@ -206,8 +217,7 @@ def initial_tensor(
         ArgumentError: the op reads what the output was before, and it is not a reduction.
         DTypeError: the reduction has no neutral element for the type.
     """
-    sizes = [size.value if isinstance(size, RuntimeSize) else size for size in shape]
-    empty = tensor.EmptyOp(sizes, element).result
+    empty = empty_tensor(shape, element)
     if not reads_before(definition, output):
         return empty
     if dtype is None:

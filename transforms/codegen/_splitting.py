@@ -80,9 +80,7 @@ def can_be_split(op: Any) -> bool:
 def length_of_sums(op: Any) -> int | None:
     """How many numbers are added to each element; None where only the run tells."""
     extents = extents_of(op)
-    sizes = [
-        extents[loop] for loop, is_parallel in enumerate(parallel_loops(op)) if not is_parallel
-    ]
+    sizes = [extents[loop] for loop in summed_loops(op)]
     known = [size for size in sizes if size is not None]
     return math.prod(known) if len(known) == len(sizes) else None
 

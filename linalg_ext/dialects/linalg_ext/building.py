@@ -4,24 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from linalg_ext.bindings import ir, tensor
+from linalg_ext.bindings import ir
 from linalg_ext.context import ensure_dialects
 from linalg_ext.dialects.linalg_ext.dialect import Outs, listed
 from linalg_ext.errors import ArgumentError, LinalgExtError
 from linalg_ext.structured.calls import as_values
 from linalg_ext.structured.destination_ops import check_destination_style_op
 from linalg_ext.structured.destination_ops.reading import YIELD
-from linalg_ext.structured.outputs import RuntimeSize
 
 Body = Callable[..., ir.Value | ir.OpView]
 """Builds what a region yields from the arguments of its block, at the current insertion point."""
-
-
-def empty(sizes: Sequence[RuntimeSize | int], element: ir.Type) -> ir.Value:
-    """A tensor that is to be written."""
-    given = [size.value if isinstance(size, RuntimeSize) else size for size in sizes]
-    result: ir.Value = tensor.EmptyOp(given, element).result
-    return result
 
 
 def tensors(name: str, values: Sequence[ir.Value | ir.OpView]) -> list[ir.Value]:

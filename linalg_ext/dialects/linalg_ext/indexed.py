@@ -5,12 +5,12 @@
 from typing import Any
 
 from linalg_ext.bindings import ext, ir
-from linalg_ext.dialects.linalg_ext.building import Body, build, destination, empty, tensors
+from linalg_ext.dialects.linalg_ext.building import Body, build, destination, tensors
 from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, Outs, is_verified
 from linalg_ext.errors import ShapeError
 from linalg_ext.structured.destination_ops import check_destination_style_op
 from linalg_ext.structured.operands import static_sizes
-from linalg_ext.structured.outputs import sizes_of
+from linalg_ext.structured.outputs import empty_tensor, sizes_of
 
 
 class GatherOp(LinalgExt.Operation, name="gather", traits=[ext.Pure]):
@@ -68,7 +68,7 @@ def gather(
                 expected="a row for each window, and a static number of columns",
             )
         shape = [sizes_of(places)[0], *sizes_of(value)[sizes[1] :]]
-        init = empty(shape, ir.ShapedType(value.type).element_type)
+        init = empty_tensor(shape, ir.ShapedType(value.type).element_type)
     return build("linalg_ext.gather", [value, places, init], [init], {})[0]
 
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import ext, ir
-from linalg_ext.dialects.linalg_ext.building import build, destination, empty, tensors
+from linalg_ext.dialects.linalg_ext.building import build, destination, tensors
 from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, Outs, is_verified
 from linalg_ext.errors import ArgumentError, ArityError, ShapeError
 from linalg_ext.structured.destination_ops import check_destination_style_op
 from linalg_ext.structured.destination_ops.concatenate import MOST_INPUTS
 from linalg_ext.structured.extension.definitions import LETTERS
 from linalg_ext.structured.extension.ops import SEGMENTS, segments
-from linalg_ext.structured.outputs import RuntimeSize, sizes_of
+from linalg_ext.structured.outputs import RuntimeSize, empty_tensor, sizes_of
 
 
 class ConcatenateOp(LinalgExt.Operation, name="concatenate", traits=[ext.Pure]):
@@ -100,7 +100,7 @@ def _joined(values: Sequence[ir.Value], along: int) -> ir.Value:
     for place, sizes in enumerate(zip(*map(sizes_of, values), strict=True)):
         known = next((size for size in sizes if isinstance(size, int)), sizes[0])
         shape.append(sum(sizes[1:], sizes[0]) if place == along else known)
-    return empty(shape, ir.ShapedType(values[0].type).element_type)
+    return empty_tensor(shape, ir.ShapedType(values[0].type).element_type)
 
 
 def reverse(
@@ -121,7 +121,9 @@ def reverse(
     (value,) = tensors("reverse", [operand])
     type_ = ir.ShapedType(value.type)
     init = (
-        empty(sizes_of(value), type_.element_type) if outs is None else destination("reverse", outs)
+        empty_tensor(sizes_of(value), type_.element_type)
+        if outs is None
+        else destination("reverse", outs)
     )
     listed = [dimensions] if isinstance(dimensions, int) else list(dimensions)
     places = [dim + type_.rank if dim < 0 else dim for dim in listed]

@@ -5,7 +5,7 @@
 from typing import Any
 
 from linalg_ext.bindings import arith, ext, ir
-from linalg_ext.dialects.linalg_ext.building import Body, build, empty, tensors
+from linalg_ext.dialects.linalg_ext.building import Body, build, tensors
 from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, Outs, is_verified, listed
 from linalg_ext.errors import ArityError, DTypeError
 from linalg_ext.structured.constants import is_float, is_integer
@@ -13,7 +13,7 @@ from linalg_ext.structured.destination_ops import check_destination_style_op
 from linalg_ext.structured.destination_ops.sort import MOST_INPUTS
 from linalg_ext.structured.extension.definitions import LETTERS
 from linalg_ext.structured.extension.ops import SEGMENTS
-from linalg_ext.structured.outputs import sizes_of
+from linalg_ext.structured.outputs import empty_tensor, sizes_of
 
 _INPUTS = LETTERS[:MOST_INPUTS]
 
@@ -75,7 +75,7 @@ def sort(
     if not 1 <= len(values) <= MOST_INPUTS:
         raise ArityError(f"sort of {len(values)} tensors", expected=f"1 to {MOST_INPUTS}")
     if outs is None:
-        inits = [empty(sizes_of(v), ir.ShapedType(v.type).element_type) for v in values]
+        inits = [empty_tensor(sizes_of(v), ir.ShapedType(v.type).element_type) for v in values]
     else:
         inits = tensors("sort", listed(outs))
     elements = [ir.ShapedType(value.type).element_type for value in values]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linalg_ext.bindings import ir, linalg, memref, tensor
+from linalg_ext.bindings import ir, linalg, memref
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.compute_type import ComputeForm, StoredOutput
 from linalg_ext.definition.model import OpDefinition
@@ -22,7 +22,7 @@ from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.discardable import carry_over, discardable_attributes
 from linalg_ext.structured.generic import build_generic
 from linalg_ext.structured.operands import BoundOp, bind_types
-from linalg_ext.structured.outputs import RuntimeSize, sizes_of
+from linalg_ext.structured.outputs import empty_tensor, sizes_of
 from linalg_ext.structured.payload.casts import Scalar, cast
 from linalg_ext.structured.recognition import RecognizedOp, recognize
 from linalg_ext.structured.values import producer
@@ -279,9 +279,7 @@ def same(definition: OpDefinition, types: Mapping[str, str], found: RecognizedOp
 
 def empty_like(value: ir.Value, element: ir.Type) -> ir.Value:
     """`tensor.empty` of the sizes of a tensor and another element type."""
-    sizes = [size.value if isinstance(size, RuntimeSize) else size for size in sizes_of(value)]
-    empty: ir.Value = tensor.EmptyOp(sizes, element).result
-    return empty
+    return empty_tensor(sizes_of(value), element)
 
 
 def _sizes_of_memref(value: ir.Value) -> list[ir.Value | int]:
