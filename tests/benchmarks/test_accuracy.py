@@ -22,7 +22,7 @@ def test_worse_is_more_than_twice_the_best_and_more_than_two_units() -> None:
     assert not accuracy.is_worse(11.0, [])
 
 
-@pytest.mark.parametrize("reduction", accuracy.all_reductions(), ids=lambda each: each.name)
+@pytest.mark.parametrize("reduction", list(accuracy.all_reductions()), ids=lambda each: each.name)
 def test_what_is_exact_agrees_with_ours_and_numpy(reduction: Reduction) -> None:
     found = accuracy.errors(reduction, 1000, [0])
     assert {"ours", "numpy"} <= set(found)
