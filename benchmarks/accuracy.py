@@ -71,7 +71,7 @@ def largest_error(found: Any, exact: Any) -> float:
 
 
 def is_worse(ours: float, others: Sequence[float]) -> bool:
-    """Whether an error is more than twice the least of others, none of them taken below 1 unit."""
+    """Return whether an error is more than twice the least of others, and of one unit."""
     return bool(others) and ours > 2 * max(1.0, min(others))
 
 

@@ -56,7 +56,7 @@ def folder() -> Path | None:
 
 
 def is_on() -> bool:
-    """Whether anything is looked up and kept."""
+    """Return whether anything is looked up and kept."""
     return not _is_off.get() and (_memory is not None or folder() is not None)
 
 

@@ -30,7 +30,7 @@ _MOST_LINKS = 40
 
 
 class Rule(NamedTuple):
-    """What is asked of a file or folder, and what is said where it is not so.
+    """The conditions on a file or folder, and the words of the error where one fails.
 
     Attributes:
         what: it is, for the message, after its path.
@@ -79,11 +79,11 @@ class Folder:
         return Folder(descriptor, path, self._rule)
 
     def read(self, name: str) -> bytes:
-        """What a file below it holds, as `read_file` reads one."""
+        """Read a file below it, as `read_file` does."""
         return _content(*_opened(self.path, name, self._rule, below=self.descriptor, is_file=True))
 
     def has(self, name: str) -> bool:
-        """Whether there is something below it of that name."""
+        """Return whether there is something below it of that name."""
         try:
             os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
         except (FileNotFoundError, NotADirectoryError):
@@ -131,7 +131,7 @@ def make_folders(path: str | os.PathLike[str], mode: int = 0o700) -> None:
 
 
 def read_file(path: str | os.PathLike[str], rule: Rule) -> bytes:
-    """What a file holds that nobody else can change, or put another one in the place of.
+    """Read a file that nobody else can change or replace.
 
     Raises:
         CacheError: or the kind that the rule names, saying who could change it, and where.
@@ -215,7 +215,7 @@ def _parts(path: str) -> list[str]:
 
 
 def _link(name: str, folder: int, place: str, rule: Rule, asked: str) -> str | None:
-    """What a link says that only this user or the administrator can have made; None for no link.
+    """Return the target of a link of this user or the administrator; None for no link.
 
     Nobody else can change it meanwhile: the folder that it is in was checked, and where others may
     write to that, it is sticky.

@@ -51,12 +51,12 @@ def chosen_folder(said: str | None = None) -> Path | None:
 
 @functools.lru_cache(maxsize=8)
 def _path(place: str, here: str, home: str | None) -> Path:
-    """What a text means; it is asked for at each look-up."""
+    """Return the path that a text names; it is asked for at each look-up."""
     return Path(here, os.path.expanduser(place))
 
 
 def users_folder() -> str:
-    """Where this user keeps what programs can make again; it may begin with `~`."""
+    """Return the folder of this user's caches; it may begin with `~`."""
     # As platformdirs has it. Loading that takes longer than loading a kernel does.
     if sys.platform == "linux":
         return f"{os.environ.get('XDG_CACHE_HOME', '').strip() or '~/.cache'}/linalg_ext"

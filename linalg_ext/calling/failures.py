@@ -12,7 +12,7 @@ OF_OP = "\nin: "
 
 
 def told(message: str) -> tuple[str, list[str]]:
-    """What an assertion says, and what can be said beside it: the op, and its location."""
+    """Return the message of an assertion, and the notes on it: the op, and its location."""
     what, _, notes = message.partition(OF_OP)
     return what, notes.splitlines()
 

@@ -104,7 +104,7 @@ def known_record(
 def entries_of(
     call: DirectCall, operands: Sequence[Any], dtypes: Sequence[DType | None] | None = None
 ) -> tuple[list[Entry | None], int]:
-    """What the arguments of a kernel must be to be like those of one call, and the words needed.
+    """Return the entries that arguments like those of a call must fit, and the words needed.
 
     Args:
         call: the short way into the kernel.
@@ -133,7 +133,7 @@ def entries_of(
 
 
 def situation(callee: Callee) -> object:
-    """What a record hangs on beside the kernel: how its work is shared, where it can be."""
+    """Return the key of a record beside the kernel: how its work is shared, where it can be."""
     return threads.state() if callee.shared else None
 
 

@@ -182,7 +182,7 @@ def _best(work: Callable[[], Any]) -> tuple[Any, float]:
 
 
 def _made(kernel: Kernel, seconds: float) -> str:
-    """How long it took to make a kernel, as it says itself, or to find it; `seconds` in all."""
+    """Describe how long it took to make a kernel, or to find it; `seconds` in all."""
     if kernel.is_kept:
         return f"found on disk in {_ms(seconds)}"
     return f"compiled in {1e3 * kernel.times['total']:.1f} ms"

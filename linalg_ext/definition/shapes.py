@@ -169,12 +169,12 @@ def _shifted(index: AffineExpr) -> str | None:
 
 
 def _speak_of_one_size(one: AffineExpr, other: AffineExpr) -> bool:
-    """Whether two declared sizes are in the same symbols, so that one follows from the other."""
+    """Return whether two declared sizes have the same symbols: one follows from the other."""
     return set(one.symbols) == set(other.symbols)
 
 
 def _furthest(definition: OpDefinition, terms: Sequence[_IndexTerm]) -> list[_IndexTerm]:
-    """Of indices of one axis that differ in a number, the one that reaches furthest.
+    """Return the index that reaches furthest, of those of one axis that differ in a number.
 
     One that begins with a dimension by itself counts as that dimension, on an axis that is shorter.
     """
@@ -202,7 +202,7 @@ def _furthest(definition: OpDefinition, terms: Sequence[_IndexTerm]) -> list[_In
 
 
 def _is_as_long_as_output(definition: OpDefinition, term: _IndexTerm) -> bool:
-    """Whether an output declares to be as long as the axis that its dimension indexes."""
+    """Return whether an output declares to be as long as the axis that its dimension indexes."""
     size = definition.operand(term.operand).shape
     return any(
         index == term.expr and declared == size[term.axis]
@@ -456,14 +456,14 @@ def symbol_sizes(
 
 
 def _is_read_from_its_start(definition: OpDefinition, operand: str, axis: int) -> bool:
-    """Whether an axis is read by dimensions by themselves, or by quotients and remainders."""
+    """Return whether an axis is read by single dimensions, or by quotients and remainders."""
     indices = _indices_of(definition, operand, axis)
     begins = any(isinstance(i, AffineDim) or linear_terms(i) is None for i in indices)
     return begins and not _has_windows(definition, operand, axis)
 
 
 def _has_windows(definition: OpDefinition, operand: str, axis: int) -> bool:
-    """Whether an axis is indexed by sums or multiples of dimensions, as by windows with strides."""
+    """Return whether an axis is indexed by sums or multiples of dimensions, as windows are."""
     for index in _indices_of(definition, operand, axis):
         dims = set(index.dims)
         linear = linear_terms(index)
@@ -587,7 +587,7 @@ def _reaching(expr: AffineExpr) -> list[str]:
 
 
 def _room(expr: AffineExpr, dim: str, limit: Size, extents: Mapping[str, Size]) -> Size | None:
-    """How long a dimension may be for an expression to stay at or below a limit."""
+    """Return the longest dimension by which an expression stays at or below a limit."""
     if isinstance(expr, AffineDim):
         return limit + 1
     if not isinstance(expr, AffineBinary):

@@ -66,7 +66,7 @@ def read_dims(assignment: Assignment) -> frozenset[str]:
 
 
 def is_one_fold(one: Assignment, other: Assignment) -> bool:
-    """Whether two statements are folds over the same points, so that their outputs run together."""
+    """Return whether two statements are folds over the same points, which run together."""
     return (
         one.reduction is not None
         and other.reduction is not None
@@ -78,12 +78,12 @@ def is_one_fold(one: Assignment, other: Assignment) -> bool:
 
 
 def are_independent(one: Assignment, other: Assignment) -> bool:
-    """Whether neither of two statements reads the output of the other."""
+    """Return whether neither of two statements reads the output of the other."""
     return other.target.operand not in _reads(one) and one.target.operand not in _reads(other)
 
 
 def runs_with(fold: Assignment, others: Sequence[Assignment]) -> bool:
-    """Whether a statement is a fold that reads, or is read by, another of the same fold."""
+    """Return whether a statement is a fold that reads, or is read by, another of the same fold."""
     return any(
         is_one_fold(fold, other) and not are_independent(fold, other)
         for other in others
@@ -130,7 +130,7 @@ def as_fold(assignment: Assignment) -> Assignment:
 
 
 def reads_before(definition: OpDefinition, output: str) -> bool:
-    """Whether what an output was before the op matters: something reads it until it is written."""
+    """Return whether an output is read before it is written."""
     for step in definition.steps:
         if any(isinstance(e, Access) and e.operand == output for e in step.expressions()):
             return True
@@ -228,7 +228,7 @@ def _indexed(parts: Sequence[Assignment | Operand]) -> frozenset[str]:
 
 
 def _says_size(operand: Operand, domain: frozenset[str]) -> bool:
-    """Whether an operand is there for its shape alone, which is that of these dimensions."""
+    """Return whether an operand is there for its shape alone, which is that of these dimensions."""
     dims = [dim for index in operand.index_dims or () for dim in index.dims]
     return bool(dims) and domain.issuperset(dims)
 

@@ -34,7 +34,7 @@ def entries_data(entries: Sequence[tuple[Entry, str]]) -> tuple[Plain, bytes]:
 
 
 def entries_of(told: Any, contents: bytes) -> list[tuple[Entry, str]]:
-    """What `entries_data` gave, as entries again.
+    """Return the entries that `entries_data` wrote.
 
     Raises:
         ValueError, KeyError, TypeError, AttributeError: it is nothing of the kind.
@@ -52,7 +52,7 @@ def entries_of(told: Any, contents: bytes) -> list[tuple[Entry, str]]:
 
 
 def read(key: str | None) -> list[tuple[Entry, str]]:
-    """What is kept of the kernel of a key; nothing where that is no use."""
+    """Return the entries kept of the kernel of a key; none where they are of no use."""
     found = keeping.read(key)
     try:
         return [] if found is None else entries_of(found.record["kept"], found.files[_CONTENTS])

@@ -260,7 +260,7 @@ class IsolatedKernel:
         return self._begin({"do": "compile"}, payload)
 
     def _key_now(self) -> str | None:
-        """What the kernel is kept under; None where nothing is."""
+        """The key that the kernel is kept under; None where it is not kept."""
         stamps = [keeping.file_stamp(library) for library in self._options["libraries"]]
         if None in stamps:
             return None

@@ -82,7 +82,7 @@ class _Builder(Expressions):
     # -- the comprehensions ------------------------------------------------------------------------
 
     def _assignments(self) -> tuple[Assignment, ...]:
-        """Of all comprehensions in order: each is finished before the next reads its tensors."""
+        """Read all comprehensions in order: each is finished before the next reads its tensors."""
         found: list[Assignment] = []
         for comprehension in self.syntax.comprehensions:
             self.begin()

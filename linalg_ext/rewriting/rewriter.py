@@ -30,7 +30,7 @@ class Rewriter:
 
     @property
     def has_changed(self) -> bool:
-        """Whether the pattern had an op replaced or erased."""
+        """Return whether the pattern had an op replaced or erased."""
         return bool(self._gone)
 
     def replace_op(self, op: ir.Operation | ir.OpView, new: Replacement) -> None:

@@ -79,5 +79,5 @@ def take_over(
 
 
 def _is_empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:
-    """Whether an array without elements can have a shape: to NumPy each extent is 1 at least."""
+    """Return whether an array without elements can have a shape: NumPy counts 0 as 1."""
     return 0 in shape and dtype.itemsize * math.prod(size or 1 for size in shape) < 1 << 63

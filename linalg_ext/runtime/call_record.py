@@ -233,7 +233,7 @@ class Record(ctypes.Structure):
         ]
 
     def _node(self, slot: int, container: Container) -> list[int]:
-        """How native code reads a container."""
+        """Return the words by which native code reads a container."""
         kind, keys = container.kind, container.keys
         if issubclass(kind, tuple):
             way = _TUPLE
@@ -245,7 +245,7 @@ class Record(ctypes.Structure):
         return [way, slot, id(kind), len(container.children), self._table(list(map(id, keys)))]
 
     def _making(self, built: Expected, results: int) -> list[list[int]]:
-        """How native code makes containers of results, inner ones first."""
+        """Return the words by which native code makes containers of results, inner ones first."""
         found: list[list[int]] = []
 
         def add(part: Expected) -> int:
@@ -328,7 +328,7 @@ class Record(ctypes.Structure):
 
 
 class _Reading:
-    """Where the values of a call are: in slots, of which each container fills some more.
+    """The slots that hold the values of a call; each container fills some more.
 
     Attributes:
         nodes: the containers, each behind the one that it is in, with the slots that they are in.

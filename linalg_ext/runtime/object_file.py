@@ -177,7 +177,7 @@ class ObjectFile:
 
 
 def runs_at_loading(content: bytes) -> bool:
-    """Whether an object, for whatever processor, has code that runs when the system loads it.
+    """Return whether an object, for any processor, has code that runs when it is loaded.
 
     Raises:
         struct.error, IndexError, ValueError: it is damaged.

@@ -82,12 +82,12 @@ def checked(count: object) -> int:
 
 
 def settings() -> tuple[Setting, ...]:
-    """What has to stay as it is for calls to be shared as they are now."""
+    """Return the settings that must not change for calls to be shared as they are now."""
     return (_in_force, _in_force.get()), (_team, _team.get())
 
 
 def state() -> object:
-    """How calls are shared now: as a key of what is made for that. Another in a forked process."""
+    """Return a key of how calls are shared now; it is another one in a forked process."""
     return _in_force.get(), _team.get(), _is_forked
 
 

@@ -167,7 +167,7 @@ def _ranges(
 
 
 def _has_no_points(bound: BoundOp) -> bool:
-    """Whether nothing is computed, and MLIR would ask for elements that nothing reads.
+    """Return whether nothing is computed, and MLIR would ask for elements that nothing reads.
 
     It wants an element 2 for an index `t + 2`, also where t runs over nothing.
     """

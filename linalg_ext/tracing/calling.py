@@ -56,7 +56,7 @@ class Call:
 
 
 class Binding:
-    """How positional and keyword arguments become arguments by the names of parameters, and back.
+    """The binding of positional and keyword arguments to the names of parameters, both ways.
 
     Where a function does not tell its parameters they are named by their places.
     """
@@ -67,7 +67,7 @@ class Binding:
 
     @property
     def is_positional(self) -> bool:
-        """Whether each parameter takes one positional argument."""
+        """Return whether each parameter takes one positional argument."""
         taken = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         return self.signature is None or all(
             parameter.kind in taken for parameter in self.signature.parameters.values()
@@ -145,7 +145,7 @@ class Binding:
 
 
 class Parameters:
-    """What a jitted function takes.
+    """The parameters of a jitted function.
 
     Attributes:
         binding: of all of its parameters.

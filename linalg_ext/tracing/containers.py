@@ -107,13 +107,13 @@ def _entries(value: Any) -> tuple[tuple[Any, ...], list[Any]] | None:
 
 
 def _is_array(kind: Any) -> bool:
-    """Whether the objects of a dataclass are arrays: by its fields, not by what one object has."""
+    """Return whether objects of a dataclass are arrays: by its fields, not by one object's."""
     has_dtype = hasattr(kind, "dtype") or "dtype" in kind.__dataclass_fields__
     return has_dtype or hasattr(kind, "__dlpack__")
 
 
 def expected(structure: Structure, leaves: Sequence[Expected | None]) -> Expected | None:
-    """What native code must know of a container with these leaves; None where it cannot read it."""
+    """Return the entry of a container with these leaves; None where native code cannot read it."""
     return _expected(structure, iter(leaves))
 
 
@@ -129,7 +129,7 @@ def _expected(structure: Structure, leaves: Iterator[Expected | None]) -> Expect
 
 
 def _is_readable(kind: type, keys: Sequence[Any]) -> bool:
-    """Whether to read what is in an object of a class runs no code of the class's."""
+    """Return whether to read what is in an object of a class runs no code of the class's."""
     if issubclass(kind, tuple):
         return kind.__iter__ is tuple.__iter__
     if kind in (list, dict, type(None)):

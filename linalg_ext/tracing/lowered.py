@@ -126,7 +126,7 @@ class Compiled:
         self._binding = call.binding.exactly(call.structure.keys)
         plain = set(call.structure.children) <= {LEAF} and self._binding.is_positional
         self._positional = len(call.kinds) if plain else None
-        """How many positional arguments there are where these are the arrays, else None."""
+        """The number of positional arguments where these are the arrays, else None."""
         self._demands = tuple(demands)
         self._results = results
         self._agreeing: set[tuple[tuple[int, ...], ...]] = set()
@@ -173,7 +173,7 @@ class Compiled:
         names: tuple[str, ...],
         function: Binding | None = None,
     ) -> Record | None:
-        """What native code must know of calls like one; None where they have to go through Python.
+        """Return the record of calls like one; None where they have to go through Python.
 
         Args:
             world: of the native caller.

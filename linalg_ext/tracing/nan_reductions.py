@@ -127,7 +127,7 @@ def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> 
 
 
 def _fitting(number: Any, dtype: DType) -> Traced:
-    """What stands in the place of another number, in its dtype."""
+    """Return the number that stands in the place of another one, in its dtype."""
     value = as_traced(number)
     if not np.can_cast(value.dtype, dtype, "same_kind"):
         raise DTypeError(

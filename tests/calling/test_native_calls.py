@@ -268,7 +268,7 @@ def test_work_for_several_threads_goes_to_them(with_out: bool) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="machine: no fork")
 def test_a_forked_process_has_threads_of_its_own() -> None:
-    """What native code knows of the parent's threads is of no use there, and does no harm."""
+    """A forked process uses nothing that native code knows of its parent's threads."""
     done = subprocess.run(
         [sys.executable, "-c", FORKING], capture_output=True, text=True, timeout=300, check=False
     )

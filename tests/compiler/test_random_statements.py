@@ -96,7 +96,7 @@ def values(draw: st.DrawFn, leaves: Sequence[ScalarExpr], depth: int) -> ScalarE
 
 
 def is_readable(access: Access, domain: Sequence[str]) -> bool:
-    """Whether a statement over some dimensions can read an element."""
+    """Return whether a statement over some dimensions can read an element."""
     return all(set(index.dims) <= set(domain) for index in access.indices)
 
 
@@ -204,7 +204,7 @@ def calls(draw: st.DrawFn) -> Call:
 
 
 def outcome(run: Callable[[], Any]) -> list[Array] | type[Exception]:
-    """What a way to run an op gives, or the kind of its refusal."""
+    """The result of a way to run an op, or the kind of its refusal."""
     try:
         found = run()
     except ArgumentError as error:
@@ -330,7 +330,7 @@ def check_read_back(function: Any, call: Call, inits: Sequence[Array]) -> None:
 
 
 def one_or_all(arrays: Sequence[Any]) -> Any:
-    """What `init=` takes."""
+    """An array for `init=`."""
     return tuple(arrays) if len(arrays) > 1 else arrays[0]
 
 

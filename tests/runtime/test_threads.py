@@ -352,7 +352,7 @@ WAYS: dict[str, Callable[..., Any]] = {
 
 @pytest.fixture
 def counts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many threads each call that was shared might use; all go through Python, which tells."""
+    """The number of threads of each call that was shared; all go through Python."""
     counts: list[int] = []
     caller.forget()
     monkeypatch.setattr(caller, "caller", None)

@@ -62,7 +62,7 @@ class _Block:
         return (self.pages + 2) * _PAGE
 
     def is_marked(self) -> bool:
-        """Whether nobody wrote beside what was asked for."""
+        """Return whether nobody wrote beside what was asked for."""
         first, end = self.base + _PAGE, self.base + _PAGE * (1 + self.pages)
         after = self.start + self.nbytes
         return all(
@@ -95,7 +95,7 @@ def _mapped(nbytes: int, at: Side, alignment: int, fill: int) -> _Block | None:
 
 
 class _Owner:
-    """What an array of a block is made from; the block ends with it."""
+    """The memory of an array of a block; the block ends with it."""
 
     def __init__(self, block: _Block) -> None:
         self._block = block
@@ -141,7 +141,7 @@ def _nothing(start: int, owner: _Owner) -> Any:
 
 
 class Guarded:
-    """Where arguments, results and what kernels allocate lie, for the calls of a `with` block.
+    """The memory of arguments, results and buffers, for the calls of a `with` block.
 
     Attributes:
         fill: the pattern of 16 bits that new memory is of.

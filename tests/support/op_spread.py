@@ -85,7 +85,7 @@ class Spread:
 
     @property
     def must_run(self) -> bool:
-        """Whether it may not be refused."""
+        """Return whether it may not be refused."""
         kinds = "i" if self.name.endswith("_unsigned") else "f i"
         if self.name in ALL_FORMULAS:
             kinds = ALL_FORMULAS[self.name].kinds

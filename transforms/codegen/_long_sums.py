@@ -46,13 +46,13 @@ def two_sum(a: T, b: T, add: Callable[[T, T], T], subtract: Callable[[T, T], T])
 
 
 def is_added_in_blocks(type_: Any) -> bool:
-    """Whether sums of such elements, floats or complex numbers of them, are added up in blocks."""
+    """Return whether sums of such elements, real or complex, are added up in blocks."""
     element = ir.ComplexType(type_).element_type if isinstance(type_, ir.ComplexType) else type_
     return str(element) in FLOATS
 
 
 def nothing(type_: Any) -> Any:
-    """What a sum begins with, and its error: -0.0, which leaves every number as it is."""
+    """Return the start of a sum and of its error: -0.0, which leaves every number as it is."""
     if isinstance(type_, ir.ComplexType):
         part = constant(type_.element_type, -0.0)
         return complex.CreateOp(type_, part, part).result

@@ -54,7 +54,7 @@ def summed_loops(op: Any) -> list[int]:
 
 
 def _adds(old: Any, value: Any) -> bool:
-    """Whether a value is the old element of an output, with something that is added to it."""
+    """Return whether a value is the old element of an output with something added."""
     if isinstance(value.owner, ir.Block) or len(list(old.uses)) != 1:
         return False
     op = value.owner.operation
@@ -62,7 +62,7 @@ def _adds(old: Any, value: Any) -> bool:
 
 
 def can_be_split(op: Any) -> bool:
-    """Whether the sums of a `linalg.generic` on buffers can be added up in blocks."""
+    """Return whether the sums of a `linalg.generic` on buffers can be added up in blocks."""
     maps, summed = maps_of(op), summed_loops(op)
     outputs = maps[input_count(op) :]
     extents = extents_of(op)
@@ -78,7 +78,7 @@ def can_be_split(op: Any) -> bool:
 
 
 def length_of_sums(op: Any) -> int | None:
-    """How many numbers are added to each element; None where only the run tells."""
+    """Return how many numbers are added to each element; None where only the run tells."""
     extents = extents_of(op)
     sizes = [extents[loop] for loop in summed_loops(op)]
     known = [size for size in sizes if size is not None]

@@ -21,7 +21,7 @@ _ENDLESS = -(1 << 63), (1 << 63) - 1
 
 
 class Bounds:
-    """What must hold of one op, asserted at the insertion point: an assertion for each reason.
+    """The conditions of one op, asserted at the insertion point: an assertion for each reason.
 
     Args:
         op: the op.

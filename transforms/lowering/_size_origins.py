@@ -64,7 +64,7 @@ def origin_of_size(value: Any, axis: int, known: Shapes | None = None) -> Origin
 
 
 def is_position(value: Any) -> bool:
-    """Whether a value is the position of a loop."""
+    """Return whether a value is the position of a loop."""
     op = producer(value)
     if op is not None:
         return bool(op.name == "linalg.index")

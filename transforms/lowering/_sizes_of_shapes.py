@@ -272,7 +272,7 @@ def _outer_places(op: Any, rank: int) -> list[int]:
 
 
 def _tile_count(length: Any, tile: Any) -> Any:
-    """How many tiles a length takes."""
+    """Return how many tiles a length takes."""
     if isinstance(length, int) and isinstance(tile, int):
         return -(-length // max(1, tile))
     # A tile of no size is refused, and must not divide.

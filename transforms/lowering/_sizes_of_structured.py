@@ -203,7 +203,7 @@ def _divided(value: Any, by: int) -> Any:
 
 
 def _remainders(least: Any, most: Any, low: Any, high: Any, by: int) -> tuple[Any, Any]:
-    """Of numbers between two: all remainders, unless no multiple lies between them."""
+    """Return the range of remainders of a range: all, unless no multiple lies in it."""
     ends = sub(least, mul(low, by)), sub(most, mul(high, by))
     if isinstance(low, int) and isinstance(high, int):
         return ends if low == high else (0, by - 1)

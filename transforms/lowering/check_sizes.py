@@ -57,7 +57,7 @@ def check_sizes(module: ir.Operation) -> Report:
 
 
 def _is_checked(name: str) -> bool:
-    """Whether ops of a name are to be looked at: those that are not known, too."""
+    """Return whether ops of a name are to be looked at: those that are not known, too."""
     rule = RULES.get(name)
     if rule is not None:
         return rule.sizes is not None
@@ -69,7 +69,7 @@ _ELEMENTWISE = ("arith.", "complex.", "math.")
 
 
 def _check_of(op: Any) -> Check:
-    """What asserts that the sizes of an op fit."""
+    """Return the check of the sizes of an op."""
     rule = RULES.get(op.name)
     if rule is not None and rule.sizes is not None:
         return rule.sizes

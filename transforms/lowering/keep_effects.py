@@ -74,7 +74,7 @@ def keep_effects(module: ir.Operation) -> Report:
 
 
 def _is_kept(op: ir.Operation, lengths: dict[Any, int]) -> bool:
-    """Whether an op must not be fused; `lengths` has how long the bodies before it may become."""
+    """Return whether an op must not be fused; `lengths` says how long bodies become."""
     if op.name != "linalg.generic" or not len(op.results):
         return False
     if reaches_outside_memory(op) or operations(op, {"cf.assert"}):

@@ -65,7 +65,7 @@ ACCESSES = "linalg-ext-check-accesses"
 
 @dataclass(frozen=True)
 class Rule:
-    """What is asked of an op.
+    """The checks of an op.
 
     Attributes:
         misfit: what may not fit; or why nothing can be a misfit.
@@ -363,7 +363,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
 
 
 def is_held(name: str) -> bool:
-    """Whether every op of the dialect of an op is in the table."""
+    """Return whether every op of the dialect of an op is in the table."""
     return name.partition(".")[0] in DIALECTS
 
 

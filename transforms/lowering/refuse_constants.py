@@ -85,7 +85,7 @@ def _resource_of(value: Any) -> str:
 
 
 def _sizes_of_resources(module: ir.Operation) -> dict[str, int]:
-    """How many bytes each resource has that is not too long to be read."""
+    """Return the bytes of each resource that is not too long to be read."""
     digits = 2 * (_MOST_READ + _ALIGNMENT_BYTES)
     text = module.get_asm(
         large_elements_limit=4, large_resource_limit=digits + len('"0x"'), assume_verified=True

@@ -164,7 +164,7 @@ def _llvm_attributes() -> frozenset[str]:
 
 
 def _is_intrinsic(name: str) -> bool:
-    """Whether LLVM takes a function of this name for an intrinsic that is arithmetic."""
+    """Return whether LLVM takes a function of this name for an intrinsic that is arithmetic."""
     head, *parts = name.split(".")
     return head == "llvm" and any(
         ".".join(parts[:count]) in INTRINSICS for count in range(1, len(parts) + 1)
@@ -172,7 +172,7 @@ def _is_intrinsic(name: str) -> bool:
 
 
 def _is_value(type_: Any) -> bool:
-    """Whether a type is of numbers alone, or of vectors or tensors of them."""
+    """Return whether a type is of numbers alone, or of vectors or tensors of them."""
     if isinstance(type_, ir.VectorType | ir.RankedTensorType | ir.UnrankedTensorType):
         type_ = type_.element_type
     return isinstance(type_, ir.IntegerType | ir.IndexType | ir.FloatType | ir.ComplexType)

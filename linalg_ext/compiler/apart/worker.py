@@ -106,7 +106,7 @@ class _Worker:
         limits.apply(limits.Limits(**request["limits"]))
 
     def _load(self, request: Request, payload: bytes) -> Answer:
-        """What is kept of the kernel that `_compile` made in another process; nothing if no use."""
+        """Return the entries kept of a kernel that `_compile` made in another process."""
         entries = entries_of(request["kept"], payload)
         for entry, _ in entries:
             self._memory.hold(entry)

@@ -23,7 +23,7 @@ def as_text(module: str | bytes) -> str:
 
 
 def parser_dies(module: str | bytes) -> bool:
-    """Whether MLIR's parser dies on a module, in the guard that is there for it."""
+    """Return whether MLIR's parser dies on a module, in the guard that is there for it."""
     try:
         Module.parse(module)
     except CrashError:
@@ -35,7 +35,7 @@ def parser_dies(module: str | bytes) -> bool:
 
 @dataclass
 class Account:
-    """What came of the modules and of the calls.
+    """The outcomes of the modules and of the calls.
 
     Attributes:
         modules, calls: how many of each there were, by what came of them.

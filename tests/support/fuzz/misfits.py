@@ -120,7 +120,7 @@ def _leave(do: Any) -> None:
 
 
 def _death(status: int) -> str:
-    """How a process ended, in words; nothing where it ended well."""
+    """Describe the end of a process; nothing where it ended well."""
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         if number in (signal.SIGPROF, signal.SIGALRM):
@@ -178,7 +178,7 @@ def _serve(module: OpenModule, count: int, seed: int, channel: int, *, checked: 
 
 
 def _may_take_long(module: OpenModule, call: Sequence[Any]) -> bool:
-    """Whether SECURITY.md names why a call takes too long."""
+    """Return whether SECURITY.md names why a call takes too long."""
     is_huge = any(max(np.shape(each), default=0) >= _HUGE[0] for each in call)
     return is_huge or bool(LOOPS.search(as_text(module.text)))
 
@@ -260,7 +260,7 @@ def _shown(call: Sequence[Any]) -> str:
 def _calls(
     module: OpenModule, parameters: Sequence[Parameter], count: int, dice: random.Random
 ) -> Iterator[list[Any]]:
-    """What fits first, then each thing that is open changed alone, and then several at once."""
+    """Give the fitting arguments first, then each open size changed alone, then several at once."""
     fitting = module.fitting
     if fitting is None or len(fitting) != len(parameters):
         fitting = tuple(_fitting(parameter, dice.choice((3, 4, 8))) for parameter in parameters)
@@ -298,7 +298,7 @@ class _Place:
     kind: str
 
     def misfits(self, fitting: Sequence[Sizes]) -> list[int]:
-        """What it may be instead."""
+        """The values that it may have instead."""
         sizes = fitting[self.argument]
         if isinstance(sizes, int):
             return [*_NUMBERS, sizes - 1, sizes + 1, sizes + 2, 7 * sizes + 30]

@@ -111,7 +111,7 @@ def _outcome(
 
 
 def _death(error: CrashError) -> str:
-    """How a process ended; nothing where it did not, and told of what nobody foresaw."""
+    """Describe the end of a process, or an exception that is none of ours; else nothing."""
     died = re.search(r"died with (\w+)|did not come to an end|no memory", error.what)
     if died is None or error.what.startswith(_INSIDE):
         return ""
@@ -119,7 +119,7 @@ def _death(error: CrashError) -> str:
 
 
 def _may_die(source: str | bytes, what: str, how: str) -> bool:
-    """Whether SECURITY.md names what ended the process.
+    """Return whether SECURITY.md names what ended the process.
 
     MLIR's parser may die: where nothing is isolated its guard makes an error of it.
     """

@@ -41,7 +41,7 @@ class Scene:
         self.results: list[Any] = []
 
     def value(self, given: Any) -> Any:
-        """What an argument stands for."""
+        """Return the array or the number that an argument stands for."""
         if isinstance(given, Input):
             return self.inputs[given.number]
         if isinstance(given, Result):

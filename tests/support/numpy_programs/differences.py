@@ -108,7 +108,7 @@ def _partitions(step: Any, operands: list[Any], found: Array, expected: Array, _
 
 
 def _zeros(step: Any, operands: list[Any], found: Array, expected: Array, _: Any) -> Any:
-    """Which of 0.0 and -0.0 is the larger."""
+    """The order of 0.0 and -0.0."""
     names = ("max", "min", "clip", "sort", "median", "quantile", "percentile", "partition", "ptp")
     if not any(each in step.name for each in names):
         return _nowhere(found)

@@ -45,7 +45,7 @@ def test_a_shift_that_is_known_is_left_alone() -> None:
     [(128, "64", 0), (128, "128", 1), (4, "[1, 3]", 1), (64, "[1, 3]", 0)],
 )
 def test_shifts_of_any_width(width: int, amounts: str, frozen: int) -> None:
-    """Of numbers that Python has no buffer for, the shift is frozen where they differ."""
+    """A shift by numbers that Python has no buffer for is frozen where they differ."""
     type_ = f"vector<2xi{width}>"
     module = lx.parse(
         f"""

@@ -181,7 +181,7 @@ def _rewrite(
 
 
 def _is_long(plan: Plan, op: Any) -> bool:
-    """Whether so many blocks of the depth may be added to C that their sums lose too much."""
+    """Return whether so many blocks of the depth may be added to C that sums lose too much."""
     depth = plan.problem.depth.size
     is_short = depth is not None and depth <= 2 * _BLOCK
     return not plan.is_inner and not is_short and can_be_split(op)
@@ -290,7 +290,7 @@ def _is_small(problem: Problem) -> bool:
 
 
 def _uses_all_once(plan: Plan) -> bool:
-    """Whether a sum has neither rows nor columns, and packing would copy what is read once."""
+    """Return whether a sum has no rows and no columns: packing would copy what is read once."""
     problem = plan.problem
     if plan.is_inner or problem.rows.size != 1 or problem.columns.size != 1:
         return False

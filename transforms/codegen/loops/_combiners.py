@@ -42,7 +42,7 @@ class Combiner:
         return literal(type_, self._neutral(element))
 
     def adds_floats(self, element: Any) -> bool:
-        """Whether it adds up floats, of a type that is added up in blocks."""
+        """Return whether it adds up floats, of a type that is added up in blocks."""
         return self.name == "arith.addf" and is_added_in_blocks(element)
 
     def all_of(self, value: Any, lanes: int) -> Any:

@@ -87,7 +87,7 @@ class JoinedRows:
     def _all_rounds(
         self, member: Member, known: Sequence[Any], whole: Any, start: list[Any]
     ) -> list[Any]:
-        """What is found in whole rounds, in blocks where there are many."""
+        """Return the results of whole rounds, in blocks where there are many."""
 
         def one_block() -> list[Any]:
             return self._rounds(member, known, index(0), as_index(whole), start)

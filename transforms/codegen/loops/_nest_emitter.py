@@ -122,14 +122,14 @@ class NestEmitter:
         self._emit_loop(nests, depth, ivs, (whole, high, 1))
 
     def _has_long_sums(self, group: Group, depth: int) -> bool:
-        """Whether the rounds of loop `depth`, or some of them, are added up, and may be many."""
+        """Return whether rounds of loop `depth` are added up, and may be many."""
         nest = group.nests[0]
         static = nest.static_extent(depth)
         is_long = static is None or static > self._rounds_in_block(group.nests, depth)
         return is_long and not nest.is_parallel[depth] and bool(_sums_of(nest))
 
     def _rounds_in_block(self, nests: Sequence[Nest], depth: int) -> int:
-        """How many rounds of loop `depth` are added up before a block ends."""
+        """Return how many rounds of loop `depth` are added up before a block ends."""
         return _BLOCK_OF_ROWS if self._adds_rows(nests, depth) else _BLOCK
 
     def _emit_blocks(

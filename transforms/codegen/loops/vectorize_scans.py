@@ -235,7 +235,7 @@ class _Scan:
         return as_row(self.combine(vector.extract(carried, [], [0]), last), lanes)
 
     def _scanned(self, given: Any, mask: Any | None) -> Any:
-        """What the elements of a vector add up to, each with those before it."""
+        """Return the running totals of the elements of a vector."""
         lanes = given.type.shape[0]
         neutral = self.combine.neutral(given.type)
         sums = given if mask is None else arith.select(mask, given, neutral)
