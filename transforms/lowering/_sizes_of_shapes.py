@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, tensor
@@ -214,38 +214,37 @@ def check_scatter(op: Any, bounds: Bounds) -> None:
 def check_pack(op: Any, bounds: Bounds) -> None:
     """`linalg.pack`: whole tiles are made, and all of its operand is in them."""
     (source,), (packed,), padding, dynamic = operand_groups(op)
-    rank = source.type.rank
-    tiles = _tiles(op, packed, rank, dynamic, bounds)
-    for axis, place in enumerate(_outer_places(op, rank)):
-        length, count = bounds.size(source, axis), bounds.size(packed, place)
-        if axis not in tiles:
-            bounds.equal(length, count, _other_length(axis, place))
-            continue
+    for axis, length, count, tile in _tiled_axes(op, source, packed, dynamic, bounds):
         reason = f"the tiles of dimension #{axis} do not hold what is packed"
-        bounds.at_most(_tile_count(length, tiles[axis]), count, reason)
+        bounds.at_most(_tile_count(length, tile), count, reason)
         if not padding:
-            bounds.equal(bounds.product((count, tiles[axis]), reason), length, reason)
+            bounds.equal(bounds.product((count, tile), reason), length, reason)
 
 
 def check_unpack(op: Any, bounds: Bounds) -> None:
     """`linalg.unpack`: there are tiles for all that is unpacked."""
     packed, result, *dynamic = op.operands
-    rank = result.type.rank
+    for axis, length, count, tile in _tiled_axes(op, result, packed, dynamic, bounds):
+        reason = f"there are too few tiles for dimension #{axis}"
+        bounds.at_most(_tile_count(length, tile), count, reason)
+
+
+def _tiled_axes(
+    op: Any, plain: Any, packed: Any, dynamic: Sequence[Any], bounds: Bounds
+) -> Iterator[tuple[int, Any, Any, Any]]:
+    """Give each axis that has tiles: with its length, how many tiles there are, and their size.
+
+    The others must be as long as they are when packed.
+    """
+    rank = plain.type.rank
     tiles = _tiles(op, packed, rank, dynamic, bounds)
     for axis, place in enumerate(_outer_places(op, rank)):
-        length, count = bounds.size(result, axis), bounds.size(packed, place)
-        if axis not in tiles:
-            bounds.equal(length, count, _other_length(axis, place))
-            continue
-        bounds.at_most(
-            _tile_count(length, tiles[axis]),
-            count,
-            f"there are too few tiles for dimension #{axis}",
-        )
-
-
-def _other_length(axis: int, place: int) -> str:
-    return f"dimension #{axis} is not as long as dimension #{place} of what is packed"
+        length, count = bounds.size(plain, axis), bounds.size(packed, place)
+        if axis in tiles:
+            yield axis, length, count, tiles[axis]
+        else:
+            reason = f"dimension #{axis} is not as long as dimension #{place} of what is packed"
+            bounds.equal(length, count, reason)
 
 
 def _tiles(
