@@ -153,7 +153,7 @@ def through_python() -> dict[str, Work]:
     if find_spec("jax"):
         import jax.numpy as jnp
 
-        function, array = lx.from_jax(lambda x: x + 1, jnp.ones(4)), jnp.ones(4)
+        function, array = lx.from_jax(lambda x: x + 1, jnp.asarray(a)), jnp.asarray(a)
         found["lx.from_jax(fn, x), called (x), an array of JAX's"] = lambda: function(array)
         found["lx.from_jax(fn, x), called (a)"] = lambda: function(a)
     return found
