@@ -23,7 +23,7 @@ from rich.table import Table
 
 import linalg_ext as lx
 from benchmarks.timing import Work
-from linalg_ext.runtime.caller import caller
+from linalg_ext.runtime.vectorcall import caller
 
 ADD = """
 func.func @add(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {

@@ -24,8 +24,8 @@ import linalg_ext as lx
 from benchmarks.peers import Array, set_threads, work
 from benchmarks.timing import compare
 from linalg_ext.bindings import ir
-from linalg_ext.transforms.lowering._sizes import element_bytes
-from linalg_ext.transforms.lowering._walk import select
+from linalg_ext.transforms.analysis.memory_sizes import element_bytes
+from linalg_ext.transforms.ir_utils.walking import select
 
 ROWS, COLUMNS = 4096, 2048
 MOST_BYTES, MOST_TIME = 0.4, 0.85

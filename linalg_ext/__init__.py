@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from linalg_ext.dispatch import register
+from linalg_ext.utils.hooks import register
 
 if TYPE_CHECKING:
     # What `_LAZY` says at run time, for type checkers and editors.
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from linalg_ext import target as target
     from linalg_ext import transforms as transforms
     from linalg_ext import tuning as tuning
-    from linalg_ext.calling.shipping.reading import load
     from linalg_ext.compiler import Kernel, compile
     from linalg_ext.compiler.contract import contract
     from linalg_ext.compiler.einsum import einsum
+    from linalg_ext.executable.export.reading import load
     from linalg_ext.frameworks.jax.function import from_jax
     from linalg_ext.frameworks.onnx.model import from_onnx
     from linalg_ext.frameworks.torch.model import from_torch
@@ -109,7 +109,7 @@ _LAZY = {
     "jit": "linalg_ext.tracing:jit",
     "libraries": "linalg_ext.libraries",
     "library": "linalg_ext.libraries:library",
-    "load": "linalg_ext.calling.shipping.reading:load",
+    "load": "linalg_ext.executable.export.reading:load",
     "loop": "linalg_ext.tracing:loop",
     "memory": "linalg_ext.runtime.pool:memory",
     "ops": "linalg_ext.opdsl_defs",
@@ -137,7 +137,7 @@ register("kernel on dask", "linalg_ext.frameworks.dask.kernels:call_kernel_on_da
 register("kernel of a recipe", "linalg_ext.compiler.compilation:compile_recipe")
 register("formula of a definition", "linalg_ext.notations.formula:formula")
 register("LaTeX of a definition", "linalg_ext.notations.formula:latex")
-register("legalize exported", "linalg_ext.transforms.lowering.legalize_exported:legalize_exported")
+register("legalize exported", "linalg_ext.transforms.legalize.legalize_exported:legalize_exported")
 register("run a pipeline", "linalg_ext.rewriting.pipeline:run_pipeline")
 register("call on traced", "linalg_ext.tracing.op_calls:call_on_traced")
 register("einsum on traced", "linalg_ext.tracing.contractions:einsum_on_traced")
@@ -145,7 +145,7 @@ register("SVG of a footprint", "linalg_ext.explain.footprint_drawing:svg_of_foot
 register("text of bytecode", "linalg_ext.compiler.stages:text_of")
 register("size of bytecode", "linalg_ext.compiler.stages:size_of")
 register("measure modules", "linalg_ext.compiler.grouped:seconds_of")
-register("calibrate", "linalg_ext.calibration.calibrating:calibrate")
+register("calibrate", "linalg_ext.compiler.calibration.calibrating:calibrate")
 register("cut into slices", "linalg_ext.compiler.slicing:cut")
 register("jitted einsum", "linalg_ext.tracing.jitted_einsum:on_arrays")
 register("tuned einsum", "linalg_ext.tracing.jitted_einsum:tuned_on_arrays")

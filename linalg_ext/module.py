@@ -14,11 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TypeAlias
 
 import linalg_ext.dialects  # noqa: F401  # registers them for every context
-from linalg_ext import dispatch
+from linalg_ext.asm import SPELLED, resolve, to_text, translated
+from linalg_ext.asm.spelled import Translation
 from linalg_ext.bindings import ir as mlir
-from linalg_ext.bytecode import to_bytecode
-from linalg_ext.context import new_context
-from linalg_ext.diagnostics import Diagnostic, collected, joined, of_error, of_silence
 from linalg_ext.errors import (
     ArgumentError,
     IRError,
@@ -26,10 +24,12 @@ from linalg_ext.errors import (
     VerificationError,
     refuse_pickling,
 )
-from linalg_ext.notations.spelled import Translation
-from linalg_ext.runtime import guard
-from linalg_ext.shown import Shown
-from linalg_ext.spelling import SPELLED, resolve, to_text, translated
+from linalg_ext.ir.bytecode import to_bytecode
+from linalg_ext.ir.context import new_context
+from linalg_ext.ir.diagnostics import Diagnostic, collected, joined, of_error, of_silence
+from linalg_ext.runtime import parser_process
+from linalg_ext.utils import hooks
+from linalg_ext.utils.display import Shown
 
 ModuleLike: TypeAlias = "Module | mlir.Module | mlir.Operation | mlir.OpView | str"
 """What every transformation accepts as a module."""
@@ -69,7 +69,7 @@ class Module(Shown, shown_as="module"):
 
         Structured ops may be spelled as the "Linalg Dialect Wish list" has them, or as some other
         version of MLIR does, ops of gml_st as their document or its history has them, and groups
-        with what they say in their heads: see `linalg_ext.spelling`. Ops of TOSA and StableHLO
+        with what they say in their heads: see `linalg_ext.asm`. Ops of TOSA and StableHLO
         become linalg on tensors.
 
         Args:
@@ -91,7 +91,7 @@ class Module(Shown, shown_as="module"):
         translation = translated(text, filename) if isinstance(text, str) else None
         payload = text if translation is None else translation.text
         if not trusted:
-            refusal = guard.check_text(payload, allow_unregistered=allow_unregistered)
+            refusal = parser_process.check_text(payload, allow_unregistered=allow_unregistered)
             if refusal is not None:
                 raise _rejected(text, _traced_back(refusal.diagnostics, translation), filename)
         if context is None:
@@ -114,7 +114,7 @@ class Module(Shown, shown_as="module"):
         elif _holds_compute_type(text):
             module._check_compute_types(text if isinstance(text, str) else "")
         if legalize and not allow_unregistered and _may_hold_exported(payload):
-            dispatch.handler("legalize exported")(module, trusted=trusted)
+            hooks.handler("legalize exported")(module, trusted=trusted)
         return module
 
     @classmethod
@@ -229,7 +229,7 @@ class Module(Shown, shown_as="module"):
             PipelineError: it cannot be read, or one of its passes failed; this module is as before.
             CrashError: one of upstream's passes died; this module is as before.
         """
-        run_pipeline = dispatch.handler("run a pipeline")
+        run_pipeline = hooks.handler("run a pipeline")
 
         run_pipeline(self, pipeline, trusted=trusted, on_stage=on_stage)
         return self

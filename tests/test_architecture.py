@@ -205,7 +205,7 @@ def test_only_the_door_names_a_provider_of_the_bindings() -> None:
         ("linalg_ext.definition.model", "def f():\n    from linalg_ext.bindings import ir"),
         ("linalg_ext.opdsl", "from linalg_ext import jit"),
         ("linalg_ext.opdsl.language", "from ..structured import emit"),
-        ("linalg_ext.runtime.engine", "import linalg_ext.calling.kernel"),
+        ("linalg_ext.runtime.engine", "import linalg_ext.executable.kernel"),
         (
             "linalg_ext.structured",
             "import importlib\nimportlib.import_module('linalg_ext.compiler')",
@@ -231,7 +231,7 @@ def test_an_import_against_the_order_is_found(module: str, source: str) -> None:
         ("linalg_ext.definition.model", "from .maps import Map"),
         ("linalg_ext.transforms.tile", "from linalg_ext.bindings import ir"),
         ("linalg_ext.transforms.tile", "from linalg_ext import errors"),
-        ("linalg_ext.calling.kernel", "def f():\n    from linalg_ext.runtime import engine"),
+        ("linalg_ext.executable.kernel", "def f():\n    from linalg_ext.runtime import engine"),
     ],
 )
 def test_an_import_along_the_order_is_allowed(module: str, source: str) -> None:
@@ -251,7 +251,7 @@ def _loaded_after(statement: str) -> set[str]:
 def test_importing_the_package_loads_nothing_heavy() -> None:
     loaded = _loaded_after("import linalg_ext")
     assert "linalg_ext" in loaded
-    assert {name for name in loaded if name.startswith("linalg_ext.")} == {"linalg_ext.dispatch"}
+    assert {name for name in loaded if name.startswith("linalg_ext.")} == {"linalg_ext.utils.hooks"}
     heavy = {*PROVIDERS, "numpy", "ml_dtypes", "yaml", "rich", "typer", "importlib.metadata"}
     assert loaded & heavy == set()
 

@@ -23,11 +23,11 @@ from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, named_pipeline, run_in_place
 from linalg_ext.runtime import poison
 
-from .codegen._functions import PLAN
-from .lowering.check_allocations import OUT_OF_MEMORY
-from .lowering.expand_narrow_floats import narrow_type_names
-from .lowering.poison_allocations import NAME as POISON_ALLOCATIONS
-from .lowering.report_failures import MESSAGES
+from .ir_utils.plan_functions import PLAN
+from .llvm.report_failures import MESSAGES
+from .memory.check_allocations import OUT_OF_MEMORY
+from .memory.poison_allocations import NAME as POISON_ALLOCATIONS
+from .numerics.expand_narrow_floats import narrow_type_names
 
 _NARROW = ",".join(narrow_type_names())
 

@@ -13,7 +13,7 @@ from linalg_ext.cli import COMMANDS
 from linalg_ext.notations.std_functions import STD_FUNCTIONS
 from linalg_ext.runtime.dtypes import element_types
 from linalg_ext.target import named, names
-from linalg_ext.transforms.lowering.memory_rules import DIALECTS, RULES, Rule
+from linalg_ext.transforms.checks.memory_rules import DIALECTS, RULES, Rule
 
 FILES = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 """Files at the top that are pages, too."""

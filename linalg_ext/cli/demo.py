@@ -13,7 +13,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from linalg_ext.calling.kernel import Kernel
+    from linalg_ext.executable.kernel import Kernel
     from linalg_ext.opdsl import StructuredOp
 
 EXAMPLES = (
@@ -86,7 +86,7 @@ def _define(console: Console, out: Path) -> None:
 def _ir_of(op: StructuredOp, *shapes: tuple[int, ...]) -> str:
     """A module with one function that calls an op on tensors of f32."""
     from linalg_ext.bindings import func, ir
-    from linalg_ext.context import new_context
+    from linalg_ext.ir.context import new_context
 
     with new_context(), ir.Location.unknown():
         module = ir.Module.create()

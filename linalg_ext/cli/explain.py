@@ -126,7 +126,7 @@ def explain(
 
 
 def _loaded(folder: str) -> _Explained:
-    from linalg_ext.calling.shipping.reading import load
+    from linalg_ext.executable.export.reading import load
 
     return _Explained(load(folder), "", None, None)
 
@@ -193,8 +193,8 @@ def _measured(
 def _write_page(
     found: _Explained, name: str, measured: Measured | None, threads: int, html: Path
 ) -> None:
+    from linalg_ext.asm import translated
     from linalg_ext.explain.pages import page
-    from linalg_ext.spelling import translated
 
     source = found.source if isinstance(found.source, str) else ""
     translation = translated(source, name) if source else None

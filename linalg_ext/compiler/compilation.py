@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
-from linalg_ext.calling import kept
-from linalg_ext.calling.kernel import Kernel
-from linalg_ext.calling.recipe import Recipe
 from linalg_ext.compiler.searching import asked_search, searching
 from linalg_ext.errors import ArgumentError, UntrustedError, caller_location
+from linalg_ext.executable import disk_cache
+from linalg_ext.executable.kernel import Kernel
+from linalg_ext.executable.provenance import Recipe
 from linalg_ext.settings import Options
 from linalg_ext.target import host, using
 
@@ -158,7 +158,7 @@ def _compiled(
     # Only here what loads MLIR: a kernel that is kept does without.
     key: str | None = None
     if isinstance(module, str | bytes) and tune is False:
-        key = kept.key_of_module(
+        key = disk_cache.key_of_module(
             "trusted text" if trusted else "text",
             module,
             entry,
@@ -167,9 +167,9 @@ def _compiled(
             libraries=libraries,
             result_dtypes=result_dtypes,
         )
-        if (kernel := kept.find(key)) is not None:
+        if (kernel := disk_cache.find(key)) is not None:
             return kernel
-    from linalg_ext.compiler.in_place import compile_copy
+    from linalg_ext.compiler.module_compilation import compile_copy
     from linalg_ext.compiler.tuned import tuned
     from linalg_ext.module import Module
     from linalg_ext.tuning import Tuning

@@ -8,11 +8,11 @@ from functools import partial
 
 from linalg_ext import cache
 from linalg_ext.bindings import ir
-from linalg_ext.calling.kernel import Kernel
 from linalg_ext.compiler.entry import find_entry
-from linalg_ext.compiler.made_up import arguments_of, obstacle
 from linalg_ext.compiler.searching import in_force, not_searching
+from linalg_ext.compiler.synthetic_arguments import arguments_of, obstacle
 from linalg_ext.errors import ArgumentError
+from linalg_ext.executable.kernel import Kernel
 from linalg_ext.module import Module
 from linalg_ext.rewriting import Report
 from linalg_ext.runtime import threads

@@ -10,12 +10,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from linalg_ext.calling import kept
-from linalg_ext.calling.conversion import as_array, is_python_number
-from linalg_ext.calling.guests import Guests, has_guests
-from linalg_ext.calling.kernel import Kernel
-from linalg_ext.calling.known_calls import KnownCalls
-from linalg_ext.calling.overlap import share_memory
 from linalg_ext.compiler.op_dtypes import resolve_dtypes
 from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
 from linalg_ext.definition.call_inputs import per_output, split_inputs
@@ -29,7 +23,12 @@ from linalg_ext.errors import (
     ShapeError,
     caller_location,
 )
-from linalg_ext.locks import Lock
+from linalg_ext.executable import disk_cache
+from linalg_ext.executable.conversion import as_array, is_python_number
+from linalg_ext.executable.foreign_arrays import Guests, has_guests
+from linalg_ext.executable.kernel import Kernel
+from linalg_ext.executable.known_calls import KnownCalls
+from linalg_ext.executable.overlap import share_memory
 from linalg_ext.notations.operand_keywords import (
     inverses_named,
     operand_maps_key,
@@ -37,11 +36,12 @@ from linalg_ext.notations.operand_keywords import (
     with_operand_maps,
 )
 from linalg_ext.opdsl.op import StructuredOp
-from linalg_ext.runtime import keeping
+from linalg_ext.runtime import kernel_cache
 from linalg_ext.runtime.dtypes import DType, by_dtype, dtype_named
 from linalg_ext.runtime.registered import in_force
 from linalg_ext.runtime.threads import checked
 from linalg_ext.target import override
+from linalg_ext.utils.locks import Lock
 
 Array = np.ndarray[Any, DType]
 
@@ -197,7 +197,7 @@ class OpCall:
     def kept_key(self) -> str | None:
         """What its kernel is kept under on disk; None where nobody can tell what it is made of."""
         try:
-            return keeping.key_of(
+            return kernel_cache.key_of(
                 "op",
                 identity(self.definition),
                 {name: _told(dtype) for name, dtype in self.dtypes.items()},
@@ -234,7 +234,7 @@ def _kernel(op: StructuredOp, call: OpCall) -> Kernel:
 
 def _found_or_compiled(call: OpCall) -> Kernel:
     key = call.kept_key
-    kernel = kept.find(key)
+    kernel = disk_cache.find(key)
     if kernel is not None:
         return kernel
     # Only here what loads MLIR: a kernel that is kept does without.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from linalg_ext.bindings import func, ir
-from linalg_ext.calling.kernel import Kernel
-from linalg_ext.compiler.in_place import compile_in_place
+from linalg_ext.compiler.module_compilation import compile_in_place
 from linalg_ext.compiler.op_dtypes import unsigned_type_vars
-from linalg_ext.context import borrowed_context
 from linalg_ext.definition.model import OperandKind
+from linalg_ext.executable.kernel import Kernel
+from linalg_ext.ir.context import borrowed_context
 from linalg_ext.module import Module
 from linalg_ext.runtime.dtypes import by_dtype
 from linalg_ext.structured.calls import build, results_of

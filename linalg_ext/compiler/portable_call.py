@@ -19,7 +19,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.runtime.machine_code import PORTABLE
 from linalg_ext.target import Target
-from linalg_ext.transforms.lowering.set_target import confine
+from linalg_ext.transforms.llvm.set_target import confine
 
 
 def add_portable_call(module: ir.Module, symbol: str, target: Target) -> None:

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from linalg_ext import cache
-from linalg_ext.runtime.keeping import apart
+from linalg_ext.runtime.kernel_cache import apart
 
 if TYPE_CHECKING:
     from linalg_ext.transforms.grouping import Search

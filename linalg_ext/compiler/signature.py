@@ -10,7 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from linalg_ext.bindings import ir
-from linalg_ext.calling.signature import (
+from linalg_ext.errors import SignatureError
+from linalg_ext.executable.signature import (
     ArrayType,
     Parameter,
     Result,
@@ -18,7 +19,6 @@ from linalg_ext.calling.signature import (
     Signature,
     ValueType,
 )
-from linalg_ext.errors import SignatureError
 from linalg_ext.runtime import dtypes
 from linalg_ext.runtime.dtypes import DType
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from linalg_ext.bindings import ir
-from linalg_ext.bytecode import to_bytecode
-from linalg_ext.calling.shared_work import Cut, Work
 from linalg_ext.compiler.stages import LARGE_BYTES
-from linalg_ext.context import borrowed_context
+from linalg_ext.executable.parallel_variant import Cut, Work
+from linalg_ext.ir.bytecode import to_bytecode
+from linalg_ext.ir.context import borrowed_context
 from linalg_ext.module import Module
 from linalg_ext.runtime.engine import Engine
 from linalg_ext.target import current, host
-from linalg_ext.transforms.lowering.share_work import Sharing, share_work, sharing_of, slices_of
+from linalg_ext.transforms.parallel.share_work import Sharing, share_work, sharing_of, slices_of
 from linalg_ext.transforms.pipelines import lower_to_llvm
 
 

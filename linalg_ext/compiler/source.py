@@ -6,9 +6,9 @@ import os
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.bytecode import to_bytecode
-from linalg_ext.diagnostics import collected, of_error
 from linalg_ext.errors import ArgumentError, VerificationError
+from linalg_ext.ir.bytecode import to_bytecode
+from linalg_ext.ir.diagnostics import collected, of_error
 from linalg_ext.module import Module, ModuleLike
 
 

@@ -8,17 +8,17 @@ from contextvars import copy_context
 from typing import Any
 
 from linalg_ext import cache
-from linalg_ext.calling.kernel import Kernel
-from linalg_ext.calling.signature import Signature
-from linalg_ext.compiler.made_up import arguments_of, obstacle
-from linalg_ext.logs import logger
+from linalg_ext.compiler.synthetic_arguments import arguments_of, obstacle
+from linalg_ext.executable.kernel import Kernel
+from linalg_ext.executable.signature import Signature
 from linalg_ext.rewriting import Decision
 from linalg_ext.runtime import threads
-from linalg_ext.runtime.keeping import apart
-from linalg_ext.transforms.codegen._explaining import PlannedContraction
-from linalg_ext.transforms.codegen.contractions._choosing import Choices, Variation, choosing
+from linalg_ext.runtime.kernel_cache import apart
+from linalg_ext.transforms.codegen.contractions.plan_selection import Choices, Variation, choosing
+from linalg_ext.transforms.codegen.explaining import PlannedContraction
 from linalg_ext.tuning.search import Finding, Tuning, search
 from linalg_ext.tuning.store import entries, key_of, remember
+from linalg_ext.utils.logs import logger
 
 Make = Callable[[], Kernel]
 

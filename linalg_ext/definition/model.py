@@ -13,11 +13,11 @@ from enum import Enum
 from functools import cached_property
 from typing import Any
 
-from linalg_ext import dispatch
 from linalg_ext.definition.affine import AffineExpr, AffineMap
 from linalg_ext.definition.functions import Function
 from linalg_ext.definition.scalar import Access, Apply, ScalarExpr, ScalarOperand
 from linalg_ext.definition.types import TypeVar
+from linalg_ext.utils import hooks
 
 
 class OperandKind(Enum):
@@ -391,11 +391,11 @@ class OpDefinition:
 
     def formula(self) -> str:
         """The op in one line: `C[m, n] = Σ_{k} A[m, k] * B[k, n]`, casts left out."""
-        return str(dispatch.handler("formula of a definition")(self))
+        return str(hooks.handler("formula of a definition")(self))
 
     def _repr_latex_(self) -> str:
         """The formula as a notebook shows it."""
-        return f"${dispatch.handler('LaTeX of a definition')(self)}$"
+        return f"${hooks.handler('LaTeX of a definition')(self)}$"
 
     @property
     def header(self) -> str:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from linalg_ext.dispatch import lazy_names
+from linalg_ext.utils.hooks import lazy_names
 
 if TYPE_CHECKING:
     from linalg_ext.explain.dataflow_graph import Dataflow, dataflow

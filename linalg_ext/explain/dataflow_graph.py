@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linalg_ext.drawing.graphs import drawing
 from linalg_ext.explain.pieces import styled
 from linalg_ext.module import ModuleLike
 from linalg_ext.transforms.grouping import CostModel, Graph, State, read_graph
-from linalg_ext.transforms.grouping._picture import picture_of
+from linalg_ext.transforms.grouping.state_picture import picture_of
+from linalg_ext.utils.svg.graphs import drawing
 
 
 @dataclass(frozen=True, repr=False)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-from linalg_ext.analysis.numbers import Number
-from linalg_ext.analysis.subsets import Tile
 from linalg_ext.explain.touched import Part, part_of_tile, part_touched
 from linalg_ext.structured import Footprint
+from linalg_ext.symbolic.index_sets import Tile
+from linalg_ext.symbolic.integers import Number
 
 _LONGEST = 120
 """The longer side of a box, in pixels."""

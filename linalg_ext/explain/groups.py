@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from linalg_ext.calling.kernel import Kernel
-from linalg_ext.calling.stage import Stage
 from linalg_ext.compiler.entry import PREFIX
 from linalg_ext.errors import LinalgExtError
+from linalg_ext.executable.kernel import Kernel
+from linalg_ext.executable.stage import Stage
 from linalg_ext.explain.dataflow_graph import Dataflow, dataflow, of_state
 from linalg_ext.explain.located_text import LocatedText, module_of
 from linalg_ext.explain.pieces import table
 from linalg_ext.structured.group import GROUPS
 from linalg_ext.transforms.grouping import Found, Step
-from linalg_ext.transforms.grouping._cost import seconds_text
+from linalg_ext.transforms.grouping.cost import seconds_text
 
 _MOST_ROWS = 500
 """Of the moves of a search."""

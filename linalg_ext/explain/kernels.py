@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from linalg_ext.calling.kernel import Kernel
 from linalg_ext.errors import ArgumentTypeError
+from linalg_ext.executable.kernel import Kernel
 
 
 def kernel_of(given: Any) -> Kernel:

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.calling.explanation import Row
-from linalg_ext.calling.kernel import Kernel
-from linalg_ext.calling.signature import ArrayType, Parameter
-from linalg_ext.calling.timing import times_of_calls
 from linalg_ext.errors import ShapeError
+from linalg_ext.executable.explanation import Row
+from linalg_ext.executable.kernel import Kernel
+from linalg_ext.executable.signature import ArrayType, Parameter
+from linalg_ext.executable.timing import times_of_calls
 from linalg_ext.explain.kernels import kernel_of
 from linalg_ext.isolated import IsolatedKernel
-from linalg_ext.transforms.codegen._explaining import seconds_text
+from linalg_ext.transforms.codegen.explaining import seconds_text
 
 _SECONDS = 0.5
 

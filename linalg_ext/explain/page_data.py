@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from linalg_ext.calling.kernel import Kernel
 from linalg_ext.errors import LinalgExtError
+from linalg_ext.executable.kernel import Kernel
 from linalg_ext.explain.comparison import compared
 from linalg_ext.explain.hot_loops import hot_loop
 from linalg_ext.explain.located_text import LocatedText, Place

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from linalg_ext.calling.kernel import Kernel
+from linalg_ext.executable.kernel import Kernel
 from linalg_ext.explain.measuring import Measured
 from linalg_ext.explain.pieces import table, tables
 from linalg_ext.explain.syntax import PYTHON, as_html

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linalg_ext.analysis.numbers import Number
-from linalg_ext.analysis.subsets import Tile
 from linalg_ext.definition.affine import AffineDim, AffineExpr
 from linalg_ext.structured import OperandFootprint
+from linalg_ext.symbolic.index_sets import Tile
+from linalg_ext.symbolic.integers import Number
 
 _ASSUMED = 8
 """What a size that is not known is drawn as."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from linalg_ext.calling.kernel import Kernel
 from linalg_ext.errors import ArgumentError
+from linalg_ext.executable.kernel import Kernel
 
 if TYPE_CHECKING:
     from linalg_ext.module import Module
@@ -20,7 +20,7 @@ def module_of(kernel: Kernel) -> Module:
     if kernel.recipe is None:
         raise ArgumentError(f"of {kernel.signature} nobody knows what it was made from")
     # Only here what loads MLIR: a kernel that is kept does without.
-    from linalg_ext.context import new_context
+    from linalg_ext.ir.context import new_context
     from linalg_ext.module import Module
 
     return Module.parse(kernel.recipe.module, trusted=True, context=new_context())

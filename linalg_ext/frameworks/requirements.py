@@ -8,7 +8,7 @@ from pathlib import Path
 
 from linalg_ext import bindings
 from linalg_ext.errors import BindingsError
-from linalg_ext.runtime.keeping import file_stamp
+from linalg_ext.runtime.kernel_cache import file_stamp
 
 
 def require_torch_mlir(models: str) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.cache.store import Entry
-from linalg_ext.runtime import keeping
+from linalg_ext.runtime import kernel_cache
 
 Plain = list[dict[str, Any]]
 
@@ -53,7 +53,7 @@ def entries_of(told: Any, contents: bytes) -> list[tuple[Entry, str]]:
 
 def read(key: str | None) -> list[tuple[Entry, str]]:
     """Return the entries kept of the kernel of a key; none where they are of no use."""
-    found = keeping.read(key)
+    found = kernel_cache.read(key)
     try:
         return [] if found is None else entries_of(found.record["kept"], found.files[_CONTENTS])
     except (AttributeError, KeyError, TypeError, ValueError):
@@ -63,4 +63,4 @@ def read(key: str | None) -> list[tuple[Entry, str]]:
 def write(key: str | None, entries: Sequence[tuple[Entry, str]]) -> None:
     """Keep all that belongs to the kernel of a key, in the place of what is kept of it."""
     told, contents = entries_data(entries)
-    keeping.replace(key, f"{entries[0][1]}, isolated", {"kept": told}, {_CONTENTS: contents})
+    kernel_cache.replace(key, f"{entries[0][1]}, isolated", {"kept": told}, {_CONTENTS: contents})

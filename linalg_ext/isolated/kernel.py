@@ -16,13 +16,6 @@ from typing import Any, NoReturn
 import numpy as np
 
 from linalg_ext.cache.store import Entry
-from linalg_ext.calling.argument import refuse_keywords
-from linalg_ext.calling.arrays import ArrayArgument, check_aliasing
-from linalg_ext.calling.explanation import Explanation
-from linalg_ext.calling.guests import call_with_guests, has_guests
-from linalg_ext.calling.kernel_data import signature_of
-from linalg_ext.calling.results import ResultSlot, split_out
-from linalg_ext.calling.signature import ArrayType, Signature
 from linalg_ext.errors import (
     ArgumentError,
     CrashError,
@@ -30,11 +23,18 @@ from linalg_ext.errors import (
     caller_location,
     refuse_pickling,
 )
+from linalg_ext.executable.argument import refuse_keywords
+from linalg_ext.executable.arrays import ArrayArgument, check_aliasing
+from linalg_ext.executable.explanation import Explanation
+from linalg_ext.executable.foreign_arrays import call_with_guests, has_guests
+from linalg_ext.executable.kernel_data import signature_of
+from linalg_ext.executable.results import ResultSlot, split_out
+from linalg_ext.executable.signature import ArrayType, Signature
 from linalg_ext.isolated import error_data, kept_apart
 from linalg_ext.isolated.limits import Limits
 from linalg_ext.isolated.shared_arrays import SharedBlock, received, share, taken
 from linalg_ext.isolated.told import ToldDecision
-from linalg_ext.runtime import frames, keeping, processes
+from linalg_ext.runtime import ipc, kernel_cache, processes
 from linalg_ext.runtime.child import Child, imports
 from linalg_ext.runtime.dtypes import dtype_named
 from linalg_ext.runtime.threads import current as current_threads
@@ -261,11 +261,11 @@ class IsolatedKernel:
 
     def _key_now(self) -> str | None:
         """The key that the kernel is kept under; None where it is not kept."""
-        stamps = [keeping.file_stamp(library) for library in self._options["libraries"]]
+        stamps = [kernel_cache.file_stamp(library) for library in self._options["libraries"]]
         if None in stamps:
             return None
         options = json.dumps(self._options, sort_keys=True)
-        return keeping.key_of(
+        return kernel_cache.key_of(
             "isolated", self._source, self._filename, options, stamps, sorted(imports())
         )
 
@@ -317,10 +317,10 @@ class IsolatedKernel:
         what = "the kernel" if block is not None else "the compilation"
         child.channel.settimeout(seconds)
         try:
-            frames.send(child.channel, {**request, "seconds": seconds}, payload)
+            ipc.send(child.channel, {**request, "seconds": seconds}, payload)
             if block is not None:
                 socket.send_fds(child.channel, [b"."], [block.descriptor])
-            answer, contents = frames.receive(child.channel)
+            answer, contents = ipc.receive(child.channel)
             fresh = kept_apart.entries_of(answer["kept"], contents)
             error = error_data.from_data(answer["error"]) if "error" in answer else None
             results = self._received(child, answer) if "results" in answer else []

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.calling.conversion import as_array, is_python_number
 from linalg_ext.errors import LayoutError
+from linalg_ext.executable.conversion import as_array, is_python_number
 from linalg_ext.runtime.dtypes import DType, dtype_named
 
 Array = np.ndarray[Any, Any]

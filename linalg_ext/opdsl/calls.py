@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from linalg_ext.dispatch import is_dask
+from linalg_ext.utils.hooks import is_dask
 
 
 def kind_of_call(operands: tuple[Any, ...], keywords: Mapping[str, Any]) -> str:

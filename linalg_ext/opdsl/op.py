@@ -7,8 +7,6 @@ import sys
 from collections.abc import Callable
 from typing import Any, overload
 
-from linalg_ext import dispatch
-from linalg_ext.arrivals import Arrivals
 from linalg_ext.definition.functions import Function
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import DefinitionError, caller_location
@@ -16,7 +14,9 @@ from linalg_ext.opdsl.builder import OpBuilder, building, refuse_nesting
 from linalg_ext.opdsl.calls import kind_of_call
 from linalg_ext.opdsl.help_text import ON_ARRAYS, help_text
 from linalg_ext.opdsl.operands import OperandDef
-from linalg_ext.quick_call import quickly_called
+from linalg_ext.utils import hooks
+from linalg_ext.utils.unpickling import Arrivals
+from linalg_ext.utils.vectorcall import quickly_called
 
 
 @quickly_called
@@ -67,7 +67,7 @@ class StructuredOp:
             result = self.known_calls(operands, keywords)
             if result is not NotImplemented:
                 return result
-        handle = dispatch.handler(f"call on {kind_of_call(operands, keywords)}")
+        handle = hooks.handler(f"call on {kind_of_call(operands, keywords)}")
         return handle(self, operands, keywords)
 
     @property

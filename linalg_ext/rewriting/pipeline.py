@@ -19,15 +19,15 @@ from pathlib import Path
 from linalg_ext.bindings import ir
 from linalg_ext.cache.checked import Rule, open_folder
 from linalg_ext.cache.keys import digest
-from linalg_ext.diagnostics import Diagnostic, collected, joined, of_error
 from linalg_ext.errors import CrashError, PipelineError, VerificationError
+from linalg_ext.ir.diagnostics import Diagnostic, collected, joined, of_error
 from linalg_ext.module import Module, ModuleLike, as_module
 from linalg_ext.rewriting.op_names import op_names
 from linalg_ext.rewriting.pipeline_text import MODULE
 from linalg_ext.rewriting.report import Report
 from linalg_ext.rewriting.resolve import Resolved, resolve
 from linalg_ext.rewriting.transformation import Transformation
-from linalg_ext.runtime import guard
+from linalg_ext.runtime import parser_process
 from linalg_ext.runtime.passes import pass_manager
 
 OnStage = Callable[[str, str], None]
@@ -245,8 +245,8 @@ def _run_here(module: Module, pipeline: str, run: PipelineRun, *, verify_each: b
 
 def _run_apart(module: Module, pipeline: str, run: PipelineRun) -> Module:
     unregistered = module.context.allow_unregistered_dialects
-    result = guard.run_passes(module.bytecode(), pipeline, allow_unregistered=unregistered)
-    if isinstance(result, guard.Refusal):
+    result = parser_process.run_passes(module.bytecode(), pipeline, allow_unregistered=unregistered)
+    if isinstance(result, parser_process.Refusal):
         raise _Failure(
             _summary(result.diagnostics, result.output), _shown(result.diagnostics, module)
         )

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from linalg_ext.errors import ArgumentError
-from linalg_ext.locks import Lock
+from linalg_ext.utils.locks import Lock
 
 
 class Registered(Protocol):

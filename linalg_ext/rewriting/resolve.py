@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from linalg_ext.bindings import ir, passmanager
-from linalg_ext.context import new_context
 from linalg_ext.errors import ArgumentError, PipelineError
+from linalg_ext.ir.context import new_context
 from linalg_ext.rewriting.options import parse_options
 from linalg_ext.rewriting.pipeline_text import (
     MODULE,
@@ -22,7 +22,7 @@ from linalg_ext.rewriting.pipeline_text import (
 from linalg_ext.rewriting.registry import find, register
 from linalg_ext.rewriting.suggestions import similar_passes
 from linalg_ext.rewriting.transformation import Transformation
-from linalg_ext.runtime import guard
+from linalg_ext.runtime import parser_process
 
 _OURS = "linalg-ext-"
 _RESTRICTED = re.compile(r"restricted to '([\w.]+)'")
@@ -81,7 +81,7 @@ def resolve(source: str | Sequence[str], context: ir.Context, *, trusted: bool) 
     pipeline = parse_pipeline(source)
     resolved = _found(pipeline, 0)
     _check_anchors(pipeline, resolved, context)
-    check = _check_here if trusted else guard.check_passes
+    check = _check_here if trusted else parser_process.check_passes
     return _checked(pipeline, resolved, check)
 
 
@@ -141,7 +141,7 @@ def _check_anchors(pipeline: Pipeline, resolved: list[Resolved], context: ir.Con
 def _checked(
     pipeline: Pipeline,
     resolved: list[Resolved],
-    check: Callable[[Sequence[tuple[str, str]]], guard.Refusal | None],
+    check: Callable[[Sequence[tuple[str, str]]], parser_process.Refusal | None],
 ) -> list[Resolved]:
     """Have every pass of upstream's built once; nest those that run on functions only."""
     while True:
@@ -154,7 +154,7 @@ def _checked(
         resolved[index] = Resolved(_nested(pipeline, resolved[index].step, refusal))
 
 
-def _nested(pipeline: Pipeline, step: Step, refusal: guard.Refusal) -> Step:
+def _nested(pipeline: Pipeline, step: Step, refusal: parser_process.Refusal) -> Step:
     restricted = _RESTRICTED.search(refusal.message)
     if restricted and step.nestable and not step.anchors:
         return replace(step, anchors=(restricted[1],))
@@ -171,7 +171,7 @@ def _nested(pipeline: Pipeline, step: Step, refusal: guard.Refusal) -> Step:
     )
 
 
-def _check_here(steps: Sequence[tuple[str, str]]) -> guard.Refusal | None:
+def _check_here(steps: Sequence[tuple[str, str]]) -> parser_process.Refusal | None:
     new = [step for step in steps if step not in _sound_passes]
     if not new:
         return None
@@ -181,7 +181,7 @@ def _check_here(steps: Sequence[tuple[str, str]]) -> guard.Refusal | None:
         try:
             passmanager.PassManager(anchor, context).add(text)
         except ValueError as error:
-            return guard.Refusal(message=str(error), index=list(steps).index(step))
+            return parser_process.Refusal(message=str(error), index=list(steps).index(step))
         _sound_passes.add(step)
     return None
 

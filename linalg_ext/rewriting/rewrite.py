@@ -18,8 +18,8 @@ from typing import Any, Literal, TypeAlias
 
 from linalg_ext.bindings import ir
 from linalg_ext.bindings import rewrite as upstream
-from linalg_ext.context import ensure_dialects
 from linalg_ext.errors import ArgumentError, RewriteError
+from linalg_ext.ir.context import ensure_dialects
 from linalg_ext.rewriting.op_names import Roots, op_names, selector
 from linalg_ext.rewriting.registry import register
 from linalg_ext.rewriting.report import Left, Report

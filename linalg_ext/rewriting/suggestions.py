@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from linalg_ext.bindings import passmanager, provider
-from linalg_ext.context import new_context
+from linalg_ext.ir.context import new_context
 from linalg_ext.rewriting.registry import all_passes
 
 # What could be a pass's name among the strings of a library.

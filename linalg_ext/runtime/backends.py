@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from linalg_ext.errors import ArgumentError, caller_location
 
 if TYPE_CHECKING:
-    from linalg_ext.runtime.call_record import Setting
+    from linalg_ext.runtime.vectorcall_record import Setting
 
 AUTO, KERNEL = "auto", "kernel"
 

@@ -167,7 +167,7 @@ def imports() -> list[str]:
     """What a child imports to know the dialects and passes that this process knows."""
     # Upstream registers the passes of some frameworks only when this is imported.
     extra = f"{_root()}.dialects.torch"
-    context = sys.modules.get("linalg_ext.context")
+    context = sys.modules.get("linalg_ext.ir.context")
     # Where no context was ever made, none knows a dialect of its own.
     own = () if context is None else context.dialect_modules()
     return [*own, *([extra] if extra in sys.modules else [])]

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from linalg_ext.bindings import execution_engine, ir
-from linalg_ext.diagnostics import collected
 from linalg_ext.errors import IRError, UnresolvedSymbolError
+from linalg_ext.ir.diagnostics import collected
 from linalg_ext.runtime.disassembly import undefined_symbols
 from linalg_ext.runtime.libraries import load_compiler_runtime, load_libraries, missing_of
 from linalg_ext.runtime.machine_code import PackedFunction, as_packed, variable_symbol

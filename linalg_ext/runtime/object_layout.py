@@ -1,4 +1,4 @@
-"""Whether objects of the interpreter and of NumPy lie in memory as `caller.mlir` reads them."""
+"""Whether objects of the interpreter and of NumPy lie in memory as `vectorcall.mlir` reads them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.quick_call import quickly_called
-from linalg_ext.runtime.call_record import ALIGNED, CONTIGUOUS, WRITABLE
+from linalg_ext.runtime.vectorcall_record import ALIGNED, CONTIGUOUS, WRITABLE
+from linalg_ext.utils.vectorcall import quickly_called
 
 
 @quickly_called

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from linalg_ext.bindings import ir, passmanager
-from linalg_ext.context import new_context
+from linalg_ext.ir.context import new_context
 from linalg_ext.runtime.engine import Engine
 
 _PASSES = (

@@ -19,7 +19,7 @@ import re
 from itertools import groupby
 
 from linalg_ext.bindings import ir, passmanager
-from linalg_ext.runtime.spread_slices import hide_spread_slices, reveal_spread_slices
+from linalg_ext.runtime.insert_slice_workaround import hide_spread_slices, reveal_spread_slices
 
 _PATTERN = "FoldInsertPadIntoFill"
 _DISABLED = f"{{anonymous}}::{_PATTERN},'(anonymous namespace)::{_PATTERN}'"

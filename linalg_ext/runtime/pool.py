@@ -21,12 +21,8 @@ import numpy as np
 from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.runtime import poison
 from linalg_ext.runtime.blocks import AVAILABLE, HUGE_PAGE, Block, rounded
-from linalg_ext.runtime.intermediates import (
-    Intermediates,
-    IntermediatesStatistics,
-    intermediates,
-)
 from linalg_ext.runtime.poison import empty
+from linalg_ext.runtime.workspace import Intermediates, IntermediatesStatistics, intermediates
 
 SMALLEST = HUGE_PAGE * 3 // 4
 """Bytes of the smallest array that gets a block; rounding up then wastes a quarter of it at most.

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.errors import CrashError
-from linalg_ext.runtime import frames
+from linalg_ext.runtime import ipc
 from linalg_ext.runtime.child import LOST, Child, noise_file
 
 _MODULE = "linalg_ext.compiler.apart.server"
@@ -108,10 +108,10 @@ class _Server:
         self, server: Child, request: dict[str, Any], descriptors: Sequence[int] = ()
     ) -> dict[str, Any]:
         try:
-            frames.send(server.channel, request)
+            ipc.send(server.channel, request)
             if descriptors:
                 socket.send_fds(server.channel, [b"."], list(descriptors))
-            answer, _ = frames.receive(server.channel)
+            answer, _ = ipc.receive(server.channel)
         except TimeoutError:
             self._discard()
             raise CrashError("a process apart cannot be started: the machine is too busy") from None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from linalg_ext.errors import LibraryError
-from linalg_ext.locks import Lock
+from linalg_ext.utils.locks import Lock
 
 
 class Registered(Protocol):

@@ -27,10 +27,10 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from linalg_ext.errors import ArgumentError, caller_location
-from linalg_ext.runtime.crew import Crew
+from linalg_ext.runtime.thread_pool import Crew
 
 if TYPE_CHECKING:
-    from linalg_ext.runtime.call_record import Setting
+    from linalg_ext.runtime.vectorcall_record import Setting
 
 _in_force: ContextVar[int | None] = ContextVar("linalg_ext.threads", default=None)
 _team: ContextVar[int] = ContextVar("linalg_ext.threads.team", default=0)
@@ -119,7 +119,7 @@ def context(threads: int, slices: int | None = None) -> int:
             OpenMP starts threads anew where it changes.
 
     Returns:
-        The address of some words: the function that shares a loop (see `crew.mlir`), and what it
+        The address of some words: the function that shares a loop (see `thread_pool.mlir`), and what it
         needs. They stay where they are, and as they are.
     """
     if (team := _team.get()) and not _is_forked:

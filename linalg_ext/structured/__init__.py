@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from linalg_ext.dispatch import lazy_names
+from linalg_ext.utils.hooks import lazy_names
 
 if TYPE_CHECKING:
     from linalg_ext.structured.contraction.explanation import (

@@ -15,7 +15,6 @@ from types import MappingProxyType
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ArityError
-from linalg_ext.notations.groups import layout
 from linalg_ext.structured.destination_ops.reading import (
     check_results,
     ranked_tensor,
@@ -24,16 +23,18 @@ from linalg_ext.structured.destination_ops.reading import (
 from linalg_ext.structured.extension.ops import SEGMENTS, integers
 from linalg_ext.structured.side_effects import side_effect
 
+from . import group_layout
+
 GROUP = "linalg_ext.group"
 ISOLATED = "linalg_ext.isolated_group"
 GROUPS = (GROUP, ISOLATED)
 GROUP_YIELD = "linalg_ext.group_yield"
 
-MOST_INPUTS = layout.INPUT_SLOTS
-MOST_INITS = layout.INIT_SLOTS
+MOST_INPUTS = group_layout.INPUT_SLOTS
+MOST_INITS = group_layout.INIT_SLOTS
 
-RESULT_SEGMENTS = layout.RESULT_SEGMENTS
-LABEL, TILING, PRESERVE = layout.LABEL, layout.TILING, layout.PRESERVE
+RESULT_SEGMENTS = group_layout.RESULT_SEGMENTS
+LABEL, TILING, PRESERVE = group_layout.LABEL, group_layout.TILING, group_layout.PRESERVE
 
 UNIT = "linalg_ext.group"
 """The attribute of an op that says by number which group it came of, where groups are gone."""

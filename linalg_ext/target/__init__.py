@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from linalg_ext.dispatch import lazy_names
 from linalg_ext.target.model import Cache, Target
 from linalg_ext.target.selection import (
     current,
@@ -22,6 +21,7 @@ from linalg_ext.target.selection import (
     setting,
     using,
 )
+from linalg_ext.utils.hooks import lazy_names
 
 if TYPE_CHECKING:
     from linalg_ext.target.data import from_data, to_data

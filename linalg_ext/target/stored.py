@@ -20,13 +20,13 @@ from pathlib import Path
 from linalg_ext.cache.checked import read_file
 from linalg_ext.cache.folder import RULE, chosen_folder, require_usable
 from linalg_ext.cache.keys import digest
-from linalg_ext.dispatch import handler
 from linalg_ext.errors import TargetError
 from linalg_ext.target.analytic import analytic
 from linalg_ext.target.data import from_data, to_data
 from linalg_ext.target.model import Target
 from linalg_ext.target.performance import Figures
 from linalg_ext.target.selection import current, host, named
+from linalg_ext.utils.hooks import handler
 
 _PROCESSORS = Path("/proc/cpuinfo")
 _MODEL = re.compile(r"^(?:model name|CPU part|Hardware)\s*:\s*(.+)$", re.MULTILINE)

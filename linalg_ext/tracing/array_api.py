@@ -18,7 +18,7 @@ from linalg_ext.errors import UnrecordedAttributeError, caller_location
 from linalg_ext.tracing import creation, sorting
 from linalg_ext.tracing.casting import as_dtype, cast_to
 from linalg_ext.tracing.constants import as_traced
-from linalg_ext.tracing.cutting import unstack as unstack
+from linalg_ext.tracing.splitting import unstack as unstack
 from linalg_ext.tracing.traced import Traced
 
 __array_api_version__ = "2024.12"

@@ -10,9 +10,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from linalg_ext.calling.conversion import as_array
 from linalg_ext.errors import ArgumentError, ArityError, ShapeError, caller_location
-from linalg_ext.runtime.call_record import Container, Expected
+from linalg_ext.executable.conversion import as_array
+from linalg_ext.runtime.vectorcall_record import Container, Expected
 from linalg_ext.tracing.constants import refuse_matrix
 from linalg_ext.tracing.containers import Structure, flatten, paths, unflatten
 from linalg_ext.tracing.sizes import AnySize, Dim, Size, value_of

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.bindings import arith, ir, tensor
-from linalg_ext.dispatch import is_dask
 from linalg_ext.errors import ArgumentError, DTypeError, caller_location
 from linalg_ext.runtime.dlpack import from_dlpack, is_exported
 from linalg_ext.runtime.dtypes import DType, by_dtype
@@ -17,6 +16,7 @@ from linalg_ext.tracing.emission import empty, full, structured
 from linalg_ext.tracing.sizes import Size
 from linalg_ext.tracing.trace import at_users_line
 from linalg_ext.tracing.traced import Shape, Traced, current_trace
+from linalg_ext.utils.hooks import is_dask
 
 SMALL = 64
 """Elements of a constant that is written down as it is, whatever it holds."""

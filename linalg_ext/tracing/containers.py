@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.errors import ArgumentError, caller_location
-from linalg_ext.runtime.call_record import Container, Expected
+from linalg_ext.runtime.vectorcall_record import Container, Expected
 
 
 @dataclass(frozen=True, slots=True)

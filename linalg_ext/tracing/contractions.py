@@ -10,7 +10,7 @@ import numpy as np
 
 from linalg_ext.bindings import ir
 from linalg_ext.compiler.einsum.dtypes import resolve
-from linalg_ext.compiler.einsum.record import Labels, definition_for, follow
+from linalg_ext.compiler.einsum.path_emission import Labels, definition_for, follow
 from linalg_ext.compiler.einsum.request import Request
 from linalg_ext.compiler.op_dtypes import unsigned_type_vars
 from linalg_ext.definition.attributes import CallAttributes

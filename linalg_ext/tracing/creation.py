@@ -24,10 +24,10 @@ from linalg_ext.tracing.elements import (
 )
 from linalg_ext.tracing.emission import full as filled
 from linalg_ext.tracing.emission import pointwise, structured
-from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.shaping import as_shape
 from linalg_ext.tracing.sizes import AnySize, Size
 from linalg_ext.tracing.traced import Traced, xp
+from linalg_ext.tracing.unsupported import refuse
 
 _FLOAT = np.dtype(np.float64)
 

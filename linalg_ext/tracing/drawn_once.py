@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.errors import SourceLocation, TraceError, caller_location
-from linalg_ext.locks import Lock
 from linalg_ext.tracing.trace import running
+from linalg_ext.utils.locks import Lock
 
 _CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "thread_time")
 _STANDARD = sysconfig.get_path("stdlib")

@@ -12,11 +12,10 @@ import numpy as np
 from linalg_ext.errors import ArityError, ShapeError, caller_location
 from linalg_ext.tracing import arithmetic as own
 from linalg_ext.tracing import (
+    concatenation,
     contractions,
     creation,
-    cutting,
     gathering,
-    joining,
     linear_algebra,
     nan_reductions,
     order_statistics,
@@ -26,13 +25,14 @@ from linalg_ext.tracing import (
     shaping,
     signals,
     sorting,
+    splitting,
 )
 from linalg_ext.tracing.casting import cast_to
 from linalg_ext.tracing.constants import as_traced
-from linalg_ext.tracing.misuse import refuse
-from linalg_ext.tracing.nearest import refuse_function
+from linalg_ext.tracing.suggestions import refuse_function
 from linalg_ext.tracing.traced import xp
 from linalg_ext.tracing.ufuncs import BODIES, OTHER_UFUNCS
+from linalg_ext.tracing.unsupported import refuse
 
 
 def _of(module: Any, names: str) -> dict[str, Callable[..., Any]]:
@@ -96,8 +96,11 @@ _SIMPLE: Mapping[str, Callable[..., Any]] = {
         shaping, "reshape ravel transpose matrix_transpose swapaxes moveaxis expand_dims squeeze"
     ),
     **_of(shaping, "broadcast_to broadcast_arrays flip roll tile repeat rot90"),
-    **_of(joining, "concatenate stack hstack vstack dstack column_stack append split array_split"),
-    **_of(joining, "pad where meshgrid"),
+    **_of(
+        concatenation,
+        "concatenate stack hstack vstack dstack column_stack append split array_split",
+    ),
+    **_of(concatenation, "pad where meshgrid"),
     **_of(contractions, "dot inner vdot outer kron tensordot einsum diagonal"),
     **_of(creation, "full_like zeros_like ones_like tril triu diag isclose clip copy"),
     **_of(reductions, "mean var std argmax argmin count_nonzero ptp"),
@@ -112,10 +115,10 @@ _SIMPLE: Mapping[str, Callable[..., Any]] = {
     **_of(polynomials, "polyval polyadd polysub polymul polyder polyint vander"),
     **_of(signals, "convolve correlate trapezoid gradient ediff1d unwrap sinc angle cov corrcoef"),
     **_of(signals, "logspace geomspace"),
-    **_of(cutting, "hsplit vsplit dsplit unstack insert delete compress resize block choose ix_"),
-    **_of(cutting, "unravel_index rollaxis diagflat"),
+    **_of(splitting, "hsplit vsplit dsplit unstack insert delete compress resize block choose ix_"),
+    **_of(splitting, "unravel_index rollaxis diagflat"),
     "linspace": _linspace,
-    "select": joining.select_,
+    "select": concatenation.select_,
     "trace": contractions.trace_of,
     "cross": linear_algebra.cross,
     "empty_like": creation.zeros_like,
@@ -167,8 +170,8 @@ _LINALG: Mapping[str, Callable[..., Any]] = {
 }
 
 _FFT: Mapping[str, Callable[..., Any]] = {
-    "fftshift": cutting.shifted(1),
-    "ifftshift": cutting.shifted(-1),
+    "fftshift": splitting.shifted(1),
+    "ifftshift": splitting.shifted(-1),
 }
 
 FUNCTIONS: Mapping[Any, Callable[..., Any]] = {

@@ -9,9 +9,9 @@ import numpy as np
 from linalg_ext.tracing.axes import normal_axis
 from linalg_ext.tracing.casting import cast_to
 from linalg_ext.tracing.constants import as_traced
-from linalg_ext.tracing.misuse import refuse, refuse_out
 from linalg_ext.tracing.shaping import ravel, reshape
 from linalg_ext.tracing.traced import Traced, xp
+from linalg_ext.tracing.unsupported import refuse, refuse_out
 
 
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Traced:

@@ -13,11 +13,11 @@ from linalg_ext.tracing.casting import cast_to
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.elements import INT64, Element, select
 from linalg_ext.tracing.emission import broadcast_shapes, demand, gathered, pointwise
-from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.shaping import flip
 from linalg_ext.tracing.sizes import Size
 from linalg_ext.tracing.slicing import Part, extracted, part_of
 from linalg_ext.tracing.traced import Number, Shape, Traced, xp
+from linalg_ext.tracing.unsupported import refuse
 
 
 def indexed(value: Traced, index: Any) -> Traced:

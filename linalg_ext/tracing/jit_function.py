@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from linalg_ext import dispatch
-from linalg_ext.arrivals import Arrivals
-from linalg_ext.calling.explanation import Explanation
-from linalg_ext.calling.guests import Guests, has_guests
 from linalg_ext.compiler.searching import asked_search, searching
-from linalg_ext.dispatch import is_dask
 from linalg_ext.errors import ArgumentError, caller_location
-from linalg_ext.locks import Lock
-from linalg_ext.quick_call import quickly_called
-from linalg_ext.runtime.caller import caller
+from linalg_ext.executable.explanation import Explanation
+from linalg_ext.executable.foreign_arrays import Guests, has_guests
 from linalg_ext.runtime.registered import Libraries, in_force
+from linalg_ext.runtime.vectorcall import caller
 from linalg_ext.target import Target, override
 from linalg_ext.tracing.calling import Call, Parameters
 from linalg_ext.tracing.containers import flatten, unflatten
 from linalg_ext.tracing.lowered import Compiled, Lowered
-from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.recording import compiled, lower
 from linalg_ext.tracing.trace import running
+from linalg_ext.tracing.unsupported import refuse
 from linalg_ext.tuning import Tuning
+from linalg_ext.utils import hooks
+from linalg_ext.utils.hooks import is_dask
+from linalg_ext.utils.locks import Lock
+from linalg_ext.utils.unpickling import Arrivals
+from linalg_ext.utils.vectorcall import quickly_called
 
 if TYPE_CHECKING:
     from linalg_ext.transforms.grouping import Search
@@ -104,7 +104,7 @@ class JitFunction:
                 return result
         leaves, _ = flatten([list(arguments), named])
         if any(map(is_dask, leaves)):
-            handle = dispatch.handler("jitted on dask")
+            handle = hooks.handler("jitted on dask")
             return handle(self, arguments, named, out, threads)
         if running() is not None and self._parameters.has_traced(arguments, named):
             if out is not None or threads is not None:

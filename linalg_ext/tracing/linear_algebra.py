@@ -9,8 +9,8 @@ import numpy as np
 from linalg_ext.errors import ShapeError, caller_location
 from linalg_ext.tracing.axes import normal_axes
 from linalg_ext.tracing.constants import as_traced
-from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.traced import Traced, xp
+from linalg_ext.tracing.unsupported import refuse
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Traced:

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from linalg_ext.calling.kernel import Kernel
-from linalg_ext.calling.native_call import constant, entries_of, record_of, situation
 from linalg_ext.compiler.compilation import compile
 from linalg_ext.errors import (
     ArgumentError,
@@ -19,11 +17,12 @@ from linalg_ext.errors import (
     ShapeError,
     caller_location,
 )
+from linalg_ext.executable.kernel import Kernel
+from linalg_ext.executable.native_call import constant, entries_of, record_of, situation
 from linalg_ext.module import Module
-from linalg_ext.quick_call import quickly_called
-from linalg_ext.runtime.call_record import Record
-from linalg_ext.runtime.caller import caller
 from linalg_ext.runtime.dtypes import DType
+from linalg_ext.runtime.vectorcall import caller
+from linalg_ext.runtime.vectorcall_record import Record
 from linalg_ext.target import setting, using
 from linalg_ext.tracing.calling import Binding, Call, sizes_of
 from linalg_ext.tracing.containers import (
@@ -37,6 +36,7 @@ from linalg_ext.tracing.containers import (
 from linalg_ext.tracing.sizes import AnySize, Size, value_of
 from linalg_ext.tracing.trace import Demand
 from linalg_ext.tuning import Tuning
+from linalg_ext.utils.vectorcall import quickly_called
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from linalg_ext.errors import DTypeError, ShapeError, caller_location
-from linalg_ext.tracing.misuse import Unrecorded, refuse
+from linalg_ext.tracing.unsupported import Unrecorded, refuse
 
 if TYPE_CHECKING:
     from linalg_ext.tracing.traced import Traced, xp

@@ -17,8 +17,8 @@ from linalg_ext.tracing.complex_functions import created
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.elements import Element, imaginary, part_dtype, real, select
 from linalg_ext.tracing.emission import pointwise
-from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.traced import Traced, xp
+from linalg_ext.tracing.unsupported import refuse
 
 
 def _with(a: Any, number: float) -> Traced:

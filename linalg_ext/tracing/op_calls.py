@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from linalg_ext.bindings import ir, tensor
-from linalg_ext.calling.conversion import is_python_number
 from linalg_ext.compiler.op_dtypes import resolve_dtypes, unsigned_type_vars
 from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.call_inputs import split_inputs
 from linalg_ext.definition.call_shapes import resolve_shapes
 from linalg_ext.definition.model import OpDefinition, OperandKind
 from linalg_ext.errors import ArgumentError, LinalgExtError, ShapeError, caller_location
+from linalg_ext.executable.conversion import is_python_number
 from linalg_ext.notations.operand_keywords import (
     inverses_named,
     take_operand_maps,
@@ -27,10 +27,10 @@ from linalg_ext.structured.outputs import initial_tensor, make_outputs
 from linalg_ext.tracing.casting import cast_to
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.elements import element_type
-from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.sizes import Size
 from linalg_ext.tracing.trace import at_users_line
 from linalg_ext.tracing.traced import Traced, current_trace
+from linalg_ext.tracing.unsupported import refuse
 
 
 def call_on_traced(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

@@ -12,10 +12,10 @@ from linalg_ext.tracing.axes import normal_axes
 from linalg_ext.tracing.casting import cast_to, common_dtype
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.emission import demand
-from linalg_ext.tracing.misuse import refuse, refuse_out
 from linalg_ext.tracing.sizes import AnySize, same
 from linalg_ext.tracing.sorting import argsort, order_of, sort
 from linalg_ext.tracing.traced import Traced, xp
+from linalg_ext.tracing.unsupported import refuse, refuse_out
 
 _MANY = 64
 """So many values are compared with each other; more are put in order."""

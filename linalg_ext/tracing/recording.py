@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.bindings import func, ir
-from linalg_ext.compiler.in_place import compile_in_place
+from linalg_ext.compiler.module_compilation import compile_in_place
 from linalg_ext.compiler.tuned import tuned
-from linalg_ext.context import borrowed_context, new_context
 from linalg_ext.errors import ArgumentError, SourceLocation, caller_location
+from linalg_ext.ir.context import borrowed_context, new_context
 from linalg_ext.module import Module
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing import drawn_once

@@ -15,10 +15,10 @@ from linalg_ext.tracing.casting import as_dtype, cast_to
 from linalg_ext.tracing.constants import as_constant, as_traced
 from linalg_ext.tracing.elements import INT64, Element, apply, select
 from linalg_ext.tracing.emission import reduction
-from linalg_ext.tracing.misuse import refuse, refuse_out
-from linalg_ext.tracing.nearest import refuse_function
 from linalg_ext.tracing.sizes import AnySize
+from linalg_ext.tracing.suggestions import refuse_function
 from linalg_ext.tracing.traced import Traced, xp
+from linalg_ext.tracing.unsupported import refuse, refuse_out
 
 UNSET: Any = np._NoValue  # what NumPy passes for what nobody gave
 

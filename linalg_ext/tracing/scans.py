@@ -14,13 +14,13 @@ from linalg_ext.tracing.casting import as_dtype, cast_to
 from linalg_ext.tracing.constants import as_traced, unwritten
 from linalg_ext.tracing.elements import Element, apply
 from linalg_ext.tracing.emission import pointwise
-from linalg_ext.tracing.misuse import refuse, refuse_out
 from linalg_ext.tracing.reductions import _result_dtype
 from linalg_ext.tracing.regions import Values, counted
 from linalg_ext.tracing.shaping import ravel
 from linalg_ext.tracing.slicing import Part, extracted, inserted, whole
 from linalg_ext.tracing.trace import at_users_line
 from linalg_ext.tracing.traced import Shape, Traced, current_trace, xp
+from linalg_ext.tracing.unsupported import refuse, refuse_out
 
 
 def scanned(name: str, function: str, value: Any, axis: Any, dtype: Any = None) -> Traced:

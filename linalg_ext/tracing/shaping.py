@@ -11,10 +11,10 @@ from linalg_ext.errors import ArgumentError, ShapeError, caller_location
 from linalg_ext.tracing.axes import normal_axes, normal_axis, with_axes_of_one
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.emission import remapped, shape_text
-from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.reshaping import reshaped_tensor
 from linalg_ext.tracing.sizes import AnySize, Size, same
 from linalg_ext.tracing.traced import Shape, Traced, current_trace, xp
+from linalg_ext.tracing.unsupported import refuse
 
 
 def as_shape(shape: Any) -> Shape:

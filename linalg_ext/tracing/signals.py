@@ -13,9 +13,9 @@ from linalg_ext.tracing.axes import normal_axes, normal_axis
 from linalg_ext.tracing.casting import arrays_of, cast_to, common_dtype
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.emission import demand, full
-from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.trace import at_users_line
 from linalg_ext.tracing.traced import Traced, xp
+from linalg_ext.tracing.unsupported import refuse
 
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Traced:

@@ -20,10 +20,10 @@ from linalg_ext.tracing.casting import cast_to
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.elements import INT64, Element, imaginary, position, real, select
 from linalg_ext.tracing.emission import pointwise, structured
-from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.shaping import ravel
 from linalg_ext.tracing.trace import at_users_line
 from linalg_ext.tracing.traced import Traced, current_trace
+from linalg_ext.tracing.unsupported import refuse
 
 _MANTISSAS: dict[DType, int] = {np.dtype(np.float32): 23, np.dtype(np.float64): 52}
 """Bits of the mantissa of a float. Narrower floats are sorted as float32."""

@@ -16,10 +16,10 @@ from linalg_ext.bindings import ir
 from linalg_ext.bindings import tensor as tensor_dialect
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing.methods import ArrayMethods
-from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.reshaping import reshaped_tensor
 from linalg_ext.tracing.sizes import AnySize, Size
 from linalg_ext.tracing.trace import Trace, at_users_line, running, static_sizes
+from linalg_ext.tracing.unsupported import refuse
 
 Shape = tuple[AnySize, ...]
 

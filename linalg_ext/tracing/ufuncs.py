@@ -17,9 +17,9 @@ from linalg_ext.tracing.casting import as_dtype, cast_to, kind_for_numpy, operan
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.elements import BOOL, INT64, Element, apply, constant
 from linalg_ext.tracing.emission import Body, demand, pointwise
-from linalg_ext.tracing.misuse import refuse
-from linalg_ext.tracing.nearest import refuse_function
+from linalg_ext.tracing.suggestions import refuse_function
 from linalg_ext.tracing.traced import Number, Traced, current_trace, xp
+from linalg_ext.tracing.unsupported import refuse
 
 
 def _function(name: str) -> Body:

@@ -13,7 +13,6 @@ from linalg_ext.tracing.casting import cast_to
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.emission import broadcast_shapes
 from linalg_ext.tracing.indexing import expanded, indexed, is_array, parts_of, places_in
-from linalg_ext.tracing.misuse import refuse
 from linalg_ext.tracing.regions import Values, as_index, counted
 from linalg_ext.tracing.shaping import flip
 from linalg_ext.tracing.slicing import Part as Places
@@ -21,6 +20,7 @@ from linalg_ext.tracing.slicing import extracted, inserted
 from linalg_ext.tracing.trace import at_users_line
 from linalg_ext.tracing.traced import Traced, current_trace, xp
 from linalg_ext.tracing.ufuncs import demand_fit
+from linalg_ext.tracing.unsupported import refuse
 
 
 class At:

@@ -12,14 +12,10 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.errors import ArgumentError, LinalgExtError, caller_location
-from linalg_ext.logs import logger
-from linalg_ext.progress import Progress
-from linalg_ext.transforms.codegen._explaining import (
-    PlannedContraction,
-    PlannedLoops,
-    seconds_text,
-)
-from linalg_ext.transforms.codegen.contractions._choosing import Choices, Variation
+from linalg_ext.transforms.codegen.contractions.plan_selection import Choices, Variation
+from linalg_ext.transforms.codegen.explaining import PlannedContraction, PlannedLoops, seconds_text
+from linalg_ext.utils.logs import logger
+from linalg_ext.utils.progress import Progress
 
 Call = Callable[[], object]
 Measure = Callable[[Sequence[Call], float], Sequence[float]]

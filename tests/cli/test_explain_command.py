@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.calling.kernel import Kernel
 from linalg_ext.cli import main
+from linalg_ext.executable.kernel import Kernel
 
 TEXT = """func.func @twice(%x: tensor<640xf32>) -> tensor<640xf32> {
   %y = arith.addf %x, %x : tensor<640xf32>

@@ -10,8 +10,8 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.bindings import func, ir
-from linalg_ext.context import new_context
 from linalg_ext.errors import ArgumentError, ArityError, ShapeError
+from linalg_ext.ir.context import new_context
 
 A = np.arange(6.0).reshape(2, 3)
 B = np.arange(12.0).reshape(3, 4)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.compiler import in_place
+from linalg_ext.compiler import module_compilation
 from linalg_ext.rewriting import pipeline
 from linalg_ext.transforms import pipelines
 from resources import skip_machine
@@ -42,7 +42,7 @@ def _count_compilations(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         counted.append(threading.get_ident())
         return lower(*arguments, **keywords)
 
-    monkeypatch.setattr(in_place, "lower_to_llvm", counting)
+    monkeypatch.setattr(module_compilation, "lower_to_llvm", counting)
     return counted
 
 

@@ -24,7 +24,7 @@ from declared_ops import (
     row_reduce,
     stats,
 )
-from linalg_ext.compiler.in_place import compile_in_place
+from linalg_ext.compiler.module_compilation import compile_in_place
 from linalg_ext.errors import DTypeError, ShapeError
 from linalg_ext.opdsl import BinaryFn, D, S, T, TensorDef, UnaryFn, structured_op
 

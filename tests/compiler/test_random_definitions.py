@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from linalg_ext.bindings import func, ir
 from linalg_ext.compiler import compile
-from linalg_ext.context import new_context
 from linalg_ext.definition import (
     Access,
     AffineDim,
@@ -37,6 +36,7 @@ from linalg_ext.definition.equivalence import equivalent
 from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY
 from linalg_ext.definition.specialization import specialize
 from linalg_ext.errors import NotationError
+from linalg_ext.ir.context import new_context
 from linalg_ext.notations import from_yaml, to_yaml
 from linalg_ext.opdsl import StructuredOp
 from linalg_ext.runtime.dtypes import by_dtype

@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 import linalg_ext as lx
 from linalg_ext.bindings import func, ir
 from linalg_ext.compiler import compile
-from linalg_ext.context import new_context
 from linalg_ext.definition import (
     Access,
     AffineDim,
@@ -40,6 +39,7 @@ from linalg_ext.definition import (
 from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY, Function
 from linalg_ext.definition.statements import is_one_fold, steps
 from linalg_ext.errors import ArgumentError, NotationError
+from linalg_ext.ir.context import new_context
 from linalg_ext.notations import from_yaml, to_yaml
 from linalg_ext.opdsl import StructuredOp
 from linalg_ext.runtime.dtypes import by_dtype

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linalg_ext.bindings import ir
-from linalg_ext.context import new_context
 from linalg_ext.definition.affine import (
     AffineConst,
     AffineDim,
@@ -23,6 +22,7 @@ from linalg_ext.definition.affine import (
     AffineSymbol,
 )
 from linalg_ext.errors import DefinitionError
+from linalg_ext.ir.context import new_context
 
 DIMS, SYMBOLS = ("a", "b"), ("S", "R")
 LEAVES: dict[str, AffineExpr] = {

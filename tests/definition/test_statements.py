@@ -9,12 +9,12 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.bindings import func, ir
-from linalg_ext.context import new_context
 from linalg_ext.definition.affine import AffineDim
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.equivalence import equivalent
 from linalg_ext.definition.statements import reads_before, why_several
 from linalg_ext.errors import ArgumentError, DefinitionError, NotationError, RecognitionError
+from linalg_ext.ir.context import new_context
 from linalg_ext.notations import from_yaml, to_yaml
 from linalg_ext.notations.ods import to_ods
 from linalg_ext.notations.ods_cpp import to_cpp

@@ -11,9 +11,9 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.bindings import func, ir
-from linalg_ext.context import ensure_dialects, new_context
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import ArityError, DTypeError, LinalgExtError, ShapeError, VerificationError
+from linalg_ext.ir.context import ensure_dialects, new_context
 
 ours = lx.dialects.linalg_ext
 

@@ -6,7 +6,7 @@ import pytest
 
 from resources import REPOSITORY
 
-UNTRUSTED = "transforms/lowering/test_refuse_untrusted.py"
+UNTRUSTED = "transforms/checks/test_refuse_untrusted.py"
 CHECKED = "cache/test_checked.py"
 STORE = "cache/test_store.py"
 EXPORTED = "calling/shipping/test_exported_kernels.py"

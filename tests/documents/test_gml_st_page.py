@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from linalg_ext.bindings import ir
-from linalg_ext.context import new_context
+from linalg_ext.ir.context import new_context
 from linalg_ext.rewriting.registry import all_passes
 from programs import printed_by
 from resources import REPOSITORY
@@ -44,6 +44,6 @@ def test_every_file_of_the_page_exists() -> None:
     rows = re.findall(r"^\| .* \| (`[^|]*`) \|$", here, re.MULTILINE)
     files = re.findall(r"`([\w/]+\.(?:py|mlir))`", " ".join(rows))
     assert len(files) > 15
-    folders = (REPOSITORY / "tests", REPOSITORY / "tests/transforms/subsets/filechecks")
+    folders = (REPOSITORY / "tests", REPOSITORY / "tests/transforms/gml_st/filechecks")
     missing = [name for name in files if not any((each / name).exists() for each in folders)]
     assert missing == []

@@ -7,11 +7,11 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.analysis.numbers import Symbol
-from linalg_ext.analysis.subsets import Tile, indices
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap
 from linalg_ext.explain.touched import part_touched
 from linalg_ext.structured import StructuredInterface, interface
+from linalg_ext.symbolic.index_sets import Tile, indices
+from linalg_ext.symbolic.integers import Symbol
 from op_instances import named_ops, ops_in
 
 GENERIC = """

@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from linalg_ext.compiler import in_place
+from linalg_ext.compiler import module_compilation
 
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What was compiled."""
     found: list[Any] = []
-    compile_copy = in_place.compile_copy
+    compile_copy = module_compilation.compile_copy
 
     def told(*given: Any, **options: Any) -> Any:
         found.append(given)
         return compile_copy(*given, **options)
 
-    monkeypatch.setattr(in_place, "compile_copy", told)
+    monkeypatch.setattr(module_compilation, "compile_copy", told)
     return found

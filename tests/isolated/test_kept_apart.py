@@ -14,7 +14,7 @@ from linalg_ext import cache
 from linalg_ext.cache.folder import FOLDER
 from linalg_ext.cache.store import Entry
 from linalg_ext.isolated import kept_apart
-from linalg_ext.runtime import keeping, processes
+from linalg_ext.runtime import kernel_cache, processes
 
 X = np.ones((500, 3), np.float32)
 
@@ -96,7 +96,7 @@ def test_no_other_process_runs_it(folder: Path) -> None:
     assert entry is not None
     assert set(entry.files) == {"apart"}
     with pytest.raises(KeyError):
-        keeping.load(entry)
+        kernel_cache.load(entry)
     assert not lx.compile(ADD).is_kept
     assert kernel(X, X)[0, 0] == 2
     isolated(ADD).close()
@@ -121,7 +121,7 @@ def test_what_is_of_no_use_is_compiled_anew(compilations: list[bool]) -> None:
     kernel = isolated(ADD)
     assert kernel._key is not None
     ((entry, name), *_) = kept_apart.read(kernel._key)
-    damaged = entry._replace(files={**entry.files, keeping.CODE: b"no code"})
+    damaged = entry._replace(files={**entry.files, kernel_cache.CODE: b"no code"})
     kept_apart.write(kernel._key, [(damaged, name)])
     again = isolated(ADD)
     assert compilations == [True, False, True]

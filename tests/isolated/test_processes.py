@@ -17,7 +17,7 @@ from isolated_kernels import ADD, ENDLESS, isolated
 from linalg_ext import errors
 from linalg_ext.isolated import IsolatedKernel
 from linalg_ext.isolated.shared_arrays import received
-from linalg_ext.runtime import frames
+from linalg_ext.runtime import ipc
 from linalg_ext.runtime.processes import _Forked
 
 
@@ -47,7 +47,7 @@ def test_an_interrupted_call_and_the_next_one() -> None:
 def test_an_interrupted_compilation_and_the_next_one(
     when: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    receive = frames.receive
+    receive = ipc.receive
     waits = iter([receive] if when == "while it compiles" else [])
 
     def interrupted(channel: socket.socket) -> Any:
@@ -57,7 +57,7 @@ def test_an_interrupted_compilation_and_the_next_one(
             raise KeyboardInterrupt from None
 
     with monkeypatch.context() as patched:
-        patched.setattr(frames, "receive", interrupted)
+        patched.setattr(ipc, "receive", interrupted)
         patched.setattr(_Forked, "kill", lambda self: None)  # which waits for an answer, too
         patched.setattr(_Forked, "wait", lambda self, timeout=None: 0)
         with pytest.raises(KeyboardInterrupt):

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linalg_ext.bindings import ir
-from linalg_ext.context import new_context
 from linalg_ext.errors import NotationError
+from linalg_ext.ir.context import new_context
 from linalg_ext.notations.constants import constant_text
 
 AWKWARD = (

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 import linalg_ext as lx
 from linalg_ext.bindings import func, ir
-from linalg_ext.context import new_context
 from linalg_ext.errors import ArgumentError, ArityError, LinalgExtError, ShapeError
+from linalg_ext.ir.context import new_context
 
 ops = lx.ops
 Array = NDArray[Any]

@@ -8,10 +8,10 @@ import pytest
 
 import linalg_ext
 from linalg_ext.bindings import func, ir, linalg
-from linalg_ext.context import new_context
 from linalg_ext.definition.model import OperandKind
 from linalg_ext.definition.types import PREDEFINED
 from linalg_ext.errors import DTypeError, ShapeError
+from linalg_ext.ir.context import new_context
 from linalg_ext.opdsl import StructuredOp
 from op_cases import ALL_FORMULAS, OPS, WINDOWS, Case, formula_case, window_case
 

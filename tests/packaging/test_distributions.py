@@ -205,5 +205,5 @@ def test_the_notice_names_all_data_of_others() -> None:
     assert folders == {"tests/data/modules/", "tests/data/documents/"}
     assert all(folder in notice for folder in folders)
     assert (REPOSITORY / "tests/data/modules/LICENSE.KernelBench").is_file()
-    for path in (REPOSITORY / "tests/transforms/subsets/filechecks").glob("*.mlir"):
+    for path in (REPOSITORY / "tests/transforms/gml_st/filechecks").glob("*.mlir"):
         assert "Copyright The TensorFlow Authors" in path.read_text().splitlines()[0], path.name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from linalg_ext.context import new_context
+from linalg_ext.ir.context import new_context
 from linalg_ext.rewriting.registry import all_passes
 from resources import REPOSITORY
 

@@ -9,11 +9,11 @@ import pytest
 
 import linalg_ext as lx
 from documents import example, with_a_sum
-from linalg_ext.analysis.numbers import Symbol
-from linalg_ext.analysis.subsets import Tile, indices
 from linalg_ext.errors import ExecutionError, ParseError
 from linalg_ext.module import Module
 from linalg_ext.structured import StructuredInterface
+from linalg_ext.symbolic.index_sets import Tile, indices
+from linalg_ext.symbolic.integers import Symbol
 from loop_structure import structure
 
 RNG = np.random.default_rng(0)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.analysis.subsets import Tile
 from linalg_ext.errors import ScheduleError
 from linalg_ext.module import Module
+from linalg_ext.symbolic.index_sets import Tile
 
 BINS = 7
 

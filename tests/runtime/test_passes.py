@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.context import new_context
+from linalg_ext.ir.context import new_context
 from linalg_ext.runtime.passes import pass_manager, sound
 
 SPREAD = """

@@ -20,8 +20,8 @@ import pytest
 import linalg_ext as lx
 from linalg_ext.errors import ArgumentError, LoweringError
 from linalg_ext.runtime import threads
-from linalg_ext.runtime.caller import caller
-from linalg_ext.runtime.crew import Crew
+from linalg_ext.runtime.thread_pool import Crew
+from linalg_ext.runtime.vectorcall import caller
 
 LARGE = """
 func.func @double(%a: tensor<2048x1024xf32>) -> tensor<2048x1024xf32> {
@@ -362,7 +362,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         counts.append(count)
         return threads.context(count, slices)
 
-    monkeypatch.setattr("linalg_ext.calling.shared_work.context", counting)
+    monkeypatch.setattr("linalg_ext.executable.parallel_variant.context", counting)
     return counts
 
 

@@ -13,8 +13,8 @@ import pytest
 from core_ops import Array, assert_same, core_ops, problem, run, types_of
 from linalg_ext.bindings import arith, func, ir, tensor
 from linalg_ext.compiler import compile as compile_module
-from linalg_ext.context import new_context
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError, LinalgExtError, ShapeError
+from linalg_ext.ir.context import new_context
 from linalg_ext.opdsl import (
     TV,
     BinaryFn,

@@ -7,7 +7,7 @@ from typing import Any
 
 import linalg_ext as lx
 from linalg_ext.bindings import func, ir
-from linalg_ext.context import new_context
+from linalg_ext.ir.context import new_context
 
 
 def text_of(body: Callable[..., Any], *types: str) -> str:

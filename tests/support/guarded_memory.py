@@ -20,8 +20,8 @@ from unittest import mock
 
 import numpy as np
 
-from linalg_ext.calling import open_call, results
-from linalg_ext.runtime import buffers, intermediates, poison, registered
+from linalg_ext.executable import dynamic_call, results
+from linalg_ext.runtime import buffers, poison, registered, workspace
 
 Array = np.ndarray[Any, Any]
 Side = Literal["end", "start"]
@@ -242,11 +242,11 @@ class Guards:
         free: Callable[[int | None], None] = guards.free
         with (
             mock.patch.dict(registered._published, self._addresses),
-            mock.patch.object(intermediates.intermediates, "lend_to", self._learn),
+            mock.patch.object(workspace.intermediates, "lend_to", self._learn),
             mock.patch.object(poison, "ON", new=True),
             mock.patch.object(results.ResultSlot, "prepare", prepare),
             mock.patch.object(buffers, "free", free),
-            mock.patch.object(open_call, "free", free),
+            mock.patch.object(dynamic_call, "free", free),
             mock.patch.object(buffers._Allocation.__del__, "__defaults__", (free,)),
         ):
             yield self

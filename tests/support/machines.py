@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linalg_ext.transforms.codegen._machine import Machine
+from linalg_ext.transforms.codegen.base.machine import Machine
 
 AVX512 = Machine(vector_bytes=64, vector_registers=32)
 AVX2 = Machine(vector_bytes=32, vector_registers=16)

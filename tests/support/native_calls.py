@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.runtime.caller import Caller, caller
+from linalg_ext.runtime.vectorcall import Caller, caller
 
 Array = np.ndarray[Any, Any]
 

@@ -70,7 +70,7 @@ def jobs(day: int) -> list[Job]:
     def corpus(name: str, minutes: float, *words: str) -> Job:
         return Job(name, ("-m", "schedule_corpus", *words), minutes)
 
-    subsets = "tests/transforms/subsets"
+    subsets = "tests/transforms/gml_st"
     matches = "tests/transforms/schedules/matches.json"
     return [
         suite("tiled", 10, f"{subsets}/test_tile_every_op.py"),

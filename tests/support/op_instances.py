@@ -10,8 +10,8 @@ from itertools import product
 import linalg_ext as lx
 from core_ops import Problem, types_of
 from linalg_ext.bindings import func, ir, linalg, scf, tensor
-from linalg_ext.context import new_context
 from linalg_ext.errors import LinalgExtError
+from linalg_ext.ir.context import new_context
 from linalg_ext.module import Module
 from named_op_modules import named_problem, upstream_ops
 

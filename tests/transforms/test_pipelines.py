@@ -12,7 +12,7 @@ from linalg_ext import errors, samples
 from linalg_ext.module import Module
 from linalg_ext.rewriting.registry import all_passes
 from linalg_ext.transforms import pipelines
-from linalg_ext.transforms.lowering.report_failures import MESSAGES
+from linalg_ext.transforms.llvm.report_failures import MESSAGES
 
 ENTRY = """
 func.func @f(%a: memref<4xf32>, %i: index, %status: memref<1xi64>)

@@ -16,11 +16,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from linalg_ext.dispatch import lazy_names
+from linalg_ext.utils.hooks import lazy_names
 
 if TYPE_CHECKING:
     from ._annotations import AttributeText
-    from ._cost import Cost, CostModel
     from ._exploration import Exploration, Reached
     from ._found import Found, Measured
     from ._graph import ARGUMENTS, Graph, Node, Result, Value
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from ._move import Move
     from ._moves_of_groups import Annotate, Dissolve, Insert, Merge, Split
     from ._moves_of_ops import Deduplicate, Duplicate, MoveIn, MoveOut, Reorder
-    from ._picture import picture
     from ._plan import MOVES, Plan, apply_move
     from ._reading import read_graph
     from ._realizing import realize
@@ -39,10 +37,12 @@ if TYPE_CHECKING:
     from ._state import ROOT, State
     from ._strategies import STRATEGIES, Strategy
     from ._trace import Step, Trace
+    from .cost import Cost, CostModel
+    from .state_picture import picture
 
 _HOMES = {
     "_annotations": "AttributeText",
-    "_cost": "Cost CostModel",
+    "cost": "Cost CostModel",
     "_exploration": "Exploration Reached",
     "_found": "Found Measured",
     "_graph": "ARGUMENTS Graph Node Result Value",
@@ -51,7 +51,7 @@ _HOMES = {
     "_move": "Move",
     "_moves_of_groups": "Annotate Dissolve Insert Merge Split",
     "_moves_of_ops": "Deduplicate Duplicate MoveIn MoveOut Reorder",
-    "_picture": "picture",
+    "state_picture": "picture",
     "_plan": "MOVES Plan apply_move",
     "_reading": "read_graph",
     "_realizing": "realize",

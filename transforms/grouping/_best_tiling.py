@@ -14,12 +14,12 @@ from collections.abc import Iterator, Sequence
 
 from linalg_ext.structured.group import TILING
 
-from ._cost import CostModel
 from ._graph import Value
 from ._moves_of_groups import Annotate
 from ._state import State
 from ._tiling import read_in_slices, tiles_of, tiling_of, working_nodes
 from ._work import WINDOW, Work
+from .cost import CostModel
 
 Tiling = tuple[int, ...]
 

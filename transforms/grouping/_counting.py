@@ -9,11 +9,11 @@ from linalg_ext.target import Figures, Level, Target
 from linalg_ext.target.performance import BESIDE_FUNCTIONS
 from linalg_ext.target.performance import FUNCTIONS as ALL_FUNCTIONS
 
-from ._cost import Cost
 from ._graph import ARGUMENTS, Value
 from ._nests import Members, Nest
 from ._rates import arithmetic, is_contiguous, is_of_matrices
 from ._work import CONTRACTION, FREE, WINDOW, Access, Work
+from .cost import Cost
 
 Parts = dict[str, float]
 """Values by name."""

@@ -29,7 +29,6 @@ from linalg_ext.structured.group import TILING
 from ._annotations import notes_of
 from ._best_tiling import BestTilings
 from ._candidates import moves_near, outermost, random_move
-from ._cost import CostModel
 from ._graph import Graph
 from ._move import Move
 from ._moves_of_groups import Annotate, Dissolve, Insert, Merge, Split
@@ -37,6 +36,7 @@ from ._moves_of_ops import Deduplicate, Duplicate, MoveIn, MoveOut, Reorder
 from ._state import ROOT, State
 from ._tiling import tiling_of
 from ._trace import Step, Trace
+from .cost import CostModel
 
 Path = tuple[Move, ...]
 """Moves from the graph as it was read to a state."""

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from linalg_ext.drawing.graphs import drawing
 from linalg_ext.module import Module, ModuleLike
+from linalg_ext.utils.svg.graphs import drawing
 
-from ._cost import Cost, CostModel, seconds_text
-from ._picture import lines_of, picture_of, shown_items, text_of
 from ._plan import Plan
 from ._realizing import realize
 from ._settings import Search
 from ._state import State
 from ._trace import Trace
+from .cost import Cost, CostModel, seconds_text
+from .state_picture import lines_of, picture_of, shown_items, text_of
 
 if TYPE_CHECKING:
     from rich.tree import Tree

@@ -20,7 +20,6 @@ from linalg_ext.errors import ArgumentTypeError, GroupingError
 from linalg_ext.runtime import threads as crews
 from linalg_ext.target import Target, current, figures, named
 
-from ._cost import Cost
 from ._counting import Counting
 from ._graph import ARGUMENTS, Graph, Value
 from ._group_data import Item
@@ -28,6 +27,7 @@ from ._nests import Members, nests_of
 from ._state import ROOT, State
 from ._tiling import SLICE, loops_of, tiles_of, tiling_of
 from ._work import FREE, Work
+from .cost import Cost
 
 _MOST_KEPT = 1 << 16
 """Answers that are kept."""

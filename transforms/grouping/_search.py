@@ -7,14 +7,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from linalg_ext.dispatch import handler
 from linalg_ext.errors import ArgumentTypeError, UntrustedError, caller_location
 from linalg_ext.module import Module, ModuleLike, as_module
-from linalg_ext.progress import Progress
 from linalg_ext.structured.group import TILING
+from linalg_ext.utils.hooks import handler
+from linalg_ext.utils.progress import Progress
 
 from ._best_tiling import BestTilings, untiled
-from ._cost import CostModel
 from ._exploration import Exploration, Reached
 from ._found import Found, Measured
 from ._graph import Graph
@@ -27,6 +26,7 @@ from ._starts import STARTS
 from ._state import State
 from ._strategies import Strategy
 from ._tiling import tiling_of
+from .cost import CostModel
 
 Timer = Callable[[Sequence[Module], str], Sequence[float]]
 """Gives the seconds of a function, which is named, of each of several modules."""

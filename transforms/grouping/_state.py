@@ -392,6 +392,6 @@ class State:
         return "\n".join([head, *listed(self)])
 
     def _repr_svg_(self) -> str:
-        from ._picture import picture
+        from .state_picture import picture
 
         return picture(self)

@@ -30,8 +30,8 @@ from linalg_ext.bindings import func, ir
 from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.group import GROUPS, PRESERVED, UNIT, Group, is_within
-from linalg_ext.transforms.lowering._walk import operations, producer
-from linalg_ext.transforms.subsets.tile_and_fuse import tile_and_fuse
+from linalg_ext.transforms.gml_st.tile_and_fuse import tile_and_fuse
+from linalg_ext.transforms.ir_utils.walking import operations, producer
 
 from ._chosen_groups import ChosenGroup
 from .inline_groups import inline_group

@@ -7,9 +7,9 @@ from typing import Any
 
 from linalg_ext.bindings import arith, cf, func, ir, linalg, memref, passmanager
 from linalg_ext.libraries import Gemm
-from linalg_ext.transforms.lowering._elementwise import index
-from linalg_ext.transforms.lowering._generic import iterators
-from linalg_ext.transforms.lowering._walk import element_type, operations
+from linalg_ext.transforms.ir_utils.arithmetic import index
+from linalg_ext.transforms.ir_utils.generics import iterators
+from linalg_ext.transforms.ir_utils.walking import element_type, operations
 
 from ._adoption import adopt
 from ._library_choice import Chosen, operand_type

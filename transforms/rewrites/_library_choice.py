@@ -21,7 +21,7 @@ from linalg_ext.libraries import (
 from linalg_ext.structured.contraction.pairs import Contraction, contraction_of
 from linalg_ext.structured.discardable import forget_memoized_maps
 from linalg_ext.structured.recognition import RecognizedOp, recognize
-from linalg_ext.transforms.lowering._walk import place
+from linalg_ext.transforms.ir_utils.walking import place
 
 ASKS = "library_call"
 """The attribute of an op that names a function."""

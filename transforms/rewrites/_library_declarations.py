@@ -10,7 +10,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.errors import LibraryError
 from linalg_ext.libraries import SYMBOL, Gemm, Library, NativeFunction, OperandType
 from linalg_ext.rewriting import Report
-from linalg_ext.transforms.lowering._walk import operations, place
+from linalg_ext.transforms.ir_utils.walking import operations, place
 
 from ._adoption import adopt
 from ._library_choice import operand_type

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.transforms.lowering._walk import element_type
+from linalg_ext.transforms.ir_utils.walking import element_type
 
 CALLED = "linalg_ext.called"
 """Attribute of a stub: the function on memrefs that its calls stand for."""

@@ -27,7 +27,7 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 from linalg_ext.libraries import in_force
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.lowering._walk import select
+from linalg_ext.transforms.ir_utils.walking import select
 
 from ._library_choice import ASKS, Chosen, choose
 from ._library_declarations import bind_declarations

@@ -62,7 +62,7 @@ from linalg_ext.structured.compute_type.attribute import (
     ops_with_compute_type,
 )
 from linalg_ext.structured.compute_type.form import OpInComputeType
-from linalg_ext.transforms.lowering._walk import replace_op
+from linalg_ext.transforms.ir_utils.walking import replace_op
 
 PASS = "linalg-ext-materialize-compute-type"
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from linalg_ext.bindings import func, ir
 from linalg_ext.runtime.passes import pass_manager
-from linalg_ext.transforms.lowering._walk import select
+from linalg_ext.transforms.ir_utils.walking import select
 
 _NAME = "linalg_ext.apart"
 

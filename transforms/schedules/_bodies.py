@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
-from linalg_ext.transforms.lowering._walk import producer, select
+from linalg_ext.transforms.ir_utils.walking import producer, select
 
 from ._apart import run_apart
 

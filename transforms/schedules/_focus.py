@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from linalg_ext.bindings import ir
-from linalg_ext.transforms.lowering._walk import select
+from linalg_ext.transforms.ir_utils.walking import select
 
 MARK = "linalg_ext.schedule"
 """The attribute on the ops that a step is about, while it runs."""

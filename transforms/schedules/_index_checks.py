@@ -17,7 +17,7 @@ from linalg_ext.definition.affine import (
     AffineKind,
 )
 from linalg_ext.structured.maps import indexing_maps
-from linalg_ext.transforms.lowering._walk import element_type, select
+from linalg_ext.transforms.ir_utils.walking import element_type, select
 
 from ._checks import refusal
 from ._facts import DYNAMIC, has_maps, loops_of

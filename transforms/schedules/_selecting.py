@@ -8,7 +8,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentTypeError, ScheduleError
-from linalg_ext.transforms.lowering._walk import select
+from linalg_ext.transforms.ir_utils.walking import select
 
 Predicate = Callable[[ir.Operation], bool]
 

@@ -9,15 +9,15 @@ from inspect import Parameter
 from typing import Any, TypeAlias
 
 from linalg_ext.bindings import ir
-from linalg_ext.diagnostics import Diagnostic, collected, joined, of_error
 from linalg_ext.errors import ArgumentError, ArgumentTypeError, ArityError, ScheduleError
+from linalg_ext.ir.diagnostics import Diagnostic, collected, joined, of_error
 from linalg_ext.module import ModuleLike
 from linalg_ext.rewriting.options import PassOption
 from linalg_ext.rewriting.registry import register
 from linalg_ext.rewriting.report import Report
 from linalg_ext.rewriting.transformation import Transformation
 from linalg_ext.runtime.passes import pass_manager
-from linalg_ext.transforms.lowering._walk import place
+from linalg_ext.transforms.ir_utils.walking import place
 
 from ._focus import MADE, MARK, Spot, collect
 from ._script import Doubt, Script, interpret, marked, matched

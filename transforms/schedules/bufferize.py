@@ -19,8 +19,8 @@ Source: "Progressive Buffer Allocation" of MLIR's linalg document, its last step
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
-from linalg_ext.transforms.lowering import decompose_structured_ops
-from linalg_ext.transforms.lowering._walk import functions, operations, select
+from linalg_ext.transforms.ir_utils.walking import functions, operations, select
+from linalg_ext.transforms.legalize import decompose_structured_ops
 
 from ._checks import refusal
 from ._step import Passes, schedule_step

@@ -32,7 +32,7 @@ Source: "Partially Lower to Iterations Over a Finer-Grained Linalg Op" of MLIR's
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
-from linalg_ext.transforms.lowering._walk import operations
+from linalg_ext.transforms.ir_utils.walking import operations
 from linalg_ext.transforms.rewrites.specialize import specialize
 
 from ._apart import run_apart

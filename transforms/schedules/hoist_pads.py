@@ -48,7 +48,7 @@ Source: `transform.structured.hoist_pad`.
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
-from linalg_ext.transforms.lowering._walk import producer
+from linalg_ext.transforms.ir_utils.walking import producer
 
 from ._checks import check_least, enclosing, refusal
 from ._script import ANY, Script, line

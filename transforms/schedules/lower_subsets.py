@@ -31,8 +31,8 @@ On whole modules: `lower_subset_loops`, with what it does in IR.
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
-from linalg_ext.transforms.subsets._cleaning import tidy
-from linalg_ext.transforms.subsets.lower_subset_loops import lower_subset_loops
+from linalg_ext.transforms.gml_st._cleaning import tidy
+from linalg_ext.transforms.gml_st.lower_subset_loops import lower_subset_loops
 
 from ._step import schedule_step
 

@@ -22,7 +22,7 @@ Source: "Lower to Loops (Affine, Generic, and Parallel)" of MLIR's linalg docume
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
-from linalg_ext.transforms.lowering._walk import select
+from linalg_ext.transforms.ir_utils.walking import select
 
 from ._apart import run_apart
 from ._checks import check_buffers, check_choice, check_maps

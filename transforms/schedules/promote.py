@@ -15,7 +15,7 @@ Source: "Promotion to Temporary Buffer in Fast Memory" of MLIR's linalg document
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
-from linalg_ext.transforms.lowering._walk import producer
+from linalg_ext.transforms.ir_utils.walking import producer
 
 from ._checks import check_least, check_maps, refusal
 from ._facts import on_tensors

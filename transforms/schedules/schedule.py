@@ -23,8 +23,8 @@ from linalg_ext.errors import (
     VerificationError,
 )
 from linalg_ext.module import Module, ModuleLike, as_module
-from linalg_ext.shown import Shown
-from linalg_ext.transforms.lowering._walk import select
+from linalg_ext.transforms.ir_utils.walking import select
+from linalg_ext.utils.display import Shown
 
 from ._catalogue import all_steps, similar
 from ._focus import MARK, Spot, collect, find

@@ -27,14 +27,14 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ScheduleError
+from linalg_ext.gml_st.rules import REDUCTION, Rule, Unserved, rule_of
 from linalg_ext.rewriting import Report
-from linalg_ext.structured.subsets.rules import REDUCTION, Rule, Unserved, rule_of
-from linalg_ext.transforms.lowering._walk import place
-from linalg_ext.transforms.subsets._choice import Choice
-from linalg_ext.transforms.subsets._fusion import Fusion
-from linalg_ext.transforms.subsets._request import FORMS
-from linalg_ext.transforms.subsets._tiling import Cut, tile_op
-from linalg_ext.transforms.subsets.fuse_into_subset_loops import fuse_all
+from linalg_ext.transforms.gml_st._choice import Choice
+from linalg_ext.transforms.gml_st._fusion import Fusion
+from linalg_ext.transforms.gml_st._request import FORMS
+from linalg_ext.transforms.gml_st._tiling import Cut, tile_op
+from linalg_ext.transforms.gml_st.fuse_into_subset_loops import fuse_all
+from linalg_ext.transforms.ir_utils.walking import place
 
 from ._checks import check_choice, check_sizes, check_tensors, refusal
 from ._facts import DYNAMIC, Loops

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineConst, AffineMap
 from linalg_ext.structured.maps import indexing_maps
-from linalg_ext.transforms.lowering._walk import element_type, select
+from linalg_ext.transforms.ir_utils.walking import element_type, select
 
 from ._assertions import asserted_before
 from ._bodies import reduces_by_one_op, with_plain_positions

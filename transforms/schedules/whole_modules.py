@@ -7,8 +7,8 @@ Source: `linalg-fuse-elementwise-ops`, `linalg-fold-unit-extent-dims`,
 from __future__ import annotations
 
 from linalg_ext.bindings import ir, passmanager
-from linalg_ext.transforms.lowering.keep_effects import keep_effects
-from linalg_ext.transforms.lowering.release_effects import release_effects
+from linalg_ext.transforms.fusion.keep_effects import keep_effects
+from linalg_ext.transforms.fusion.release_effects import release_effects
 
 from ._script import ANY, FUNCTIONS, Script
 from ._step import Passes, schedule_step

@@ -21,7 +21,7 @@ from linalg_ext.cache.keys import makers
 from linalg_ext.compiler.apart import worker
 from linalg_ext.compiler.compilation import compile
 from linalg_ext.errors import LinalgExtError
-from linalg_ext.runtime import frames
+from linalg_ext.runtime import ipc
 
 _KEPT = 1024
 """How many ends are remembered that nobody asked for."""
@@ -56,11 +56,11 @@ class _Server:
         }
         while True:
             try:
-                request, _ = frames.receive(self._channel)
+                request, _ = ipc.receive(self._channel)
             except EOFError:
                 return
             self._bury()
-            frames.send(self._channel, handlers[request["do"]](request))
+            ipc.send(self._channel, handlers[request["do"]](request))
 
     def _fork(self, request: dict[str, Any]) -> dict[str, Any]:
         _, (channel, noise), _, _ = socket.recv_fds(self._channel, 1, 2)
@@ -83,7 +83,7 @@ class _Server:
     def _load_compiler(self) -> None:
         """Have what is forked now find loaded what a compilation needs."""
         if self._compilations < 2:
-            import linalg_ext.compiler.in_place  # noqa: F401
+            import linalg_ext.compiler.module_compilation  # noqa: F401
             from linalg_ext.module import Module
             from linalg_ext.rewriting.registry import all_passes
 

@@ -15,16 +15,16 @@ from collections.abc import Callable
 from typing import Any
 
 from linalg_ext import cache
-from linalg_ext.calling import kept
-from linalg_ext.calling.kernel import Kernel
-from linalg_ext.calling.kernel_data import signature_data
-from linalg_ext.calling.timing import times_of_calls
 from linalg_ext.compiler.compilation import compile
 from linalg_ext.errors import CrashError
+from linalg_ext.executable import disk_cache
+from linalg_ext.executable.kernel import Kernel
+from linalg_ext.executable.kernel_data import signature_data
+from linalg_ext.executable.timing import times_of_calls
 from linalg_ext.isolated import error_data, limits
 from linalg_ext.isolated.kept_apart import entries_data, entries_of
 from linalg_ext.isolated.shared_arrays import SharedBlock, received, share
-from linalg_ext.runtime import frames
+from linalg_ext.runtime import ipc
 from linalg_ext.runtime.dtypes import dtype_named
 from linalg_ext.target import from_data, using
 
@@ -63,7 +63,7 @@ class _Worker:
         }
         while True:
             try:
-                request, payload = frames.receive(self._channel)
+                request, payload = ipc.receive(self._channel)
             except EOFError:
                 return
             # Should the parent be killed meanwhile, nobody else would stop what hangs.
@@ -86,7 +86,7 @@ class _Worker:
             _flush(None)
             answer["kept"], payload = entries_data(self._memory.fresh)
             self._memory.fresh.clear()
-            frames.send(self._channel, answer, payload)
+            ipc.send(self._channel, answer, payload)
             if block is not None:
                 socket.send_fds(self._channel, [b"."], [block.descriptor])
                 block.close()
@@ -111,7 +111,7 @@ class _Worker:
         for entry, _ in entries:
             self._memory.hold(entry)
         with using(_target(request)):
-            kernel = kept.find(entries[0][0].key)
+            kernel = disk_cache.find(entries[0][0].key)
         return {} if kernel is None else self._about(kernel)
 
     def _compile(self, request: Request, payload: bytes) -> Answer:

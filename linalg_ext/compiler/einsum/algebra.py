@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.definition.neutral import neutral_element
-from linalg_ext.logs import quick_logger
 from linalg_ext.notations.einsum import Semiring
 from linalg_ext.runtime.dtypes import DType
+from linalg_ext.utils.logs import quick_logger
 
 Array = np.ndarray[Any, DType]
 

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from linalg_ext.bindings import func, ir, linalg
-from linalg_ext.calling.kernel import Kernel
 from linalg_ext.compiler.einsum.algebra import Algebra, Array
 from linalg_ext.compiler.einsum.dtypes import Dtypes
 from linalg_ext.compiler.einsum.kernels import Form
-from linalg_ext.compiler.einsum.record import on_values
+from linalg_ext.compiler.einsum.path_emission import on_values
 from linalg_ext.compiler.einsum.request import Request
-from linalg_ext.compiler.in_place import compile_copy, compile_in_place
-from linalg_ext.context import borrowed_context, new_context
+from linalg_ext.compiler.module_compilation import compile_copy, compile_in_place
 from linalg_ext.definition.attributes import resolve_attributes
+from linalg_ext.executable.kernel import Kernel
+from linalg_ext.ir.context import borrowed_context, new_context
 from linalg_ext.module import Module
 from linalg_ext.notations.einsum import definition_of
 from linalg_ext.runtime.dtypes import by_dtype

@@ -9,11 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext import dispatch
-from linalg_ext.calling.guests import Guests, has_guests
-from linalg_ext.calling.overlap import overlaps_itself, share_memory
 from linalg_ext.compiler.einsum.algebra import Algebra, Array
-from linalg_ext.compiler.einsum.call import einsum
+from linalg_ext.compiler.einsum.api import einsum
 from linalg_ext.compiler.einsum.dtypes import (
     Dtypes,
     as_dtype,
@@ -22,8 +19,8 @@ from linalg_ext.compiler.einsum.dtypes import (
     resolve,
 )
 from linalg_ext.compiler.einsum.evaluation import evaluate
-from linalg_ext.compiler.einsum.known import remember
 from linalg_ext.compiler.einsum.layout import arranged, check_order, turned
+from linalg_ext.compiler.einsum.memo import remember
 from linalg_ext.compiler.einsum.narrow import narrow_kernel
 from linalg_ext.compiler.einsum.request import Request
 from linalg_ext.errors import (
@@ -33,6 +30,8 @@ from linalg_ext.errors import (
     LayoutError,
     ShapeError,
 )
+from linalg_ext.executable.foreign_arrays import Guests, has_guests
+from linalg_ext.executable.overlap import overlaps_itself, share_memory
 from linalg_ext.notations.einsum import (
     Contraction,
     Semiring,
@@ -46,6 +45,7 @@ from linalg_ext.notations.einsum.path import Path, find_path
 from linalg_ext.opdsl.calls import kind_of_call
 from linalg_ext.runtime import backends
 from linalg_ext.runtime.threads import using
+from linalg_ext.utils import hooks
 
 
 def evaluated(
@@ -103,7 +103,7 @@ def evaluated(
         called_on = kind_of_call(tuple(arrays), {} if outs is None else {"outs": outs})
     if called_on == "dask":
         asked = _request(subscripts, ring, dtype, compute_type, casting, optimize)
-        return dispatch.handler("einsum on dask")(asked, arrays, out, threads, tune, backend)
+        return hooks.handler("einsum on dask")(asked, arrays, out, threads, tune, backend)
     if called_on != "arrays":
         if out is not None:
             raise ArgumentError(
@@ -117,8 +117,8 @@ def evaluated(
             )
         asked = _request(subscripts, ring, dtype, compute_type, casting, optimize)
         if called_on == "traced":
-            return dispatch.handler("einsum on traced")(asked, arrays)
-        from linalg_ext.compiler.einsum.record import on_values
+            return hooks.handler("einsum on traced")(asked, arrays)
+        from linalg_ext.compiler.einsum.path_emission import on_values
 
         return on_values(asked, arrays, outs)
     in_force = nullcontext() if threads is None else using(threads)
@@ -127,7 +127,7 @@ def evaluated(
 
         asked = _request(subscripts, ring, dtype, compute_type, casting, optimize)
         with in_force:
-            return dispatch.handler("tuned einsum")(asked, arrays, out, Tuning.of(tune))
+            return hooks.handler("tuned einsum")(asked, arrays, out, Tuning.of(tune))
     with in_force, np.errstate(all="ignore"):  # kernels do not warn of overflows; np.einsum neither
         return _on_arrays(
             subscripts,
@@ -193,7 +193,7 @@ def _on_arrays(
         steps = ("einsum_path", *path)
         asked = Request(subscripts, kind, dtypes.result, compute_type, "unsafe", steps)
         read = [array if is_known(array.dtype) else dtypes.converted(array) for array in arrays]
-        result = dispatch.handler("jitted einsum")(asked, read)
+        result = hooks.handler("jitted einsum")(asked, read)
         if out is None:
             result = arranged(result, order, contraction, arrays)
             return result if result.ndim else result[()]

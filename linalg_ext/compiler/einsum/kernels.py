@@ -18,18 +18,18 @@ from functools import cache, partial
 
 import numpy as np
 
-from linalg_ext.calling import kept
-from linalg_ext.calling.kernel import Kernel
 from linalg_ext.compiler.einsum.algebra import Algebra, Array, tell_numpy_computes
 from linalg_ext.definition.functions import BINARY
 from linalg_ext.definition.model import OpDefinition
-from linalg_ext.locks import Lock
+from linalg_ext.executable import disk_cache
+from linalg_ext.executable.kernel import Kernel
 from linalg_ext.notations.einsum import Semiring, definition_of
-from linalg_ext.runtime import keeping
+from linalg_ext.runtime import kernel_cache
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.runtime.poison import empty
 from linalg_ext.runtime.registered import Libraries, in_force
 from linalg_ext.target import Target, override
+from linalg_ext.utils.locks import Lock
 
 COMPILING_PAYS = 1 << 24
 """Products after which a kernel is compiled: NumPy takes about as long for them as LLVM for it.
@@ -134,7 +134,7 @@ def _compiled(form: Form, algebra: Algebra, products: int) -> Kernel | None:
     if key not in _sought:
         # One that is kept costs nothing to speak of.
         _sought.add(key)
-        kernel = kept.find(_kept_key(form, algebra))
+        kernel = disk_cache.find(_kept_key(form, algebra))
         if kernel is not None:
             return _kernels.setdefault(key, kernel)
     # One rent for all layouts of a form: once it pays for one it is likely to for the next.
@@ -156,7 +156,7 @@ def _compiled(form: Form, algebra: Algebra, products: int) -> Kernel | None:
 
 
 def _kept_key(form: Form, algebra: Algebra) -> str | None:
-    return keeping.key_of(
+    return kernel_cache.key_of(
         "einsum nest",
         (form.name, form.inputs, form.output, form.loops, form.nearest),
         kind_key(algebra.kind),

@@ -13,18 +13,18 @@ from collections.abc import Sequence
 import ml_dtypes
 import numpy as np
 
-from linalg_ext.calling import kept
-from linalg_ext.calling.kernel import Kernel
 from linalg_ext.compiler.einsum.algebra import Array
 from linalg_ext.compiler.einsum.dtypes import Dtypes
 from linalg_ext.compiler.einsum.request import Request
 from linalg_ext.compiler.einsum.specialized import CALL, SPECIALIZING_PAYS
-from linalg_ext.locks import Lock
+from linalg_ext.executable import disk_cache
+from linalg_ext.executable.kernel import Kernel
 from linalg_ext.notations.einsum import Contraction
-from linalg_ext.runtime import keeping
+from linalg_ext.runtime import kernel_cache
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.runtime.registered import Libraries, in_force
 from linalg_ext.target import Target, override
+from linalg_ext.utils.locks import Lock
 
 _NARROW = {
     np.dtype(np.float32): (np.dtype(ml_dtypes.bfloat16), np.dtype(np.float16)),
@@ -67,7 +67,7 @@ def narrow_kernel(
             return kernel
         if key not in _rent:
             # One that is kept costs nothing to speak of.
-            kernel = kept.find(_kept_key(request, arrays, dtypes))
+            kernel = disk_cache.find(_kept_key(request, arrays, dtypes))
             if kernel is not None:
                 return _put(key, kernel)
         products = math.prod(contraction.sizes.values())
@@ -97,4 +97,4 @@ def _is_plain(array: Array) -> bool:
 def _kept_key(request: Request, arrays: Sequence[Array], dtypes: Dtypes) -> str | None:
     described = [(array.shape, array.dtype.str, array.dtype.name) for array in arrays]
     counted = [dtypes.operands.name, dtypes.compute.name, dtypes.result.name]
-    return keeping.key_of("narrow einsum", request.subscripts.text, described, counted)
+    return kernel_cache.key_of("narrow einsum", request.subscripts.text, described, counted)

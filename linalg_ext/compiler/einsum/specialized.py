@@ -11,14 +11,14 @@ from collections import OrderedDict
 
 import numpy as np
 
-from linalg_ext.calling import kept
-from linalg_ext.calling.kernel import Kernel
 from linalg_ext.compiler.einsum.algebra import Algebra, Array
-from linalg_ext.locks import Lock
-from linalg_ext.runtime import keeping
+from linalg_ext.executable import disk_cache
+from linalg_ext.executable.kernel import Kernel
+from linalg_ext.runtime import kernel_cache
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.runtime.registered import Libraries, in_force
 from linalg_ext.target import Target, override
+from linalg_ext.utils.locks import Lock
 
 SPECIALIZING_PAYS = 1 << 26
 """Products of one contraction after which it is compiled for itself."""
@@ -71,7 +71,7 @@ def specialized_kernel(
     with _lock:
         if key not in _rent:
             # One that is kept costs nothing to speak of.
-            kernel = kept.find(kept_key(a, b, output, algebra.dtype))
+            kernel = disk_cache.find(kept_key(a, b, output, algebra.dtype))
             if kernel is not None:
                 _put(key, kernel)
                 return kernel
@@ -123,4 +123,4 @@ def kept_key(
     dtype: DType,
 ) -> str | None:
     """What the kernel for arrays like these is kept under on disk, if it is."""
-    return keeping.key_of("einsum", _described(*a), _described(*b), output, dtype.str)
+    return kernel_cache.key_of("einsum", _described(*a), _described(*b), output, dtype.str)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from linalg_ext.bindings import ir
-from linalg_ext.context import ensure_dialects
 from linalg_ext.dialects.linalg_ext.dialect import Outs, listed
 from linalg_ext.errors import ArgumentError, LinalgExtError
+from linalg_ext.ir.context import ensure_dialects
 from linalg_ext.structured.calls import as_values
 from linalg_ext.structured.destination_ops import check_destination_style_op
 from linalg_ext.structured.destination_ops.reading import YIELD

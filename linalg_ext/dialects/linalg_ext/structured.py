@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from linalg_ext.bindings import ext, ir
-from linalg_ext.context import ensure_dialects
 from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.functions import BINARY, TERNARY, UNARY, Function
 from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, Outs, is_verified, listed
 from linalg_ext.errors import ArgumentError, ArityError, LinalgExtError
+from linalg_ext.ir.context import ensure_dialects
 from linalg_ext.notations.affine_text import affine_map
 from linalg_ext.notations.einsum.semiring import Semiring, semiring
 from linalg_ext.notations.einsum.subscripts import parse as parse_einsum
@@ -63,7 +63,7 @@ class ElementwiseOp(_StructuredOp, name="elementwise"):
 class SpelledOp(LinalgExt.Operation, name="spelled"):
     """A structured op in a spelling that MLIR's parser does not know, on its way to its meaning.
 
-    It lives between the parser and `linalg_ext.spelling`, which knows by its `number` how it was
+    It lives between the parser and `linalg_ext.asm`, which knows by its `number` how it was
     written, and in a module that is printed that way; no transformation ever sees one.
     """
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linalg_ext.compiler.einsum.call import einsum
+from linalg_ext.compiler.einsum.api import einsum
 from linalg_ext.compiler.einsum.dtypes import Dtypes, resolve
-from linalg_ext.compiler.einsum.record import Labels, follow, with_broadcasts
+from linalg_ext.compiler.einsum.path_emission import Labels, follow, with_broadcasts
 from linalg_ext.compiler.einsum.request import Request
 from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.frameworks.dask.blocks import Wanted, in_blocks

@@ -14,7 +14,6 @@ from weakref import WeakKeyDictionary
 
 from linalg_ext.bindings import ir
 from linalg_ext.compiler.entry import find_entry
-from linalg_ext.dispatch import is_dask
 from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.frameworks.dask.axes import FunctionAxes, axes_of, same_but_for_sizes
 from linalg_ext.frameworks.dask.blocks import Wanted, in_blocks
@@ -24,6 +23,7 @@ from linalg_ext.tracing.containers import Structure, flatten, unflatten
 from linalg_ext.tracing.jit_function import JitFunction
 from linalg_ext.tracing.lowered import Lowered
 from linalg_ext.tracing.specs import ShapeDtype
+from linalg_ext.utils.hooks import is_dask
 
 
 def call_jitted_on_dask(

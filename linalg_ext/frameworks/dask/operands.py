@@ -8,11 +8,11 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-from linalg_ext.calling.conversion import as_array
-from linalg_ext.dispatch import is_dask
 from linalg_ext.errors import ArgumentTypeError, DTypeError, ShapeError, caller_location
+from linalg_ext.executable.conversion import as_array
 from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.runtime.threads import checked
+from linalg_ext.utils.hooks import is_dask
 
 Array = np.ndarray[Any, DType]
 AnyArray = Any

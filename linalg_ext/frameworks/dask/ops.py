@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from linalg_ext.calling.conversion import is_python_number
 from linalg_ext.compiler.op_calls import dtype_of_keyword
 from linalg_ext.compiler.op_dtypes import resolve_dtypes
 from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
@@ -16,6 +15,7 @@ from linalg_ext.definition.call_shapes import Shape, resolve_shapes
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.definition.types import PREDEFINED
 from linalg_ext.errors import ArgumentError, LinalgExtError, ShapeError, caller_location
+from linalg_ext.executable.conversion import is_python_number
 from linalg_ext.frameworks.dask.blocks import Wanted, in_blocks
 from linalg_ext.frameworks.dask.chunks import Given
 from linalg_ext.frameworks.dask.operands import known_array, threads_of_blocks

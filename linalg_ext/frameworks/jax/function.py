@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from linalg_ext.calling import kept
-from linalg_ext.calling.kernel import Kernel
 from linalg_ext.errors import (
     ArgumentError,
     IRError,
@@ -18,6 +16,8 @@ from linalg_ext.errors import (
     caller_location,
     refuse_pickling,
 )
+from linalg_ext.executable import disk_cache
+from linalg_ext.executable.kernel import Kernel
 from linalg_ext.frameworks.jax.arrays import as_array, as_jax
 from linalg_ext.frameworks.jax.lowering import ENTRY, line_of, lowered, stablehlo
 from linalg_ext.frameworks.jax.requirements import jax
@@ -133,11 +133,11 @@ class JaxFunction:
 
     def _compiled(self, text: str, **options: Any) -> Kernel:
         """The kernel of a text, whose key is all of it: what JAX lowers a function to."""
-        key = kept.key_of_module("StableHLO of JAX", text, ENTRY, libraries=(), **options)
-        if (found := kept.find(key)) is not None:
+        key = disk_cache.key_of_module("StableHLO of JAX", text, ENTRY, libraries=(), **options)
+        if (found := disk_cache.find(key)) is not None:
             return found
         # Only here what loads MLIR: a function that is kept does without.
-        from linalg_ext.compiler.in_place import compile_copy
+        from linalg_ext.compiler.module_compilation import compile_copy
 
         try:
             return compile_copy(

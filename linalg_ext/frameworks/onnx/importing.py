@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from linalg_ext.context import new_context
 from linalg_ext.errors import CrashError, IRError, ModelError
 from linalg_ext.frameworks.onnx.requirements import ENTRY, importer, onnx
 from linalg_ext.frameworks.torch_dialect.cutting_pads import write_cutting_pads
 from linalg_ext.frameworks.torch_dialect.views import write_views
+from linalg_ext.ir.context import new_context
 from linalg_ext.module import Module
-from linalg_ext.runtime import guard
+from linalg_ext.runtime import parser_process
 
 _TO_TORCH = "torch-onnx-to-torch-backend-pipeline"
 _TO_LINALG = "inline,torch-backend-to-linalg-on-tensors-backend-pipeline{allow-non-finites=true}"
@@ -44,10 +44,10 @@ def imported(model: Any) -> Module:
 def _lowered(model: Any, module: Module, pipeline: str) -> Module:
     """What passes make of a module, in the guard process: what kills them is an error here."""
     try:
-        done = guard.run_passes(module.bytecode(), pipeline, allow_unregistered=False)
+        done = parser_process.run_passes(module.bytecode(), pipeline, allow_unregistered=False)
     except CrashError as error:
         raise ModelError(f"torch-mlir's passes die of the model: {error.what}") from error
-    if isinstance(done, guard.Refusal):
+    if isinstance(done, parser_process.Refusal):
         told = [line for one in done.diagnostics for line in (one, *one.notes)]
         first = told[0].message.strip().partition("\n")[0] if told else done.message
         raise _refusal(model, "\n".join(f"{line.location}\n{line.message}" for line in told), first)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from linalg_ext.cache.keys import digest
-from linalg_ext.calling import kept
-from linalg_ext.calling.kernel import Kernel
 from linalg_ext.errors import ArgumentError, ArityError, IRError, refuse_pickling
+from linalg_ext.executable import disk_cache
+from linalg_ext.executable.kernel import Kernel
 from linalg_ext.frameworks.modules import module_of
 from linalg_ext.frameworks.onnx.preparing import Prepared, prepared
 from linalg_ext.frameworks.onnx.requirements import ENTRY, onnx
@@ -116,11 +116,11 @@ class OnnxModel:
 def _compiled(proto: Any, **options: Any) -> Kernel:
     """The kernel of a prepared model, whose key is all of it, and what will import it."""
     told = digest(onnx().__version__, importer_files(), proto.SerializeToString(deterministic=True))
-    key = kept.key_of_module("model of ONNX", told, ENTRY, libraries=(), **options)
-    if (found := kept.find(key)) is not None:
+    key = disk_cache.key_of_module("model of ONNX", told, ENTRY, libraries=(), **options)
+    if (found := disk_cache.find(key)) is not None:
         return found
     # Only here what loads MLIR: a model that is kept does without.
-    from linalg_ext.compiler.in_place import compile_copy
+    from linalg_ext.compiler.module_compilation import compile_copy
     from linalg_ext.frameworks.onnx.importing import imported, refusal_of
 
     module = imported(proto)

@@ -23,7 +23,7 @@ from linalg_ext.frameworks.torch.options import Options
 from linalg_ext.frameworks.torch.report import Report, together
 from linalg_ext.frameworks.torch.requirements import require_importer, torch
 from linalg_ext.frameworks.torch.whole_layers import keep_whole, trace_recurrent_layers
-from linalg_ext.locks import Lock
+from linalg_ext.utils.locks import Lock
 
 _OPTIONS = ("allow_fallback", "checked", "opt_level", "threads")
 

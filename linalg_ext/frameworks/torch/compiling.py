@@ -17,7 +17,7 @@ from linalg_ext.frameworks.torch.refusals import Refused
 from linalg_ext.frameworks.torch.report import Left, Report
 from linalg_ext.frameworks.torch.requirements import torch
 from linalg_ext.frameworks.torch.tensors import as_tensor
-from linalg_ext.logs import logger
+from linalg_ext.utils.logs import logger
 
 
 def compile_graph(graph_module: Any, options: Options) -> CompiledGraph:

@@ -6,7 +6,7 @@ The process that runs passes for us imports this, too; PyTorch is not needed.
 from __future__ import annotations
 
 from linalg_ext.bindings import exporters, ir
-from linalg_ext.context import register_dialect
+from linalg_ext.ir.context import register_dialect
 
 
 def load(context: ir.Context) -> None:

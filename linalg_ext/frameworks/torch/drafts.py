@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from linalg_ext.calling import kept
-from linalg_ext.calling.kernel import Kernel
 from linalg_ext.errors import IRError
+from linalg_ext.executable import disk_cache
+from linalg_ext.executable.kernel import Kernel
 from linalg_ext.frameworks.torch import graphs
 from linalg_ext.frameworks.torch.graph_keys import key_of_graph
 from linalg_ext.frameworks.torch.options import Options
@@ -44,7 +44,7 @@ class Draft:
             return
         wanted = graphs.with_results(graph_module, computed)
         self.key = key_of_graph(wanted, options, self._dtypes)
-        self._kernel = kept.find(self.key)
+        self._kernel = disk_cache.find(self.key)
         if self._kernel is None:
             from linalg_ext.frameworks.torch.importing import imported
 
@@ -62,7 +62,7 @@ class Draft:
         return Piece(self.plan, kernel, self._options.threads, self.key)
 
     def _compiled(self, module: Module) -> Kernel:
-        from linalg_ext.compiler.in_place import compile_copy
+        from linalg_ext.compiler.module_compilation import compile_copy
         from linalg_ext.frameworks.torch.importing import refusal_of
 
         try:

@@ -6,8 +6,8 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+from linalg_ext.frameworks.torch.fingerprint import Untold, form
 from linalg_ext.frameworks.torch.requirements import torch
-from linalg_ext.frameworks.torch.told import Untold, form
 
 
 @functools.cache

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.cache.keys import digest
-from linalg_ext.calling import kept
+from linalg_ext.executable import disk_cache
 from linalg_ext.frameworks.torch import graphs
+from linalg_ext.frameworks.torch.fingerprint import Untold, attribute, constant
 from linalg_ext.frameworks.torch.options import Options
 from linalg_ext.frameworks.torch.requirements import ENTRY, makers, torch
-from linalg_ext.frameworks.torch.told import Untold, attribute, constant
 
 
 def key_of_graph(graph_module: Any, options: Options, dtypes: Sequence[Any]) -> str | None:
@@ -26,13 +26,13 @@ def key_of_graph(graph_module: Any, options: Options, dtypes: Sequence[Any]) -> 
         options: how it is compiled.
         dtypes: of its results.
     """
-    if not kept.is_keeping():
+    if not disk_cache.is_keeping():
         return None
     try:
         told = digest(makers(), _told(graph_module), graphs.parameters(graph_module.graph))
     except Untold:
         return None
-    return kept.key_of_module(
+    return disk_cache.key_of_module(
         "graph of torch.fx",
         told,
         ENTRY,

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.context import new_context
-from linalg_ext.diagnostics import Diagnostic, joined
 from linalg_ext.errors import CrashError, IRError
 from linalg_ext.frameworks.torch import graphs
 from linalg_ext.frameworks.torch.recurrent_calls import write_recurrent_layers
@@ -20,13 +18,15 @@ from linalg_ext.frameworks.torch.refusals import Refused
 from linalg_ext.frameworks.torch.requirements import ENTRY, importer, torch
 from linalg_ext.frameworks.torch.reshapes import write_reshapes
 from linalg_ext.frameworks.torch_dialect.cutting_pads import write_cutting_pads
+from linalg_ext.ir.context import new_context
+from linalg_ext.ir.diagnostics import Diagnostic, joined
 from linalg_ext.libraries import in_force
 from linalg_ext.module import Module
-from linalg_ext.runtime import guard
-from linalg_ext.transforms.codegen._parameters import PARAMETER
+from linalg_ext.runtime import parser_process
+from linalg_ext.transforms.codegen.base.parameters import PARAMETER
 from linalg_ext.transforms.codegen.contractions.pack_parameters import NAME as PACK_PARAMETERS
-from linalg_ext.transforms.codegen.winograd.prepare_filters import NAME as PREPARE_FILTERS
-from linalg_ext.transforms.lowering._walk import functions
+from linalg_ext.transforms.codegen.convolutions.prepare_filters import NAME as PREPARE_FILTERS
+from linalg_ext.transforms.ir_utils.walking import functions
 
 PIPELINE = (
     "func.func(torch-match-quantized-custom-ops),"
@@ -58,10 +58,10 @@ def imported(module: Any) -> Module:
     write_reshapes(raw.ir, module.graph)
     write_cutting_pads(raw.ir)
     try:
-        done = guard.run_passes(raw.bytecode(), PIPELINE, allow_unregistered=False)
+        done = parser_process.run_passes(raw.bytecode(), PIPELINE, allow_unregistered=False)
     except CrashError as error:
         raise Refused(None, "torch-mlir's passes die of the graph", [error.what]) from error
-    if isinstance(done, guard.Refusal):
+    if isinstance(done, parser_process.Refusal):
         found = done.diagnostics
         raise Refused(node_of(found, names), _reason(found), _notes(found))
     made = Module.parse(done.bytecode, trusted=True, context=new_context())

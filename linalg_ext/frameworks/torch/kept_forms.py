@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from linalg_ext.frameworks.torch.fingerprint import Untold, form, tree
 from linalg_ext.frameworks.torch.known_forms import Forms
 from linalg_ext.frameworks.torch.requirements import makers, torch
-from linalg_ext.frameworks.torch.told import Untold, form, tree
-from linalg_ext.runtime import keeping
+from linalg_ext.runtime import kernel_cache
 
 _MOST = 1 << 12
 """Ops that are known for one key; when there are more, those of other models are forgotten."""
@@ -32,7 +32,7 @@ class KeptForms:
         """
         self._name = type(model).__name__
         self._key = _key(model, arguments, keywords)
-        entry = keeping.read(self._key)
+        entry = kernel_cache.read(self._key)
         self.known: Forms = dict(entry.record) if entry is not None else {}
 
     def keep(self, forms: Forms) -> None:
@@ -41,7 +41,7 @@ class KeptForms:
             return
         together = {**self.known, **forms}
         self.known = together if len(together) <= _MOST else forms
-        keeping.replace(self._key, f"ops of {self._name}", self.known, {})
+        kernel_cache.replace(self._key, f"ops of {self._name}", self.known, {})
 
 
 def _key(model: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> str | None:
@@ -50,7 +50,7 @@ def _key(model: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> s
         state = [(name, form(tensor)) for name, tensor in state_of_module(model)]
     except Untold:
         return None
-    return keeping.key_of(
+    return kernel_cache.key_of(
         "ops of PyTorch", makers(), str(torch().get_default_dtype()), inputs, state
     )
 

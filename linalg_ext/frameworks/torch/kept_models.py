@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from linalg_ext.calling import kept
+from linalg_ext.executable import disk_cache
 from linalg_ext.frameworks.torch.kept_forms import KeptForms, state_of_module
 from linalg_ext.frameworks.torch.known_forms import Forms
 from linalg_ext.frameworks.torch.options import Options
@@ -18,8 +18,8 @@ from linalg_ext.frameworks.torch.program import Expected, Held, Program, state_o
 from linalg_ext.frameworks.torch.recording import Recording, Runner, asking, knowing, recorded
 from linalg_ext.frameworks.torch.report import Report
 from linalg_ext.frameworks.torch.requirements import makers, torch
-from linalg_ext.logs import logger
-from linalg_ext.runtime import keeping
+from linalg_ext.runtime import kernel_cache
+from linalg_ext.utils.logs import logger
 
 Found = tuple[Program, CompiledGraph]
 
@@ -42,7 +42,7 @@ class Sought:
 
     def found(self) -> Found | None:
         """How the model is called, and what is compiled of it; None where it is not kept."""
-        entry = keeping.read(self.key)
+        entry = kernel_cache.read(self.key)
         if entry is None:
             return None
         try:
@@ -67,7 +67,7 @@ class Sought:
             "kernel": piece.key,
             "nodes": graph.report.nodes,
         }
-        keeping.write(self.key, f"model {type(self.model).__name__}", record, {})
+        kernel_cache.write(self.key, f"model {type(self.model).__name__}", record, {})
 
     def _is_recorded(self, program: Program) -> bool:
         """Whether the exporter saw the inputs and results that were recorded."""
@@ -92,7 +92,7 @@ class Sought:
         return None
 
     def _of_record(self, record: Mapping[str, Any]) -> Found | None:
-        kernel = kept.find(record["kernel"])
+        kernel = disk_cache.find(record["kernel"])
         if kernel is None:
             return None
         names, count, results = record["plan"]
@@ -135,7 +135,7 @@ def look_up(
         strict: as of `from_torch`.
         options: how it is compiled.
     """
-    if not kept.is_keeping() or _others_decompositions():
+    if not disk_cache.is_keeping() or _others_decompositions():
         return None, None
     forms = KeptForms(model, arguments, keywords)
     if forms.known:
@@ -167,7 +167,7 @@ def sought(
     recording = recorded(model, arguments, keywords, runner)
     if recording is None:
         return None
-    key = keeping.key_of(
+    key = kernel_cache.key_of(
         "model of PyTorch",
         makers(),
         recording.told,

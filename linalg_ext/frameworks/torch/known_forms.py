@@ -18,8 +18,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from linalg_ext.frameworks.torch.elementless import Twins, elementless, new, view
+from linalg_ext.frameworks.torch.fingerprint import Untold, tree
 from linalg_ext.frameworks.torch.requirements import torch
-from linalg_ext.frameworks.torch.told import Untold, tree
 
 Forms = dict[str, Any]
 """For each op with its arguments, as text, what it gives: see `_told`."""

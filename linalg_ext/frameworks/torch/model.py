@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
-from linalg_ext.calling.kernel import Kernel
 from linalg_ext.errors import (
     ArgumentError,
     ArgumentTypeError,
     caller_location,
     refuse_pickling,
 )
+from linalg_ext.executable.kernel import Kernel
 from linalg_ext.frameworks.torch.bound import Bound
 from linalg_ext.frameworks.torch.kept_models import look_up
 from linalg_ext.frameworks.torch.options import Options

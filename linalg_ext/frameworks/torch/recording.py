@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from linalg_ext.frameworks.torch.elementless import Twins
+from linalg_ext.frameworks.torch.fingerprint import Untold, attribute, constant, form, tree
 from linalg_ext.frameworks.torch.known_forms import Forms, answering, learning, quiet_mode
 from linalg_ext.frameworks.torch.requirements import torch
-from linalg_ext.frameworks.torch.told import Untold, attribute, constant, form, tree
 from linalg_ext.frameworks.torch.unchanged import unchanged
 from linalg_ext.frameworks.torch.untraceable import quiet
 

@@ -12,7 +12,7 @@ from linalg_ext.frameworks.torch_dialect.own_tensors import converted, own_type
 from linalg_ext.tracing.jit_function import jit
 from linalg_ext.tracing.sizes import Dim, Size
 from linalg_ext.tracing.specs import ShapeDtype
-from linalg_ext.transforms.lowering._walk import operations, replace_op
+from linalg_ext.transforms.ir_utils.walking import operations, replace_op
 
 _PREFIX = f"torch.{NAMESPACE}."
 

@@ -13,7 +13,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.frameworks.torch import graphs
 from linalg_ext.frameworks.torch_dialect.reshaping import VIEWS, Group, write_reshape
-from linalg_ext.transforms.lowering._walk import operations
+from linalg_ext.transforms.ir_utils.walking import operations
 
 _NAME = "linalg_ext.reshape"
 

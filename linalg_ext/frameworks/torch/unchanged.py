@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from linalg_ext.frameworks.torch.told import Untold
+from linalg_ext.frameworks.torch.fingerprint import Untold
 
 _REFRESHED = {"_flat_weights", "_flat_weight_refs"}
 """Lists of a recurrent layer's weights, which PyTorch makes anew when those are exchanged."""

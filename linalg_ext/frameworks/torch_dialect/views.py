@@ -19,7 +19,7 @@ from linalg_ext.frameworks.torch_dialect.reshaping import (
     write_reshape,
 )
 from linalg_ext.structured.values import producer
-from linalg_ext.transforms.lowering._walk import operations
+from linalg_ext.transforms.ir_utils.walking import operations
 
 _NAME = "linalg_ext.view"
 

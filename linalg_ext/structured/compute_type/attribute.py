@@ -21,7 +21,6 @@ from linalg_ext.bindings import ir
 from linalg_ext.definition.compute_type import ComputeForm, in_compute_type
 from linalg_ext.definition.element_types import family
 from linalg_ext.definition.model import OpDefinition
-from linalg_ext.diagnostics import Diagnostic
 from linalg_ext.errors import (
     ArgumentError,
     DefinitionError,
@@ -29,6 +28,7 @@ from linalg_ext.errors import (
     RecognitionError,
     VerificationError,
 )
+from linalg_ext.ir.diagnostics import Diagnostic
 from linalg_ext.runtime.dtypes import mlir_text
 from linalg_ext.structured.extension.ops import COMPUTE_TYPE
 from linalg_ext.structured.recognition import RecognizedOp, recognize

@@ -15,17 +15,16 @@ from dataclasses import dataclass
 from string import ascii_lowercase, ascii_uppercase
 
 from linalg_ext.bindings import func, ir
-from linalg_ext.context import new_context
 from linalg_ext.definition.affine import AffineDim, AffineExpr
 from linalg_ext.definition.functions import TYPE, Function
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import ArgumentError, ShapeError
+from linalg_ext.ir.context import new_context
 from linalg_ext.notations.einsum import parse, semiring, to_einsum
 from linalg_ext.notations.einsum.plan import FLOPS_PER_BYTE, ContractionPlan, Step
 from linalg_ext.notations.einsum.semiring import Semiring
 from linalg_ext.notations.einsum.subscripts import LETTERS
 from linalg_ext.runtime.dtypes import by_mlir
-from linalg_ext.shown import Shown
 from linalg_ext.structured.contraction.form import find_contraction
 from linalg_ext.structured.contraction.steps import (
     ContractionBuilder,
@@ -33,6 +32,7 @@ from linalg_ext.structured.contraction.steps import (
 )
 from linalg_ext.structured.extension.ops import CONTRACT
 from linalg_ext.structured.recognition import recognize
+from linalg_ext.utils.display import Shown
 
 Labels = tuple[str, ...]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from linalg_ext.bindings import ir
-from linalg_ext.context import ensure_dialects
 from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.definition.functions import TYPE, Function
+from linalg_ext.ir.context import ensure_dialects
 from linalg_ext.notations.einsum.semiring import Semiring
 from linalg_ext.structured.extension.definitions import LETTERS
 from linalg_ext.structured.extension.ops import (

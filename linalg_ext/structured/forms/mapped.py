@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from linalg_ext.bindings import ir, linalg
-from linalg_ext.context import ensure_dialects
 from linalg_ext.definition.affine import AffineMap
 from linalg_ext.definition.equivalence import canonical
 from linalg_ext.definition.functions import Function, FunctionKind
@@ -18,6 +17,7 @@ from linalg_ext.definition.operand_maps import with_indices_of
 from linalg_ext.definition.scalar import Apply
 from linalg_ext.definition.specialization import at_rank, specialize
 from linalg_ext.errors import ArgumentError
+from linalg_ext.ir.context import ensure_dialects
 from linalg_ext.structured.contraction.form import find_contraction
 from linalg_ext.structured.extension.definitions import LETTERS, elementwise_definition
 from linalg_ext.structured.extension.ops import (

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from linalg_ext.bindings import ir
-from linalg_ext.diagnostics import collected, joined, of_error
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError, ShapeError
+from linalg_ext.ir.diagnostics import collected, joined, of_error
 from linalg_ext.structured.interfaces.asked import as_value, listed
 from linalg_ext.structured.interfaces.destinations import DestinationRule
 from linalg_ext.structured.interfaces.invariants import is_buffer, is_shaped, is_tensor

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
+from linalg_ext.gml_st.ir.loops import ForView, LoopView
 from linalg_ext.structured.extension import ops as extension_ops
 from linalg_ext.structured.group import GROUPS
 from linalg_ext.structured.interfaces import initial_values
 from linalg_ext.structured.interfaces.asked import listed
 from linalg_ext.structured.maps import has_payload
-from linalg_ext.structured.subsets.loops import ForView, LoopView
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 The 2020 document of linalg asks them of every structured op ("Reversible Mappings Between Control
 and Data Structures"): given a subset of the iteration space, which data does it read and write;
 given a subset of data, which iterations read or write it. The second is
-`linalg_ext.analysis.subsets.preimage` of the map of an operand.
+`linalg_ext.symbolic.index_sets.preimage` of the map of an operand.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from linalg_ext.analysis.numbers import Number, Symbol
-from linalg_ext.analysis.subsets import Tile
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim, AffineMap
-from linalg_ext.dispatch import handler
 from linalg_ext.structured.interfaces.invariants import is_buffer
 from linalg_ext.structured.maps import has_payload
+from linalg_ext.symbolic.index_sets import Tile
+from linalg_ext.symbolic.integers import Number, Symbol
+from linalg_ext.utils.hooks import handler
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ it may matter.
 
 from __future__ import annotations
 
-from linalg_ext.analysis.subsets import full, image
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim
 from linalg_ext.structured.extension import ops as extension_ops
 from linalg_ext.structured.maps import indexing_maps
 from linalg_ext.structured.operands import static_sizes
 from linalg_ext.structured.values import producer
+from linalg_ext.symbolic.index_sets import full, image
 
 
 def always(op: ir.Operation, position: int) -> bool:

@@ -6,17 +6,6 @@ and says which of them stay there.
 
 from __future__ import annotations
 
-from linalg_ext.analysis.subsets import (
-    Point,
-    Preimage,
-    Subset,
-    Tile,
-    as_tile,
-    check_within,
-    full,
-    image,
-    preimage,
-)
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ArgumentTypeError
 from linalg_ext.structured import maps as live_maps
@@ -36,6 +25,17 @@ from linalg_ext.structured.interfaces.invariants import check
 from linalg_ext.structured.interfaces.iteration_space import IterationSpace
 from linalg_ext.structured.interfaces.payload import RegionBuilder
 from linalg_ext.structured.place import place_of
+from linalg_ext.symbolic.index_sets import (
+    Point,
+    Preimage,
+    Subset,
+    Tile,
+    as_tile,
+    check_within,
+    full,
+    image,
+    preimage,
+)
 
 
 def interface(op: ir.Operation | ir.OpView) -> StructuredInterface:
@@ -214,7 +214,7 @@ class StructuredInterface(IterationSpace):
             raise ArgumentTypeError(
                 f"{subset!r} is no part of a space of {self.op.name}",
                 where=place_of(self.op),
-                expected="a Tile or Point of linalg_ext.analysis.subsets",
+                expected="a Tile or Point of linalg_ext.symbolic.index_sets",
             )
         check_within(subset, whole.sizes)
         return as_tile(subset)

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from linalg_ext.bindings import func, ir
-from linalg_ext.context import new_context
 from linalg_ext.definition.functions import FUNCTIONS, Function, FunctionKind
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.definition.scalar import Apply, ScalarOperand
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import DTypeError
+from linalg_ext.ir.context import new_context
 from linalg_ext.structured.payload.expressions import PayloadScope, emit_expression
 from linalg_ext.structured.values import producer
 

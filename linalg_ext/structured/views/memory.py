@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.analysis.numbers import Number, Operand, Symbol, as_number, substitute
-from linalg_ext.analysis.subsets import Tile
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ArgumentTypeError
+from linalg_ext.structured.indices.sizes import sizes_of
 from linalg_ext.structured.interfaces.asked import as_value
 from linalg_ext.structured.reassociation import groups_of
-from linalg_ext.structured.subsets.rules.sizes import sizes_of
 from linalg_ext.structured.values import producer
 from linalg_ext.structured.views.ops import is_view
 from linalg_ext.structured.views.placement import ViewReader, placement, step_of
+from linalg_ext.symbolic.index_sets import Tile
+from linalg_ext.symbolic.integers import Number, Operand, Symbol, as_number, substitute
 
 _SOMEWHERE = 1 << 40
 """An address for arrays that are never read."""

@@ -7,8 +7,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from linalg_ext.analysis.numbers import Number, ceildiv, is_eq, maximum, minimum
-from linalg_ext.analysis.subsets import (
+from linalg_ext.bindings import ir
+from linalg_ext.errors import ArgumentError, ShapeError
+from linalg_ext.gml_st.ir.ops import STATIC_OFFSETS, STATIC_SIZES, STATIC_STRIDES, mixed, segments
+from linalg_ext.structured.extension.ops import integers
+from linalg_ext.structured.indices.sizes import sizes_of
+from linalg_ext.structured.indices.values import IndexReader
+from linalg_ext.structured.place import place_of
+from linalg_ext.structured.values import producer
+from linalg_ext.structured.views import ops
+from linalg_ext.symbolic.index_sets import (
     Tile,
     check_within,
     compose,
@@ -17,21 +25,7 @@ from linalg_ext.analysis.subsets import (
     full,
     intersection,
 )
-from linalg_ext.bindings import ir
-from linalg_ext.errors import ArgumentError, ShapeError
-from linalg_ext.structured.extension.ops import integers
-from linalg_ext.structured.place import place_of
-from linalg_ext.structured.subsets.index_values import IndexReader
-from linalg_ext.structured.subsets.ops import (
-    STATIC_OFFSETS,
-    STATIC_SIZES,
-    STATIC_STRIDES,
-    mixed,
-    segments,
-)
-from linalg_ext.structured.subsets.rules.sizes import sizes_of
-from linalg_ext.structured.values import producer
-from linalg_ext.structured.views import ops
+from linalg_ext.symbolic.integers import Number, ceildiv, is_eq, maximum, minimum
 
 
 @dataclass(frozen=True)

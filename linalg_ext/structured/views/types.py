@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linalg_ext.analysis.subsets import Tile
 from linalg_ext.bindings import ir
-from linalg_ext.structured.subsets.types import Size
+from linalg_ext.gml_st.ir.types import Size
+from linalg_ext.symbolic.index_sets import Tile
 
 
 def view_type(

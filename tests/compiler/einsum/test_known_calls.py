@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.compiler.einsum import known, specialized
+from linalg_ext.compiler.einsum import memo, specialized
 from linalg_ext.errors import LayoutError, TargetError
 
 
@@ -19,7 +19,7 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(specialized, "SPECIALIZING_PAYS", 1)
     monkeypatch.setattr(specialized, "_kernels", OrderedDict())
     monkeypatch.setattr(specialized, "_rent", OrderedDict())
-    monkeypatch.setattr(known, "_calls", OrderedDict())
+    monkeypatch.setattr(memo, "_calls", OrderedDict())
 
 
 def integers(*shape: int, dtype: str = "f4") -> Any:

@@ -6,7 +6,6 @@ import inspect
 from collections import Counter
 from collections.abc import Callable
 
-from linalg_ext.analysis.subsets import Point
 from linalg_ext.bindings import ir
 from linalg_ext.errors import LinalgExtError
 from linalg_ext.structured import (
@@ -18,6 +17,7 @@ from linalg_ext.structured import (
     is_destination_style,
     is_structured,
 )
+from linalg_ext.symbolic.index_sets import Point
 from op_instances import every_op, names_in_the_bindings, scratch
 
 WITH_DESTINATIONS = {

@@ -8,12 +8,12 @@ from math import prod
 import pytest
 
 import linalg_ext as lx
-from linalg_ext.analysis.numbers import Symbol
-from linalg_ext.analysis.subsets import Point, Tile, indices, replaced
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineMap
 from linalg_ext.errors import ArgumentTypeError, SubsetError
 from linalg_ext.structured import StructuredInterface, interface
+from linalg_ext.symbolic.index_sets import Point, Tile, indices, replaced
+from linalg_ext.symbolic.integers import Symbol
 from op_instances import named_ops, ops_in, written_ops
 
 Index = tuple[int, ...]

@@ -6,7 +6,7 @@ import pytest
 
 from generic_texts import generic, tensor
 from linalg_ext.bindings import ir
-from linalg_ext.context import new_context
+from linalg_ext.ir.context import new_context
 from linalg_ext.structured import recognize
 from linalg_ext.structured.recognition.fingerprint import fingerprint
 

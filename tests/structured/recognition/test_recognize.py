@@ -13,12 +13,12 @@ import pytest
 import linalg_ext as lx
 from core_ops import Problem, build, problem
 from linalg_ext.bindings import ir
-from linalg_ext.context import new_context
 from linalg_ext.definition import OpDefinition
 from linalg_ext.definition.affine import AffineSymbol
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.specialization import at_rank, specialize
 from linalg_ext.errors import ArgumentError, LinalgExtError, RecognitionError
+from linalg_ext.ir.context import new_context
 from linalg_ext.opdsl import StructuredOp
 from linalg_ext.runtime.dtypes import by_dtype
 from linalg_ext.structured import definition_of, recognize

@@ -6,8 +6,8 @@ from collections import Counter
 
 from exported_modules import MODULES, index_of
 from linalg_ext.bindings import ir
-from linalg_ext.context import new_context
 from linalg_ext.errors import RecognitionError
+from linalg_ext.ir.context import new_context
 from linalg_ext.structured import definition_of
 
 REFUSED = {

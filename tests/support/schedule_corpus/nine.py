@@ -10,7 +10,7 @@ import linalg_ext as lx
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ScheduleError
 from linalg_ext.structured import interface
-from linalg_ext.transforms.lowering._walk import select
+from linalg_ext.transforms.ir_utils.walking import select
 from schedule_corpus.tally import Tally
 
 _VECTOR = 512

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from linalg_ext.transforms.codegen._transposition import transposed
+from linalg_ext.transforms.codegen.base.transposition import transposed
 
 Row = list[tuple[int, int]]
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 import linalg_ext as lx
 from linalg_ext.bindings import func, ir
-from linalg_ext.context import new_context
 from linalg_ext.dialects.linalg_ext import contract
 from linalg_ext.errors import ArgumentError, ExecutionError, PipelineError
+from linalg_ext.ir.context import new_context
 from linalg_ext.module import Module
 from linalg_ext.notations.einsum.plan import PATHS
 from rewrite_texts import assert_documented

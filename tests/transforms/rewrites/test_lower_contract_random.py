@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from linalg_ext.bindings import func, ir
 from linalg_ext.compiler import compile
-from linalg_ext.context import new_context
 from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.definition.functions import TYPE
 from linalg_ext.definition.neutral import neutral_element
 from linalg_ext.definition.numpy_functions import cast_values
 from linalg_ext.dialects.linalg_ext import contract
+from linalg_ext.ir.context import new_context
 from linalg_ext.module import Module
 from linalg_ext.notations.einsum import semiring
 from linalg_ext.notations.einsum.plan import PATHS

@@ -8,7 +8,7 @@ import numpy as np
 import linalg_ext as lx
 from examples import check_example, examples
 from linalg_ext.bindings import func, ir
-from linalg_ext.context import new_context
+from linalg_ext.ir.context import new_context
 from linalg_ext.module import Module
 from linalg_ext.structured.compute_type.attribute import set_compute_type
 from linalg_ext.transforms.rewrites import propagate_compute_type as file

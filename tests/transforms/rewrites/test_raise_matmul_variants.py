@@ -9,8 +9,8 @@ import linalg_ext as lx
 from contraction_texts import contraction_text
 from core_ops import assert_same, build, problem
 from linalg_ext.bindings import func, ir
-from linalg_ext.context import new_context
 from linalg_ext.dialects.linalg_ext import contract
+from linalg_ext.ir.context import new_context
 from linalg_ext.module import Module
 from rewrite_texts import assert_documented, assert_same_results, parsed
 

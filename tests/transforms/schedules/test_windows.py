@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import linalg_ext as lx
 from linalg_ext.errors import ScheduleError
 from linalg_ext.structured import interface
-from linalg_ext.transforms.lowering._walk import operations
+from linalg_ext.transforms.ir_utils.walking import operations
 from op_cases import window_case
 from rewrite_texts import assert_same_results, function, parsed
 from schedule_corpus.subjects import op_of_the_library

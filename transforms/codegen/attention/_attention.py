@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.transforms.codegen._fills import preceding_zeros
+from linalg_ext.transforms.analysis.fills import preceding_zeros
 
 from ._attention_checks import Left, check_alone, check_on_vectors, in_order, is_few
 from ._elements import ElementReader, Reduced, has_maps_and_body, output_of, writer

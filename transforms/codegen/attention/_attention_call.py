@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from linalg_ext.transforms.codegen._argument import Argument
+from linalg_ext.transforms.codegen.base.operand_types import Argument
 
 from ._expressions import Element, Expression
 

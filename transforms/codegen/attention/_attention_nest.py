@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from linalg_ext.transforms.codegen._argument import Argument
-from linalg_ext.transforms.codegen._flattening import flattened
-from linalg_ext.transforms.codegen._memory import Memory, Strided, zero_vector
-from linalg_ext.transforms.codegen._problem import Dimension, Group, Operand
-from linalg_ext.transforms.codegen._writer import Index, Writer
-from linalg_ext.transforms.codegen.contractions._micro_kernel import multiply
-from linalg_ext.transforms.codegen.contractions._packing import divides, pack_a, pack_b, within
-from linalg_ext.transforms.codegen.contractions._readers import rows_of, vectors_of
+from linalg_ext.transforms.codegen.base.flat_memory import Memory, Strided, zero_vector
+from linalg_ext.transforms.codegen.base.flattening import flattened
+from linalg_ext.transforms.codegen.base.operand_types import Argument
+from linalg_ext.transforms.codegen.base.problem import Dimension, Group, Operand
+from linalg_ext.transforms.codegen.base.writer import Index, Writer
+from linalg_ext.transforms.codegen.contractions.micro_kernel import multiply
+from linalg_ext.transforms.codegen.contractions.packing import divides, pack_a, pack_b, within
+from linalg_ext.transforms.codegen.contractions.strip_readers import rows_of, vectors_of
 
 from ._attention_call import AttentionCall
 from ._attention_plan import AttentionPlan

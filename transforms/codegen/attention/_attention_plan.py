@@ -19,10 +19,10 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from linalg_ext.transforms.codegen._machine import Machine
-from linalg_ext.transforms.codegen._problem import Dimension, Group, Operand, Problem
-from linalg_ext.transforms.codegen.contractions._blocking import make_plan
-from linalg_ext.transforms.codegen.contractions._plan import Packing, Plan
+from linalg_ext.transforms.codegen.base.machine import Machine
+from linalg_ext.transforms.codegen.base.problem import Dimension, Group, Operand, Problem
+from linalg_ext.transforms.codegen.contractions.cache_blocking import make_plan
+from linalg_ext.transforms.codegen.contractions.contraction_plan import Packing, Plan
 
 Strides = Mapping[int, int | None]
 """The elements from one step of each loop to the next; None where only the run tells."""

@@ -16,8 +16,8 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.structured.reassociation import groups_of
-from linalg_ext.transforms.lowering._generic import extents_of, maps_of, parallel_loops
-from linalg_ext.transforms.lowering._walk import producer
+from linalg_ext.transforms.ir_utils.generics import extents_of, maps_of, parallel_loops
+from linalg_ext.transforms.ir_utils.walking import producer
 
 from ._expressions import Applied, At, Element, Expression, Number, Position
 

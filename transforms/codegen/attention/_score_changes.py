@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linalg_ext.transforms.codegen._memory import Strided
-from linalg_ext.transforms.codegen._problem import Group
-from linalg_ext.transforms.codegen._writer import Index, Writer
+from linalg_ext.transforms.codegen.base.flat_memory import Strided
+from linalg_ext.transforms.codegen.base.problem import Group
+from linalg_ext.transforms.codegen.base.writer import Index, Writer
 
 from ._expressions import Applied, At, Element, Expression, Number, Position
 from ._positions import Comparison, comparison_of

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from linalg_ext.transforms.codegen._memory import Memory, zero_vector
-from linalg_ext.transforms.codegen._writer import Index, Writer
+from linalg_ext.transforms.codegen.base.flat_memory import Memory, zero_vector
+from linalg_ext.transforms.codegen.base.writer import Index, Writer
 
 from ._attention_plan import AttentionPlan
 from ._score_changes import RowChanges, ScoreChanges

@@ -75,11 +75,11 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.group import may_be_fused
-from linalg_ext.transforms.codegen._argument import Argument, argument_of
-from linalg_ext.transforms.codegen._fills import preceding_zeros, root
-from linalg_ext.transforms.codegen._functions import ATTENTION, Functions
-from linalg_ext.transforms.codegen._machine import this_machine
-from linalg_ext.transforms.lowering._walk import producer
+from linalg_ext.transforms.analysis.fills import preceding_zeros, root
+from linalg_ext.transforms.codegen.base.machine import this_machine
+from linalg_ext.transforms.codegen.base.operand_types import Argument, argument_of
+from linalg_ext.transforms.ir_utils.plan_functions import ATTENTION, Functions
+from linalg_ext.transforms.ir_utils.walking import producer
 
 from ._attention import Attention, find_attention
 from ._attention_call import AttentionCall

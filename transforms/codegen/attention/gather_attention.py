@@ -22,9 +22,9 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.codegen._machine import this_machine
-from linalg_ext.transforms.lowering._generic import maps_of
-from linalg_ext.transforms.lowering._walk import producer
+from linalg_ext.transforms.codegen.base.machine import this_machine
+from linalg_ext.transforms.ir_utils.generics import maps_of
+from linalg_ext.transforms.ir_utils.walking import producer
 
 from ._attention import Attention, find_attention
 

@@ -14,16 +14,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from linalg_ext.transforms.codegen._argument import Argument
-from linalg_ext.transforms.codegen._dot_products import choose_dot
-from linalg_ext.transforms.codegen._machine import Machine
-from linalg_ext.transforms.codegen._problem import Operand, Problem
+from linalg_ext.transforms.codegen.base.dot_products import choose_dot
+from linalg_ext.transforms.codegen.base.machine import Machine
+from linalg_ext.transforms.codegen.base.operand_types import Argument
+from linalg_ext.transforms.codegen.base.problem import Operand, Problem
 
-from ._blocking import make_plan
 from ._conversion import cast_between
-from ._plan import Plan
 from ._products import Factor, Product
 from ._prologue import with_readable_prologues
+from .cache_blocking import make_plan
+from .contraction_plan import Plan
 
 
 def plan_of_types(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from linalg_ext.bindings import ir, linalg, tensor
-from linalg_ext.transforms.lowering._generic import generic_on_tensors, maps_of, parallel_loops
-from linalg_ext.transforms.lowering._tensor_loops import inlined
-from linalg_ext.transforms.lowering._walk import producer, replace_op
+from linalg_ext.transforms.ir_utils.generics import generic_on_tensors, maps_of, parallel_loops
+from linalg_ext.transforms.ir_utils.tensor_loops import inlined
+from linalg_ext.transforms.ir_utils.walking import producer, replace_op
 
 
 def expand_only_reader(collapsed: Any) -> None:

@@ -7,17 +7,17 @@ whose vectors are added with compensation.
 
 from __future__ import annotations
 
-from linalg_ext.transforms.codegen._long_sums import (
+from linalg_ext.transforms.codegen.base.flat_memory import Strided, add, multiply_add, zero_vector
+from linalg_ext.transforms.codegen.base.long_sums import (
     BLOCK,
     FLOATS,
     written_compensated,
     written_nothing,
 )
-from linalg_ext.transforms.codegen._memory import Strided, add, multiply_add, zero_vector
-from linalg_ext.transforms.codegen._writer import Index, Writer
+from linalg_ext.transforms.codegen.base.writer import Index, Writer
 
-from ._packing import divides, within
-from ._plan import Plan
+from .contraction_plan import Plan
+from .packing import divides, within
 
 
 def write_inner_products(

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linalg_ext.transforms.codegen._memory import Memory, Strided, add
-from linalg_ext.transforms.codegen._transposition import transpose
-from linalg_ext.transforms.codegen._writer import Index, Writer
+from linalg_ext.transforms.codegen.base.flat_memory import Memory, Strided, add
+from linalg_ext.transforms.codegen.base.transposition import transpose
+from linalg_ext.transforms.codegen.base.writer import Index, Writer
 
-from ._plan import Panel, Plan
+from .contraction_plan import Panel, Plan
 
 
 def collect_tile(

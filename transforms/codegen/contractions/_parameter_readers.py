@@ -10,7 +10,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.errors import RecognitionError
 from linalg_ext.structured.contraction.pairs import Contraction, contraction_of
 from linalg_ext.structured.recognition import recognize
-from linalg_ext.transforms.lowering._generic import maps_of
+from linalg_ext.transforms.ir_utils.generics import maps_of
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,15 @@ from linalg_ext.bindings import ir
 from linalg_ext.errors import RecognitionError
 from linalg_ext.structured.contraction.pairs import contraction_of
 from linalg_ext.structured.recognition import recognize
-from linalg_ext.transforms.codegen._argument import Argument, argument_of
-from linalg_ext.transforms.codegen._scalar_steps import (
+from linalg_ext.transforms.codegen.base.operand_types import Argument, argument_of
+from linalg_ext.transforms.codegen.base.scalar_steps import (
     Elementwise,
     needed_for,
     read_steps,
     scalars_of,
 )
-from linalg_ext.transforms.lowering._generic import maps_of
-from linalg_ext.transforms.lowering._walk import producer
+from linalg_ext.transforms.ir_utils.generics import maps_of
+from linalg_ext.transforms.ir_utils.walking import producer
 
 from ._conversion import cast_between
 

@@ -13,14 +13,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from linalg_ext.transforms.codegen._epilogue import Finisher, seen_in_vectors
-from linalg_ext.transforms.codegen._memory import Memory, Strided
-from linalg_ext.transforms.codegen._problem import Operand
-from linalg_ext.transforms.codegen._scalar_steps import Elementwise
-from linalg_ext.transforms.codegen._writer import Index, Writer
+from linalg_ext.transforms.codegen.base.epilogue import Finisher, seen_in_vectors
+from linalg_ext.transforms.codegen.base.flat_memory import Memory, Strided
+from linalg_ext.transforms.codegen.base.problem import Operand
+from linalg_ext.transforms.codegen.base.scalar_steps import Elementwise
+from linalg_ext.transforms.codegen.base.writer import Index, Writer
 
-from ._packing import divides, store_square, within
-from ._plan import Plan
+from .contraction_plan import Plan
+from .packing import divides, store_square, within
 
 
 def with_readable_prologues(plan: Plan, prologues: dict[Operand, Elementwise]) -> Plan:

@@ -6,7 +6,7 @@
 
 A word that reaches beyond the depth is filled up with zeros. After a strip of B come what its
 columns add to every sum, and after one of A what its rows add, where they add anything: see
-`_corrections`. Nothing outside an operand is read.
+`_zero_points`. Nothing outside an operand is read.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from linalg_ext.transforms.codegen._dot_products import Dot
-from linalg_ext.transforms.codegen._memory import Memory, Strided
-from linalg_ext.transforms.codegen._problem import Group
-from linalg_ext.transforms.codegen._writer import Index, Writer
+from linalg_ext.transforms.codegen.base.dot_products import Dot
+from linalg_ext.transforms.codegen.base.flat_memory import Memory, Strided
+from linalg_ext.transforms.codegen.base.problem import Group
+from linalg_ext.transforms.codegen.base.writer import Index, Writer
 
-from ._corrections import Corrections
-from ._packing import divides, store_square, within
-from ._plan import Plan
+from ._zero_points import Corrections
+from .contraction_plan import Plan
+from .packing import divides, store_square, within
 
 
 def pack_words_of_b(

@@ -50,11 +50,11 @@ from linalg_ext.errors import RecognitionError
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.contraction.pairs import Contraction, contraction_of
 from linalg_ext.structured.recognition import recognize
-from linalg_ext.transforms.codegen._fills import is_computed
-from linalg_ext.transforms.codegen._machine import this_machine
-from linalg_ext.transforms.codegen._scalar_steps import read_steps, scalars_of
-from linalg_ext.transforms.lowering._generic import maps_of
-from linalg_ext.transforms.lowering._walk import producer
+from linalg_ext.transforms.analysis.fills import is_computed
+from linalg_ext.transforms.codegen.base.machine import this_machine
+from linalg_ext.transforms.codegen.base.scalar_steps import read_steps, scalars_of
+from linalg_ext.transforms.ir_utils.generics import maps_of
+from linalg_ext.transforms.ir_utils.walking import producer
 
 from ._products import SUMS
 

@@ -60,12 +60,12 @@ from linalg_ext.errors import RecognitionError
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.contraction.pairs import Contraction, contraction_of
 from linalg_ext.structured.recognition import recognize
-from linalg_ext.transforms.codegen._machine import Machine, this_machine
-from linalg_ext.transforms.lowering._walk import replace_op, select
+from linalg_ext.transforms.codegen.base.machine import Machine, this_machine
+from linalg_ext.transforms.ir_utils.walking import replace_op, select
 
 from ._expanding import expand_only_reader
+from ._packed_layout import lying_seconds, product_of_strips, ready_seconds, widths
 from ._parameter_readers import Reader
-from ._strips import lying_seconds, product_of_strips, ready_seconds, widths
 
 NAME = "linalg-ext-pack-before-loops"
 

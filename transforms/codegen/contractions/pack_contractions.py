@@ -31,33 +31,33 @@ from typing import Any
 from linalg_ext.bindings import arith, ir, memref, scf
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.target import current
-from linalg_ext.transforms.codegen._argument import Argument, argument_of
-from linalg_ext.transforms.codegen._epilogue import (
+from linalg_ext.transforms.analysis.fills import preceding_zeros, root
+from linalg_ext.transforms.codegen.base.blocked_sums import (
+    can_be_split,
+    length_at_run_time,
+    split_sums,
+)
+from linalg_ext.transforms.codegen.base.epilogue import (
     FoundEpilogue,
     erase_epilogue,
     find_epilogue,
     fits,
     move_before,
 )
-from linalg_ext.transforms.codegen._explaining import PlannedContraction
-from linalg_ext.transforms.codegen._fills import preceding_zeros, root
-from linalg_ext.transforms.codegen._functions import CONTRACTION, Functions
-from linalg_ext.transforms.codegen._machine import Machine, this_machine
-from linalg_ext.transforms.codegen._problem import Dimension, Operand, Problem, classify
-from linalg_ext.transforms.codegen._scalar_steps import Elementwise
-from linalg_ext.transforms.codegen._splitting import (
-    can_be_split,
-    length_at_run_time,
-    split_sums,
-)
-from linalg_ext.transforms.lowering._elementwise import index
-from linalg_ext.transforms.lowering.share_work import threads_of
+from linalg_ext.transforms.codegen.base.machine import Machine, this_machine
+from linalg_ext.transforms.codegen.base.operand_types import Argument, argument_of
+from linalg_ext.transforms.codegen.base.problem import Dimension, Operand, Problem, classify
+from linalg_ext.transforms.codegen.base.scalar_steps import Elementwise
+from linalg_ext.transforms.codegen.explaining import PlannedContraction
+from linalg_ext.transforms.ir_utils.arithmetic import index
+from linalg_ext.transforms.ir_utils.plan_functions import CONTRACTION, Functions
+from linalg_ext.transforms.parallel.share_work import threads_of
 
-from ._choosing import chosen
+from ._contraction_function import contraction_function
 from ._element_types import plan_of_types
-from ._function import contraction_function
-from ._plan import Plan
 from ._products import Product, read_product
+from .contraction_plan import Plan
+from .plan_selection import chosen
 
 NAME = "linalg-ext-pack-contractions"
 

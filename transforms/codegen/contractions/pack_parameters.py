@@ -37,13 +37,13 @@ from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.target import current
 from linalg_ext.target.clock import cycles_per_second
-from linalg_ext.transforms.codegen._machine import Machine, this_machine
-from linalg_ext.transforms.codegen._parameters import parameters, retype
-from linalg_ext.transforms.lowering._walk import functions, replace_op
+from linalg_ext.transforms.codegen.base.machine import Machine, this_machine
+from linalg_ext.transforms.codegen.base.parameters import parameters, retype
+from linalg_ext.transforms.ir_utils.walking import functions, replace_op
 
-from ._estimates import bytes_per_cycle
+from ._packed_layout import packing_seconds, product_of_strips, ready_seconds, widths
 from ._parameter_readers import Reader, readers_of
-from ._strips import packing_seconds, product_of_strips, ready_seconds, widths
+from .contraction_cost import bytes_per_cycle
 
 NAME = "linalg-ext-pack-parameters"
 

@@ -49,8 +49,8 @@ from typing import Any
 
 from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.lowering._generic import generic_on_tensors, maps_of, parallel_loops
-from linalg_ext.transforms.lowering._walk import producer, replace_op
+from linalg_ext.transforms.ir_utils.generics import generic_on_tensors, maps_of, parallel_loops
+from linalg_ext.transforms.ir_utils.walking import producer, replace_op
 
 NAME = "linalg-ext-separate-factors"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, math, vector
-from linalg_ext.transforms.lowering._elementwise import Integers, constant, like, literal
+from linalg_ext.transforms.ir_utils.arithmetic import Integers, constant, like, literal
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import math as numbers
 from typing import Any
 
 from linalg_ext.bindings import arith, math
-from linalg_ext.transforms.lowering._elementwise import negated
+from linalg_ext.transforms.ir_utils.arithmetic import negated
 
 from ._branches import any_of, chosen
 from ._exponential import LN2, difference_of

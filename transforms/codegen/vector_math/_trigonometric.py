@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, math, scf, vector
-from linalg_ext.transforms.lowering._elementwise import constant
+from linalg_ext.transforms.ir_utils.arithmetic import constant
 
 from ._branches import any_of, chosen
 from ._floats import Floats

@@ -18,12 +18,12 @@ from exported_modules import module_params
 from kernels import kernel
 from linalg_ext import target
 from linalg_ext.module import Module
-from linalg_ext.transforms.codegen._fills import comes_of
-from linalg_ext.transforms.codegen._machine import this_machine
+from linalg_ext.transforms.analysis.fills import comes_of
 from linalg_ext.transforms.codegen.attention import fuse_attention as file
 from linalg_ext.transforms.codegen.attention.fuse_attention import fuse_attention
 from linalg_ext.transforms.codegen.attention.gather_attention import gather_attention
-from linalg_ext.transforms.lowering.share_work import share_work
+from linalg_ext.transforms.codegen.base.machine import this_machine
+from linalg_ext.transforms.parallel.share_work import share_work
 from linalg_ext.transforms.pipelines import lower_to_llvm
 from targets import runnable_targets
 

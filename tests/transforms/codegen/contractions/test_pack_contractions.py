@@ -14,7 +14,7 @@ from guarded_memory import guarded
 from kernels import kernel, normalized
 from linalg_ext import target
 from linalg_ext.module import Module
-from linalg_ext.transforms.codegen._machine import Machine, this_machine
+from linalg_ext.transforms.codegen.base.machine import Machine, this_machine
 from linalg_ext.transforms.codegen.contractions import pack_contractions as file
 from linalg_ext.transforms.codegen.contractions.pack_contractions import pack_contractions
 from machines import AVX2, AVX512, BASELINE, WITHOUT_FMA

@@ -11,7 +11,7 @@ import pytest
 from contraction_kernels import check, contraction_kernel, contraction_text
 from guarded_memory import guarded
 from kernels import kernel
-from linalg_ext.transforms.codegen._machine import this_machine
+from linalg_ext.transforms.codegen.base.machine import this_machine
 from linalg_ext.transforms.codegen.contractions import pack_contractions as file
 from machines import AVX2, AVX512, BASELINE
 from memrefs import integers

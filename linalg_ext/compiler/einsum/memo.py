@@ -1,0 +1,244 @@
+"""Calls of einsum that have been made before: straight to their kernel.
+
+Reading the subscripts, finding a path and putting labels on axes takes longer than a product of
+small matrices. For the most common call, two arrays and no word about dtypes, what came of it is
+kept under the string and the sizes, strides and dtypes of the arrays: in this process, and on disk
+for others.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linalg_ext.executable import disk_cache
+from linalg_ext.executable.kernel import Kernel
+from linalg_ext.executable.native_call import record_of, situation
+from linalg_ext.executable.overlap import share_memory
+from linalg_ext.runtime import backends, kernel_cache
+from linalg_ext.runtime.descriptors import contiguous_strides
+from linalg_ext.runtime.dtypes import DType
+from linalg_ext.runtime.pool import SMALLEST, memory
+from linalg_ext.runtime.registered import in_force
+from linalg_ext.runtime.vectorcall import caller
+from linalg_ext.runtime.vectorcall_record import ArrayEntry, ConstantEntry, Expected, Record
+from linalg_ext.target import override, setting
+
+if TYPE_CHECKING:
+    from linalg_ext.notations.einsum import Contraction
+
+Array = np.ndarray[Any, DType]
+
+_MOST_CALLS = 2048
+
+
+@dataclass(slots=True)
+class _Known:
+    """What a call comes to.
+
+    Attributes:
+        kernel: what computes it.
+        inner: the shapes that both operands and the result have for the kernel: without axes of
+            size 1.
+        shape: of the result as it is written.
+        dtype: of the result.
+        back: the axes by which a result that the call makes is transposed; empty for none.
+        records: what native code must know of it, by how the work is shared; None where it cannot.
+    """
+
+    kernel: Kernel
+    inner: tuple[tuple[int, ...], ...]
+    shape: tuple[int, ...]
+    dtype: DType
+    back: tuple[int, ...]
+    records: dict[object, Record | None] = field(default_factory=dict)
+
+
+_Key = tuple[object, ...]
+
+_calls: OrderedDict[_Key, _Known] = OrderedDict()
+
+_sought: OrderedDict[_Key, None] = OrderedDict()
+"""Calls that were looked for on disk, in vain."""
+
+
+def repeat(
+    function: Any, text: object, a: object, b: object, out: Any, threads: int | None = None
+) -> Any:
+    """The result of a call that is known, else None.
+
+    The next one like it is answered by native code, as a call of `function`.
+    """
+    if type(a) is not np.ndarray or type(b) is not np.ndarray or type(text) is not str:
+        return None
+    libraries = in_force()
+    key = _key(text, a, b, makes_result=out is None)
+    known = _calls.get(key)
+    if known is None:
+        known = _found(key)
+    if known is None or not (a.flags.aligned and b.flags.aligned):
+        return None
+    if threads is None and (native := caller()) is not None:
+        shared = situation(known.kernel.callee)
+        if shared not in known.records:
+            known.records[shared] = _record(native.world, known, text, a, b, makes=out is None)
+        if (record := known.records[shared]) is not None:
+            native.install(function, record, libraries)
+    if out is None:
+        made = memory.empty(known.shape, known.dtype)
+        _run(known, (a, b, made), threads)
+        if not known.shape:
+            return made[()]
+        return made.transpose(known.back) if known.back else made
+    if not _is_written_as_it_is(out, known, (a, b)):
+        return None
+    _run(known, (a, b, out), threads)
+    return out
+
+
+def _empty(known: _Known) -> Array:
+    """Memory for the result of a call, as the caller gets it."""
+    made = memory.empty(known.shape, known.dtype)
+    return made.transpose(known.back) if known.back else made
+
+
+def _run(known: _Known, arrays: Sequence[Array], threads: int | None) -> None:
+    kernel_arrays = [
+        array if array.shape == shape else array.reshape(shape)
+        for array, shape in zip(arrays, known.inner, strict=True)
+    ]
+    known.kernel(*kernel_arrays, threads=threads)
+
+
+def remember(
+    text: str,
+    contraction: Contraction,
+    operands: Sequence[Array],
+    out: Array | None,
+    result: Array,
+    back: tuple[int, ...] = (),
+) -> None:
+    """Keep what a call came to, where one kernel did all of it.
+
+    Args:
+        text: the subscripts.
+        contraction: what they mean for the operands.
+        operands: two arrays.
+        out: where the result was wanted, if that was said.
+        result: what was computed.
+        back: the axes by which it is transposed for the caller.
+    """
+    from linalg_ext.compiler.einsum.specialized import compiled_for, kept_key
+    from linalg_ext.compiler.einsum.steps import diagonal
+
+    a, b = operands
+    if any(len(set(labels)) < len(labels) for labels in contraction.inputs):
+        return
+    one, other = map(diagonal, operands, contraction.inputs)  # views, as the kernel got them
+    labelled = (one.array, one.labels), (other.array, other.labels)
+    output = tuple(label for label in contraction.output if contraction.sizes[label] != 1)
+    kernel = compiled_for(*labelled, output)
+    if kernel is None:
+        return
+    key = _key(text, a, b, makes_result=out is None)
+    if key in _calls or not result.flags.c_contiguous:
+        return
+    is_turned = back != tuple(range(len(back)))
+    inner = one.array.shape, other.array.shape, tuple(contraction.sizes[x] for x in output)
+    known = _Known(kernel, inner, contraction.shape, a.dtype, back if is_turned else ())
+    _put(key, known)
+    record = {
+        "kernel": kept_key(*labelled, output, a.dtype),
+        "inner": known.inner,
+        "shape": known.shape,
+        "dtype": known.dtype.str,
+        "back": known.back,
+    }
+    kernel_cache.write(_kept_key(key), f"einsum {text}", record, {})
+
+
+def _put(key: _Key, known: _Known) -> None:
+    _calls[key] = known
+    if len(_calls) > _MOST_CALLS:
+        _calls.popitem(last=False)
+
+
+def _found(key: _Key) -> _Known | None:
+    """What a call comes to, where another process has kept it."""
+    if key in _sought:
+        return None
+    entry = kernel_cache.read(_kept_key(key))
+    if entry is not None:
+        record = entry.record
+        kernel = disk_cache.find(record["kernel"])
+        if kernel is not None:
+            inner, shape, back = map(tuple, (record["inner"], record["shape"], record["back"]))
+            sizes = tuple(map(tuple, inner))
+            known = _Known(kernel, sizes, shape, np.dtype(record["dtype"]), back)
+            _put(key, known)
+            return known
+    _sought[key] = None
+    if len(_sought) > _MOST_CALLS:
+        _sought.popitem(last=False)
+    return None
+
+
+def _kept_key(key: _Key) -> str | None:
+    # The target and the libraries are in every key that is kept.
+    *said, _, _, makes_result = key
+    told = [part.str if isinstance(part, np.dtype) else part for part in said]
+    return kernel_cache.key_of("call of einsum", *told, makes_result)
+
+
+def _key(text: str, a: Array, b: Array, *, makes_result: bool) -> _Key:
+    return (
+        text, a.shape, a.strides, a.dtype, b.shape, b.strides, b.dtype,
+        override(), in_force(), makes_result
+    )  # fmt: skip
+
+
+def _record(
+    world: int, known: _Known, text: str, a: Array, b: Array, *, makes: bool
+) -> Record | None:
+    """The kernel writes its last argument; for the caller that is the result."""
+    *arguments, last = known.kernel.callee.arguments
+    shape, axes = known.shape, known.back or range(len(known.shape))
+    steps = [known.dtype.itemsize * stride for stride in contiguous_strides(shape)]
+    result = ArrayEntry(
+        last.word,
+        (known.dtype,),
+        tuple(shape[axis] for axis in axes),
+        tuple(steps[axis] for axis in axes) if makes and known.back else None,
+        is_written=True,
+    )
+    if result.nbytes >= SMALLEST:
+        result = replace(result, make=partial(_empty, known))
+    entries: list[Expected] = [ConstantEntry(text)]
+    entries += [
+        ArrayEntry(argument.word, (array.dtype,), array.shape, array.strides)
+        for argument, array in zip(arguments, (a, b), strict=True)
+    ]
+    return record_of(
+        known.kernel.callee,
+        world,
+        entries,
+        [result],
+        makes=makes,
+        takes=not makes,
+        settings=(setting(), backends.setting()),
+        as_number=not shape,
+    )
+
+
+def _is_written_as_it_is(out: Any, known: _Known, operands: Sequence[Array]) -> bool:
+    if type(out) is not np.ndarray or out.shape != known.shape or out.dtype != known.dtype:
+        return False
+    flags = out.flags
+    if not (flags.c_contiguous and flags.aligned and flags.writeable):
+        return False
+    return not any(share_memory(out, operand) for operand in operands)

@@ -1,0 +1,196 @@
+"""The compilation of a module that nobody else has, from its first stage to machine code."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from linalg_ext.bindings import ir
+from linalg_ext.compiler.effects import written_arguments
+from linalg_ext.compiler.entry import find_entry, wrap_entry
+from linalg_ext.compiler.explaining import WrittenPlan, explained, written_plans
+from linalg_ext.compiler.grouped import group_entry
+from linalg_ext.compiler.portable_call import add_portable_call
+from linalg_ext.compiler.signature import read_signature
+from linalg_ext.compiler.slicing import work_to_share
+from linalg_ext.compiler.source import own_copy
+from linalg_ext.compiler.stages import Clock, stage
+from linalg_ext.compiler.termination import is_open_ended
+from linalg_ext.executable import disk_cache
+from linalg_ext.executable.kernel import Kernel
+from linalg_ext.executable.parallel_variant import SharedWork
+from linalg_ext.executable.provenance import Recipe
+from linalg_ext.ir.context import Borrowed, borrowed_context
+from linalg_ext.libraries import in_force
+from linalg_ext.module import Module, ModuleLike
+from linalg_ext.rewriting import run_in_place
+from linalg_ext.runtime.cross_compilation import engine_for
+from linalg_ext.runtime.libraries import is_provided, load_libraries
+from linalg_ext.target import current, host, override
+from linalg_ext.transforms.checks.refuse_recursion import refuse_recursion
+from linalg_ext.transforms.checks.refuse_unsupported import refuse_unsupported
+from linalg_ext.transforms.checks.refuse_untrusted import check_trust
+from linalg_ext.transforms.pipelines import CHECKS, lower_to_llvm
+from linalg_ext.transforms.rewrites.call_libraries import NAME as CALLS_LIBRARIES
+from linalg_ext.utils.logs import logger
+
+
+def compile_copy(
+    module: ModuleLike | bytes,
+    entry: str | None,
+    *,
+    trusted: bool,
+    checked: bool,
+    opt_level: int | None,
+    libraries: Sequence[str | Path],
+    result_dtypes: Sequence[np.typing.DTypeLike | None] | None,
+    key: str | None,
+) -> Kernel:
+    """`compile` of a copy of a module; `key` is what the kernel is kept under, if that is known."""
+    with borrowed_context() as loan:
+        own = own_copy(module, trusted=trusted, context=loan.context)
+        if not trusted:
+            handles = load_libraries([str(library) for library in libraries])
+            check_trust(
+                own.ir.operation,
+                provided=lambda name: _is_registered(name) or is_provided(name, handles),
+            )
+        return compile_in_place(
+            own,
+            entry,
+            loan=loan,
+            trusted=trusted,
+            checked=checked,
+            opt_level=opt_level,
+            libraries=libraries,
+            result_dtypes=result_dtypes,
+            key=key,
+        )
+
+
+def compile_in_place(
+    own: Module,
+    entry: str | None = None,
+    *,
+    loan: Borrowed,
+    trusted: bool = True,
+    checked: bool = False,
+    opt_level: int | None = None,
+    libraries: Sequence[str | Path] = (),
+    result_dtypes: Sequence[np.typing.DTypeLike | None] | None = None,
+    key: str | None = None,
+) -> Kernel:
+    """`compile` of a module that nobody else has, in a context on loan: it is used up.
+
+    Args:
+        own: the module.
+        entry, checked, opt_level, libraries, result_dtypes: as of `compile`.
+        loan: its context.
+        trusted: whether it need not be checked where the kernel is sent to: it is our own, or
+            somebody vouched for it.
+        key: what the kernel is kept under, where the caller has looked there already; else it is
+            looked for under what the module says.
+    """
+    target = current()
+    clock = Clock()
+    stages = [stage("module", own.ir, clock)]
+    loan.keep = bool(stages[0].bytecode)
+    bytecode = stages[0].bytecode or own.bytecode()
+    if key is None:
+        key = disk_cache.key_of_module(
+            "module",
+            bytecode,
+            entry,
+            checked=checked,
+            opt_level=opt_level,
+            libraries=libraries,
+            result_dtypes=result_dtypes,
+        )
+        if (found := disk_cache.find(key)) is not None:
+            if found.recipe is not None:
+                found.recipe = found.recipe._replace(trusted=trusted)
+            return found
+    # Before the entry is wrapped: errors then show the names that the user wrote.
+    refuse_unsupported.apply(own.ir.operation)
+    refuse_recursion.apply(own.ir.operation)
+    reports = group_entry(own, entry, trusted=trusted)
+    with own.context:
+        function = find_entry(own.ir, entry)
+        signature = read_signature(
+            function, written=written_arguments(function), result_dtypes=result_dtypes
+        )
+        open_ended = is_open_ended(own.ir)
+        wrapped = wrap_entry(own.ir, function, signature)
+    own.verify(after="its entry was wrapped")
+    stages.append(stage("entry", own.ir, clock))
+    if checked:
+        reports += run_in_place(own, ",".join(CHECKS)).reports
+        stages.append(stage("checks", own.ir, clock))
+    work = own.ir
+    shared: SharedWork | None = None
+
+    def on_stage(name: str, module: ir.Module) -> None:
+        nonlocal shared
+        stages.append(stage(name, module, clock))
+        if name == "buffers":
+            share = work_to_share(work, signature.name, wrapped.symbol, opt_level, libraries)
+            shared = None if share is None else SharedWork(share, key)
+        if name == "loops":
+            written.extend(written_plans(module))
+
+    written: list[WrittenPlan] = []
+    info = lower_to_llvm(work, on_stage=on_stage)
+    reports += info.reports
+    # What a library does may wait, for this interpreter even.
+    open_ended |= any(report and report.pass_name == CALLS_LIBRARIES for report in reports)
+    level = info.suggested_opt_level if opt_level is None else opt_level
+    if target != host():
+        add_portable_call(work, wrapped.symbol, target)
+    engine = engine_for(target, work, opt_level=level, libraries=libraries)
+    # Looking the entry up is what makes LLVM generate the code.
+    engine.function(wrapped.symbol)
+    told = explained(str(signature), target, reports, written, is_shared=shared is not None)
+    kernel = Kernel(
+        signature,
+        wrapped,
+        engine,
+        stages=stages,
+        assertions=info.assertions,
+        shared=shared,
+        open_ended=open_ended,
+        codegen_seconds=clock.lap(),
+        target=target,
+        explanation=lambda: told,
+        recipe=Recipe(
+            bytecode,
+            entry,
+            trusted,
+            checked,
+            opt_level,
+            tuple(map(str, libraries)),
+            tuple(result.dtype for result in signature.results),
+            override(),
+        ),
+    )
+    _log(kernel)
+    disk_cache.keep(key, kernel)
+    return kernel
+
+
+def _log(kernel: Kernel) -> None:
+    """Tell what was compiled, and what of it takes a slower way."""
+    compiled = logger("compile")
+    if compiled.isEnabledFor(logging.INFO):
+        compiled.info("%s", repr(kernel))
+    fallbacks = logger("fallbacks")
+    if fallbacks.isEnabledFor(logging.INFO):
+        for name, reason in kernel.explain(1).left:
+            fallbacks.info("%s: %s left %s", kernel.signature.name, name, reason)
+
+
+def _is_registered(name: str) -> bool:
+    """Whether a registered library has a function of the name that a module declares."""
+    return any(library.declared(name) for library in in_force())

@@ -1,0 +1,88 @@
+"""What the arguments of a call have in common: a name, and a way to say no."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from linalg_ext.errors import (
+    ArgumentError,
+    ArityError,
+    DTypeError,
+    LinalgExtError,
+    caller_location,
+)
+from linalg_ext.executable.signature import Signature
+from linalg_ext.runtime import dtypes
+from linalg_ext.runtime.call_frame import Frame, FrameLayout
+from linalg_ext.runtime.dtypes import DType
+
+Array = np.ndarray[Any, Any]
+
+
+class Argument(ABC):
+    """One thing that a call is given.
+
+    Subclasses work out at their making whatever does not need the value.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def lay_out(self, layout: FrameLayout, word: int) -> None:
+        """Take `word` as the place in the frame, and write there what no call changes."""
+        self.word = word
+
+    @abstractmethod
+    def prepare(self, value: Any) -> Any:
+        """Check `value`, and bring it into the form that `write` takes."""
+
+    @abstractmethod
+    def write(self, frame: Frame, prepared: Any) -> None:
+        """Write what native code reads into the frame."""
+
+    def error(
+        self,
+        kind: type[LinalgExtError],
+        what: str,
+        *,
+        expected: str | None = None,
+        cure: str | None = None,
+    ) -> LinalgExtError:
+        """The error to raise: it names the argument and the caller's line."""
+        return kind(f"{self.name} {what}", where=caller_location(), expected=expected, cure=cure)
+
+    def refuse_dtype(self, dtype: DType, wanted: Sequence[DType], thing: str = "array") -> NoReturn:
+        """Raise the error for a wrong dtype, with the cure for this one."""
+        raise self.error(
+            DTypeError,
+            f"got dtype {dtypes.describe_dtype(dtype)}",
+            expected=" or ".join(str(known) for known in wanted),
+            cure=dtypes.cure_for(dtype) or f"convert it with {thing}.astype({str(wanted[0])!r})",
+        )
+
+    def refuse_mask(self) -> NoReturn:
+        """Raise the error for a masked array."""
+        raise self.error(
+            ArgumentError,
+            "got a masked array: compiled code knows no mask",
+            cure="fill it first: array.filled(value)",
+        )
+
+
+def shape_text(shape: Sequence[int | None]) -> str:
+    """A shape as NumPy prints it, with `any` for what is open."""
+    inner = ", ".join("any" if size is None else str(size) for size in shape)
+    return f"({inner},)" if len(shape) == 1 else f"({inner})"
+
+
+def refuse_keywords(signature: Signature, unknown: Iterable[str]) -> NoReturn:
+    """Raise the error for keywords that no kernel has."""
+    raise ArityError(
+        f"`{signature.name}` has no argument {', '.join(map(repr, unknown))}",
+        where=caller_location(),
+        expected=f"arrays in the order of {signature}, out= and threads=",
+    )

@@ -1,0 +1,248 @@
+"""The short way into native code: for arrays that it can take as they lie, and for numbers.
+
+Every check is made here that the long way makes, but only as a question. Whatever needs more than
+a yes (a copy, a conversion, a look at interleaved views, an error with its reasons) is answered
+with NotImplemented, and goes the long way.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeGuard
+
+from numpy import ndarray
+
+from linalg_ext.executable.argument import Argument
+from linalg_ext.executable.arrays import ArrayArgument, StridedArgument
+from linalg_ext.executable.code import Code
+from linalg_ext.executable.failures import Failures
+from linalg_ext.executable.parallel_variant import SharedWork
+from linalg_ext.executable.results import ResultSlot
+from linalg_ext.executable.scalars import ScalarArgument
+from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayout
+from linalg_ext.runtime.descriptors import address_of
+from linalg_ext.runtime.dtypes import to_machine
+from linalg_ext.runtime.machine_code import PackedFunction
+from linalg_ext.runtime.threads import current
+
+READABLE = 0x1 | 0x100
+"""NumPy's flags C_CONTIGUOUS and ALIGNED, as in `array.flags.num`."""
+
+WRITABLE = READABLE | 0x400
+"""And WRITEABLE."""
+
+
+class Callee(NamedTuple):
+    """What a call of a kernel runs.
+
+    Attributes:
+        code: has the function, and must live as long.
+        function: the entry.
+        layout: of its frames, in which arguments and results have their places.
+        arguments: what it takes, in order.
+        slots: the results that are written to memory of the caller, in order.
+        failures: what its statuses mean.
+        shared: what several threads can share of its work, if anything.
+        open_ended: whether a call may take long although another was short.
+    """
+
+    code: Code
+    function: PackedFunction
+    layout: FrameLayout
+    arguments: tuple[Argument, ...]
+    slots: tuple[ResultSlot, ...]
+    failures: Failures
+    shared: SharedWork | None
+    open_ended: bool
+
+
+class DirectCall:
+    """The short way into one kernel.
+
+    Its arguments are arrays of known shapes, and numbers; its results are arrays of known shapes.
+
+    Attributes:
+        callee: what it runs.
+        arguments: what it takes.
+        failures: what the statuses of one thread mean.
+    """
+
+    def __init__(self, callee: Callee, arguments: Sequence[ArrayArgument | ScalarArgument]) -> None:
+        """Made by `direct_call`."""
+        self.callee = callee
+        self.arguments = tuple(arguments)
+        self._function = callee.function
+        self._layout = callee.layout
+        self.failures = callee.failures
+        self._shared = callee.shared
+        self._arity = len(arguments)
+        self._scalars = tuple(
+            (at, each) for at, each in enumerate(arguments) if isinstance(each, ScalarArgument)
+        )
+        placed = [(at, a) for at, a in enumerate(arguments) if isinstance(a, ArrayArgument)]
+        self._places = tuple(at for at, _ in placed)
+        arrays = [argument for _, argument in placed]
+        self._inputs = tuple((argument.shape, argument.dtypes) for argument in arrays)
+        self._written = tuple(at for at, argument in enumerate(arrays) if argument.is_written)
+        self._elements = tuple(
+            (at, each.type.element)
+            for at, each in enumerate(arrays)
+            if each.type.element.is_sub_byte
+        )
+        """Of those whose bytes have unused bits: these must be clear."""
+        self._slots = callee.slots
+        self._words = tuple(taking.word for taking in (*arrays, *callee.slots))
+
+    def __call__(self, values: tuple[Any, ...], out: Any, threads: int | None = None) -> Any:
+        """The result of a call, or NotImplemented: it has to go the long way.
+
+        `threads` is how many may work on it, by default as many as `lx.threads` says.
+
+        Raises:
+            ArgumentError: a number is none that the code takes.
+            ExecutionError: the code reported a failure.
+        """
+        if len(values) != self._arity:
+            return NotImplemented
+        arrays = tuple([values[at] for at in self._places]) if self._scalars else values
+        for array, (shape, dtypes) in zip(arrays, self._inputs):  # noqa: B905  # 0.1 us for strict=
+            if type(array) is not ndarray or array.shape != shape or array.dtype not in dtypes:
+                return NotImplemented
+        if out is not None:
+            if type(out) is not ndarray or len(self._slots) != 1:
+                return NotImplemented
+            (slot,) = self._slots
+            if out.shape != slot.shape or out.dtype not in slot.dtypes:
+                return NotImplemented
+        return self.on_known(values, out, threads)
+
+    def on_known(self, values: Sequence[Any], out: Any, threads: int | None = None) -> Any:
+        """As a call, of arrays whose number, shapes and dtypes are known to be right.
+
+        `out` is an array, of the one result there is, or None.
+        """
+        arrays = values
+        numbers: Sequence[tuple[ScalarArgument, Any]] = ()
+        if self._scalars:
+            arrays = [values[at] for at in self._places]
+            numbers = [(scalar, scalar.prepare(values[at])) for at, scalar in self._scalars]
+        for array in arrays:
+            if array.flags.num & READABLE != READABLE:
+                return NotImplemented
+        for at, element in self._elements:
+            if to_machine(arrays[at], element) is not arrays[at]:
+                return NotImplemented
+        addresses = list(map(address_of, arrays))
+        if self._written and not may_write(self._written, arrays, addresses):
+            return NotImplemented
+        if out is None:
+            results = [slot.prepare(None) for slot in self._slots]
+            addresses += map(address_of, results)
+        else:
+            if out.flags.num & WRITABLE != WRITABLE:
+                return NotImplemented
+            if shares_memory(out, arrays, addresses):
+                return NotImplemented
+            addresses.append(address_of(out))
+            results = [out]
+        threads = threads or current()
+        shared = self._shared and self._shared.for_threads(threads)
+        frame = self._layout.take()
+        self._fill(frame, addresses, numbers)
+        if shared:
+            frame[STATUS] = shared.context(threads)
+            shared.function(ctypes.addressof(frame) + TABLE * WORD)
+        else:
+            self._function(ctypes.addressof(frame) + TABLE * WORD)
+        status, failures = frame[STATUS], (shared or self).failures
+        self._layout.give_back(frame)
+        if status:
+            failures.report(status)
+        if out is not None:
+            return out
+        if len(results) == 1:
+            return self._slots[0].finish(results[0], None)
+        if not results:
+            return None
+        return tuple(map(ResultSlot.finish, self._slots, results, [None] * len(results)))
+
+    def _fill(
+        self,
+        frame: Frame,
+        addresses: Sequence[int],
+        numbers: Sequence[tuple[ScalarArgument, Any]],
+    ) -> None:
+        for word, address in zip(self._words, addresses):  # noqa: B905  # as above
+            frame[word] = frame[word + 1] = address
+        for scalar, number in numbers:
+            scalar.write(frame, number)
+        frame[STATUS] = 0
+
+
+def shares_memory(out: Any, arrays: Sequence[Any], addresses: Sequence[int]) -> bool:
+    """Whether an array shares memory with others that begin at these addresses.
+
+    All are contiguous: each takes one range of addresses, and no other array's may meet it.
+    """
+    start = address_of(out)
+    end = start + out.nbytes
+    for array, address in zip(arrays, addresses):  # noqa: B905  # 0.1 us for strict=
+        if address < end and start < address + array.nbytes:
+            return True
+    return False
+
+
+def direct_call(callee: Callee) -> DirectCall | None:
+    """The short way into a kernel that returns nothing itself; None where there is none."""
+    if any(slot.vector for slot in callee.slots):
+        return None
+    taken = [argument for argument in callee.arguments if is_taken(argument)]
+    if len(taken) != len(callee.arguments) or not has_arrays(taken):
+        return None
+    return DirectCall(callee, taken)
+
+
+def is_taken(
+    argument: Argument, *, static: bool = True
+) -> TypeGuard[ArrayArgument | ScalarArgument]:
+    """Whether an argument may come the short way.
+
+    Args:
+        argument: of the kernel.
+        static: whether all of its sizes must be known, and bits that are not used can be seen to.
+    """
+    if isinstance(argument, ScalarArgument):
+        return True
+    if not isinstance(argument, ArrayArgument) or isinstance(argument, StridedArgument):
+        return False
+    type_ = argument.type
+    # What clears unused bits of an array that is written would have to write it.
+    is_clear = not (type_.element.is_sub_byte and (argument.is_written or not static))
+    return is_clear and not type_.vector and (type_.is_static or not static)
+
+
+def has_arrays(arguments: Sequence[Argument]) -> bool:
+    """Whether there are arrays among arguments."""
+    return any(isinstance(argument, ArrayArgument) for argument in arguments)
+
+
+def may_write(written: Sequence[int], arrays: Sequence[Any], addresses: Sequence[int]) -> bool:
+    """Whether what the code writes is writable, and meets no other argument.
+
+    Args:
+        written: the places of what it writes among the arrays.
+        arrays: of the call, each in row-major order.
+        addresses: of their first elements.
+    """
+    ranges = [
+        (address, address + array.nbytes) for array, address in zip(arrays, addresses, strict=True)
+    ]
+    for at in written:
+        if not arrays[at].flags.writeable:
+            return False
+        start, end = ranges[at]
+        others = ranges[:at] + ranges[at + 1 :]
+        if any(start < other_end and other_start < end for other_start, other_end in others):
+            return False
+    return True

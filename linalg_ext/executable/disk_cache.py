@@ -1,0 +1,142 @@
+"""Kernels that outlive the process: found on disk, or put there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.cache.store import Entry
+from linalg_ext.errors import LinalgExtError
+from linalg_ext.executable.kernel import Kernel
+from linalg_ext.executable.kernel_data import (
+    signature_of,
+    stages_data,
+    stages_of,
+    work_data,
+    work_of,
+)
+from linalg_ext.executable.parallel_variant import SharedWork
+from linalg_ext.executable.provenance import Recipe
+from linalg_ext.executable.serialization import data_of, kernel_of
+from linalg_ext.runtime import kernel_cache
+from linalg_ext.target import current, override
+from linalg_ext.utils.logs import logger
+
+_STAGES = "stages"
+_WORK = "work.mlirbc"
+_MODULE = "module.mlirbc"
+
+
+def is_keeping() -> bool:
+    """Whether kernels that are made now are kept."""
+    return kernel_cache.key_of() is not None
+
+
+def key_of_module(
+    kind: str,
+    content: str | bytes,
+    entry: str | None,
+    *,
+    checked: bool,
+    opt_level: int | None,
+    libraries: Sequence[str | Path],
+    result_dtypes: Sequence[Any] | None,
+) -> str | None:
+    """What the kernel of a module is kept under; None where nobody can tell what it is made of.
+
+    Args:
+        kind: of the content.
+        content: the module.
+        entry, checked, opt_level, libraries, result_dtypes: as of `linalg_ext.compile`.
+    """
+    stamps = [kernel_cache.file_stamp(library) for library in libraries]
+    if None in stamps:
+        return None  # which file it is, the system's loader knows
+    try:
+        dtypes = None if result_dtypes is None else [_dtype_key(one) for one in result_dtypes]
+        return kernel_cache.key_of(kind, content, entry, bool(checked), opt_level, stamps, dtypes)
+    except TypeError:
+        return None  # one of them is wrong, and the compiler will say so
+
+
+def _dtype_key(dtype: Any) -> tuple[str, str] | None:
+    if dtype is None:
+        return None
+    found = np.dtype(dtype)
+    return found.str, found.name
+
+
+def find(key: str | None) -> Kernel | None:
+    """The kernel that is kept under a key; None where there is none.
+
+    What is there and cannot be used (a library is gone, the system gives no executable memory)
+    counts as absent: it is compiled anew, and the compiler says what is wrong.
+    """
+    log = logger("cache")
+    entry = kernel_cache.read(key)
+    if entry is None:
+        if key is not None:
+            log.debug("nothing is kept under %s", key)
+        return None
+    try:
+        kernel = _kernel_of(entry)
+    except (LinalgExtError, OSError, KeyError, TypeError, ValueError) as error:
+        log.info("what is kept under %s cannot be used: %s", key, repr(error))
+        return None
+    log.info("found %s under %s", kernel.signature, key)
+    return kernel
+
+
+def keep(key: str | None, kernel: Kernel) -> None:
+    """Put a kernel on disk; does nothing where `key` is None."""
+    if key is None:
+        return
+    record = data_of(kernel)
+    files = {kernel_cache.CODE: kernel.code.object_code()}
+    record["stages"], files[_STAGES] = stages_data(kernel.steps)
+    if kernel.shared is not None:
+        record["work"], files[_WORK] = work_data(kernel.shared.work)
+    if (recipe := kernel.recipe) is not None:
+        record["recipe"] = {
+            "entry": recipe.entry,
+            "trusted": recipe.trusted,
+            "checked": recipe.checked,
+            "opt_level": recipe.opt_level,
+            "libraries": list(recipe.libraries),
+        }
+        files[_MODULE] = recipe.module
+    kernel_cache.write(key, str(kernel.signature), record, files)
+    logger("cache").debug("kept %s under %s", kernel.signature, key)
+
+
+def _kernel_of(entry: Entry) -> Kernel:
+    record, work = entry.record, entry.record.get("work")
+    return kernel_of(
+        record,
+        kernel_cache.load(entry),
+        stages_of(record["stages"], entry.files[_STAGES]),
+        current(),
+        None if work is None else SharedWork(work_of(work, entry.files[_WORK]), entry.key),
+        is_kept=True,
+        recipe=_recipe_of(entry),
+    )
+
+
+def _recipe_of(entry: Entry) -> Recipe | None:
+    """What the kernel was made from: it can be sent on as if it had been made here."""
+    told = entry.record.get("recipe")
+    if told is None:
+        return None
+    return Recipe(
+        entry.files[_MODULE],
+        told["entry"],
+        told["trusted"],
+        told["checked"],
+        told["opt_level"],
+        tuple(told["libraries"]),
+        tuple(result.dtype for result in signature_of(entry.record["signature"]).results),
+        override(),
+    )

@@ -1,0 +1,98 @@
+"""What became of the ops of a kernel: which plan each got, and why, as a table.
+
+>>> print(lx.jit(lambda a, b: a @ b).explain(a, b))
+kernel <lambda>(tensor<512x512xf32>, tensor<512x512xf32>) -> (tensor<512x512xf32>)
+target   host: 32 vectors of 512 bits, ...
+contraction @linalg_ext_contraction_0
+  plan      packed contraction f32
+  ...
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from linalg_ext.executable.decision import Decision, Row
+from linalg_ext.target import Target
+from linalg_ext.target.text import bytes_text
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["Decision", "Explanation", "Row"]
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """The decisions behind a kernel: a table in a terminal or a notebook, text in a file.
+
+    Attributes:
+        signature: of the kernel.
+        target: the machine that its code is for.
+        decisions: each with a `title` and `rows()`.
+        left: for each pass, the ops that it left as they were, and why.
+        threads: how its work is shared.
+        tuning: what measuring found, where that was asked for.
+    """
+
+    signature: str
+    target: Target
+    decisions: tuple[Decision, ...]
+    left: tuple[Row, ...]
+    threads: str
+    tuning: tuple[Row, ...] = ()
+
+    def sections(self) -> list[tuple[str, Sequence[Row]]]:
+        """The parts of the table: a title, and names with what is to be said of each."""
+        target = self.target
+        caches = ", ".join(f"L{c.level} {bytes_text(c.size)}" for c in target.caches)
+        head = [
+            (
+                "target",
+                f"{target.name}: {target.vector_registers} vectors of {target.vector_bits} bits, "
+                f"{target.fma_units} multiply-adds a cycle, {caches}",
+            ),
+            ("threads", self.threads),
+        ]
+        found: list[tuple[str, Sequence[Row]]] = [(f"kernel {self.signature}", head)]
+        found += [(decision.title, decision.rows()) for decision in self.decisions]
+        if self.left:
+            found.append(("left to loops over scalars, or to other passes", self.left))
+        if self.tuning:
+            found.append(("tuning", self.tuning))
+        return found
+
+    def __repr__(self) -> str:
+        lines = []
+        for title, rows in self.sections():
+            lines.append(title)
+            width = max((len(name) for name, _ in rows), default=0)
+            lines += [f"  {name:{width}}  {text}".rstrip() for name, text in rows]
+        return "\n".join(lines)
+
+    __str__ = __repr__
+
+    def __rich__(self) -> RenderableType:
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        parts: list[RenderableType] = []
+        for title, rows in self.sections():
+            table = Table.grid(padding=(0, 2))
+            table.add_column(no_wrap=True, style="cyan")
+            table.add_column(overflow="fold")
+            for name, text in rows:
+                table.add_row(f"  {name}", Text(text))
+            parts += [Text(title, style="bold"), table]
+        return Group(*parts)
+
+    def _repr_html_(self) -> str:
+        from rich.console import Console
+
+        console = Console(record=True, file=io.StringIO(), width=120)
+        console.print(self)
+        return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")

@@ -1,0 +1,156 @@
+"""`lx.load`: a kernel that was exported, called without MLIR and without a linker."""
+
+from __future__ import annotations
+
+import os
+from os import PathLike
+
+from linalg_ext.cache.checked import Folder, Rule, open_folder
+from linalg_ext.cache.keys import checksum
+from linalg_ext.errors import ExportError, LinalgExtError, TargetError
+from linalg_ext.executable.export.format import RECORD, Data, damaged, opened
+from linalg_ext.executable.kernel import Kernel
+from linalg_ext.executable.serialization import kernel_of
+from linalg_ext.executable.stage import Stage
+from linalg_ext.runtime.object_loader import LoadedCode
+from linalg_ext.target import Target, from_data, host
+from linalg_ext.target.linux import flags as flags_of_this_machine
+
+_RULE = Rule(
+    "of an exported kernel",
+    "copy it to a folder of your own",
+    may_be_roots=True,
+    error=ExportError,
+)
+
+
+def load(folder: str | PathLike[str]) -> Kernel:
+    """The kernel that `Kernel.export` wrote to a folder.
+
+        layer.export("layer")           # here, or on another machine
+        layer = lx.load("layer")
+
+    It is called as the kernel that was exported, on one thread, and loads no MLIR; only what shows
+    `stages` does. What lies in the folder is run: load what you trust as a program.
+
+    Args:
+        folder: with `kernel.json` in it.
+
+    Raises:
+        ExportError: it is missing, damaged, of another version, or no such folder; or it could have
+            been written by others than you and the administrator.
+        TargetError: its code is for a processor that can do what this one cannot.
+        UnresolvedSymbolError: a library that it calls is not here.
+    """
+    if not isinstance(folder, str | PathLike) or not os.fspath(folder):
+        raise ExportError(f"the folder is {folder!r}", expected="a path")
+    where = os.path.expanduser(folder)
+    with _opened(where) as place:
+        return _kernel(place, where)
+
+
+def _kernel(place: Folder, where: str) -> Kernel:
+    record = opened(_content(place, RECORD, where), where)
+    try:
+        target = from_data(record["target"])
+        _check_machine(target, record["unnamed"], where)
+        code = _loaded(place, record, where)
+        return kernel_of(record, code, _stages(place, record, where), target)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, LinalgExtError):
+            raise
+        raise ExportError(
+            f"{RECORD} lacks something, or has it wrong: {error}",
+            where=where,
+            cure="export it anew with this version of linalg_ext",
+        ) from error
+
+
+def _loaded(place: Folder, record: Data, where: str) -> LoadedCode:
+    file = record["files"]["object"]
+    content = _checked(place, file, record, where)
+    try:
+        return LoadedCode(content, opt_level=record["opt_level"], libraries=record["libraries"])
+    except OSError as error:
+        raise ExportError(f"{file} cannot be loaded: {error}", where=where) from error
+
+
+def _check_machine(target: Target, unnamed: list[str], where: str) -> None:
+    """Refuse code that this processor cannot run."""
+    missing = [*target.missing_on(host()), *sorted({*unnamed} - flags_of_this_machine())]
+    if missing:
+        raise TargetError(
+            f"the kernel needs a processor with {', '.join(missing)}, which this one lacks",
+            where=where,
+            cure="compile it for less, and export it anew: with lx.target.using('avx2'): ...",
+        )
+
+
+def _opened(where: str) -> Folder:
+    """The folder, where nobody else can change it.
+
+    Raises:
+        ExportError: somebody else can, or it cannot be opened.
+    """
+    try:
+        return open_folder(where, _RULE)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise _absent(RECORD, where) from error
+    except (OSError, ValueError) as error:
+        raise _unreadable(where, error) from error
+
+
+def _content(place: Folder, name: str, where: str) -> bytes:
+    """What a file holds that nobody else can write.
+
+    Raises:
+        ExportError: it cannot be read, or somebody else could write it.
+    """
+    try:
+        return place.read(name)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise _absent(name, where) from error
+    except (OSError, ValueError) as error:
+        raise _unreadable(f"{where}/{name}", error) from error
+
+
+def _absent(name: str, where: str) -> ExportError:
+    return ExportError(
+        f"there is no {name} in {where}", expected="a folder that Kernel.export wrote"
+    )
+
+
+def _unreadable(path: str, error: Exception) -> ExportError:
+    return (
+        error if isinstance(error, ExportError) else ExportError(f"{path} cannot be read: {error}")
+    )
+
+
+def _stages(place: Folder, record: Data, where: str) -> list[Stage]:
+    """The stages that are there: they are for people, and need not be shipped."""
+    found = []
+    for each in record["stages"]:
+        is_text = each["is_text"]
+        file = f"{each['file']}.{'mlir' if is_text else 'mlirbc'}"
+        if not place.has(file):
+            continue
+        content = _checked(place, file, record, where)
+        found.append(
+            Stage(
+                each["name"],
+                each["seconds"],
+                b"" if is_text else content,
+                each["allow_unregistered"],
+                content.decode() if is_text else "",
+                each["operations"],
+            )
+        )
+    return found
+
+
+def _checked(place: Folder, file: str, record: Data, where: str) -> bytes:
+    """What a file holds, as it was written."""
+    content = _content(place, file, where)
+    if checksum(content) != record["checksums"][file]:
+        raise damaged(file, where)
+    return content

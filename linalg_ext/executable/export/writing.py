@@ -1,0 +1,194 @@
+"""`Kernel.export`: a kernel as a folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from os import PathLike
+from pathlib import Path
+
+from linalg_ext.cache.checked import make_folders
+from linalg_ext.cache.keys import checksum
+from linalg_ext.errors import ExportError, LinalgExtError
+from linalg_ext.executable.export import loader
+from linalg_ext.executable.export.format import FORMAT, RECORD, Data, sealed
+from linalg_ext.executable.export.header import c_name, header
+from linalg_ext.executable.export.linking import link, linker
+from linalg_ext.executable.failures import told
+from linalg_ext.executable.kernel import Kernel
+from linalg_ext.executable.serialization import data_of
+from linalg_ext.executable.stage import Stage
+from linalg_ext.runtime.disassembly import defined_symbols, undefined_symbols
+from linalg_ext.runtime.machine_code import PORTABLE, packed_names
+from linalg_ext.runtime.object_file import runs_at_loading
+from linalg_ext.target import Target, to_data
+from linalg_ext.target.features import SPELLINGS, UNNAMED
+from linalg_ext.target.linux import flags as flags_of_this_machine
+
+_OTHERS_WRITE = 0o022
+
+
+def export(kernel: Kernel, folder: str | PathLike[str], *, library: bool | None = None) -> Path:
+    """Write a kernel: see `Kernel.export`."""
+    place = _place(folder)
+    try:
+        make_folders(place.parent, 0o755)
+        with tempfile.TemporaryDirectory(dir=place.parent, prefix=".new-") as beside:
+            fresh = Path(beside) / place.name
+            fresh.mkdir()
+            _write(kernel, fresh, library)
+            _keep_to_oneself(fresh)
+            if place.exists():
+                place.rename(Path(beside) / "old")
+            fresh.rename(place)
+    except OSError as error:
+        if isinstance(error, LinalgExtError):
+            raise
+        raise ExportError(
+            f"the kernel cannot be written to {place}: {error.strerror or error}"
+        ) from error
+    return place
+
+
+def _place(folder: str | PathLike[str]) -> Path:
+    """Where to write: a new folder, or one that an export wrote.
+
+    Raises:
+        ExportError: something else is there.
+    """
+    if not isinstance(folder, str | PathLike) or not os.fspath(folder):
+        raise ExportError(f"the folder is {folder!r}", expected="a path")
+    place = Path(os.path.abspath(os.path.expanduser(folder)))
+    if not os.path.lexists(place):
+        return place
+    is_ours = (place / RECORD).is_file() and FORMAT in (place / RECORD).read_text(errors="replace")
+    if not is_ours and not (place.is_dir() and not any(place.iterdir())):
+        raise ExportError(
+            f"{place} is there already, and is no exported kernel",
+            expected="a new folder, or one to replace that export wrote",
+        )
+    return Path(os.path.realpath(place))
+
+
+def _write(kernel: Kernel, folder: Path, library: bool | None) -> None:
+    code, name = kernel.code.object_code(), c_name(kernel.entry)
+    if runs_at_loading(code):
+        raise ExportError(
+            "the kernel has code that runs when it is loaded",
+            expected="code that runs when it is called",
+            cure="drop the section, or the constructors, that the module names",
+        )
+    defined = set(defined_symbols(code))
+    symbol = next(known for known in packed_names(kernel.entry.symbol) if known in defined)
+    is_portable = symbol.startswith(PORTABLE)
+    needs = sorted({*undefined_symbols(code)})
+    flags = _flags(kernel.target, is_portable)
+    files = {"object": f"lx_{name}.o", "header": f"lx_{name}.h", "loader": f"load_{name}.py"}
+    (folder / files["object"]).write_bytes(code)
+    notes = _notes(kernel, flags, needs, files["object"])
+    (folder / files["header"]).write_text(
+        header(kernel.signature, kernel.entry, symbol, kernel.assertions, notes), encoding="utf-8"
+    )
+    shutil.copyfile(loader.__file__, folder / files["loader"])
+    command = None if library is False else linker(kernel.target)
+    if command is not None:
+        files["library"] = f"liblx_{name}.so"
+        link(command, folder / files["object"], folder / files["library"], symbol)
+    elif library:
+        raise ExportError(
+            "there is no linker to make the shared library with",
+            expected="cc, gcc, clang or ld on Linux, and code for its processor",
+            cure="export(..., library=False): the object file needs none for lx.load",
+        )
+    stages = folder / "stages"
+    stages.mkdir()
+    record: Data = {
+        **data_of(kernel),
+        "made_by": f"linalg_ext {_version()}",
+        "symbol": symbol,
+        "target": to_data(kernel.target),
+        "flags": flags,
+        "unnamed": [] if is_portable else sorted(_unnamed(kernel.target)),
+        "needs": needs,
+        "failures": [told(message)[0] for message in kernel.assertions],
+        "stages": [_write_stage(stages, *each) for each in enumerate(kernel.steps)],
+        "files": files,
+    }
+    record["checksums"] = {
+        path.relative_to(folder).as_posix(): checksum(path.read_bytes())
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+    (folder / RECORD).write_text(sealed(record), encoding="utf-8")
+
+
+def _write_stage(folder: Path, number: int, stage: Stage) -> Data:
+    """Write a stage as text without large constants and, unless it is too large, as bytecode."""
+    stem = f"{number}-{stage.name}"
+    (folder / f"{stem}.mlir").write_text(stage.text + "\n", encoding="utf-8")
+    if stage.bytecode:
+        (folder / f"{stem}.mlirbc").write_bytes(stage.bytecode)
+    return {
+        "name": stage.name,
+        "seconds": stage.seconds,
+        "file": f"{folder.name}/{stem}",
+        "is_text": not stage.bytecode,
+        "allow_unregistered": stage.allow_unregistered,
+        "operations": stage.operations,
+    }
+
+
+def _flags(target: Target, is_portable: bool) -> list[str]:
+    """What the code needs of a processor, in Linux's words."""
+    spellings = SPELLINGS[target.architecture]
+    needed = {flag for flag, feature in spellings.items() if feature in target.features}
+    return sorted(needed if is_portable else needed | _unnamed(target))
+
+
+def _unnamed(target: Target) -> frozenset[str]:
+    """What LLVM may use of this machine, beyond what the target of it names."""
+    return UNNAMED[target.architecture] & flags_of_this_machine()
+
+
+def _notes(kernel: Kernel, flags: list[str], needs: list[str], code: str) -> list[str]:
+    target = kernel.target
+    notes = [
+        f"made by linalg_ext {_version()} for {target.name} ({target.architecture}); "
+        "it runs on processors with",
+        *_wrapped(flags),
+        f"Link {code}, or the shared library, and -lm." if needs else f"Link {code}.",
+    ]
+    if needs:
+        notes += ["It calls", *_wrapped(needs)]
+    if libraries := [str(library) for library in kernel.code.libraries]:
+        notes += ["which are in the C library, or in", *_wrapped(libraries)]
+    if "amx-tile" in target.features:
+        notes.append(
+            "Before its first call ask Linux for AMX: arch_prctl(ARCH_REQ_XCOMP_PERM, 18)."
+        )
+    return notes
+
+
+def _wrapped(words: list[str]) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(" ".join(words), 92, initial_indent="  ", subsequent_indent="  ")
+
+
+def _keep_to_oneself(folder: Path) -> None:
+    """Nobody else may write: what others can write to is not loaded."""
+    if sys.platform == "win32":
+        return
+    for place in (folder, *folder.rglob("*")):
+        place.chmod(place.stat().st_mode & 0o777 & ~_OTHERS_WRITE)
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("linalg-ext")
+    except PackageNotFoundError:  # run from a checkout that was never installed
+        return "0+unknown"

@@ -1,0 +1,393 @@
+"""A compiled entry, called on arrays."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linalg_ext.errors import (
+    ArgumentError,
+    ArityError,
+    caller_location,
+    refuse_pickling,
+)
+from linalg_ext.executable.argument import refuse_keywords
+from linalg_ext.executable.arrays import ArrayArgument, check_aliasing
+from linalg_ext.executable.code import Code, Entry
+from linalg_ext.executable.direct_call import Callee, DirectCall, direct_call
+from linalg_ext.executable.dynamic_call import OpenCall, open_call
+from linalg_ext.executable.failures import Failures
+from linalg_ext.executable.foreign_arrays import call_with_guests, has_guests
+from linalg_ext.executable.layout import argument_of, laid_out
+from linalg_ext.executable.parallel_variant import SharedWork
+from linalg_ext.executable.provenance import Recipe, arrived
+from linalg_ext.executable.results import ResultSlot, split_out
+from linalg_ext.executable.signature import Signature
+from linalg_ext.executable.stage import Stage
+from linalg_ext.runtime.buffers import take_over
+from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame
+from linalg_ext.runtime.descriptors import Descriptor, word_count
+from linalg_ext.runtime.disassembly import disassemble
+from linalg_ext.runtime.threads import checked
+from linalg_ext.runtime.threads import current as current_threads
+from linalg_ext.runtime.threads import state as thread_state
+from linalg_ext.runtime.vectorcall import caller
+from linalg_ext.runtime.workspace import intermediates
+from linalg_ext.target import Target, host
+from linalg_ext.utils import hooks
+from linalg_ext.utils.display import Shown
+from linalg_ext.utils.hooks import is_dask
+from linalg_ext.utils.locks import Lock
+from linalg_ext.utils.vectorcall import quickly_called
+
+if TYPE_CHECKING:
+    from linalg_ext.executable.explanation import Explanation, Row
+    from linalg_ext.runtime.vectorcall_record import Record
+
+
+@quickly_called
+class Kernel(Shown, shown_as="kernel"):
+    """An entry of a module, compiled for one machine: this one, as a rule.
+
+    Calling it checks every argument and then runs native code without the GIL; any number of
+    threads may call one kernel at once. Of the module that it was made from it holds the binary
+    form, so that it can be pickled.
+
+    Attributes:
+        signature: what it takes and gives.
+        entry: the native function behind it.
+        code: has that function.
+        target: the machine that its code is for.
+        opt_level: LLVM's optimization level.
+        steps: the module at each point of the way down.
+        assertions: the messages of its failures.
+        failures: what its statuses mean.
+        shared: what several threads can share of its work, if anything.
+        explanation: gives what the passes say of their work, if that is known.
+        is_kept: whether its code comes from the disk, see `linalg_ext.cache`.
+        callee: what its calls run.
+        short: the short way into it, if there is one.
+        direct: that, where all its sizes are known.
+        recipe: what it was made from; None where that is not known.
+    """
+
+    def __init__(
+        self,
+        signature: Signature,
+        entry: Entry,
+        code: Code,
+        *,
+        stages: Sequence[Stage] = (),
+        assertions: Sequence[str] = (),
+        codegen_seconds: float = 0.0,
+        target: Target | None = None,
+        shared: SharedWork | None = None,
+        explanation: Callable[[], Explanation] | None = None,
+        open_ended: bool = True,
+        is_kept: bool = False,
+        recipe: Recipe | None = None,
+    ) -> None:
+        """Made by `linalg_ext.compile`."""
+        self.signature = signature
+        self.target = host() if target is None else target
+        self.opt_level = code.opt_level
+        self.recipe = recipe
+        self.explanation = explanation
+        self.shared = shared
+        self.entry = entry
+        self.code = code
+        self._function = code.function(entry.symbol)
+        intermediates.lend_to(code)
+        self.steps = tuple(stages)
+        self.assertions = tuple(assertions)
+        self.is_kept = is_kept
+        self.failures = Failures(signature.name, assertions)
+        self._codegen_seconds = codegen_seconds
+        self._asm: dict[bool, str] = {}
+        self._asm_lock = Lock()
+
+        results = signature.results
+        self._arguments = tuple(argument_of(parameter) for parameter in signature.parameters)
+        self._slots = tuple(ResultSlot(r, is_only=len(results) == 1) for r in results)
+        self._destinations = tuple(self._slots[index] for index in entry.destinations)
+        self._returned = tuple(self._slots[index] for index in entry.returned)
+        self._layout = laid_out(self._arguments, self._destinations, self._returned)
+        self._arity = len(self._arguments)
+        self._records: dict[object, Record | None] = {}
+        self._written = tuple(
+            (index, argument)
+            for index, argument in enumerate(self._arguments)
+            if isinstance(argument, ArrayArgument) and argument.is_written
+        )
+        self.callee = Callee(
+            code,
+            self._function,
+            self._layout,
+            self._arguments,
+            tuple(sorted(self._destinations, key=lambda slot: slot.position)),
+            self.failures,
+            self.shared,
+            open_ended,
+        )
+        self.direct = None if self._returned else direct_call(self.callee)
+        self.short: DirectCall | OpenCall | None = self.direct
+        if self.short is None:
+            self.short = open_call(self.callee, self._returned)
+
+    def __call__(
+        self, *args: Any, out: Any = None, threads: int | None = None, **unknown: Any
+    ) -> Any:
+        """Run the entry.
+
+        Args:
+            *args: arrays and numbers in the order of the entry's inputs. An array that does not lie
+                in memory as the entry reads it is copied first. Lists and Python numbers take the
+                dtype of the parameter; whatever has a dtype must have the right one. Arrays of
+                other libraries come through DLPack, and buffers as they are.
+            out: where the result goes: an array, or for several results a tuple with an array or
+                None for each. It must not share memory with an input. Arrays of other libraries
+                and writable buffers may be given, too.
+            threads: how many may work on this call, where the work is large; by default
+                `lx.threads.current()`. For a given number the result is the same at every call.
+
+        Returns:
+            The result, or a tuple of them, or None where the entry has none: arrays, and NumPy
+            scalars for results that are scalars; the arrays of `out` where they were given. Where
+            all arrays among the arguments come from one other library, results are of that library.
+
+        Raises:
+            ArgumentError: of the kind that tells what is wrong, before anything ran (for a result
+                whose shape only the run can tell: a wrong shape of its `out`, after it).
+            TargetError: its code is for a machine that this one cannot stand for.
+            ExecutionError: an assertion of the module failed. What `out` and written arguments
+                hold then is undefined.
+        """
+        if threads is not None:
+            checked(threads)
+        if self.short is not None and not unknown:
+            result = self.short(args, out, threads)
+            if result is not NotImplemented:
+                if threads is None and self.direct is not None:
+                    self._quicken(self.direct)
+                return result
+        if any(map(is_dask, args)) and not unknown:
+            return hooks.handler("kernel on dask")(self, args, out, threads)
+        if unknown:
+            refuse_keywords(self.signature, unknown)
+        if len(args) != self._arity:
+            self._refuse_arity(len(args))
+        if has_guests(args, out):
+            names = [argument.name for argument in self._arguments]
+            return call_with_guests(self, args, names.__getitem__, out, threads)
+        prepared = [
+            argument.prepare(value) for argument, value in zip(self._arguments, args, strict=True)
+        ]
+        if self._written:
+            check_aliasing(self._written, prepared)
+        outs: list[Any]
+        if out is None:
+            outs = [None] * len(self._slots)
+        else:
+            inputs = [
+                value if isinstance(value, np.ndarray) else array
+                for value, array in zip(args, prepared, strict=True)
+            ]
+            outs = split_out(out, self._slots, inputs)
+        results: list[Any] = [None] * len(self._slots)
+        for slot in self._destinations:
+            results[slot.position] = slot.prepare(outs[slot.position])
+        threads = threads or current_threads()
+        shared = self.shared and self.shared.for_call(
+            threads, (value for value in (*prepared, *results) if isinstance(value, np.ndarray))
+        )
+        frame = self._layout.take()
+        try:
+            self._fill(frame, prepared, results)
+            if shared:
+                frame[STATUS] = shared.context(threads)
+                shared.function(ctypes.addressof(frame) + TABLE * WORD)
+            else:
+                self._function(ctypes.addressof(frame) + TABLE * WORD)
+            if frame[STATUS]:
+                (shared or self).failures.report(frame[STATUS])
+            if self._returned:
+                self._collect(frame, prepared, outs, results)
+        finally:
+            self._layout.give_back(frame)
+        for slot in self._slots:
+            results[slot.position] = slot.finish(results[slot.position], outs[slot.position])
+        if len(results) == 1:
+            return results[0]
+        return tuple(results) if results else None
+
+    def _quicken(self, direct: DirectCall) -> None:
+        """Have native code answer the calls that the short way answers, once there is some."""
+        native = caller()
+        if native is None:
+            return
+        key = None if self.shared is None else thread_state()
+        if key not in self._records:
+            # Only now: a first call needs none of it.
+            from linalg_ext.executable.native_call import kernel_record
+
+            self._records[key] = kernel_record(direct, native.world)
+        if (record := self._records[key]) is not None:
+            native.install(self, record)
+
+    def _fill(self, frame: Frame, prepared: Sequence[Any], results: Sequence[Any]) -> None:
+        for argument, value in zip(self._arguments, prepared, strict=True):
+            argument.write(frame, value)
+        for slot in self._destinations:
+            slot.write(frame, results[slot.position])
+        frame[STATUS] = 0
+
+    @property
+    def stages(self) -> Mapping[str, str]:
+        """The module at each point of the way down, as text, by the name of the stage."""
+        return MappingProxyType({stage.name: stage.text for stage in self.steps})
+
+    @property
+    def times(self) -> Mapping[str, float]:
+        """Seconds that each step of the compilation took, and their sum as `total`."""
+        times = {stage.name: stage.seconds for stage in self.steps}
+        times["code"] = self._codegen_seconds
+        return MappingProxyType({**times, "total": sum(times.values())})
+
+    def as_text(self, stage: str = "llvm") -> str:
+        """The module at one point of the way down.
+
+        Raises:
+            ArgumentError: there is no such stage; the message lists those there are.
+        """
+        try:
+            return self.stages[stage]
+        except KeyError:
+            raise ArgumentError(
+                f"there is no stage {stage!r}", expected="one of " + ", ".join(self.stages)
+            ) from None
+
+    def explain(self, threads: int = 1) -> Explanation:
+        """Which plan each of its ops got, and why: tiles, blocks, packing, vectors, stores.
+
+        With the work, the time that a model of the machine gives, the nearest plans that were not
+        taken, and why ops were left to plain loops. `print` it; `rich` and notebooks show a table.
+
+        Args:
+            threads: of the call that is meant: for more than one, the plans of the slices of its
+                loops, whose code is compiled where it is not there yet.
+
+        Raises:
+            ArgumentError: no number of threads.
+        """
+        if self.explanation is None:
+            raise ArgumentError(
+                f"nothing is known of how `{self.signature.name}` came to be",
+                cure="make it with linalg_ext.compile or jit",
+            )
+        checked(threads)
+        shared = None if self.shared is None else self.shared.for_threads(threads)
+        told = self.explanation()
+        if shared is None:
+            return told
+        return replace(told, decisions=shared.decisions, threads=shared.told)
+
+    def with_tuning(self, found: Sequence[Row]) -> Kernel:
+        """This kernel, which from now on tells what tuning found."""
+        told = replace(self.explain(), tuning=tuple(found))
+        self.explanation = lambda: told
+        return self
+
+    def export(self, folder: str | PathLike[str], *, library: bool | None = None) -> Path:
+        """Write this kernel to a folder that can be shipped, and return its path.
+
+        In it are the object file, a shared library, a C header, a Python file that loads the
+        library with NumPy alone, each stage as text and as bytecode, and `kernel.json`, which says
+        for what machine and of what signature it is. `lx.load(folder)` reads it; nothing of it
+        needs MLIR. It runs on one thread; two exported kernels whose names differ can be linked
+        into one program. Elsewhere it runs where the processor has the extensions of the target:
+        `with lx.target.using("avx2"):` around what compiles it asks for less than this machine has.
+
+        Args:
+            folder: a new one, or one that an export wrote, which is replaced.
+            library: whether to link the shared library; by default where there is a linker.
+
+        Raises:
+            ExportError: the folder is something else, or cannot be written; no linker, or it fails.
+        """
+        # It builds on this.
+        from linalg_ext.executable.export.writing import export
+
+        return export(self, folder, library=library)
+
+    def asm(self, *, whole: bool = False) -> str:
+        """The machine code as assembly text: of the entry, or of everything with `whole`."""
+        with self._asm_lock:
+            if whole not in self._asm:
+                code = self.code.object_code()
+                self._asm[whole] = disassemble(code, None if whole else self.entry.symbol)
+            return self._asm[whole]
+
+    def __repr__(self) -> str:
+        ops = " > ".join(f"{stage.name} {stage.operations}" for stage in self.steps)
+        times = self.times
+        parts = " + ".join(f"{name} {1e3 * t:.1f}" for name, t in times.items() if name != "total")
+        return "\n".join(
+            [
+                f"kernel {self.signature}",
+                f"stages    {ops} ops",
+                f"compiled  in {1e3 * times['total']:.1f} ms{', kept' * self.is_kept}: {parts}",
+                f"code      for {self.target.name}, LLVM opt level {self.opt_level}",
+            ]
+        )
+
+    def _collect(
+        self, frame: Frame, prepared: Sequence[Any], outs: Sequence[Any], results: list[Any]
+    ) -> None:
+        borrowed = {
+            frame[argument.word]
+            for argument in self._arguments
+            if isinstance(argument, ArrayArgument)
+        }
+        arrays = []
+        for slot, word in zip(self._returned, self._layout.results, strict=True):
+            words = frame[word : word + word_count(slot.rank)]
+            descriptor = Descriptor.from_words(words, slot.rank)
+            arrays.append(take_over(descriptor, slot.result.dtype, slot.vector, borrowed))
+            borrowed.add(descriptor.allocated)
+        for slot, array in zip(self._returned, arrays, strict=True):
+            if outs[slot.position] is not None:
+                slot.check_shape(outs[slot.position], array.shape)
+            results[slot.position] = array
+
+    def __reduce__(self) -> Any:
+        """A kernel travels as its module and options, no code, and is compiled on arrival, at once.
+
+        It then is for the machine that it arrives on, unless a target was named. One that arrives
+        twice is compiled once. A module that was compiled without `trusted=True` is checked as
+        `linalg_ext.compile` checks it. What `tune` found does not travel.
+
+        Pickles run code when they are read: read those alone whose authors you trust.
+        """
+        if self.recipe is None:
+            refuse_pickling("a kernel whose module is gone", "compile the module there")
+        return arrived, (self.recipe,)
+
+    def __copy__(self) -> Kernel:
+        return self  # nothing of it ever changes
+
+    def __deepcopy__(self, memo: object) -> Kernel:
+        return self
+
+    def _refuse_arity(self, count: int) -> None:
+        raise ArityError(
+            f"`{self.signature.name}` takes {self._arity} arguments, got {count}",
+            where=caller_location(),
+            expected=str(self.signature),
+        )

@@ -1,0 +1,185 @@
+"""Kernels as plain data and bytes, and back: for the cache and for what is exported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from linalg_ext.executable.code import Entry
+from linalg_ext.executable.decision import decisions_data, told_of
+from linalg_ext.executable.parallel_variant import Work
+from linalg_ext.executable.signature import (
+    ArrayType,
+    Parameter,
+    Result,
+    ScalarType,
+    Signature,
+    ValueType,
+)
+from linalg_ext.executable.stage import Stage
+from linalg_ext.runtime.dtypes import ElementType, by_mlir
+from linalg_ext.target import Target
+
+if TYPE_CHECKING:
+    from linalg_ext.executable.explanation import Explanation
+
+Data = dict[str, Any]
+
+
+def signature_data(signature: Signature) -> Data:
+    """A signature as plain data."""
+    return {
+        "name": signature.name,
+        "parameters": [
+            {**_type_data(each.type), "is_written": each.is_written}
+            for each in signature.parameters
+        ],
+        "results": [
+            {**_type_data(each.type), "is_unsigned": each.dtype == each.type.element.unsigned}
+            for each in signature.results
+        ],
+    }
+
+
+def signature_of(data: Mapping[str, Any]) -> Signature:
+    """What `signature_data` gave, as a signature again."""
+    parameters = [
+        Parameter(index, _type_of(each), each["is_written"])
+        for index, each in enumerate(data["parameters"])
+    ]
+    results = []
+    for index, each in enumerate(data["results"]):
+        type_ = _type_of(each)
+        element = type_.element
+        unsigned = element.unsigned if each["is_unsigned"] else None
+        results.append(Result(index, type_, element.dtype if unsigned is None else unsigned))
+    return Signature(data["name"], tuple(parameters), tuple(results))
+
+
+def entry_data(entry: Entry) -> Data:
+    """A native entry as plain data."""
+    return entry._asdict()
+
+
+def entry_of(data: Mapping[str, Any]) -> Entry:
+    """What `entry_data` gave, as an entry again."""
+    return Entry(data["symbol"], tuple(data["destinations"]), tuple(data["returned"]))
+
+
+def stages_data(stages: Sequence[Stage]) -> tuple[list[Data], bytes]:
+    """Stages as plain data, and what is to be shown of all of them, one after the other."""
+    contents = [each.bytecode or each.kept_text.encode() for each in stages]
+    data = [
+        {
+            "name": each.name,
+            "seconds": each.seconds,
+            "bytes": len(content),
+            "is_text": not each.bytecode,
+            "allow_unregistered": each.allow_unregistered,
+            "operations": each.kept_count,
+        }
+        for each, content in zip(stages, contents, strict=True)
+    ]
+    return data, b"".join(contents)
+
+
+def stages_of(data: Sequence[Mapping[str, Any]], contents: bytes) -> list[Stage]:
+    """What `stages_data` gave, as stages again."""
+    stages, start = [], 0
+    for each in data:
+        content = contents[start : start + each["bytes"]]
+        start += each["bytes"]
+        stages.append(
+            Stage(
+                each["name"],
+                each["seconds"],
+                b"" if each["is_text"] else content,
+                each["allow_unregistered"],
+                content.decode() if each["is_text"] else "",
+                each["operations"],
+            )
+        )
+    return stages
+
+
+def explanation_data(explanation: Explanation) -> Data:
+    """An explanation as plain data; its target is that of the kernel."""
+    return {
+        "signature": explanation.signature,
+        "decisions": decisions_data(explanation.decisions),
+        "left": explanation.left,
+        "threads": explanation.threads,
+    }
+
+
+def explanation_of(data: Mapping[str, Any], target: Target) -> Explanation:
+    """What `explanation_data` gave, as an explanation again."""
+    from linalg_ext.executable.explanation import Explanation
+
+    return Explanation(
+        data["signature"],
+        target,
+        told_of(data["decisions"]),
+        tuple((name, text) for name, text in data["left"]),
+        data["threads"],
+    )
+
+
+def work_data(work: Work) -> tuple[Data, bytes]:
+    """What can be cut, as plain data, and its module."""
+    data = {
+        "name": work.name,
+        "symbol": work.symbol,
+        "opt_level": work.opt_level,
+        "libraries": [str(library) for library in work.libraries],
+        "is_open": work.is_open,
+    }
+    return data, work.bytecode
+
+
+def work_of(data: Mapping[str, Any], bytecode: bytes) -> Work:
+    """What `work_data` gave, as work again."""
+    return Work(
+        bytecode,
+        data["name"],
+        data["symbol"],
+        data["opt_level"],
+        tuple(data["libraries"]),
+        data["is_open"],
+    )
+
+
+def _type_data(type_: ValueType) -> Data:
+    data: Data = {"text": type_.text, "kind": "scalar", "element": type_.element.mlir}
+    if isinstance(type_, ArrayType):
+        data |= {
+            "kind": type_.kind,
+            "shape": type_.shape,
+            "vector": type_.vector,
+            "strides": type_.strides,
+            "offset": type_.offset,
+        }
+    return data
+
+
+def _type_of(data: Mapping[str, Any]) -> ValueType:
+    element = _element(data["element"])
+    if data["kind"] == "scalar":
+        return ScalarType(data["text"], element)
+    strides = data["strides"]
+    return ArrayType(
+        data["text"],
+        data["kind"],
+        tuple(data["shape"]),
+        element,
+        tuple(data["vector"]),
+        None if strides is None else tuple(strides),
+        data["offset"],
+    )
+
+
+def _element(mlir: str) -> ElementType:
+    element = by_mlir(mlir)
+    if element is None:
+        raise ValueError(f"no element type {mlir}")
+    return element

@@ -1,0 +1,176 @@
+"""A kernel's code for several threads: made when it is first called with so many."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from contextvars import copy_context
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from linalg_ext.cache.store import Entry
+from linalg_ext.errors import LinalgExtError
+from linalg_ext.executable.code import Code
+from linalg_ext.executable.decision import Decision, decisions_data, told_of
+from linalg_ext.executable.failures import Failures
+from linalg_ext.runtime import kernel_cache
+from linalg_ext.runtime.threads import context
+from linalg_ext.runtime.workspace import intermediates
+from linalg_ext.utils import hooks
+from linalg_ext.utils.locks import Lock
+
+LEAST_BYTES = 1 << 16
+"""Of all arrays of a call, where their sizes are open: less is done before threads have begun."""
+
+
+class Work(NamedTuple):
+    """What can be shared.
+
+    Attributes:
+        bytecode: of the module, on buffers, as it is before loops of it are cut.
+        name, symbol, libraries: of the kernel.
+        opt_level: LLVM's; None chooses.
+        is_open: whether how much it is hangs on the sizes of a call's arrays.
+    """
+
+    bytecode: bytes
+    name: str
+    symbol: str
+    opt_level: int | None
+    libraries: tuple[str | Path, ...]
+    is_open: bool
+
+
+class Cut(NamedTuple):
+    """The code for several threads, as it was made.
+
+    Attributes:
+        code: has a function of the kernel's name.
+        slices: how many there are of each loop that is shared, in order; at most, where that
+            hangs on sizes.
+        assertions: what its statuses mean.
+        decisions: what was chosen for the ops.
+    """
+
+    code: Code
+    slices: tuple[int, ...]
+    assertions: tuple[str, ...]
+    decisions: tuple[Decision, ...] = ()
+
+
+class Shared:
+    """Code that has its loops shared by threads.
+
+    Attributes:
+        function: takes what the kernel's own function takes, and in place of the status what
+            `threads.context` gives.
+        slices: how many there are of each loop.
+        failures: what its statuses mean.
+        decisions: what was chosen for the ops.
+    """
+
+    def __init__(self, work: Work, cut: Cut) -> None:
+        """Made by `SharedWork`."""
+        self.decisions = cut.decisions
+        self.slices = cut.slices
+        self.failures = Failures(work.name, cut.assertions)
+        self._code = cut.code  # which the function must not outlive
+        self.function = cut.code.function(work.symbol)
+        intermediates.lend_to(cut.code)
+
+    @property
+    def told(self) -> str:
+        """How many slices there are, for people."""
+        return f"{' + '.join(map(str, self.slices))} slices"
+
+    def context(self, threads: int) -> int:
+        """What a call by so many threads is given: threads that no loop has work for stay away."""
+        return context(threads, max(self.slices))
+
+
+class SharedWork:
+    """What several threads can share of a kernel's work."""
+
+    def __init__(self, work: Work, key: str | None = None) -> None:
+        """
+        Args:
+            work: of the kernel.
+            key: that the kernel is kept under, if it is.
+        """
+        self.work = work
+        self._key = key
+        self._made: dict[int, Shared | None] = {}
+        self._making = Lock()
+        # What was in force when the kernel was compiled is in force for this code too.
+        self._context = copy_context()
+
+    def for_call(self, threads: int, arrays: Iterable[Any]) -> Shared | None:
+        """The code for a call on arrays by `threads` threads; None where one does it all."""
+        if threads < 2 or (
+            self.work.is_open and sum(array.nbytes for array in arrays) < LEAST_BYTES
+        ):
+            return None
+        return self.for_threads(threads)
+
+    def for_threads(self, threads: int) -> Shared | None:
+        """The code for `threads` threads, compiled if need be; None where nothing can be shared."""
+        if threads < 2:
+            return None
+        try:
+            return self._made[threads]
+        except KeyError:
+            with self._making:
+                if threads not in self._made:
+                    self._made[threads] = self._context.run(self._try_to_make, threads)
+            return self._made[threads]
+
+    def _try_to_make(self, threads: int) -> Shared | None:
+        try:
+            cut = self._cut_for(threads)
+            return None if cut is None else Shared(self.work, cut)
+        except LinalgExtError as error:
+            # A fault of this library's: the code for one thread is there, and right.
+            warnings.warn(
+                f"`{self.work.name}` runs on one thread, for the code for several cannot be "
+                f"compiled: {error}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            return None
+
+    def _cut_for(self, threads: int) -> Cut | None:
+        """The code for so many threads, kept or made; None where nothing can be shared."""
+        key = None if self._key is None else kernel_cache.key_of("threads", self._key, threads)
+        entry = kernel_cache.read(key)
+        if entry is not None:
+            try:
+                return _read(entry)
+            except (LinalgExtError, OSError, KeyError, TypeError, ValueError):
+                pass  # as good as not there
+        cut: Cut | None = hooks.handler("cut into slices")(self.work, threads)
+        record: dict[str, Any] = {"slices": ()}
+        files = {}
+        if cut is not None:
+            record = {
+                "slices": cut.slices,
+                "opt_level": cut.code.opt_level,
+                "libraries": [str(library) for library in self.work.libraries],
+                "assertions": cut.assertions,
+                "decisions": decisions_data(cut.decisions),
+            }
+            files = {kernel_cache.CODE: cut.code.object_code()} if key is not None else {}
+        kernel_cache.write(key, f"{self.work.name}, {threads} threads", record, files)
+        return cut
+
+
+def _read(entry: Entry) -> Cut | None:
+    """The code of an entry; None where it says that there is none."""
+    record = entry.record
+    if not record["slices"]:
+        return None
+    return Cut(
+        kernel_cache.load(entry),
+        tuple(record["slices"]),
+        tuple(record["assertions"]),
+        told_of(record["decisions"]),
+    )

@@ -1,0 +1,104 @@
+"""Ops that make a tensor of nothing: `tensor.empty`, `splat`, `generate`, constants of one number.
+
+The domain is the indices of the result, and there is no operand that a part would be taken of.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from linalg_ext.bindings import ir, tensor
+from linalg_ext.gml_st.rules.bodies import given_positions
+from linalg_ext.gml_st.rules.protocol import PARALLEL, Domain, Rule, Take, TakeElement, Unserved
+from linalg_ext.structured.indices.sizes import mixed_sizes, sizes_of, tensor_type
+from linalg_ext.symbolic.index_sets import Point, Tile
+from linalg_ext.symbolic.integers import Number
+
+
+class _CreationRule(Rule):
+    """An op whose result has no source."""
+
+    @cached_property
+    def domain(self) -> Domain:
+        """The indices of the result."""
+        sizes = sizes_of(self.op.results[0])
+        return Domain(sizes, (PARALLEL,) * len(sizes))
+
+    def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
+        """What each operand is needed in."""
+        return (None,) * len(self.op.operands)
+
+    def _type(self, part: Tile) -> ir.Type:
+        return tensor_type(part.sizes, self.op.results[0].type)
+
+
+class EmptyRule(_CreationRule):
+    """`tensor.empty`: a part is an empty tensor of its shape."""
+
+    def build(self, part: Tile, take: Take) -> list[ir.Value]:
+        """The op on a part."""
+        type_ = ir.RankedTensorType(self.op.results[0].type)
+        sizes = mixed_sizes(part.sizes)
+        return [tensor.EmptyOp(sizes, type_.element_type, encoding=type_.encoding).result]
+
+
+class SplatRule(_CreationRule):
+    """`tensor.splat`: one scalar everywhere."""
+
+    def build(self, part: Tile, take: Take) -> list[ir.Value]:
+        """The op on a part."""
+        return [_splat(self.op.operands[0], self._type(part), part.sizes)]
+
+    def build_element(self, point: Point, take: TakeElement) -> list[ir.Value]:
+        """The op at one point, on scalars."""
+        return [self.op.operands[0]]
+
+
+class ConstantRule(_CreationRule):
+    """`arith.constant` of one number everywhere; a table of numbers is read where it lies."""
+
+    def __init__(self, op: ir.Operation) -> None:
+        super().__init__(op)
+        value = op.attributes["value"]
+        if not isinstance(value, ir.DenseElementsAttr) or not value.is_splat:
+            raise Unserved("a constant of several numbers is read where it lies")
+        self._number = value.get_splat_value()
+
+    def build(self, part: Tile, take: Take) -> list[ir.Value]:
+        """The op on a part."""
+        type_ = self._type(part)
+        if all(isinstance(size, int) for size in part.sizes):
+            return [_constant(ir.DenseElementsAttr.get_splat(type_, self._number))]
+        return [_splat(self._scalar(), type_, part.sizes)]
+
+    def build_element(self, point: Point, take: TakeElement) -> list[ir.Value]:
+        """The op at one point, on scalars."""
+        return [self._scalar()]
+
+    def _scalar(self) -> ir.Value:
+        return _constant(self._number)
+
+
+class GenerateRule(_CreationRule):
+    """`tensor.generate`: a body that computes an element of its indices."""
+
+    def build(self, part: Tile, take: Take) -> list[ir.Value]:
+        """The op on a part."""
+        dynamic = [size for size in mixed_sizes(part.sizes) if not isinstance(size, int)]
+        new = ir.Operation.create(
+            "tensor.generate", results=[self._type(part)], operands=dynamic, regions=1
+        )
+        given_positions(self.op, new, part)
+        return list(new.results)
+
+
+def _constant(value: ir.Attribute) -> ir.Value:
+    op = ir.Operation.create("arith.constant", results=[value.type], attributes={"value": value})
+    constant: ir.Value = op.results[0]
+    return constant
+
+
+def _splat(scalar: ir.Value, type_: ir.Type, sizes: tuple[Number, ...]) -> ir.Value:
+    dynamic = [size for size in mixed_sizes(sizes) if not isinstance(size, int)]
+    value: ir.Value = tensor.SplatOp(type_, scalar, dynamic).result
+    return value

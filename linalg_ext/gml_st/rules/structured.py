@@ -1,0 +1,213 @@
+"""Structured ops: everything that has indexing maps, of linalg and of linalg_ext.
+
+The domain is the iteration space. A part of a result gives the dimensions that the result is
+indexed by; the image of the maps gives the parts of the operands.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from linalg_ext.bindings import ir
+from linalg_ext.definition.affine import AffineDim, AffineMap, constant_value
+from linalg_ext.errors import LinalgExtError
+from linalg_ext.gml_st.rules.accumulations import accumulation_of
+from linalg_ext.gml_st.rules.bodies import (
+    as_generic,
+    on_operands,
+    on_scalars,
+    reads_positions,
+    shift_positions,
+)
+from linalg_ext.gml_st.rules.indexing import axes_of_dims, local_map
+from linalg_ext.gml_st.rules.protocol import (
+    PARALLEL,
+    REDUCTION,
+    Accumulation,
+    Domain,
+    Rule,
+    Take,
+    TakeElement,
+    Unserved,
+    taken,
+)
+from linalg_ext.structured.extension.ops import COMPUTE_TYPE, OVERWRITE
+from linalg_ext.structured.extension.ops import NAMES as EXTENSION_OPS
+from linalg_ext.structured.indices.sizes import size_of
+from linalg_ext.structured.maps import indexing_maps, is_valid, split_operands
+from linalg_ext.symbolic.index_sets import Point, Tile
+from linalg_ext.symbolic.integers import Number, is_eq
+
+_GENERIC = "linalg.generic"
+
+_STRICT = frozenset(("linalg.transpose", "linalg.broadcast", "linalg.reduce", "linalg.map"))
+"""Ops that take no operand of static size beside one of open size, though the two be equal."""
+
+
+def maps_tensors(op: ir.Operation) -> bool:
+    """Whether an op has indexing maps and works on tensors."""
+    if op.name in EXTENSION_OPS:
+        return True
+    if not op.name.startswith("linalg.") or len(op.regions) != 1 or not len(op.regions[0].blocks):
+        return False
+    body = list(op.regions[0].blocks[0].operations)
+    return bool(body) and body[-1].operation.name == "linalg.yield" and len(op.results) > 0
+
+
+class StructuredRule(Rule):
+    """An op with a map from its iteration space to each of its operands."""
+
+    def __init__(self, op: ir.Operation) -> None:
+        super().__init__(op)
+        try:
+            self.maps = indexing_maps(op)
+        except LinalgExtError as error:
+            raise Unserved(error.what) from None
+        if any(map.symbols for map in self.maps):
+            raise Unserved(f"{op.name} has maps with symbols")
+        self.operands = list(op.operands)
+        inputs, outputs = split_operands(op)
+        self.destinations = tuple(range(len(inputs), len(inputs) + len(outputs)))
+        self.is_cheap = REDUCTION not in self.domain.iterators
+
+    @cached_property
+    def domain(self) -> Domain:
+        """The iteration space."""
+        dims = self.maps[0].dims
+        sizes = tuple(self._size(position, name) for position, name in enumerate(dims))
+        iterators = self._iterators()
+        # A parallel dimension that some result lacks: which iteration writes last is not ours to
+        # choose. A sum that is rounded, or written over, between two parts is another sum.
+        written = [axes_of_dims(map) for map in self.maps[self._first_output :]]
+        no_sums_in_parts = OVERWRITE in self.op.attributes or COMPUTE_TYPE in self.op.attributes
+        whole = {
+            dim
+            for dim, kind in enumerate(iterators)
+            if (kind == REDUCTION and no_sums_in_parts)
+            or (kind == PARALLEL and any(dim not in axes for axes in written))
+        }
+        return Domain(sizes, iterators, frozenset(whole))
+
+    @property
+    def _first_output(self) -> int:
+        return len(self.operands) - len(self.op.results)
+
+    def _size(self, position: int, name: str) -> Number:
+        """The size of a dimension: a static one where there is one, else that of a result."""
+        places = [
+            (at, axes[position])
+            for at, axes in enumerate(map(axes_of_dims, self.maps))
+            if position in axes
+        ]
+        if not places:
+            raise Unserved(f"no operand of {self.op.name} is as long as its dimension {name}")
+        sizes = [size_of(self.operands[at], axis) for at, axis in reversed(places)]
+        return next((size for size in sizes if isinstance(size, int)), sizes[0])
+
+    def _iterators(self) -> tuple[str, ...]:
+        if self.op.name == _GENERIC:
+            return tuple(
+                REDUCTION if "reduction" in str(each) else PARALLEL
+                for each in ir.ArrayAttr(self.op.attributes["iterator_types"])
+            )
+        written = {dim for map in self.maps[self._first_output :] for dim in axes_of_dims(map)}
+        rank = len(self.maps[0].dims)
+        return tuple(PARALLEL if dim in written else REDUCTION for dim in range(rank))
+
+    def _local(self, part: Tile) -> list[tuple[Tile, AffineMap] | None]:
+        self.check_part(part)
+        return [
+            self._local_of(position, part) if isinstance(value.type, ir.ShapedType) else None
+            for position, value in enumerate(self.operands)
+        ]
+
+    def _local_of(self, position: int, part: Tile) -> tuple[Tile, AffineMap]:
+        own = self.maps[position]
+        may_change = self.op.name == _GENERIC
+        tile, local = local_map(own, part, may_change=may_change)
+        # Along a dimension that is whole the operand's own size says the same and is shorter.
+        sizes = list(tile.sizes)
+        for dim, axis in axes_of_dims(own).items():
+            if self.domain.spans(part, dim):
+                sizes[axis] = size_of(self.operands[position], axis)
+        return Tile(tile.offsets, sizes, tile.strides), local
+
+    def operand_parts(self, part: Tile) -> tuple[Tile | None, ...]:
+        """What each operand is needed in."""
+        return tuple(None if found is None else found[0] for found in self._local(part))
+
+    def part_of_result(self, part: Tile, number: int = 0) -> Tile:
+        """What a part computes of a result."""
+        tile, _ = self._local_of(self._first_output + number, part)
+        return tile
+
+    def part_for_result(self, wanted: Tile, number: int = 0) -> Tile:
+        """The part that computes some of a result."""
+        map = self.maps[self._first_output + number]
+        found: dict[str, tuple[Number, Number, Number]] = {}
+        for axis, expr in enumerate(map.results):
+            numbers = (wanted.offset(axis), wanted.size(axis), wanted.stride(axis))
+            if isinstance(expr, AffineDim) and expr.name not in found:
+                found[expr.name] = numbers
+            elif constant_value(expr) != 0 or is_eq(wanted.size(axis), 1) is not True:
+                raise Unserved(f"a result of {self.op.name} is written by the index {expr}")
+        parts = [
+            found.get(name, (0, size, 1))
+            for name, size in zip(map.dims, self.domain.sizes, strict=True)
+        ]
+        part = Tile(*([each[at] for each in parts] for at in range(3)))
+        self.check_part(part)
+        return part
+
+    def result_sizes(self, number: int = 0) -> tuple[Number, ...]:
+        """The sizes of the destination."""
+        init = self.operands[self._first_output + number]
+        return tuple(size_of(init, axis) for axis in range(ir.ShapedType(init.type).rank))
+
+    def build(self, part: Tile, take: Take) -> list[ir.Value]:
+        """The op on a part."""
+        local = self._local(part)
+        maps = [
+            own if found is None else found[1] for own, found in zip(self.maps, local, strict=True)
+        ]
+        parts = [None if found is None else found[0] for found in local]
+        positions = reads_positions(self.op)
+        must_be_generic = positions or any(
+            new.results != own.results for new, own in zip(maps, self.maps, strict=True)
+        )
+        if must_be_generic and self.op.name in EXTENSION_OPS:
+            raise Unserved(f"{self.op.name} cannot hold the maps of this part")
+        operands = taken(parts, self.operands, take)
+        types = [value.type for value in operands[self._first_output :]]
+        if not must_be_generic:
+            new = on_operands(self.op, operands, types)
+            if self.op.name not in _STRICT or is_valid(new):
+                return list(new.results)
+            new.erase()
+        generic = as_generic(self.op, operands, types, maps, self.domain.iterators)
+        if positions:
+            shift_positions(generic, part)
+        return list(generic.results)
+
+    def build_element(self, point: Point, take: TakeElement) -> list[ir.Value] | None:
+        """The op at one point, on scalars."""
+        if REDUCTION in self.domain.iterators or self.op.name in EXTENSION_OPS:
+            return None
+        parts = self.operand_parts(Tile(point.indices, (1,) * point.rank))
+        block = self.op.regions[0].blocks[0]
+        scalars: list[ir.Value] = []
+        for position, (value, tile) in enumerate(zip(self.operands, parts, strict=True)):
+            if position >= len(block.arguments):
+                break  # linalg.map does not show its body the destination
+            if tile is None:
+                scalars.append(value)
+            elif not list(block.arguments[position].uses):
+                # Not read: any value of its type will do, and none of them is.
+                scalars.append(block.arguments[position])
+            else:
+                scalars.append(take(position, Point(tile.offsets)))
+        return on_scalars(self.op, scalars, point)
+
+    def accumulation(self, number: int = 0) -> Accumulation | None:
+        """By what the body does to its destination."""
+        return accumulation_of(self.op, number)

@@ -1,0 +1,1 @@
+"""MLIR contexts, diagnostics and bytecode."""

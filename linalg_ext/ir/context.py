@@ -1,0 +1,103 @@
+"""Contexts, made in one place.
+
+Every module and every compilation has a context of its own, with multithreading off in it: a
+Python verifier under a threaded pass manager deadlocks. Making one takes 6 ms, as much as a small
+kernel's passes: compilations, whose IR nobody else sees, borrow theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from linalg_ext.bindings import ir
+from linalg_ext.utils.locks import Lock, compiling
+
+DialectLoader = Callable[[ir.Context], None]
+
+_lock = Lock()
+_loaders: list[DialectLoader] = []
+
+
+def new_context(*, allow_unregistered: bool = False) -> ir.Context:
+    """A fresh context with upstream's dialects and ours, single-threaded.
+
+    Args:
+        allow_unregistered: let ops of unknown dialects parse, in the generic form.
+    """
+    with compiling():
+        context = ir.Context()
+        context.enable_multithreading(False)
+    context.allow_unregistered_dialects = allow_unregistered
+    # Loading one Python-defined dialect from two threads at once crashes: it keeps its state on
+    # the class.
+    with _lock:
+        for load in _loaders:
+            load(context)
+    return context
+
+
+@dataclass
+class Borrowed:
+    """A context on loan.
+
+    Attributes:
+        context: for the borrower alone.
+        keep: whether it may be lent again. Types and attributes live as long as their context:
+            after large constants it should not.
+    """
+
+    context: ir.Context
+    keep: bool = True
+
+
+@contextmanager
+def borrowed_context(*, allow_unregistered: bool = False) -> Iterator[Borrowed]:
+    """A context as `new_context` makes it, that others had before and others get after.
+
+    For IR that is gone when this is over. After an exception it is not lent again. A fork of the
+    process waits until it is over.
+    """
+    with _lock:
+        loaders = len(_loaders)
+        fitting = [at for at, (_, _, known) in enumerate(_idle) if known == loaders]
+        context, loans, known = _idle.pop(fitting[-1]) if fitting else (None, 0, loaders)
+    if context is None:
+        context = new_context()
+    context.allow_unregistered_dialects = allow_unregistered
+    loan = Borrowed(context)
+    with compiling():
+        yield loan
+    if loan.keep and loans < _MOST_LOANS:
+        with _lock:
+            if len(_idle) < _MOST_IDLE:
+                _idle.append((context, loans + 1, known))
+
+
+_idle: list[tuple[ir.Context, int, int]] = []
+"""Contexts to lend, how often each was lent, and how many dialects there were when it was made."""
+
+_MOST_IDLE = 4
+_MOST_LOANS = 100
+"""What is in a context is never freed: a hundred kernels' types are some megabytes."""
+
+
+def register_dialect(load: DialectLoader) -> None:
+    """Have `load(context)` called for every context made from now on."""
+    with _lock:
+        if load not in _loaders:
+            _loaders.append(load)
+
+
+def ensure_dialects(context: ir.Context) -> None:
+    """Load what `new_context` loads into a context that somebody else made; again does nothing."""
+    with _lock:
+        for load in _loaders:
+            load(context)
+
+
+def dialect_modules() -> tuple[str, ...]:
+    """The Python modules that registered loaders: another process imports them to do the same."""
+    with _lock:
+        return tuple(dict.fromkeys(load.__module__ for load in _loaders))

@@ -1,0 +1,241 @@
+"""A process apart for what can kill a process: texts not seen before, and upstream's passes.
+
+Some texts crash MLIR's parser and some options crash its passes. Both run in a small child process
+first, one for each process, started when it is first needed and again when it has died. Its death
+is a `CrashError` here that names the signal and what was being done.
+
+A text that was found harmless is remembered by its hash and not sent again.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linalg_ext.bindings import provider
+from linalg_ext.errors import CrashError
+from linalg_ext.ir.context import dialect_modules
+from linalg_ext.ir.diagnostics import Diagnostic
+from linalg_ext.runtime import ipc
+from linalg_ext.runtime.child import Child, imports
+
+PARSE_SECONDS = 60
+"""How long the guard may take to parse one text."""
+
+RUN_SECONDS = 600
+"""How long the guard may take for one pipeline."""
+
+_START_SECONDS = 60
+_REMEMBERED = 4096
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The guard lives and says no.
+
+    Attributes:
+        diagnostics: upstream's.
+        message: what an exception of upstream's said, where it came without diagnostics.
+        index: which of several things was refused.
+        output: what upstream printed meanwhile.
+    """
+
+    diagnostics: tuple[Diagnostic, ...] = ()
+    message: str = ""
+    index: int = 0
+    output: str = ""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a pipeline made: a module in bytecode, warnings and remarks, and what it printed."""
+
+    bytecode: bytes
+    diagnostics: tuple[Diagnostic, ...]
+    output: str
+
+
+def check_text(text: str | bytes, *, allow_unregistered: bool = False) -> Refusal | None:
+    """Parse and verify a text in the guard. None: it is sound, and this process may parse it.
+
+    Raises:
+        CrashError: MLIR's parser died on it, or did not come to an end.
+    """
+    payload = text.encode() if isinstance(text, str) else text
+    kind = repr((provider(), allow_unregistered, dialect_modules())).encode()
+    key = hashlib.sha256(hashlib.sha256(payload).digest() + kind).digest()
+    if _harmless.knows(key):
+        return None
+    answer = _guard.ask(
+        {"do": "parse", "unregistered": allow_unregistered},
+        payload,
+        PARSE_SECONDS,
+        "MLIR's parser",
+        "on this text",
+    )
+    if not answer.header["ok"]:
+        return _refusal(answer)
+    _harmless.add(key)
+    return None
+
+
+def check_passes(steps: Sequence[tuple[str, str]]) -> Refusal | None:
+    """Build upstream's passes, each given by its anchor and its text, in the guard.
+
+    None: all can be built. Else the refusal's `index` says which cannot.
+
+    Raises:
+        CrashError: building one of them killed the guard.
+    """
+    new = [step for step in steps if step not in _sound_passes]
+    if not new:
+        return None
+    answer = _guard.ask(
+        {"do": "check", "steps": new}, b"", PARSE_SECONDS, "MLIR's pass manager", "on the pipeline"
+    )
+    if not answer.header["ok"]:
+        refusal = _refusal(answer)
+        return Refusal(
+            message=refusal.message,
+            index=list(steps).index(new[refusal.index]),
+            output=refusal.output,
+        )
+    _sound_passes.update(new)
+    return None
+
+
+def run_passes(bytecode: bytes, pipeline: str, *, allow_unregistered: bool) -> Result | Refusal:
+    """Run a pipeline of upstream's passes on a module, in the guard.
+
+    Raises:
+        CrashError: a pass died, or did not come to an end.
+    """
+    answer = _guard.ask(
+        {"do": "run", "unregistered": allow_unregistered, "pipeline": pipeline},
+        bytecode,
+        RUN_SECONDS,
+        f"the pipeline {pipeline}",
+        "on this module",
+    )
+    if not answer.header["ok"]:
+        return _refusal(answer)
+    found = tuple(Diagnostic.from_data(data) for data in answer.header["diagnostics"])
+    return Result(answer.payload, found, answer.output)
+
+
+def stop() -> None:
+    """End the guard process, if there is one; the next request starts another."""
+    _guard.stop()
+
+
+@dataclass(frozen=True)
+class _Answer:
+    header: dict[str, Any]
+    payload: bytes
+    output: str
+
+
+class _Harmless:
+    """The hashes of texts that were found harmless; the oldest are forgotten."""
+
+    def __init__(self) -> None:
+        self._keys: OrderedDict[bytes, None] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def knows(self, key: bytes) -> bool:
+        with self._lock:
+            if key in self._keys:
+                self._keys.move_to_end(key)
+                return True
+            return False
+
+    def add(self, key: bytes) -> None:
+        with self._lock:
+            self._keys[key] = None
+            while len(self._keys) > _REMEMBERED:
+                self._keys.popitem(last=False)
+
+
+class _Guard:
+    """The worker of this process, started on demand; one request at a time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._worker: Child | None = None
+
+    def ask(
+        self, header: dict[str, Any], payload: bytes, seconds: int, who: str, on_what: str
+    ) -> _Answer:
+        """Send a request and wait for the answer.
+
+        Raises:
+            CrashError: the worker died, or took longer than `seconds`.
+        """
+        header = {**header, "imports": imports(), "seconds": seconds}
+        with self._lock:
+            worker = self._worker
+            fresh = worker is None or worker.process.poll() is not None
+            if worker is None or fresh:
+                self._discard()
+                worker = self._worker = Child.started("linalg_ext.runtime.parser_worker")
+            worker.channel.settimeout(seconds + (_START_SECONDS if fresh else 0))
+            try:
+                ipc.send(worker.channel, header, payload)
+                answer, result = ipc.receive(worker.channel)
+                return _Answer(answer, result, worker.read_noise())
+            except TimeoutError:
+                self._discard()
+                raise CrashError(
+                    f"{who} did not come to an end {on_what} within {seconds} s",
+                    cure="it ran in a process apart, which is ended; this one is unharmed",
+                ) from None
+            except (EOFError, OSError):
+                raise self._death(worker, who, on_what) from None
+            except BaseException:
+                # Interrupted half-way: the next answer would be the one to this request.
+                self._discard()
+                raise
+
+    def stop(self) -> None:
+        with self._lock:
+            self._discard()
+
+    def forget(self) -> None:
+        """In a forked child: the worker is the parent's."""
+        worker, self._worker = self._worker, None
+        self._lock = threading.Lock()
+        if worker is not None:
+            worker.forget()
+
+    def _discard(self) -> None:
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.kill()
+            worker.close()
+
+    def _death(self, worker: Child, who: str, on_what: str) -> CrashError:
+        error = worker.death(who, on_what)
+        self._discard()
+        return error
+
+
+def _refusal(answer: _Answer) -> Refusal:
+    return Refusal(
+        diagnostics=tuple(Diagnostic.from_data(d) for d in answer.header.get("diagnostics", ())),
+        message=answer.header.get("message", ""),
+        index=answer.header.get("index", 0),
+        output=answer.output,
+    )
+
+
+_guard = _Guard()
+_harmless = _Harmless()
+_sound_passes: set[tuple[str, str]] = set()
+os.register_at_fork(after_in_child=_guard.forget)
+atexit.register(_guard.stop)

@@ -1,0 +1,191 @@
+"""The native way into native code: what the interpreter calls when a kernel is called.
+
+The code is in `vectorcall.mlir`, compiled by `vectorcall_code` when calls have come again so often that it
+pays, and kept on disk: other processes load it, sooner. Where the interpreter or NumPy is not as it
+expects there is none: calls then go through Python, and mean the same.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+import numpy as np
+
+from linalg_ext.errors import LinalgExtError
+from linalg_ext.runtime.kernel_cache import kept_own_code, own_code
+from linalg_ext.runtime.machine_code import Code
+from linalg_ext.runtime.registered import Libraries, in_force, watch
+from linalg_ext.runtime.thread_pool import NativeCall
+from linalg_ext.utils.locks import Lock
+from linalg_ext.utils.vectorcall import AVAILABLE
+
+if TYPE_CHECKING:
+    from linalg_ext.runtime.vectorcall_record import Record
+
+LOADING_PAYS = 100
+"""Calls through Python after which the caller is loaded, where it is kept on disk: in 3 ms."""
+
+COMPILING_PAYS = 2_000
+"""Calls through Python after which the caller is compiled.
+
+They cost 10 ms, compiling it 100: who calls that often is likely to call on.
+"""
+
+MOST_RECORDS = 8
+"""Of one object. They are tried in turn, 10 ns each; others go through Python's dictionaries."""
+
+SHORT = 10_000
+"""Ticks, 2 to 5 us: a run keeps the GIL if the one before took less.
+
+To let the GIL go and take it again costs 0.1 us where nobody else wants it, and much more where
+somebody does.
+"""
+
+_NEW_FROM_DESCR, _RETURN = 94, 76
+"""PyArray_NewFromDescr, PyArray_Return in NumPy's table of functions, whose order is of its ABI."""
+
+_NAME = "caller"
+"""Of the code, where it is kept."""
+
+_OUT, _CALL = sys.intern("out"), sys.intern("__call__")
+
+
+class Caller:
+    """The compiled caller."""
+
+    def __init__(self, engine: Any) -> None:
+        """Made by `caller`.
+
+        Args:
+            engine: has the functions of `vectorcall.mlir`. It is kept for ever: objects that it answers
+                for may be called at the interpreter's end.
+        """
+        self._engine = engine
+        found = ctypes.c_void_p()
+        NativeCall(engine.function("address"), [ctypes.addressof(found)])()
+        self._code = found.value
+        self._words = (ctypes.c_int64 * 10)(
+            id(np.ndarray),
+            id(_OUT),
+            id(None),
+            id(_CALL),
+            _function(_NEW_FROM_DESCR),
+            SHORT,
+            _function(_RETURN),
+            id(str),
+            id(int),
+            id(float),
+        )
+        self.world = ctypes.addressof(self._words)
+        self._answered: WeakSet[Any] = WeakSet()
+        self._adding = Lock()
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
+
+    def install(self, target: Any, record: Record, libraries: Libraries | None = None) -> None:
+        """Have calls of `target` that fit the record answered natively.
+
+        Args:
+            target: of a class made by `quickly_called`.
+            record: of this caller's world.
+            libraries: those that were in force when the kernel was chosen; None where that does
+                not matter.
+        """
+        if not target._native_code:
+            target._native_records = []
+            target._native_world = self.world
+            target._native_code = self._code
+            with self._adding:
+                self._answered.add(target)
+        records = target._native_records
+        if record not in records:
+            records.insert(0, record)
+            del records[MOST_RECORDS:]
+        if libraries is not None and libraries != in_force():
+            records.clear()  # they changed meanwhile
+
+    def forget(self) -> None:
+        """Have all calls go through Python once more, which chooses their kernels."""
+        with self._adding:
+            answered = list(self._answered)
+        for target in answered:
+            target._native_records.clear()
+
+
+class _Provider:
+    """Gives the caller once it is there."""
+
+    def __init__(self) -> None:
+        self.caller: Caller | None = None
+        self._lock = threading.Lock()
+        self._calls = 0
+        self._is_refused = not AVAILABLE
+
+    def __call__(self) -> Caller | None:
+        if self.caller is not None or self._is_refused:
+            return self.caller
+        self._calls += 1
+        is_loading = self._calls == LOADING_PAYS
+        # Whoever comes while it is being made goes through Python once more.
+        if (is_loading or self._calls >= COMPILING_PAYS) and self._lock.acquire(blocking=False):
+            try:
+                self._make(kept_own_code if is_loading else _kept_or_compiled)
+            finally:
+                self._lock.release()
+        return self.caller
+
+    def forget(self) -> None:
+        """As the caller does, where there is one."""
+        if self.caller is not None:
+            self.caller.forget()
+
+    def make(self) -> None:
+        """Make it now, where it can be made."""
+        self._make(_kept_or_compiled)
+
+    def _make(self, code: Callable[[str], Code | None]) -> None:
+        """Make it of the code of that name, where there is some."""
+        if self.caller is not None or self._is_refused:
+            return
+        # Only now: most programs end before calls come so often.
+        from linalg_ext.runtime.object_layout import is_as_expected
+
+        if not is_as_expected():
+            self._is_refused = True
+            return
+        try:
+            if (found := code(_NAME)) is not None:
+                self.caller = Caller(found)
+        except LinalgExtError:
+            self._is_refused = True  # functions of the C API that the interpreter does not show
+
+
+def _kept_or_compiled(name: str) -> Code:
+    return own_code(name, _compiled)
+
+
+def _compiled() -> Code:
+    # Only now: this needs MLIR.
+    from linalg_ext.runtime.vectorcall_code import compiled_caller
+
+    return compiled_caller()
+
+
+caller = _Provider()
+"""The native caller; None where there is none, or calls did not come often enough yet."""
+
+watch(caller.forget)
+
+
+def _function(number: int) -> int:
+    """The address of a function of NumPy's C API."""
+    from numpy._core import multiarray
+
+    pointer_in = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer_in.restype, pointer_in.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    table = pointer_in(multiarray._ARRAY_API, None)
+    return int(ctypes.c_int64.from_address(table + 8 * number).value)

@@ -1,0 +1,1 @@
+"""Index values in IR: read as symbolic integers, and emitted from them."""

@@ -1,0 +1,208 @@
+"""Tiles, points and filters: what a subset is."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from linalg_ext.errors import ArgumentTypeError, SubsetError, caller_location
+from linalg_ext.symbolic.integers import Number, Operand, as_number, is_le
+
+
+@final
+@dataclass(frozen=True, init=False, repr=False)
+class Tile:
+    """A rectangular subset: in dimension d the indices `offset + k*stride`, k from 0 to below size.
+
+    Args:
+        offsets: the first index in each dimension, relative to the root; never negative.
+        sizes: how many indices in each dimension; 0 makes the whole tile empty.
+        strides: the distance of two neighbours in each dimension; 1 if not given. A stride of 0
+            names one index `size` times.
+
+    A tile of rank 0 holds one element. Numbers that are not known are taken to keep these rules.
+
+    Raises:
+        SubsetError: the three do not have one length, or a known number is negative.
+    """
+
+    offsets: tuple[Number, ...]
+    sizes: tuple[Number, ...]
+    strides: tuple[Number, ...]
+
+    def __init__(
+        self,
+        offsets: Sequence[Operand],
+        sizes: Sequence[Operand],
+        strides: Sequence[Operand] | None = None,
+    ) -> None:
+        object.__setattr__(self, "offsets", _as_numbers("offsets", offsets))
+        object.__setattr__(self, "sizes", _as_numbers("sizes", sizes))
+        strides = (1,) * self.rank if strides is None else _as_numbers("strides", strides)
+        object.__setattr__(self, "strides", strides)
+        if not len(self.offsets) == len(self.sizes) == len(self.strides):
+            raise SubsetError(
+                f"a tile of {len(self.offsets)} offsets, {len(self.sizes)} sizes and "
+                f"{len(self.strides)} strides",
+                where=caller_location(),
+                expected="one of each for every dimension",
+            )
+        for name in ("offset", "size", "stride"):
+            _check_none_negative(name, getattr(self, f"{name}s"))
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return len(self.sizes)
+
+    def offset(self, dim: int) -> Number:
+        """The first index in a dimension, relative to the root."""
+        return self.offsets[checked_dimension(dim, self.rank)]
+
+    def size(self, dim: int) -> Number:
+        """The number of indices in a dimension."""
+        return self.sizes[checked_dimension(dim, self.rank)]
+
+    def stride(self, dim: int) -> Number:
+        """The distance of neighbours in a dimension, relative to the root."""
+        return self.strides[checked_dimension(dim, self.rank)]
+
+    def last(self, dim: int) -> Number:
+        """The last index in a dimension; below the offset where the size is 0."""
+        return self.offset(dim) + (self.size(dim) - 1) * self.stride(dim)
+
+    def __str__(self) -> str:
+        parts = (self.offsets, self.sizes, self.strides)
+        return "Tile" + "".join(f"[{', '.join(map(str, part))}]" for part in parts)
+
+    __repr__ = __str__
+
+
+@final
+@dataclass(frozen=True, init=False, repr=False)
+class Point:
+    """A single element, by its index in each dimension of the root.
+
+    Raises:
+        SubsetError: a known index is negative.
+    """
+
+    indices: tuple[Number, ...]
+
+    def __init__(self, indices: Sequence[Operand]) -> None:
+        object.__setattr__(self, "indices", _as_numbers("indices", indices))
+        _check_none_negative("index", self.indices)
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return len(self.indices)
+
+    def offset(self, dim: int) -> Number:
+        """The index in a dimension."""
+        return self.indices[checked_dimension(dim, self.rank)]
+
+    def size(self, dim: int) -> Number:
+        """The number of indices in a dimension: one."""
+        checked_dimension(dim, self.rank)
+        return 1
+
+    stride = size
+
+    def __str__(self) -> str:
+        return f"Point[{', '.join(map(str, self.indices))}]"
+
+    __repr__ = __str__
+
+
+@final
+@dataclass(frozen=True)
+class Filter:
+    """The elements of a whole space at indices that only the run tells.
+
+    Args:
+        sizes: the shape of the space. What is materialized has this shape, zero elsewhere.
+        indices: what tells this selection from others: the value that holds the indices.
+    """
+
+    sizes: tuple[Number, ...]
+    indices: Hashable
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return len(self.sizes)
+
+
+Subset = Tile | Point | Filter
+
+
+def full(shape: Sequence[Operand]) -> Tile:
+    """All of a space of the given sizes."""
+    sizes = _as_numbers("sizes", shape)
+    return Tile((0,) * len(sizes), sizes)
+
+
+def as_tile(subset: Subset) -> Tile:
+    """The smallest tile that holds a subset: of a point its size is 1, of a filter it is all."""
+    if isinstance(subset, Tile):
+        return subset
+    if isinstance(subset, Point):
+        return Tile(subset.indices, (1,) * subset.rank)
+    return full(subset.sizes)
+
+
+def indices(subset: Tile | Point) -> Iterator[tuple[int, ...]]:
+    """The index vectors of a subset whose numbers are all known, the last dimension fastest.
+
+    Raises:
+        SubsetError: a number is not known.
+    """
+    tile = as_tile(subset)
+    ranges = []
+    for offset, size, stride in zip(tile.offsets, tile.sizes, tile.strides, strict=True):
+        if not isinstance(offset, int) or not isinstance(size, int) or not isinstance(stride, int):
+            raise SubsetError(
+                f"the elements of {subset} are not known",
+                where=caller_location(),
+                cure="put values in for its symbols with `replaced`",
+            )
+        ranges.append([offset + k * stride for k in range(size)])
+    return itertools.product(*ranges)
+
+
+def checked_dimension(dim: int, rank: int) -> int:
+    """The dimension itself.
+
+    Raises:
+        SubsetError: a subset of that rank has no such dimension.
+    """
+    if not 0 <= dim < rank:
+        raise SubsetError(
+            f"dimension {dim} of a subset of rank {rank}",
+            where=caller_location(),
+            expected=f"a dimension from 0 to {rank - 1}" if rank else "none: it has no dimension",
+        )
+    return dim
+
+
+def _as_numbers(name: str, numbers: Sequence[Operand]) -> tuple[Number, ...]:
+    if not isinstance(numbers, Sequence) or isinstance(numbers, str):
+        raise ArgumentTypeError(
+            f"{name} are {numbers!r}",
+            where=caller_location(),
+            expected="a list or tuple with a number for each dimension",
+        )
+    return tuple(as_number(number) for number in numbers)
+
+
+def _check_none_negative(name: str, numbers: Sequence[Number]) -> None:
+    for dim, number in enumerate(numbers):
+        if is_le(0, number) is False:
+            raise SubsetError(
+                f"expected {name} = {number} to be non-negative, in dimension {dim}",
+                where=caller_location(),
+                cure="sets are counted from the start of their root: give 0 or more",
+            )

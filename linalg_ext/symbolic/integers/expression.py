@@ -1,0 +1,358 @@
+"""The data of numbers: linear combinations of atoms, always in normal form.
+
+Two numbers that differ in the order of sums, products, minima or maxima only are equal and hash
+alike. Texts and emitted IR keep the order in which the parts were written, so that they are the
+same in every process.
+"""
+
+from __future__ import annotations
+
+import operator
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from functools import reduce
+from typing import TypeAlias, cast
+
+from linalg_ext.errors import ArgumentTypeError, caller_location
+
+
+class Arithmetic:
+    """The operators of numbers that are not known: `+ - * // %` with integers and one another.
+
+    `//` rounds down and `%` has the sign of the divisor, as in Python. A divisor that is not known
+    is taken to be positive.
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return _text(self)
+
+    def __add__(self, other: Operand) -> Number:
+        return linear((_own(self), 1), (as_number(other), 1))
+
+    def __sub__(self, other: Operand) -> Number:
+        return linear((_own(self), 1), (as_number(other), -1))
+
+    def __rsub__(self, other: Operand) -> Number:
+        return linear((as_number(other), 1), (_own(self), -1))
+
+    def __neg__(self) -> Number:
+        return linear((_own(self), -1))
+
+    def __mul__(self, other: Operand) -> Number:
+        return multiply(_own(self), as_number(other))
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    # What divisions fold to depends on bounds, which are computed from this module's data.
+    def __floordiv__(self, other: Operand) -> Number:
+        from linalg_ext.symbolic.integers.folding import floordiv
+
+        return floordiv(_own(self), as_number(other))
+
+    def __rfloordiv__(self, other: Operand) -> Number:
+        from linalg_ext.symbolic.integers.folding import floordiv
+
+        return floordiv(as_number(other), _own(self))
+
+    def __mod__(self, other: Operand) -> Number:
+        from linalg_ext.symbolic.integers.folding import modulo
+
+        return modulo(_own(self), as_number(other))
+
+    def __rmod__(self, other: Operand) -> Number:
+        from linalg_ext.symbolic.integers.folding import modulo
+
+        return modulo(as_number(other), _own(self))
+
+
+class Atom(Arithmetic, ABC):
+    """Something that sums do not look into."""
+
+    @abstractmethod
+    def _identity(self) -> Hashable:
+        """What two equal atoms have in common, however they were written."""
+
+    @property
+    def number(self) -> Number:
+        """The atom as a number."""
+        return Expression(0, ((self, 1),))
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        # Hashes are kept, and tell most apart without a look at what atoms are made of.
+        if not isinstance(other, Atom) or hash(self) != hash(other):
+            return False
+        if self._token is other._token:
+            return True
+        if self._identity() != other._identity():
+            return False
+        other.__dict__["_known_token"] = self._token
+        return True
+
+    @property
+    def _token(self) -> object:
+        """What atoms share that were found to be equal: deep ones are compared once."""
+        return self.__dict__.setdefault("_known_token", object())
+
+    def __hash__(self) -> int:
+        known: int | None = self.__dict__.get("_hash")
+        if known is None:
+            known = self.__dict__["_hash"] = hash(self._identity())
+        return known
+
+
+@dataclass(frozen=True, eq=False)
+class Symbol(Atom):
+    """A number that is known at run time alone: a size, an offset, an induction variable.
+
+    Args:
+        key: what tells it from others: a name, an IR value. Two symbols of one key are one, and
+            must be given the same bounds.
+        lower, upper: numbers that it never passes, both inclusive; None where there is none.
+        step: its distance from `lower` is a multiple of this.
+        name: for people, or what gives it; the text of the key if it is not given.
+    """
+
+    key: Hashable
+    lower: Number | None = None
+    upper: Number | None = None
+    step: int = 1
+    name: str | Callable[[], str] = ""
+
+    def __post_init__(self) -> None:
+        for field in ("lower", "upper"):
+            bound = getattr(self, field)
+            if bound is not None:
+                object.__setattr__(self, field, as_number(bound))
+        if self.step < 1:
+            raise ArgumentTypeError(
+                f"symbol {self} has step {self.step}",
+                where=caller_location(),
+                expected="a positive step",
+            )
+        if isinstance(self.lower, int) and isinstance(self.upper, int):
+            # The last one that is reached: a loop to 79 by 4 ends at 76.
+            reached = self.upper - (self.upper - self.lower) % self.step
+            object.__setattr__(self, "upper", reached)
+
+    def _identity(self) -> Hashable:
+        return ("symbol", self.key)
+
+    @property
+    def number(self) -> Number:
+        """The symbol as a number: an integer where its bounds leave one alone."""
+        if isinstance(self.lower, int) and self.lower == self.upper:
+            return self.lower
+        return Expression(0, ((self, 1),))
+
+    def __str__(self) -> str:
+        name = self.name() if callable(self.name) else self.name
+        return name or str(self.key)
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, eq=False)
+class Product(Atom):
+    """A product of two or more atoms."""
+
+    factors: tuple[Atom, ...]
+
+    def _identity(self) -> Hashable:
+        return ("product", frozenset(Counter(self.factors).items()))
+
+
+@dataclass(frozen=True, eq=False)
+class Extreme(Atom):
+    """The smallest (`is_minimum`) or the largest of two or more numbers."""
+
+    is_minimum: bool
+    operands: tuple[Number, ...]
+
+    def _identity(self) -> Hashable:
+        return ("min" if self.is_minimum else "max", frozenset(self.operands))
+
+
+@dataclass(frozen=True, eq=False)
+class Quotient(Atom):
+    """`dividend // divisor`, rounded down."""
+
+    dividend: Number
+    divisor: Number
+
+    def _identity(self) -> Hashable:
+        return ("quotient", self.dividend, self.divisor)
+
+
+@dataclass(frozen=True, eq=False)
+class Remainder(Atom):
+    """`dividend % divisor`: from 0 to below the divisor."""
+
+    dividend: Number
+    divisor: Number
+
+    def _identity(self) -> Hashable:
+        return ("remainder", self.dividend, self.divisor)
+
+
+@dataclass(frozen=True, eq=False)
+class Selection(Atom):
+    """`then` where a condition holds, else `otherwise`."""
+
+    condition: Condition
+    then: Number
+    otherwise: Number
+
+    def _identity(self) -> Hashable:
+        return ("select", self.condition, self.then, self.otherwise)
+
+
+class Expression(Arithmetic):
+    """A sum of atoms with integer coefficients and a constant; at least one atom. Immutable."""
+
+    __slots__ = ("_hash", "_upper", "constant", "terms")
+
+    constant: int
+    terms: tuple[tuple[Atom, int], ...]
+
+    def __init__(self, constant: int, terms: tuple[tuple[Atom, int], ...]) -> None:
+        self.constant = constant
+        self.terms = terms
+        self._hash: int | None = None
+        # What `bounds.upper` has found. Kept here, so that it lives no longer than its keys do.
+        self._upper: tuple[int | None] | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Expression)
+            and self.constant == other.constant
+            and len(self.terms) == len(other.terms)
+            and hash(self) == hash(other)
+            and frozenset(self.terms) == frozenset(other.terms)
+        )
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash((self.constant, frozenset(self.terms)))
+        return self._hash
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+Number: TypeAlias = int | Expression
+"""An integer that is known, or one that is not."""
+
+Operand: TypeAlias = int | Expression | Atom
+"""What arithmetic takes: a number, or a symbol that stands for one."""
+
+
+class Relation(Enum):
+    """How a difference compares with zero."""
+
+    AT_MOST = "<="
+    EQUAL = "=="
+    DIFFERENT = "!="
+
+
+class Condition:
+    """Something that is found out at run time: a comparison, or several of them."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return _text(self)
+
+
+@dataclass(frozen=True)
+class Comparison(Condition):
+    """`difference` compared with 0."""
+
+    relation: Relation
+    difference: Expression
+
+
+@dataclass(frozen=True)
+class AllOf(Condition):
+    """All of two or more conditions."""
+
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True)
+class AnyOf(Condition):
+    """One or more of two or more conditions."""
+
+    conditions: tuple[Condition, ...]
+
+
+def as_number(value: Operand) -> Number:
+    """A number from what a caller wrote: an integer of any kind, a symbol, a number.
+
+    Raises:
+        ArgumentTypeError: it is something else.
+    """
+    if isinstance(value, (int, Expression)) and not isinstance(value, bool):
+        return value
+    if isinstance(value, Atom):
+        return value.number
+    try:
+        if not isinstance(value, bool):
+            return operator.index(value)
+    except TypeError:
+        pass
+    raise ArgumentTypeError(
+        f"{value!r} is no offset, size or stride",
+        where=caller_location(),
+        expected="an integer, a Symbol, or an expression of these",
+    )
+
+
+def linear(*parts: tuple[Number, int]) -> Number:
+    """The sum of numbers, each times an integer."""
+    constant = 0
+    terms: dict[Atom, int] = {}
+    for number, factor in parts:
+        if isinstance(number, int):
+            constant += number * factor
+            continue
+        constant += number.constant * factor
+        for atom, coefficient in number.terms:
+            terms[atom] = terms.get(atom, 0) + coefficient * factor
+    kept = tuple((atom, factor) for atom, factor in terms.items() if factor)
+    return Expression(constant, kept) if kept else constant
+
+
+def multiply(lhs: Number, rhs: Number) -> Number:
+    """A product, its brackets multiplied out."""
+    if isinstance(rhs, int):
+        return linear((lhs, rhs))
+    if isinstance(lhs, int):
+        return linear((rhs, lhs))
+    parts = [(_monomial((a, b)), x * y) for a, x in lhs.terms for b, y in rhs.terms]
+    parts += [(a.number, x * rhs.constant) for a, x in lhs.terms]
+    parts += [(b.number, y * lhs.constant) for b, y in rhs.terms]
+    return linear((lhs.constant * rhs.constant, 1), *parts)
+
+
+def _monomial(atoms: Iterable[Atom]) -> Number:
+    factors = (atom.factors if isinstance(atom, Product) else (atom,) for atom in atoms)
+    return Product(reduce(operator.add, factors)).number
+
+
+def _own(value: Arithmetic) -> Number:
+    """The number that an atom or an expression stands for: the only two kinds that compute."""
+    return as_number(cast("Atom | Expression", value))
+
+
+def _text(whole: Arithmetic | Condition) -> str:
+    # How texts are written is a matter of its own, of this module's data.
+    from linalg_ext.symbolic.integers.text import text_of
+
+    return text_of(cast("Atom | Expression | Condition", whole))

@@ -1,0 +1,35 @@
+"""Classes that show more of themselves in notebooks and terminals than their text.
+
+`linalg_ext.explain` draws it, and is loaded when somebody looks, not before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from .hooks import handler
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+class Shown:
+    """A class of things that notebooks and `rich` show by the handlers of a kind.
+
+    class Module(Shown, shown_as="module"): ...   # "HTML of a module", "rich of a module"
+    """
+
+    __slots__ = ()
+    _kind = ""
+
+    def __init_subclass__(cls, *, shown_as: str = "") -> None:
+        super().__init_subclass__()
+        if shown_as:
+            cls._kind = shown_as
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return str(handler(f"HTML of a {self._kind}")(self))
+
+    def __rich__(self) -> RenderableType:
+        return cast("RenderableType", handler(f"rich of a {self._kind}")(self))

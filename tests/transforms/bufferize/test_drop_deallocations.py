@@ -1,0 +1,35 @@
+"""Deallocations go before others are found; prefetches go because nothing depends on them."""
+
+from __future__ import annotations
+
+from examples import check_example, examples
+from kernels import run
+from linalg_ext.transforms.bufferize import drop_deallocations as file
+
+
+def test_the_example() -> None:
+    around = """
+    func.func @f(%a: memref<4xf32>) {
+      {}
+      return
+    }"""
+    check_example(file.drop_deallocations, examples(file)[0], around=around)
+
+
+def test_a_module_that_frees_before_its_end_and_prefetches() -> None:
+    text = """
+    func.func @f(%x: f32) -> f32 {
+      %c0 = arith.constant 0 : index
+      %a = memref.alloc() : memref<4xf32>
+      memref.prefetch %a[%c0], write, locality<3>, data : memref<4xf32>
+      affine.prefetch %a[%c0], read, locality<3>, data : memref<4xf32>
+      memref.store %x, %a[%c0] : memref<4xf32>
+      %y = memref.load %a[%c0] : memref<4xf32>
+      memref.dealloc %a : memref<4xf32>
+      %b = memref.alloc() : memref<4xf32>
+      memref.store %y, %b[%c0] : memref<4xf32>
+      %z = memref.load %b[%c0] : memref<4xf32>
+      memref.dealloc %b : memref<4xf32>
+      return %z : f32
+    }"""
+    assert run(text, 2.5) == 2.5

@@ -1,0 +1,173 @@
+"""Where values come from: the op that made one, the buffer that it views, what filled that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linalg_ext.bindings import ir
+from linalg_ext.transforms.ir_utils.generics import maps_of, parallel_loops
+from linalg_ext.transforms.ir_utils.plan_functions import NESTS
+from linalg_ext.transforms.ir_utils.walking import producer
+
+VIEWS = frozenset(
+    f"memref.{name}"
+    for name in (
+        "cast",
+        "collapse_shape",
+        "expand_shape",
+        "memory_space_cast",
+        "reinterpret_cast",
+        "subview",
+        "transpose",
+        "view",
+    )
+)
+"""Ops that give another view of the buffer that is their first operand."""
+
+_TOUCH_NOTHING = VIEWS | {
+    "memref.alloc",
+    "memref.dim",
+    "memref.extract_strided_metadata",
+    "memref.get_global",
+}
+
+
+def comes_of(value: Any, name: str) -> bool:
+    """Whether a value comes of an op of that name."""
+    op = producer(value)
+    return op is not None and op.name == name
+
+
+def is_computed(value: Any) -> bool:
+    """Whether a value comes of an element-wise op that does more than move its operand."""
+    if not comes_of(value, "linalg.generic"):
+        return False
+    op = producer(value)
+    return len(op.regions[0].blocks[0].operations) > 1 and all(parallel_loops(op))
+
+
+def root(value: Any) -> Any:
+    """The buffer that a value is, or is a view of."""
+    op = producer(value)
+    return root(op.operands[0]) if op is not None and op.name in VIEWS else value
+
+
+def preceding_zeros(op: Any) -> Any:
+    """The op that wrote zeros all over the output of `op`, which nothing has touched since.
+
+    Args:
+        op: a structured op on buffers with one output.
+
+    Returns:
+        A fill, a generic that fills, or a copy of a constant; None where there is none.
+    """
+    found = preceding_fill(op)
+    return found[0] if found is not None and found[1] in ZEROS else None
+
+
+def preceding_fill(op: Any) -> tuple[Any, str] | None:
+    """The op that wrote a constant all over the output of `op`, and the constant as MLIR writes it.
+
+    Args:
+        op: a structured op on buffers with one output, which nothing else has touched since.
+    """
+    output = op.operands[len(op.operands) - 1]
+    siblings = [other.operation for other in op.block.operations]
+    before = siblings[: siblings.index(op)]
+    for other in reversed(before):
+        constant = _filled_with(other, output)
+        if constant is not None:
+            return other, constant
+        if not leaves_alone(other, output):
+            return None
+    return None
+
+
+def leaves_alone(op: Any, output: Any) -> bool:
+    """Whether an op neither reads nor writes a buffer."""
+    if op.name in _TOUCH_NOTHING or op.name.startswith("arith."):
+        return True
+    return _works_elsewhere(op, output)
+
+
+def fills_fresh(op: Any) -> bool:
+    """Whether an op writes a constant all over a buffer that was allocated for it."""
+    if not op.name.startswith("linalg.") or not len(op.operands):
+        return False
+    output = op.operands[len(op.operands) - 1]
+    return comes_of(root(output), "memref.alloc") and _filled_with(op, output) is not None
+
+
+def _works_elsewhere(op: Any, output: Any) -> bool:
+    """Whether an op reads and writes other buffers than a fresh one, its operands alone."""
+    buffer = root(output)
+    if not comes_of(buffer, "memref.alloc"):
+        return False
+    if op.name != "memref.copy" and not op.name.startswith("linalg.") and not _calls_nest(op):
+        return False
+    return all(root(value) != buffer for value in op.operands)
+
+
+def _calls_nest(op: Any) -> bool:
+    """Whether an op calls a nest that was a structured op: it works on its operands alone."""
+    if op.name != "func.call":
+        return False
+    return bool(ir.FlatSymbolRefAttr(op.attributes["callee"]).value.startswith(NESTS))
+
+
+def _filled_with(op: Any, output: Any) -> str | None:
+    """The constant that an op writes all over a buffer; None where it does not."""
+    if op.name == "memref.copy":
+        return _constant_of_all(op.operands[0]) if op.operands[1] == output else None
+    if not op.name.startswith("linalg.") or not len(op.operands) or len(op.results):
+        return None
+    if op.operands[len(op.operands) - 1] != output:
+        return None
+    if op.name == "linalg.fill":
+        return _number(op.operands[0])
+    if op.name != "linalg.generic" or len(op.operands) > 2 or not _covers(op):
+        return None
+    body = op.regions[0].blocks[0]
+    if len(body.operations) != 1:
+        return None
+    yielded = body.operations[0].operation.operands[0]
+    # A fill that was made generic reads its number as an operand, or from outside.
+    if len(op.operands) == 2 and yielded == body.arguments[0]:
+        yielded = op.operands[0]
+    return _number(yielded)
+
+
+def _covers(op: Any) -> bool:
+    """Whether the op writes every element of its output."""
+    return bool(maps_of(op)[-1].is_permutation)
+
+
+ZEROS = ("0.000000e+00", "0")
+"""+0 as MLIR writes it."""
+
+
+def _number(value: Any) -> str | None:
+    """A scalar constant as MLIR writes it, without its type; None for any other value."""
+    if not comes_of(value, "arith.constant"):
+        return None
+    return str(producer(value).attributes["value"]).partition(":")[0].strip()
+
+
+def _constant_of_all(value: Any) -> str | None:
+    """The element of which a constant buffer is made; None where there is no such element."""
+    if not comes_of(value, "memref.get_global"):
+        return None
+    name = ir.FlatSymbolRefAttr(producer(value).attributes["name"]).value
+    module = producer(value).parent
+    while module.operation.parent is not None:
+        module = module.operation.parent
+    symbols = ir.SymbolTable(module.operation)
+    if name not in symbols:
+        return None
+    attributes = symbols[name].operation.attributes
+    if "constant" not in attributes or "initial_value" not in attributes:
+        return None
+    values = attributes["initial_value"]
+    if not isinstance(values, ir.DenseElementsAttr) or not values.is_splat:
+        return None
+    return str(values).removeprefix("dense<").partition(">")[0]

@@ -1,0 +1,1 @@
+"""Preparation of one-shot bufferization, and what only exists in terms of buffers."""

@@ -1,0 +1,1 @@
+"""Run-time assertions for sizes and accesses, and refusals of modules that cannot be compiled."""

@@ -1,0 +1,262 @@
+"""What must hold of an op when it runs: what the text tells is known, the rest is asserted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from linalg_ext.bindings import affine, arith, cf, ir, memref, tensor
+from linalg_ext.transforms.ir_utils.arithmetic import constant, index
+from linalg_ext.transforms.ir_utils.tensor_loops import compare, sub
+from linalg_ext.transforms.ir_utils.walking import producer, text_of
+
+from ._size_origins import Origin, Shapes, ends_of, is_position, origin_of_number, origin_of_size
+
+DYNAMIC = ir.ShapedType.get_dynamic_size()
+
+Range = tuple[int, int]
+"""The least and the greatest that a number can be."""
+
+_ENDLESS = -(1 << 63), (1 << 63) - 1
+
+
+class Bounds:
+    """The conditions of one op, asserted at the insertion point: an assertion for each reason.
+
+    Args:
+        op: the op.
+        known: what is known of shapes, shared by the ops of a module.
+    """
+
+    def __init__(self, op: Any, known: Shapes) -> None:
+        self.op = op
+        self._known = known
+        self._held: dict[str, list[Any]] = {}
+        self._sizes: dict[Origin, Any] = {}
+        self._made: list[Any] = []
+
+    def size(self, value: Any, axis: int) -> Any:
+        """A size of a tensor or a memref: a number where the text tells it."""
+        origin = origin_of_size(value, axis, self._known)
+        if not isinstance(origin, tuple):
+            return origin
+        if origin not in self._sizes:
+            value, axis = origin
+            dim = memref.dim if isinstance(value.type, _MEMREFS) else tensor.dim
+            number = index(axis)
+            self._sizes[origin] = dim(value, number)
+            self._made += [number.owner, self._sizes[origin].owner]
+        return self._sizes[origin]
+
+    def sizes(self, value: Any) -> list[Any]:
+        """All sizes of a tensor or a memref."""
+        return [self.size(value, axis) for axis in range(value.type.rank)]
+
+    def number(self, value: Any) -> Any:
+        """A number that an op is given: known, or the same value wherever it is the same size."""
+        if isinstance(value, int):
+            return value
+        origin = origin_of_number(value, self._known)
+        if not isinstance(origin, tuple):
+            return origin
+        return self._sizes.setdefault(origin, value)
+
+    def within(self, start: Any, count: Any, size: Any) -> None:
+        """So many from a start on are below a size, and none is negative."""
+        self.at_most(0, start)
+        self.at_most(0, count)
+        if count == 1:
+            self.below(start, size)
+        else:
+            self.at_most(start, sub(size, count))
+
+    def below(self, left: Any, right: Any, reason: str = "") -> None:
+        """A number, or a value, is less than another."""
+        if range_of(left)[1] < range_of(right)[0]:
+            return
+        if not isinstance(left, int) and is_position(left):
+            end = right if isinstance(right, int) else origin_of_number(right, self._known)
+            if end in ends_of(left):
+                return
+        self.holds(compare("slt", left, right), reason)
+
+    def at_most(self, left: Any, right: Any, reason: str = "") -> None:
+        """A number, or a value, is no greater than another."""
+        if range_of(left)[1] > range_of(right)[0]:
+            self.holds(compare("sle", left, right), reason)
+
+    def equal(self, left: Any, right: Any, reason: str = "") -> None:
+        """A number, or a value, is another."""
+        if left is not right and left != right:
+            self.holds(compare("eq", left, right), reason)
+
+    def holds(self, condition: Any, reason: str = "") -> None:
+        """A condition: a value of type i1, or an answer."""
+        if condition is not True:
+            self._held.setdefault(reason, []).append(condition)
+
+    def not_negative(self, sizes: Iterable[Any]) -> None:
+        """Sizes that are given as numbers are 0 or more."""
+        for size in sizes:
+            self.at_most(0, size, "a size is negative")
+
+    def product(self, factors: Iterable[Any], reason: str = "") -> Any:
+        """A product of numbers that are 0 or more, and that it is none that 63 bits cannot hold."""
+        result: Any = 1
+        for factor in sorted(factors, key=lambda each: not isinstance(each, int)):
+            if isinstance(result, int) and (result == 1 or isinstance(factor, int)):
+                result = factor if result == 1 else result * factor
+                continue
+            if isinstance(result, int) and not 0 < result <= _ENDLESS[1]:
+                self.holds(result == 0, reason)
+                return 0
+            product = arith.MulUIExtendedOp(*(_as_i64(index(each)) for each in (result, factor)))
+            zero = constant(product.low.type, 0)
+            self.holds(arith.cmpi(arith.CmpIPredicate.eq, product.high, zero), reason)
+            self.holds(arith.cmpi(arith.CmpIPredicate.sge, product.low, zero), reason)
+            result = arith.index_cast(ir.IndexType.get(), product.low)
+        return result
+
+    def emit(self) -> bool:
+        """Assert all of it, at the insertion point; True if there is any."""
+        if not self._held:
+            for made in reversed(self._made):
+                if not any(True for _ in made.results[0].uses):
+                    made.erase()
+            return False
+        text, location = text_of(self.op), self.op.location
+        with ir.Location.name(text, location):
+            for reason, (all_hold, *others) in self._held.items():
+                for other in others:
+                    all_hold = arith.andi(as_condition(all_hold), as_condition(other))
+                name = self.op.name
+                said = f"{name}: {reason}" if reason else f"out-of-bounds access: {name}"
+                cf.AssertOp(as_condition(all_hold), said)
+        return True
+
+
+_MEMREFS = ir.MemRefType | ir.UnrankedMemRefType
+
+
+def _as_i64(value: Any) -> Any:
+    return arith.index_cast(ir.IntegerType.get_signless(64), value)
+
+
+def as_condition(answer: Any) -> Any:
+    """An answer as a constant of type i1; a value as it is."""
+    if isinstance(answer, bool):
+        return constant(ir.IntegerType.get_signless(1), answer)
+    return answer
+
+
+def mixed(op: Any, static: str, dynamic: Sequence[Any]) -> list[Any]:
+    """Numbers of an attribute, and in the place of those that it leaves open, values."""
+    left = iter(dynamic)
+    known = ir.DenseI64ArrayAttr(op.attributes[static])
+    return [next(left) if each == DYNAMIC else each for each in known]
+
+
+def operand_groups(op: Any) -> list[list[Any]]:
+    """The operands of an op, by its segments."""
+    left = iter(op.operands)
+    counts = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])
+    return [[next(left) for _ in range(count)] for count in counts]
+
+
+def places(map_: Any, operands: Sequence[Any]) -> list[Any]:
+    """What an affine map makes of operands: numbers, operands, and `affine.apply` of others."""
+    return [_place(map_, at, list(operands)) for at in range(len(map_.results))]
+
+
+def _place(map_: Any, at: int, operands: list[Any]) -> Any:
+    expr = map_.results[at]
+    if isinstance(expr, ir.AffineConstantExpr):
+        return expr.value
+    if isinstance(expr, ir.AffineDimExpr):
+        return operands[expr.position]
+    if isinstance(expr, ir.AffineSymbolExpr):
+        return operands[map_.n_dims + expr.position]
+    return affine.AffineApplyOp(map_.get_submap([at]), operands).result
+
+
+def range_of(value: Any) -> Range:
+    """What the text tells of a number, or an index: of constants, loops, and bounds given to it."""
+    if isinstance(value, int):
+        return value, value
+    op = producer(value)
+    if op is None:
+        return _of_argument(value)
+    match op.name:
+        case "tensor.dim" | "memref.dim":
+            return 0, _ENDLESS[1]
+        case "linalg.index":
+            ends = [end for end in ends_of(value) if isinstance(end, int)]
+            return 0, min(ends, default=1 << 63) - 1
+        case "arith.constant":
+            known = ir.IntegerAttr(op.attributes["value"]).value
+            return known, known
+        case "arith.index_cast":
+            # Of an integer of up to 64 bits: it stays itself.
+            return range_of(op.operands[0])
+        case "arith.minsi":
+            (least, greatest), (other, most) = map(range_of, op.operands)
+            return min(least, other), min(greatest, most)
+        case "arith.maxsi":
+            (least, greatest), (other, most) = map(range_of, op.operands)
+            return max(least, other), max(greatest, most)
+        case "affine.apply":
+            map_ = ir.AffineMapAttr(op.attributes["map"]).value
+            return _of_expression(map_.results[0], map_.n_dims, list(op.operands)) or _ENDLESS
+    return _ENDLESS
+
+
+def _of_argument(value: Any) -> Range:
+    """Of the position of a loop."""
+    loop = value.owner.owner
+    if loop is None or value.arg_number != 0:
+        return _ENDLESS
+    if loop.name == "scf.for":
+        (lower, _), (_, upper), (step, most) = map(range_of, list(loop.operands)[:3])
+        return _positions(lower, upper, step if step == most else 1)
+    if loop.name == "affine.for":
+        ends = [_constant(loop.attributes[f"{end}BoundMap"]) for end in ("lower", "upper")]
+        lower = ends[0] if ends[0] is not None else _ENDLESS[0]
+        upper = ends[1] if ends[1] is not None else _ENDLESS[1]
+        return _positions(lower, upper, ir.IntegerAttr(loop.attributes["step"]).value)
+    return _ENDLESS
+
+
+def _positions(lower: int, upper: int, step: int) -> Range:
+    """From one up to, and without, another; of loops that do not run, any."""
+    if lower >= upper or step < 1 or _ENDLESS[0] == lower or upper == _ENDLESS[1]:
+        return max(lower, _ENDLESS[0]), max(lower, upper - 1)
+    return lower, lower + (upper - 1 - lower) // step * step
+
+
+def _constant(attribute: Any) -> int | None:
+    results = ir.AffineMapAttr(attribute).value.results
+    if len(results) == 1 and isinstance(results[0], ir.AffineConstantExpr):
+        return int(results[0].value)
+    return None
+
+
+def _of_expression(expr: Any, dims: int, operands: list[Any]) -> Range | None:
+    """Of sums and products of numbers and operands."""
+    if isinstance(expr, ir.AffineConstantExpr):
+        return expr.value, expr.value
+    if isinstance(expr, ir.AffineDimExpr):
+        return range_of(operands[expr.position])
+    if isinstance(expr, ir.AffineSymbolExpr):
+        return range_of(operands[dims + expr.position])
+    if not isinstance(expr, ir.AffineAddExpr | ir.AffineMulExpr):
+        return None
+    parts = [_of_expression(each, dims, operands) for each in (expr.lhs, expr.rhs)]
+    if None in parts or _ENDLESS in parts:
+        return None
+    (a, b), (c, d) = (part for part in parts if part is not None)
+    if isinstance(expr, ir.AffineAddExpr):
+        found = a + c, b + d
+    else:
+        corners = a * c, a * d, b * c, b * d
+        found = min(corners), max(corners)
+    return found if _ENDLESS[0] < found[0] and found[1] < _ENDLESS[1] else None

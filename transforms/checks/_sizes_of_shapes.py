@@ -1,0 +1,362 @@
+"""What must hold of the sizes of ops that are not structured: casts, reshapes, packs, pads, ..."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from linalg_ext.bindings import arith, ir, memref, tensor
+from linalg_ext.transforms.analysis.memory_sizes import element_bytes
+from linalg_ext.transforms.ir_utils.arithmetic import index
+from linalg_ext.transforms.ir_utils.tensor_loops import add, as_index, compare, mul
+from linalg_ext.transforms.ir_utils.walking import text_of
+
+from ._assertions import DYNAMIC, Bounds, mixed, operand_groups
+
+_RANKED = ir.RankedTensorType | ir.MemRefType
+
+
+def check_equal_shapes(op: Any, bounds: Bounds) -> None:
+    """Operands and results that are of one shape: of elementwise ops, copies, `linalg.softmax`."""
+    ranked = [value for value in op.operands if isinstance(value.type, _RANKED)]
+    if not ranked:
+        return
+    first = ranked[0]
+    for axis in range(first.type.rank):
+        length = bounds.size(first, axis)
+        for number, value in enumerate(ranked[1:], 1):
+            bounds.equal(
+                bounds.size(value, axis),
+                length,
+                f"dimension #{axis} of input/output operand #{number} is incompatible with that "
+                "of operand #0: they are of one shape",
+            )
+        for result in op.results:
+            if isinstance(result.type, _RANKED):
+                _check_static(result.type, axis, length, bounds)
+
+
+def _check_static(type_: Any, axis: int, length: Any, bounds: Bounds) -> None:
+    """A size that a type tells is the one that there is."""
+    if not type_.is_dynamic_dim(axis):
+        bounds.equal(
+            length,
+            type_.get_dim_size(axis),
+            f"dimension #{axis} of the result is not {type_.get_dim_size(axis)} long, as its type "
+            "says",
+        )
+
+
+def check_cast(op: Any, bounds: Bounds) -> None:
+    """`tensor.cast`, `memref.cast`, `bufferization.clone`: the type tells what there is."""
+    source: Any = op.operands[0]
+    type_: Any = op.results[0].type
+    if not isinstance(type_, _RANKED):
+        return
+    if not isinstance(source.type, _RANKED):
+        _check_unranked_cast(source, type_, bounds)
+        return
+    for axis in range(type_.rank):
+        _check_static(type_, axis, bounds.size(source, axis), bounds)
+    if not isinstance(type_, ir.MemRefType) or op.name == "bufferization.clone":
+        return
+    from_: Any = source.type
+    if from_.layout == type_.layout:
+        return
+    said, given = (each.get_strides_and_offset() for each in (type_, from_))
+    wanted = [*said[0], said[1]]
+    if all(
+        known in (there, DYNAMIC)
+        for known, there in zip(wanted, [*given[0], given[1]], strict=True)
+    ):
+        return
+    _, offset, *rest = memref.ExtractStridedMetadataOp(source).results
+    for known, there in zip(wanted, [*rest[type_.rank :], offset], strict=True):
+        if known != DYNAMIC:
+            bounds.equal(there, known, "its memory does not lie as the layout of the result says")
+
+
+def _check_unranked_cast(source: Any, type_: Any, bounds: Bounds) -> None:
+    """The rank, and then the sizes: they are asked for in a branch, where the rank is right."""
+    is_tensor = isinstance(type_, ir.RankedTensorType)
+    rank, dim = (tensor.rank, tensor.dim) if is_tensor else (memref.rank, memref.dim)
+    fits: Any = compare("eq", rank(source), type_.rank)
+    bounds.holds(fits, f"its operand is not of rank {type_.rank}")
+    for axis in range(type_.rank):
+        if not type_.is_dynamic_dim(axis):
+            # Of a lower rank any dimension may be asked for, but the last there is.
+            place = arith.select(fits, index(axis), index(0))
+            _check_static(type_, axis, dim(source, place), bounds)
+
+
+def check_given_sizes(op: Any, bounds: Bounds) -> None:
+    """`tensor.empty`, `memref.alloc`, ...: sizes that are given are not negative."""
+    bounds.not_negative(
+        bounds.number(value) for value in op.operands if isinstance(value.type, ir.IndexType)
+    )
+
+
+def check_expand(op: Any, bounds: Bounds) -> None:
+    """`expand_shape`: each dimension is the product of those that it becomes."""
+    source, *dynamic = op.operands
+    wanted = [bounds.number(each) for each in mixed(op, "static_output_shape", dynamic)]
+    bounds.not_negative(wanted)
+    for axis, group in enumerate(_groups(op)):
+        reason = f"dimension #{axis} of its operand is not the product of dimensions {group}"
+        product = bounds.product((wanted[at] for at in group), reason)
+        bounds.equal(bounds.size(source, axis), product, reason)
+
+
+def check_collapse(op: Any, bounds: Bounds) -> None:
+    """`collapse_shape`: of memory, dimensions that become one lie one behind the other."""
+    (source,) = op.operands
+    strides, _ = source.type.get_strides_and_offset()
+    rank = source.type.rank
+    if source.type.affine_map == ir.AffineMap.get_identity(rank) or DYNAMIC not in strides:
+        return
+    sizes = bounds.sizes(source)
+    _, _, *rest = memref.ExtractStridedMetadataOp(source).results
+    steps = [
+        step if known == DYNAMIC else known
+        for step, known in zip(rest[rank:], strides, strict=True)
+    ]
+    for group in _groups(op):
+        for at, below in itertools.pairwise(group):
+            if sizes[at] == 1:
+                continue
+            behind = compare("eq", steps[at], mul(steps[below], sizes[below]))
+            bounds.holds(
+                arith.ori(behind, compare("sle", sizes[at], 1)),
+                f"dimensions {at} and {below} of its operand do not lie one behind the other",
+            )
+
+
+def _groups(op: Any) -> list[list[int]]:
+    return [
+        [ir.IntegerAttr(at).value for at in ir.ArrayAttr(group)]
+        for group in ir.ArrayAttr(op.attributes["reassociation"])
+    ]
+
+
+def check_reshape(op: Any, bounds: Bounds) -> None:
+    """`reshape` to a shape that is computed: it has as many elements as there are."""
+    source, shape = op.operands
+    type_ = op.results[0].type
+    if not (isinstance(source.type, _RANKED) and isinstance(type_, _RANKED)):
+        return
+    load = tensor.extract if isinstance(type_, ir.RankedTensorType) else memref.load
+    found = [as_index(load(shape, [index(axis)])) for axis in range(type_.rank)]
+    bounds.not_negative(found)
+    for axis, size in enumerate(found):
+        _check_static(type_, axis, size, bounds)
+    reason = "the shape has another number of elements: some would be out of bounds"
+    bounds.equal(
+        bounds.product(bounds.sizes(source), reason), bounds.product(found, reason), reason
+    )
+
+
+def check_concat(op: Any, bounds: Bounds) -> None:
+    """`tensor.concat`: the others are as large as the first, but along one dimension."""
+    along, type_ = ir.IntegerAttr(op.attributes["dim"]).value, op.results[0].type
+    first, *others = op.operands
+    total = bounds.size(first, along)
+    for number, value in enumerate(others, 1):
+        total = add(total, bounds.size(value, along))
+        for axis in range(type_.rank):
+            if axis != along:
+                bounds.equal(
+                    bounds.size(value, axis),
+                    bounds.size(first, axis),
+                    f"dimension #{axis} of operand #{number} is not as long as that of operand #0",
+                )
+    for axis in range(type_.rank):
+        _check_static(type_, axis, total if axis == along else bounds.size(first, axis), bounds)
+
+
+def check_pad(op: Any, bounds: Bounds) -> None:
+    """`tensor.pad`: amounts that are computed are not negative, and the result is what they say."""
+    (source,), low, high = operand_groups(op)
+    type_ = op.results[0].type
+    for amount in (*low, *high):
+        bounds.at_most(0, amount, "a negative amount: its operand would be put out of bounds")
+    amounts = (
+        [bounds.number(each) for each in mixed(op, name, group)]
+        for name, group in (("static_low", low), ("static_high", high))
+    )
+    for axis, (before, after) in enumerate(zip(*amounts, strict=True)):
+        length = add(add(before, bounds.size(source, axis)), after)
+        _check_static(type_, axis, length, bounds)
+        if any(isinstance(each, int) and each < 0 for each in (before, after)):
+            bounds.at_most(0, length, f"less than nothing is left of dimension #{axis}")
+
+
+def check_scatter(op: Any, bounds: Bounds) -> None:
+    """`tensor.scatter`: a slice for each of the indices, of the size of the destination."""
+    slices, target, indices = op.operands
+    dims = list(ir.DenseI64ArrayAttr(op.attributes["scatter_dims"]))
+    batch = indices.type.rank - 1
+    wanted = bounds.sizes(indices)[:batch]
+    for axis in range(target.type.rank):
+        if axis not in dims:
+            wanted.append(bounds.size(target, axis))
+        elif slices.type.rank - batch == target.type.rank:
+            wanted.append(1)  # the dimensions that are indexed stay
+    for axis, size in enumerate(wanted):
+        bounds.equal(
+            bounds.size(slices, axis),
+            size,
+            f"dimension #{axis} of what is scattered does not fit the indices and the destination",
+        )
+
+
+def check_pack(op: Any, bounds: Bounds) -> None:
+    """`linalg.pack`: whole tiles are made, and all of its operand is in them."""
+    (source,), (packed,), padding, dynamic = operand_groups(op)
+    for axis, length, count, tile in _tiled_axes(op, source, packed, dynamic, bounds):
+        reason = f"the tiles of dimension #{axis} do not hold what is packed"
+        bounds.at_most(_tile_count(length, tile), count, reason)
+        if not padding:
+            bounds.equal(bounds.product((count, tile), reason), length, reason)
+
+
+def check_unpack(op: Any, bounds: Bounds) -> None:
+    """`linalg.unpack`: there are tiles for all that is unpacked."""
+    packed, result, *dynamic = op.operands
+    for axis, length, count, tile in _tiled_axes(op, result, packed, dynamic, bounds):
+        reason = f"there are too few tiles for dimension #{axis}"
+        bounds.at_most(_tile_count(length, tile), count, reason)
+
+
+def _tiled_axes(
+    op: Any, plain: Any, packed: Any, dynamic: Sequence[Any], bounds: Bounds
+) -> Iterator[tuple[int, Any, Any, Any]]:
+    """Give each axis that has tiles: with its length, how many tiles there are, and their size.
+
+    The others must be as long as they are when packed.
+    """
+    rank = plain.type.rank
+    tiles = _tiles(op, packed, rank, dynamic, bounds)
+    for axis, place in enumerate(_outer_places(op, rank)):
+        length, count = bounds.size(plain, axis), bounds.size(packed, place)
+        if axis in tiles:
+            yield axis, length, count, tiles[axis]
+        else:
+            reason = f"dimension #{axis} is not as long as dimension #{place} of what is packed"
+            bounds.equal(length, count, reason)
+
+
+def _tiles(
+    op: Any, packed: Any, rank: int, dynamic: Sequence[Any], bounds: Bounds
+) -> dict[int, Any]:
+    """The size of the tiles of each dimension that has some."""
+    sizes = [bounds.number(each) for each in mixed(op, "static_inner_tiles", dynamic)]
+    for place, size in enumerate(sizes, rank):
+        bounds.at_most(1, size, "a tile is of no size")
+        bounds.equal(
+            bounds.size(packed, place),
+            size,
+            f"dimension #{place} of what is packed is not as long as the tile that is said",
+        )
+    return dict(zip(ir.DenseI64ArrayAttr(op.attributes["inner_dims_pos"]), sizes, strict=True))
+
+
+def _outer_places(op: Any, rank: int) -> list[int]:
+    """For each dimension of what is not packed, the one of what is packed that its tiles lie in."""
+    if "outer_dims_perm" not in op.attributes:
+        return list(range(rank))
+    order = list(ir.DenseI64ArrayAttr(op.attributes["outer_dims_perm"]))
+    return [order.index(axis) for axis in range(rank)] if order else list(range(rank))
+
+
+def _tile_count(length: Any, tile: Any) -> Any:
+    """Return how many tiles a length takes."""
+    if isinstance(length, int) and isinstance(tile, int):
+        return -(-length // max(1, tile))
+    # A tile of no size is refused, and must not divide.
+    return arith.ceildivsi(index(length), arith.maxsi(index(tile), index(1)))
+
+
+def check_winograd_filter(op: Any, bounds: Bounds) -> None:
+    """`linalg.winograd_filter_transform`: filters (F, H, W, C) into (H', W', C, F)."""
+    source, result = op.operands
+    winograd = _Winograd(op, bounds)
+    winograd.keeps(source, result, {0: 3, 3: 2})
+    for axis in (1, 2):
+        is_flat = _is_one(source, axis)
+        winograd.equal(source, axis, 1 if is_flat else winograd.taps)
+        winograd.equal(result, axis - 1, 1 if is_flat else winograd.size)
+
+
+def check_winograd_input(op: Any, bounds: Bounds) -> None:
+    """`linalg.winograd_input_transform`: images (N, H, W, C) into (H', W', tiles, tiles, N, C)."""
+    source, result = op.operands
+    winograd = _Winograd(op, bounds)
+    winograd.keeps(source, result, {0: 4, 3: 5})
+    for axis in (1, 2):
+        length, tiles = bounds.size(source, axis), bounds.size(result, axis + 1)
+        if _is_one(result, axis - 1):
+            winograd.equal(source, axis, tiles)
+            continue
+        winograd.equal(result, axis - 1, winograd.size)
+        bounds.at_most(tiles, length, f"dimension #{axis} of the image has fewer tiles")
+        covered = add(mul(tiles, winograd.outputs), winograd.taps - 1)
+        bounds.at_most(covered, length, f"dimension #{axis} of the image has fewer tiles")
+
+
+def check_winograd_output(op: Any, bounds: Bounds) -> None:
+    """`linalg.winograd_output_transform`: (H', W', tiles, tiles, N, F) into images (N, H, W, F)."""
+    source, result = op.operands
+    winograd = _Winograd(op, bounds)
+    winograd.keeps(source, result, {4: 0, 5: 3})
+    for axis in (0, 1):
+        tiles, is_flat = bounds.size(source, axis + 2), _is_one(source, axis)
+        winograd.equal(source, axis, 1 if is_flat else winograd.size)
+        reason = f"dimension #{axis + 1} of the image has another number of tiles"
+        outputs = 1 if is_flat else winograd.outputs
+        bounds.equal(
+            bounds.product((tiles, outputs), reason), bounds.size(result, axis + 1), reason
+        )
+
+
+class _Winograd:
+    """One transform of Winograd's: F(outputs, taps), in tiles of a size."""
+
+    def __init__(self, op: Any, bounds: Bounds) -> None:
+        self.bounds = bounds
+        name = re.search(r"fmr\(F_(\d+)_(\d+)\)", text_of(op))
+        self.outputs, self.taps = map(int, name.groups()) if name else (1, 1)
+        self.size = self.outputs + self.taps - 1
+
+    def keeps(self, source: Any, result: Any, places: Mapping[int, int]) -> None:
+        """Dimensions that are those of the result, in another place."""
+        for axis, place in places.items():
+            self.equal(source, axis, self.bounds.size(result, place))
+
+    def equal(self, value: Any, axis: int, size: Any) -> None:
+        """A dimension is of a size."""
+        reason = f"dimension #{axis} of {value.type} does not fit the other operand"
+        self.bounds.equal(self.bounds.size(value, axis), size, reason)
+
+
+def _is_one(value: Any, axis: int) -> bool:
+    return bool(value.type.get_dim_size(axis) == 1)
+
+
+def forget_promise(op: Any, bounds: Bounds) -> None:
+    """`memref.distinct_objects`: that its operands share no memory is believed of nobody."""
+    for result, operand in zip(op.results, op.operands, strict=True):
+        result.replace_all_uses_with(operand)
+    op.erase()
+
+
+def check_alignment(op: Any, bounds: Bounds) -> None:
+    """`memref.assume_alignment`: the first element is at a multiple of the alignment."""
+    (source,) = op.operands
+    alignment = ir.IntegerAttr(op.attributes["alignment"]).value
+    start = memref.extract_aligned_pointer_as_index(source)
+    _, offset, *_ = memref.ExtractStridedMetadataOp(source).results
+    start = add(start, mul(offset, element_bytes(source.type.element_type)))
+    rest = arith.andi(start, index(alignment - 1))
+    bounds.equal(rest, 0, f"memref is not aligned to {alignment}")

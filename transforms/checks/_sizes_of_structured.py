@@ -1,0 +1,214 @@
+"""What must hold of the sizes of a structured op: its loops run over all of its operands.
+
+Loops are as long as the sizes that its maps give to them alone. Two sizes of one loop are equal,
+and an index that is computed, such as `d0 * 2 + d3` of a window, stays within its size. None of it
+hangs on how many rounds the loops have: a loop that does not run has sizes, too.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from linalg_ext.bindings import affine, arith, ir, linalg, scf
+from linalg_ext.structured.extension import ops as extension_ops
+from linalg_ext.structured.operands import to_ir_map
+from linalg_ext.transforms.ir_utils.arithmetic import index
+from linalg_ext.transforms.ir_utils.tensor_loops import add, compare, mul, nest, sub
+
+from ._assertions import Bounds, as_condition
+
+_FEW = 1 << 16
+"""So many places are looked at before the run."""
+
+_MOST = 1 << 62
+
+
+def check_structured(op: Any, bounds: Bounds) -> None:
+    """An op with indexing maps."""
+    if op.name in extension_ops.NAMES:
+        maps = [to_ir_map(map_) for map_ in extension_ops.indexing_maps(op)]
+    else:
+        of_op: Any = linalg.get_indexing_maps(op)
+        maps = [ir.AffineMapAttr(map_).value for map_ in of_op]
+    check_maps(op.operands, maps, bounds)
+
+
+def check_maps(operands: Sequence[Any], maps: Sequence[Any], bounds: Bounds) -> None:
+    """Operands with a map for each."""
+    loops: dict[int, tuple[Any, int, int]] = {}
+    computed: list[tuple[int, int]] = []
+    for number, (value, map_) in enumerate(zip(operands, maps, strict=True)):
+        for axis, expr in enumerate(map_.results):
+            if not isinstance(expr, ir.AffineDimExpr):
+                computed.append((number, axis))
+                continue
+            size = bounds.size(value, axis)
+            length, other, other_axis = loops.setdefault(expr.position, (size, number, axis))
+            if length is not size and length != size:
+                bounds.equal(
+                    size,
+                    length,
+                    f"{_dimension(number, axis)} with dimension #{other_axis} of operand #{other}: "
+                    "they are of one loop",
+                )
+    lengths = {dim: length for dim, (length, _, _) in loops.items()}
+    for number, axis in computed:
+        check_index(operands[number], number, axis, maps[number], lengths, bounds)
+
+
+def _dimension(number: int, axis: int) -> str:
+    return f"dimension #{axis} of input/output operand #{number} is incompatible"
+
+
+def check_index(
+    value: Any, number: int, axis: int, map_: Any, lengths: dict[int, Any], bounds: Bounds
+) -> None:
+    """An index that is computed of positions of loops stays within its size."""
+    expr, size = map_.results[axis], bounds.size(value, axis)
+    dims = sorted(set(_dims_of(expr)))
+    taken = [lengths[dim] for dim in dims]
+    if any(isinstance(length, int) and length == 0 for length in taken):
+        return
+    reason = f"{_dimension(number, axis)}: the index {expr} leaves it"
+    is_exact = _is_linear(expr) and len(dims) == len(_dims_of(expr))
+    least, most = _span(expr, lengths)
+    if all(isinstance(each, int) for each in (least, most, size)):
+        if least >= 0 and most < size:
+            return
+        if is_exact:
+            bounds.holds(False, reason)
+            return
+        places = [length for length in taken if isinstance(length, int)]
+        if _count(places) <= _FEW:
+            bounds.holds(all(0 <= at < size for at in _places(map_, axis, dims, places)), reason)
+            return
+    inside: Any = True
+    if not (isinstance(least, int) and least >= 0):
+        inside = compare("sle", 0, least)
+    below = compare("slt", most, size)
+    inside = below if inside is True else arith.andi(inside, below)
+    limit = _MOST // max(1, _weight(expr))
+    for length in taken:
+        if not isinstance(length, int):
+            # No step of the computation is beyond 63 bits.
+            inside = arith.andi(inside, compare("sle", length, limit))
+            if is_exact:
+                inside = arith.ori(inside, compare("eq", length, 0))
+    bounds.holds(
+        inside if is_exact else _every_place(inside, map_, axis, dims, taken, size), reason
+    )
+
+
+def _every_place(
+    inside: Any, map_: Any, axis: int, dims: Sequence[int], lengths: Sequence[Any], size: Any
+) -> Any:
+    """True where the ends are inside; else every place is looked at, for some may not occur."""
+    i1 = ir.IntegerType.get_signless(1)
+    branch: Any = scf.IfOp(inside, [i1], has_else=True)
+    with ir.InsertionPoint(branch.then_block):
+        scf.YieldOp([as_condition(True)])
+
+    def look(at: Sequence[Any], so_far: Sequence[Any]) -> Sequence[Any]:
+        found = dict(zip(dims, at, strict=True))
+        operands = [found.get(dim, index(0)) for dim in range(map_.n_dims)]
+        place = affine.AffineApplyOp(map_.get_submap([axis]), operands).result
+        fits = arith.andi(compare("sle", 0, place), compare("slt", place, size))
+        return [arith.andi(so_far[0], fits)]
+
+    with ir.InsertionPoint(branch.else_block):
+        scf.YieldOp(nest(lengths, [as_condition(True)], look))
+    return branch.results[0]
+
+
+def _places(map_: Any, axis: int, dims: Sequence[int], lengths: Sequence[int]) -> Any:
+    """Every index that a map computes."""
+    for at in itertools.product(*(range(length) for length in lengths)):
+        yield _value(map_.results[axis], dict(zip(dims, at, strict=True)))
+
+
+def _count(lengths: Sequence[int]) -> int:
+    count = 1
+    for length in lengths:
+        count *= length
+    return count
+
+
+def _value(expr: Any, at: dict[int, int]) -> int:
+    if isinstance(expr, ir.AffineConstantExpr):
+        return int(expr.value)
+    if isinstance(expr, ir.AffineDimExpr):
+        return at[expr.position]
+    left, right = _value(expr.lhs, at), _value(expr.rhs, at)
+    if isinstance(expr, ir.AffineAddExpr):
+        return left + right
+    if isinstance(expr, ir.AffineMulExpr):
+        return left * right
+    if isinstance(expr, ir.AffineModExpr):
+        return left % right
+    return left // right if isinstance(expr, ir.AffineFloorDivExpr) else -(-left // right)
+
+
+def _dims_of(expr: Any) -> list[int]:
+    """The loops that an expression names, each as often as it does."""
+    if isinstance(expr, ir.AffineDimExpr):
+        return [expr.position]
+    if isinstance(expr, ir.AffineConstantExpr | ir.AffineSymbolExpr):
+        return []
+    return _dims_of(expr.lhs) + _dims_of(expr.rhs)
+
+
+def _is_linear(expr: Any) -> bool:
+    """A sum of loops, each by a number."""
+    if isinstance(expr, ir.AffineAddExpr | ir.AffineMulExpr):
+        return _is_linear(expr.lhs) and _is_linear(expr.rhs)
+    return isinstance(expr, ir.AffineDimExpr | ir.AffineConstantExpr)
+
+
+def _weight(expr: Any) -> int:
+    """The sum of all factors and numbers of an expression: it grows no faster than by this."""
+    if isinstance(expr, ir.AffineConstantExpr):
+        return abs(int(expr.value))
+    if isinstance(expr, ir.AffineDimExpr):
+        return 1
+    left, right = _weight(expr.lhs), _weight(expr.rhs)
+    return left * right if isinstance(expr, ir.AffineMulExpr) else left + right
+
+
+def _span(expr: Any, lengths: dict[int, Any]) -> tuple[Any, Any]:
+    """The least and the greatest that an expression can be: numbers, or values."""
+    if isinstance(expr, ir.AffineConstantExpr):
+        return int(expr.value), int(expr.value)
+    if isinstance(expr, ir.AffineDimExpr):
+        return 0, sub(lengths[expr.position], 1)
+    (least, most), by = _span(expr.lhs, lengths), _span(expr.rhs, lengths)
+    if isinstance(expr, ir.AffineAddExpr):
+        return add(least, by[0]), add(most, by[1])
+    (factor, _) = by
+    if isinstance(expr, ir.AffineMulExpr):
+        ends = mul(least, factor), mul(most, factor)
+        return ends if factor >= 0 else ends[::-1]
+    low, high = (_divided(end, factor) for end in (least, most))
+    if isinstance(expr, ir.AffineModExpr):
+        return _remainders(least, most, low, high, factor)
+    if isinstance(expr, ir.AffineFloorDivExpr):
+        return low, high
+    upper = (_divided(add(end, factor - 1), factor) for end in (least, most))
+    return next(upper), next(upper)
+
+
+def _divided(value: Any, by: int) -> Any:
+    return value // by if isinstance(value, int) else arith.floordivsi(value, index(by))
+
+
+def _remainders(least: Any, most: Any, low: Any, high: Any, by: int) -> tuple[Any, Any]:
+    """Return the range of remainders of a range: all, unless no multiple lies in it."""
+    ends = sub(least, mul(low, by)), sub(most, mul(high, by))
+    if isinstance(low, int) and isinstance(high, int):
+        return ends if low == high else (0, by - 1)
+    same = compare("eq", low, high)
+    return (
+        arith.select(same, index(ends[0]), index(0)),
+        arith.select(same, index(ends[1]), index(by - 1)),
+    )

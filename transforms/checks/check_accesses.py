@@ -1,0 +1,51 @@
+"""Assert that what is read and written is in bounds, whatever computed the place.
+
+Single elements, slices, views, and what vectors and affine loads read and write: the rules of
+`memory_rules`. What the text tells (constants, loops of known lengths, positions that were
+clamped, the position of a loop in the very tensor that it runs over) is not asked.
+
+before:
+    %v = vector.load %x[%k] : memref<8xf32>, vector<4xf32>
+after:
+    %0 = arith.cmpi sle, %c0, %k : index
+    %1 = arith.cmpi sle, %k, %c4 : index
+    %2 = arith.andi %0, %1 : i1
+    cf.assert %2, "out-of-bounds access: vector.load"
+    %v = vector.load %x[%k] : memref<8xf32>, vector<4xf32>
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linalg_ext.bindings import ir
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.ir_utils.walking import operations
+
+from ._assertions import Bounds
+from ._size_origins import Shapes
+from .memory_rules import ACCESSES, RULES, checked_by
+
+NAME = ACCESSES
+_CHECKED = frozenset(checked_by("accesses"))
+
+
+@module_pass(NAME, on=_CHECKED)
+def check_accesses(module: ir.Operation) -> Report:
+    """Assert that accesses are in bounds."""
+    report = Report(NAME)
+    known: Shapes = {}
+    for op in operations(module, _CHECKED):
+        report.matched[op.name] += 1
+        check = RULES[op.name].accesses
+        with op.location, ir.InsertionPoint(_before(op)):
+            bounds = Bounds(op, known)
+            if check is not None:
+                check(op, bounds)
+            report.changed[op.name] += bounds.emit()
+    return report
+
+
+def _before(op: Any) -> Any:
+    """Where an assertion of an op may stand: the end of a parallel loop holds insertions alone."""
+    return op.parent if op.name == "tensor.parallel_insert_slice" else op

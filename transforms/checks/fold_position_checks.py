@@ -1,0 +1,91 @@
+"""Answer what bodies ask about their own position, where the lengths of their loops tell it.
+
+before:
+    %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+                         iterator_types = ["parallel"]}
+        ins(%x : tensor<9xf32>) outs(%e : tensor<9xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %i = linalg.index 0 : index
+      %within = arith.cmpi slt, %i, %c9 : index
+      cf.assert %within, "out of bounds"
+      linalg.yield %a : f32
+    } -> tensor<9xf32>
+after:
+    %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+                         iterator_types = ["parallel"]}
+        ins(%x : tensor<9xf32>) outs(%e : tensor<9xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %i = linalg.index 0 : index
+      %within = arith.constant true
+      cf.assert %within, "out of bounds"
+      linalg.yield %a : f32
+    } -> tensor<9xf32>
+
+A check of every index of a read asks this of each index that is a position: of the column in a row
+that is looked up, for example. What is left of it then is one question for a row. Positions of
+`scf.for` and `affine.for` are asked about too, and where a length is open, whether it is the one
+that the loop runs to: a size of the same tensor, however it is spelled.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from linalg_ext.bindings import arith, ir
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.ir_utils.walking import operations, producer, replace_op
+
+from ._assertions import Range, range_of
+from ._size_origins import ends_of, is_position, origin_of_number
+
+NAME = "linalg-ext-fold-position-checks"
+
+_OP = "arith.cmpi"
+_ORDERS: dict[int, Callable[[int, int], bool]] = {
+    arith.CmpIPredicate.slt.value: operator.lt,
+    arith.CmpIPredicate.sle.value: operator.le,
+    arith.CmpIPredicate.sgt.value: operator.gt,
+    arith.CmpIPredicate.sge.value: operator.ge,
+}
+_BELOW = (arith.CmpIPredicate.slt.value, arith.CmpIPredicate.sle.value)
+
+
+@module_pass(NAME, on=_OP)
+def fold_position_checks(module: ir.Operation) -> Report:
+    """Replace comparisons of positions with constants that hold, or fail, in every round."""
+    report = Report(NAME)
+    for op in operations(module, {_OP}):
+        predicate = ir.IntegerAttr(op.attributes["predicate"]).value
+        position, bound = op.operands
+        if predicate not in _ORDERS or not is_position(position):
+            continue
+        report.matched[_OP] += 1
+        answer = _answer(predicate, position, bound)
+        if answer is None:
+            continue
+        with op.location, ir.InsertionPoint(op):
+            replace_op(op, arith.constant(ir.IntegerType.get_signless(1), int(answer)))
+        report.changed[_OP] += 1
+    return report
+
+
+def _answer(predicate: int, position: Any, bound: Any) -> bool | None:
+    """What a comparison of a position gives in every round; None where the run tells."""
+    order = _ORDERS[predicate]
+    known = _rounds(position) if producer(position) is not None else range_of(position)
+    least, greatest = range_of(bound)
+    # An order that both ends agree on is that of all between them.
+    if known is not None and least == greatest:
+        first, last = order(known[0], least), order(known[1], least)
+        return first if first == last else None
+    if predicate in _BELOW and origin_of_number(bound) in ends_of(position):
+        return True
+    return None
+
+
+def _rounds(position: Any) -> Range | None:
+    """The first and the last position of a loop of a structured op; None where none is known."""
+    sizes = [size for size in ends_of(position) if isinstance(size, int)]
+    return (0, sizes[0] - 1) if sizes and sizes[0] > 0 else None

@@ -1,0 +1,111 @@
+"""Refuse constants that are larger than code can hold, and resources of another size than they say.
+
+LLVM ends the process over both. A constant that was fused into what reads it is gone by then.
+
+refused:
+    memref.global "private" constant @large : memref<100000000000xf32> = dense<1.0>
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from linalg_ext.bindings import ir
+from linalg_ext.errors import LoweringError
+from linalg_ext.rewriting import module_pass
+from linalg_ext.transforms.analysis.memory_sizes import element_bytes
+from linalg_ext.transforms.ir_utils.walking import operations, place
+
+NAME = "linalg-ext-refuse-constants"
+
+_VALUES = {"arith.constant": "value", "memref.global": "initial_value"}
+_MOST_BYTES = 1 << 30
+"""Of a constant of one value, which is written out in the code."""
+
+_MOST_READ = 1 << 16
+"""Resources of more bytes are left to LLVM, which compares sizes but that of no elements."""
+
+_BLOB = re.compile(r'^ *("?[^\n]*?"?): "0x([0-9A-Fa-f]*)"', re.MULTILINE)
+_ALIGNMENT_BYTES = 4
+
+
+@module_pass(NAME, on=_VALUES)
+def refuse_constants(module: ir.Operation) -> None:
+    """Refuse constants that LLVM cannot hold.
+
+    Raises:
+        LoweringError: there is one; names it, and its sizes.
+    """
+    resources: list[tuple[Any, str]] = []
+    for op in operations(module, _VALUES):
+        try:
+            value = op.attributes.get(_VALUES[op.name])
+        except TypeError:  # the bindings have no class for the attribute: complex numbers
+            _check_splat(op, ir.ShapedType(_type_of(op)))
+            continue
+        if isinstance(value, ir.DenseElementsAttr):
+            if value.is_splat:
+                _check_splat(op, ir.ShapedType(value.type))
+        elif value is not None and (name := _resource_of(value)):
+            resources.append((op, name))
+    if resources:
+        sizes = _sizes_of_resources(module)
+        for op, name in resources:
+            _check_resource(
+                op, ir.ShapedType(op.attributes[_VALUES[op.name]].type), sizes.get(name)
+            )
+
+
+def _type_of(op: Any) -> Any:
+    """The type of a constant or of a global."""
+    return op.results[0].type if len(op.results) else ir.TypeAttr(op.attributes["type"]).value
+
+
+def _check_splat(op: Any, type_: Any) -> None:
+    count = math.prod(type_.shape) * element_bytes(type_.element_type)
+    if count > _MOST_BYTES:
+        raise LoweringError(
+            f"a constant of {count} bytes, of {type_}, is larger than code can hold",
+            where=place(op),
+            expected=f"{_MOST_BYTES} bytes at most",
+            cure="make it when it runs: linalg.fill of a tensor.empty",
+        )
+
+
+def _resource_of(value: Any) -> str:
+    """The name of the resource that a constant's elements are; none where it has none."""
+    try:
+        text = str(ir.DenseResourceElementsAttr(value))
+    except ValueError:
+        return ""
+    return text.partition("dense_resource<")[2].rpartition("> : ")[0]
+
+
+def _sizes_of_resources(module: ir.Operation) -> dict[str, int]:
+    """Return the bytes of each resource that is not too long to be read."""
+    digits = 2 * (_MOST_READ + _ALIGNMENT_BYTES)
+    text = module.get_asm(
+        large_elements_limit=4, large_resource_limit=digits + len('"0x"'), assume_verified=True
+    )
+    _, _, section = text.rpartition("{-#")
+    return {name: len(blob) // 2 - _ALIGNMENT_BYTES for name, blob in _BLOB.findall(section)}
+
+
+def _check_resource(op: Any, type_: Any, given: int | None) -> None:
+    """The elements of a constant are all that its resource holds; None of one that is long."""
+    count = math.prod(type_.shape) * element_bytes(type_.element_type)
+    is_packed = isinstance(type_.element_type, ir.IntegerType) and type_.element_type.width % 8
+    if count and (given == count or is_packed or (given is None and count > _MOST_READ)):
+        return
+    if given != count:
+        raise LoweringError(
+            f"a resource holds {'more' if given is None else given} bytes, and the elements of "
+            f"{type_} are {count}",
+            where=place(op),
+            expected=f"{count} bytes",
+            cure="write the elements one behind the other, and the alignment before them",
+        )
+    # LLVM divides by the number of elements.
+    op.attributes[_VALUES[op.name]] = ir.Attribute.parse(f"dense<> : {type_}")

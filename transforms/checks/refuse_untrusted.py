@@ -1,0 +1,186 @@
+"""Refuse what lets a module that nobody vouches for reach beyond its own values and memrefs.
+
+That is: ops of the LLVM dialect that are not arithmetic on values, and pointers of any kind; casts
+that make a memref, or a function, of something else; functions that are only declared, of which a
+few are known to be harmless; attributes that say where code lies, how it is called, or that it runs
+when it is loaded; variables of the process. A module without such passes unchanged. That its
+accesses of memrefs are in bounds, this does not say.
+
+refused:
+    func.func private @system(!llvm.ptr) -> i32
+    func.func @f(%command: !llvm.ptr) -> i32 {
+      %0 = call @system(%command) : (!llvm.ptr) -> i32
+      return %0 : i32
+    }
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from linalg_ext.bindings import ir
+from linalg_ext.errors import UntrustedError
+from linalg_ext.rewriting import module_pass
+from linalg_ext.transforms.ir_utils.walking import place, select
+
+from ._trusted_functions import ARITHMETIC, HARMLESS_ATTRIBUTES, INTRINSICS, KNOWN
+
+NAME = "linalg-ext-refuse-untrusted"
+
+_FUNCTIONS = frozenset({"func.func", "llvm.func"})
+_CALLS = frozenset({"func.call", "func.call_indirect"})
+_CAST = "builtin.unrealized_conversion_cast"
+_POINTERS = ("llvm.", "ptr.")
+"""Dialects that address memory."""
+
+_MOST_NAMED = 8
+
+_DANGERS: Mapping[str, str] = {
+    "llvm.inline_asm": "inline assembly",
+    "llvm.inttoptr": "a pointer made of an integer",
+    "llvm.mlir.alias": "another name for a symbol of the process",
+    "llvm.mlir.ifunc": "a function that is chosen when the module is loaded",
+    "llvm.mlir.global_ctors": "code that runs when the module is loaded",
+    "llvm.mlir.global_dtors": "code that runs when the module is unloaded",
+}
+"""Of what is refused, what has a plainer name than that of its op."""
+
+_HARMLESS_OF_ARGUMENTS = frozenset({"llvm.noalias", "llvm.readonly", "llvm.writeonly"})
+
+
+@module_pass(NAME)
+def refuse_untrusted(module: ir.Operation) -> None:
+    """Refuse a module that reaches beyond itself.
+
+    Raises:
+        UntrustedError: names each thing that does, and its place.
+    """
+    check_trust(module, provided=lambda name: False)
+
+
+def check_trust(module: ir.Operation, *, provided: Callable[[str], bool]) -> None:
+    """As the pass does, where the caller vouches for some functions.
+
+    Args:
+        module: read, not changed.
+        provided: whether a library that the caller gave has the function of a name.
+
+    Raises:
+        UntrustedError: names each thing that reaches beyond the module, and its place.
+    """
+    found = list(_dangers(module, provided))
+    if not found:
+        return
+    more = len(found) - _MOST_NAMED
+    raise UntrustedError(
+        f"the module holds {found[0][0]}",
+        where=found[0][1],
+        expected="a module that calls nothing but mathematics and functions of the given "
+        "libraries, and addresses no memory but that of memrefs",
+        cure="pass the library that has it as libraries=[...], or trusted=True for a module "
+        "whose author you trust",
+        notes=[
+            *(f"also {what}: {where}" for what, where in found[1:_MOST_NAMED]),
+            *([f"and {more} more"] if more > 0 else []),
+        ],
+    )
+
+
+def _dangers(module: ir.Operation, provided: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
+    for op in select(module, _is_looked_at):
+        for what in _dangers_of(op, provided):
+            yield what, place(op)
+
+
+def _is_looked_at(op: Any) -> bool:
+    name = op.name
+    return name.startswith(_POINTERS) or name in _OTHERS
+
+
+_OTHERS = frozenset({*_FUNCTIONS, *_CALLS, _CAST, "memref.global"})
+
+
+def _dangers_of(op: Any, provided: Callable[[str], bool]) -> Iterator[str]:
+    name = op.name
+    if name in _FUNCTIONS:
+        yield from _of_function(op, provided)
+    elif name in _CALLS:
+        yield from _of_attributes(op)
+    elif name == _CAST:
+        if not all(_is_value(each.type) for each in (*op.operands, *op.results)):
+            yield "a cast between memory, or functions, and something else"
+    elif name == "memref.global":
+        if "initial_value" not in op.attributes:
+            yield f"the declaration of the variable `{_symbol(op)}`, which is not its own"
+    elif name == "llvm.mlir.global":
+        yield f"the variable `{_symbol(op)}` of the process"
+    elif name not in ARITHMETIC:
+        yield _DANGERS.get(name) or f"{name}, which is no arithmetic on values"
+    elif any(_is_pointer(result.type) for result in op.results):
+        yield f"{name} of a pointer"
+
+
+def _of_function(op: Any, provided: Callable[[str], bool]) -> Iterator[str]:
+    yield from _of_attributes(op)
+    if len(op.regions[0].blocks):
+        if op.name == "llvm.func":
+            yield f"the function `{_symbol(op)}` of the LLVM dialect"
+        return
+    name = _symbol(op)
+    if not (name in KNOWN or _is_intrinsic(name) or provided(name)):
+        yield f"the declaration of the function `{name}`, which is not its own"
+
+
+def _of_attributes(op: Any) -> Iterator[str]:
+    """Attributes that LLVM's function, or its call, would have, and that not anybody may set."""
+    for name in op.attributes:
+        if name in ("arg_attrs", "res_attrs"):
+            for each in ir.ArrayAttr(op.attributes[name]):
+                said: Any = ir.DictAttr(each)
+                for own in said:
+                    if own.name.startswith("llvm.") and own.name not in _HARMLESS_OF_ARGUMENTS:
+                        yield f"the attribute `{own.name}` of an argument"
+            continue
+        plain = name.removeprefix("llvm.")
+        if plain not in HARMLESS_ATTRIBUTES and "." not in plain and plain in _llvm_attributes():
+            yield f"the attribute `{name}`"
+
+
+@functools.cache
+def _llvm_attributes() -> frozenset[str]:
+    """All attributes that these bindings' functions and calls of the LLVM dialect have."""
+    from linalg_ext.bindings import llvm
+
+    kinds: tuple[Any, ...] = (llvm.LLVMFuncOp, llvm.CallOp)
+    return frozenset(
+        name
+        for kind in kinds
+        for base in kind.__mro__
+        for name, member in vars(base).items()
+        if isinstance(member, property)
+    )
+
+
+def _is_intrinsic(name: str) -> bool:
+    """Return whether LLVM takes a function of this name for an intrinsic that is arithmetic."""
+    head, *parts = name.split(".")
+    return head == "llvm" and any(
+        ".".join(parts[:count]) in INTRINSICS for count in range(1, len(parts) + 1)
+    )
+
+
+def _is_value(type_: Any) -> bool:
+    """Return whether a type is of numbers alone, or of vectors or tensors of them."""
+    if isinstance(type_, ir.VectorType | ir.RankedTensorType | ir.UnrankedTensorType):
+        type_ = type_.element_type
+    return isinstance(type_, ir.IntegerType | ir.IndexType | ir.FloatType | ir.ComplexType)
+
+
+def _is_pointer(type_: Any) -> bool:
+    return "ptr" in str(type_)
+
+
+def _symbol(op: Any) -> str:
+    return str(ir.StringAttr(op.attributes["sym_name"]).value)

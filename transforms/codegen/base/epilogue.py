@@ -1,0 +1,296 @@
+"""Epilogues: element-wise work on the result of a contraction, done while it is in registers.
+
+A bias, an activation, a residual, a quantization: one `linalg.generic` that reads each element of C
+at its place, other operands at the place of its row, its column or its batch, and scalars. Its
+result may be of another type than the sums, which are then nowhere in memory: the depth is one
+block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linalg_ext.bindings import ir
+from linalg_ext.structured.group import may_be_fused
+from linalg_ext.transforms.analysis.fills import VIEWS, comes_of, fills_fresh, leaves_alone, root
+from linalg_ext.transforms.ir_utils.generics import maps_of
+from linalg_ext.transforms.ir_utils.walking import producer
+
+from .flat_memory import Strided
+from .operand_types import Argument, argument_of
+from .problem import Dimension, Group, Problem
+from .scalar_steps import Elementwise, read_steps, scalars_of, write_steps
+from .writer import Index, Writer
+
+_MOVABLE = ("arith.constant", "memref.alloc", "memref.get_global")
+
+_MOST_PIECES = 3
+
+
+@dataclass(frozen=True)
+class FoundEpilogue:
+    """An epilogue in IR.
+
+    Attributes:
+        epilogue: what it does.
+        op: the op that does it.
+        destination: where its result goes.
+        values: the other operands, and the scalars.
+    """
+
+    epilogue: Elementwise
+    op: Any
+    destination: Any
+    values: tuple[Any, ...]
+
+
+def find_epilogue(op: Any, dims: Sequence[str], zeros: Any) -> FoundEpilogue | None:
+    """The op after a contraction that may be done with it; None where there is none.
+
+    Args:
+        op: the contraction; its result goes to a buffer that nobody else needs, or is overwritten.
+        dims: the dimension of each axis of its result.
+        zeros: what fills the result before.
+    """
+    *inputs, output = op.operands
+    after, between = _next(op, output)
+    if after is None or after.name != "linalg.generic" or len(after.results):
+        return None
+    if not may_be_fused(op, after):
+        return None
+    destination = after.operands[len(after.operands) - 1]
+    touched_by_after = [root(value) for value in after.operands]
+    if any(root(fill.operands[len(fill.operands) - 1]) in touched_by_after for fill in between):
+        return None
+    if destination != output and not _dies(output, {op, after, zeros}):
+        return None
+    maps = maps_of(after)
+    names = _names(maps[-1], dims)
+    if names is None or maps[0].n_dims != len(dims):
+        return None
+    known: dict[Any, int] = {}
+    values, arguments = [], []
+    inner = after.regions[0].blocks[0].arguments
+    scalars = scalars_of(after)
+    for operand, map_, inside in zip(after.operands, maps, inner, strict=True):
+        if operand == output:
+            if map_ != maps[-1]:
+                return None
+            known[inside] = 0
+        elif operand in scalars:
+            continue
+        elif operand != destination:  # what it held before: whoever reads that is no epilogue
+            argument = _extra(operand, map_, names)
+            if argument is None:
+                return None
+            values.append(operand)
+            arguments.append(argument)
+            known[inside] = len(values)
+    for number, scalar in enumerate(scalars, start=1 + len(values)):
+        known[scalar] = number
+        known.update(
+            (inside, number)
+            for operand, inside in zip(after.operands, inner, strict=True)
+            if operand == scalar
+        )
+    if not all(_comes_before(value, op) for value in (destination, *values)):
+        return None
+    touched = [value for value in inputs if isinstance(value.type, ir.ShapedType)] + values
+    if any(root(value) == root(destination) for value in touched):
+        return None
+    steps = read_steps(after, known, 1 + len(values) + len(scalars))
+    if steps is None or not all(_comes_before(scalar, op) for scalar in scalars):
+        return None
+    types = tuple(str(scalar.type) for scalar in scalars)
+    if any(type_ == "index" for type_ in types):
+        return None
+    return FoundEpilogue(
+        Elementwise(tuple(arguments), types, steps), after, destination, (*values, *scalars)
+    )
+
+
+def _next(op: Any, output: Any) -> tuple[Any, list[Any]]:
+    """The next op that is not indifferent to the result, and the fills before it.
+
+    Fills of other buffers than the next op touches do not mind what it writes early.
+    """
+    siblings = [other.operation for other in op.block.operations]
+    fills: list[Any] = []
+    for other in siblings[siblings.index(op) + 1 :]:
+        if not leaves_alone(other, output):
+            return other, fills
+        if fills_fresh(other):
+            fills.append(other)
+        elif other.name not in _MOVABLE and other.name not in VIEWS:
+            break  # what the epilogue writes early, others might read
+    return None, []
+
+
+def _comes_before(value: Any, op: Any) -> bool:
+    """Whether a value is there when an op runs, or can be made so."""
+    owner = producer(value)
+    if owner is None or owner.block != op.block or owner.is_before_in_block(op):
+        return True
+    if owner.name in VIEWS:
+        return all(_comes_before(each, op) for each in owner.operands)
+    return owner.name in _MOVABLE and not len(owner.operands)
+
+
+def move_before(found: FoundEpilogue, op: Any) -> None:
+    """Have the operands of an epilogue there when an op runs."""
+    _move_all_before((found.destination, *found.values), op)
+
+
+def _move_all_before(values: Iterable[Any], op: Any) -> None:
+    for value in values:
+        owner = producer(value)
+        if owner is not None and owner.block == op.block and op.is_before_in_block(owner):
+            _move_all_before(owner.operands, op)
+            owner.move_before(op)
+
+
+def erase_epilogue(found: FoundEpilogue, output: Any, pending: list[Any]) -> None:
+    """Erase an op that is done elsewhere now, and the buffer that it read, where that is another.
+
+    Args:
+        found: what was found.
+        output: the buffer that the op before it wrote.
+        pending: ops that are still to be looked at; the epilogue is none of them any more.
+    """
+    if found.op in pending:
+        pending.remove(found.op)
+    found.op.erase()
+    if found.destination != output:
+        for use in list(output.uses):
+            use.owner.erase()
+        output.owner.erase()
+
+
+def _dies(output: Any, users: set[Any]) -> bool:
+    """Whether a buffer is made for an op and its epilogue alone."""
+    if not comes_of(output, "memref.alloc"):
+        return False
+    owners = [use.owner.operation for use in output.uses]
+    return all(owner in users or owner.name == "memref.dealloc" for owner in owners)
+
+
+def _names(map_: Any, dims: Sequence[str]) -> dict[int, str] | None:
+    """The names of the dimensions of an element-wise op, by the map of its result."""
+    if not map_.is_permutation or len(map_.results) != len(dims):
+        return None
+    positions = [ir.AffineDimExpr(result).position for result in map_.results]
+    return dict(zip(positions, dims, strict=True))
+
+
+def _extra(value: Any, map_: Any, names: Mapping[int, str]) -> Argument | None:
+    if not isinstance(value.type, ir.MemRefType):
+        return None
+    dimensions = []
+    for axis, result in enumerate(map_.results):
+        if isinstance(result, ir.AffineDimExpr):
+            dimensions.append(names[result.position])
+        elif result == ir.AffineExpr.get_constant(0):
+            dimensions.append(f"one {axis}")  # which none of the result's is
+        else:
+            return None
+    found = argument_of(value, tuple(dimensions))
+    return None if isinstance(found, str) else found
+
+
+class Finisher:
+    """Writes what is computed of an operand for its vectors."""
+
+    def __init__(
+        self,
+        w: Writer,
+        groups: tuple[Group, Group],
+        body: Elementwise,
+        operands: Sequence[Strided],
+        lanes: int,
+        scalars: str = "S",
+    ) -> None:
+        """
+        Args:
+            w: where the code is written.
+            groups: the dimensions across the vectors of the operand, and those along them.
+            body: what is computed.
+            operands: the other operands, each in the place of C.
+            lanes: of a vector.
+            scalars: the names of the scalars, which are numbered.
+        """
+        self._w = w
+        self._body = body
+        self._operands = tuple(operands)
+        self._lanes = lanes
+        self._scalars = scalars
+        self._groups = groups
+        self._rows = [_seen(groups[0], each) for each in body.arguments]
+        self._columns = [_seen(groups[1], each) for each in body.arguments]
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it is much code for each vector."""
+        return self._body.steps.is_long
+
+    def can_be_wide(self, lanes: int) -> bool:
+        """Whether the other operands can be read in vectors of so many lanes."""
+        return all(seen_in_vectors(self._groups[1], each, lanes) for each in self._body.arguments)
+
+    def wide(self, lanes: int) -> Finisher:
+        """The same for vectors of so many lanes."""
+        operands = [operand.with_lanes(lanes) for operand in self._operands]
+        return Finisher(self._w, self._groups, self._body, operands, lanes, self._scalars)
+
+    def moved(self, dimension: str, index: Index) -> Finisher:
+        """The same at an index of a batch dimension."""
+        moved = object.__new__(Finisher)
+        moved.__dict__.update(self.__dict__)
+        moved._operands = tuple(
+            operand.moved(dimension, index) if dimension in argument.dimensions else operand
+            for operand, argument in zip(self._operands, self._body.arguments, strict=True)
+        )
+        return moved
+
+    def __call__(self, value: str, row: Index, column: Index, limit: Index | None) -> str:
+        """What becomes of a vector of C whose first lane is at a row and column."""
+        w = self._w
+        values = [value]
+        for number, operand in enumerate(self._operands):
+            offset = operand.offset(self._rows[number], row)
+            values.append(self._loaded(operand, self._columns[number], offset, column, limit))
+        for number, type_ in enumerate(self._body.scalars):
+            vector = f"vector<{self._lanes}x{type_}>"
+            values.append(w.op(f"vector.broadcast %{self._scalars}{number} : {type_} to {vector}"))
+        return write_steps(w, self._body.steps, values, self._lanes)
+
+    def _loaded(
+        self, operand: Strided, columns: Group, offset: Index, column: Index, limit: Index | None
+    ) -> str:
+        w, memory = self._w, operand.memory
+        if all(segment.stride == 0 for segment in columns.segments("C")):
+            scalar = memory.load(w.add(operand.base, offset))
+            return w.op(f"vector.broadcast {scalar} : {memory.element} to {memory.vector}")
+        count = columns.pieces("C", self._lanes)
+        return operand.load_pieces(operand.pieces(columns, column, count, limit), offset)
+
+
+def fits(problem: Problem, epilogue: Elementwise, lanes: int) -> bool:
+    """Whether the other operands can be read in vectors, or are the same for all columns."""
+    return all(seen_in_vectors(problem.columns, each, lanes) for each in epilogue.arguments)
+
+
+def seen_in_vectors(group: Group, argument: Argument, lanes: int) -> bool:
+    """Whether another operand can be read in vectors along a group, or is the same all along it."""
+    seen = _seen(group, argument)
+    is_constant = all(segment.stride == 0 for segment in seen.segments("C"))
+    return is_constant or 0 < seen.pieces("C", lanes) <= _MOST_PIECES
+
+
+def _seen(group: Group, argument: Argument) -> Group:
+    """A group as another operand walks over it, in the place of C."""
+    strides = dict(zip(argument.dimensions, argument.strides, strict=True))
+    return Group(
+        tuple(Dimension(d.name, d.size, {"C": strides.get(d.name, 0)}) for d in group.dimensions)
+    )

@@ -1,0 +1,257 @@
+"""A contraction on memory: dimensions in four groups, and a stride of each operand along each.
+
+    C[b, m, n] += A[b, m, k] * B[b, k, n]
+
+where b, m, n and k are groups of any number of dimensions. B is the operand whose elements come in
+vectors, and A the one whose elements are broadcast: the two change places where the contiguous
+dimension of C is one of A.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from .dot_products import Dot
+
+Operand = Literal["A", "B", "C"]
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """A dimension of the iteration space.
+
+    Attributes:
+        name: of the dimension.
+        size: the number of its values; None where only the run tells.
+        strides: for each operand that has it, the elements from one value to the next; None where
+            only the run tells.
+    """
+
+    name: str
+    size: int | None
+    strides: Mapping[Operand, int | None]
+
+    def __hash__(self) -> int:
+        # Equal ones have equal strides, which alone cannot be hashed.
+        return hash((self.name, self.size))
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Consecutive dimensions of a group along which one operand has one stride."""
+
+    dimensions: tuple[Dimension, ...]
+    stride: int | None
+
+    @property
+    def size(self) -> int | None:
+        """The product of the sizes; None where one of them is open."""
+        return _product(self.dimensions)
+
+    @property
+    def last(self) -> Dimension:
+        """The dimension that has the stride of the segment."""
+        return self.dimensions[-1]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Dimensions that are walked as one, the last of them fastest."""
+
+    dimensions: tuple[Dimension, ...]
+
+    @property
+    def size(self) -> int | None:
+        """How many values it has; None where only the run tells."""
+        return _product(self.dimensions)
+
+    def segments(self, operand: Operand) -> tuple[Segment, ...]:
+        """The group as an operand sees it: what is evenly spaced in memory is one."""
+        found: list[Segment] = []
+        for dimension in self.dimensions:
+            stride = dimension.strides[operand]
+            outer = found[-1].stride if found else None
+            evenly = None not in (outer, stride, dimension.size)
+            if evenly and outer == (stride or 0) * (dimension.size or 0):
+                found[-1] = Segment((*found[-1].dimensions, dimension), stride)
+            else:
+                found.append(Segment((dimension,), stride))
+        return tuple(found)
+
+    def run(self, operand: Operand) -> int | None:
+        """How many elements lie side by side: 0 for none, None for the whole of an open group."""
+        segments = self.segments(operand)
+        if not segments:
+            return 1
+        if segments[-1].stride != 1:
+            return 0
+        return segments[-1].size
+
+    def pieces(self, operand: Operand, lanes: int) -> int:
+        """In how many pieces at most an aligned vector of the group lies in memory; 0 for none."""
+        segments = self.segments(operand)
+        run = self.run(operand)
+        if run == 0:
+            return 0
+        if len(segments) <= 1 or (run is not None and run % lanes == 0):
+            return 1
+        if run is None:
+            return 0
+        return 1 + -(-(lanes - 1) // run)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A contraction, ready to be planned.
+
+    Attributes:
+        element: the type of the sums, as MLIR spells it, and of the operands but for `converted`
+            ones and those of a dot product.
+        batch: what all three operands have.
+        rows: what A and C have.
+        columns: what B and C have.
+        depth: what A and B have: it is summed over.
+        swapped: whether A is the second input of the op, and B the first.
+        overwrites: whether C is written without being read.
+        dot: the instruction that multiplies words of narrow elements, if there is one.
+        converted: the operands whose elements are of another type in memory.
+        zero_points: the operands from whose elements a number is subtracted; with a dot product
+            alone.
+        is_undivided: whether the whole depth is one block: what is written is not of the type of
+            the sums.
+        computed: the operands whose elements are computed while they are packed.
+    """
+
+    element: str
+    batch: tuple[Dimension, ...]
+    rows: Group
+    columns: Group
+    depth: Group
+    swapped: bool
+    overwrites: bool
+    dot: Dot | None = None
+    converted: frozenset[Operand] = frozenset()
+    zero_points: frozenset[Operand] = frozenset()
+    is_undivided: bool = False
+    computed: frozenset[Operand] = frozenset()
+
+    @property
+    def packed(self) -> str:
+        """The type of what is packed."""
+        return self.element if self.dot is None else "i32"
+
+    @property
+    def word(self) -> int:
+        """How many elements along the depth are packed as one."""
+        return 1 if self.dot is None else self.dot.count
+
+    @property
+    def words(self) -> int | None:
+        """How many words the depth has; None where only the run tells."""
+        return None if self.depth.size is None else -(-self.depth.size // self.word)
+
+    @property
+    def corrects_columns(self) -> bool:
+        """Whether each column adds something to the dot products."""
+        return self.dot is not None and (self.dot.shift != 0 or "A" in self.zero_points)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether all sizes are known."""
+        groups = (self.rows, self.columns, self.depth, Group(self.batch))
+        return all(group.size is not None for group in groups)
+
+    @property
+    def element_bytes(self) -> int:
+        """The bytes of an element."""
+        return int(self.element.lstrip("bfi")) // 8
+
+
+def classify(
+    element: str,
+    dimensions: Sequence[Dimension],
+    *,
+    overwrites: bool,
+) -> Problem | str:
+    """Sort the dimensions of `C += A * B` into groups, or say why that cannot be.
+
+    Args:
+        element: the element type.
+        dimensions: all of them, with the strides of the operands that have them.
+        overwrites: whether C is written without being read.
+    """
+    owners: Callable[[Dimension], frozenset[str]] = lambda d: frozenset(d.strides)  # noqa: E731
+    kinds: dict[frozenset[str], list[Dimension]] = {
+        frozenset(kind): [] for kind in ("ABC", "AC", "BC", "AB")
+    }
+    for dimension in dimensions:
+        if owners(dimension) not in kinds:
+            return f"dimension {dimension.name} is in one operand alone"
+        if dimension.size != 1:  # of one value: its stride does not matter
+            kinds[owners(dimension)].append(dimension)
+    batch, rows, columns, depth = (kinds[frozenset(kind)] for kind in ("ABC", "AC", "BC", "AB"))
+    swapped = _nearest(rows, "C") < _nearest(columns, "C")
+    if swapped:
+        rows, columns = columns, rows
+        rows, columns, depth, batch = map(_with_operands_swapped, (rows, columns, depth, batch))
+    # Rows and depth are walked by packing alone, which follows the operand that it reads.
+    vectors_of_b_run_along_depth = _nearest(depth, "B") < _nearest(columns, "B")
+    follows_b = vectors_of_b_run_along_depth or _is_more(columns, rows, times=_MUCH)
+    ordered = _sorted(columns, "C")
+    if _nearest(columns, "B") == 1 and _is_more(depth, rows):
+        # Both C and B want their nearest dimension last. What is larger gets its way: the other is
+        # written, or read, one by one. C's then comes next, so that its lines are soon complete.
+        nearest = _sorted(columns, "B")[-1]
+        ordered = (*(d for d in ordered if d is not nearest), nearest)
+    return Problem(
+        element,
+        tuple(_sorted(batch, "C")),
+        Group(_sorted(rows, "A" if _nearest(rows, "A") == 1 and _is_more(depth, columns) else "C")),
+        Group(ordered),
+        Group(_sorted(depth, "B" if follows_b else "A")),
+        swapped,
+        overwrites,
+    )
+
+
+_MUCH = 8
+"""Of two operands that want the depth in different orders, one so many times larger has its way."""
+
+_FAR = 1 << 62
+"""An unknown stride is taken for a large one: the types of what is contiguous say so."""
+
+
+def _distance(dimension: Dimension, operand: Operand) -> int:
+    stride = dimension.strides[operand]
+    return _FAR if stride is None else abs(stride)
+
+
+def _nearest(dimensions: Iterable[Dimension], operand: Operand) -> int:
+    return min((_distance(d, operand) for d in dimensions), default=_FAR + 1)
+
+
+def _is_more(some: Sequence[Dimension], others: Sequence[Dimension], times: int = 1) -> bool:
+    """Whether one group has more values than another, so many times, as far as that is known."""
+    left, right = _product(some), _product(others)
+    return left is not None and right is not None and left > times * right
+
+
+def _sorted(dimensions: Iterable[Dimension], operand: Operand) -> tuple[Dimension, ...]:
+    return tuple(sorted(dimensions, key=lambda d: -_distance(d, operand)))
+
+
+def _with_operands_swapped(dimensions: list[Dimension]) -> list[Dimension]:
+    names: dict[Operand, Operand] = {"A": "B", "B": "A", "C": "C"}
+    return [
+        Dimension(d.name, d.size, {names[operand]: s for operand, s in d.strides.items()})
+        for d in dimensions
+    ]
+
+
+def _product(dimensions: Iterable[Dimension]) -> int | None:
+    sizes = [dimension.size for dimension in dimensions]
+    known = [size for size in sizes if size is not None]
+    return None if len(known) < len(sizes) else math.prod(known)

@@ -1,0 +1,62 @@
+"""Squares of vectors transposed in registers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from .writer import Writer
+
+Vector = TypeVar("Vector")
+
+
+def transposed(
+    rows: Sequence[Vector], lanes: int, shuffle: Callable[[Vector, Vector, list[int]], Vector]
+) -> list[Vector]:
+    """Transpose vectors: as many as there are lanes, or more, both powers of two.
+
+    Each round interleaves vectors that are half of all apart. Where there are more vectors than
+    lanes, the first rounds make one of two, until they are as long as there were vectors. The
+    others, log2(lanes) of them, make two of two: one shuffle for each vector.
+
+    Args:
+        rows: the vectors.
+        lanes: of each.
+        shuffle: makes a vector of the elements of two, by their numbers in both.
+
+    Returns:
+        A vector for each lane.
+    """
+    current, length = list(rows), lanes
+    while length < len(rows):
+        half, length = len(current) // 2, 2 * length
+        order = _interleaved(length // 2)
+        current = [shuffle(current[at], current[at + half], order) for at in range(half)]
+    half, order = len(current) // 2, _interleaved(length)
+    halves = order[:length], order[length:]
+    for _ in range(lanes.bit_length() - 1):
+        current = [
+            shuffle(current[at // 2], current[at // 2 + half], halves[at % 2])
+            for at in range(len(current))
+        ]
+    return current
+
+
+def _interleaved(length: int) -> list[int]:
+    """The elements of two vectors in turn."""
+    return [at // 2 + length * (at % 2) for at in range(2 * length)]
+
+
+def transpose(w: Writer, rows: Sequence[str], vector: str) -> list[str]:
+    """Write how a square is transposed.
+
+    Args:
+        w: where the code is written.
+        rows: as many vectors as each has lanes.
+        vector: their type.
+    """
+
+    def shuffle(one: str, other: str, order: list[int]) -> str:
+        return w.op(f"vector.shuffle {one}, {other} {order} : {vector}, {vector}")
+
+    return transposed(rows, len(rows), shuffle)

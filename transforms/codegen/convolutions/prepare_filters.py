@@ -1,0 +1,128 @@
+"""Parameters that are filters of convolutions bring what Winograd's algorithm makes of them along.
+
+before:
+    %r = linalg.conv_2d_nchw_fchw ins(%x, %w : tensor<1x32x18x18xf32>, tensor<32x32x3x3xf32>)
+                                  outs(%c : tensor<1x32x16x16xf32>) -> tensor<1x32x16x16xf32>
+after:
+    %t = tensor.extract_slice %w[0, 0] [2304, 4] [1, 1] : tensor<6400x4xf32> to tensor<2304x4xf32>
+    %l = tensor.collapse_shape %t [[0, 1]] : tensor<2304x4xf32> into tensor<9216xf32>
+    %v = tensor.expand_shape %l [[0, 1, 2, 3]] output_shape [32, 32, 3, 3]
+      : tensor<9216xf32> into tensor<32x32x3x3xf32>
+    %r = linalg.conv_2d_nchw_fchw ins(%x, %v : tensor<1x32x18x18xf32>, tensor<32x32x3x3xf32>)
+                                  outs(%c : tensor<1x32x16x16xf32>) -> tensor<1x32x16x16xf32>
+
+The transform of the filters is then done once, not at every call. The function's argument is of
+another type: who calls it gives the filters, row by row, as many zeros as fill the last row, and
+after them the 16 factors of each 3 x 3, `u[strip, point, channel, filter]`, in strips of as many
+filters as a row has elements. That holds for arguments with the attribute `linalg_ext.parameter`
+alone, which get the attribute `linalg_ext.factors`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from linalg_ext.bindings import ir, tensor
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.target import Target, current
+from linalg_ext.transforms.codegen.base.machine import Machine, this_machine
+from linalg_ext.transforms.codegen.base.parameters import FACTORS, mark, parameters, retype
+from linalg_ext.transforms.ir_utils.walking import functions
+
+from ._winograd_convolution import sized_convolution
+from ._winograd_plan import WinogradPlan
+from ._winograd_selection import make_winograd_plan
+from ._winograd_transforms import TAPS
+
+NAME = "linalg-ext-prepare-filters"
+
+_CONVOLUTION = "linalg.conv_2d_nchw_fchw"
+
+
+@module_pass(NAME, on="func.func")
+def prepare_filters(module: ir.Operation) -> Report:
+    """Have convolutions take the factors of their filters from the parameters of a function."""
+    report = Report(NAME)
+    machine, target = this_machine(), current()
+    for function in functions(module):
+        block = function.regions[0].blocks[0]
+        for number in parameters(function):
+            report.matched["parameter"] += 1
+            plan = _plan(block.arguments[number], machine, target)
+            if isinstance(plan, str):
+                report.leave("parameter", plan)
+                continue
+            _prepare(block.arguments[number], plan)
+            mark(function, number, FACTORS)
+            report.changed["parameter"] += 1
+        retype(function)
+    return report
+
+
+def _plan(parameter: Any, machine: Machine, target: Target) -> WinogradPlan | str:
+    """A plan whose strips do for all convolutions that read a parameter; or why there is none."""
+    type_ = parameter.type
+    if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape:
+        return "it is no tensor of known sizes"
+    if type_.rank != 4 or list(type_.shape)[2:] != [TAPS, TAPS]:
+        return "it has no filters of 3 x 3"
+    plans = [_plan_of(use, machine, target) for use in parameter.uses]
+    found = [plan for plan in plans if plan is not None]
+    if not found or len(found) < len(plans) or len({plan.strip for plan in found}) > 1:
+        return "something else reads it than convolutions that are done in one way"
+    return found[0]
+
+
+def _plan_of(use: Any, machine: Machine, target: Target) -> WinogradPlan | None:
+    """The plan of one reader; None where it takes no factors."""
+    op = use.owner.operation
+    if op.name != _CONVOLUTION or use.operand_number != 1 or not _is_dense(op):
+        return None
+    types = [value.type for value in op.operands]
+    if any(str(type_.element_type) != "f32" for type_ in types):
+        return None
+    channels = types[0].shape[1]
+    images, *sizes = (
+        None if types[2].is_dynamic_dim(axis) else size for axis, size in enumerate(types[2].shape)
+    )
+    known = [size for size in sizes if size is not None]
+    if len(known) < len(sizes) or types[0].is_dynamic_dim(1):
+        return None
+    results, rows, columns = known
+    convolution = sized_convolution(images, channels, results, rows, columns)
+    return make_winograd_plan(convolution, machine, target, is_prepared=True)
+
+
+def _is_dense(op: Any) -> bool:
+    """Whether windows slide one by one over elements side by side."""
+    named = [op.attributes[name] for name in ("strides", "dilations") if name in op.attributes]
+    steps: list[Any] = [ir.DenseIntElementsAttr(each) for each in named]
+    return all(set(each) == {1} for each in steps)
+
+
+def _prepare(parameter: Any, plan: WinogradPlan) -> None:
+    """Give a parameter the type of filters and factors, and have its readers read the filters."""
+    shape, element = list(parameter.type.shape), parameter.type.element_type
+    readers = [(use.owner.operation, use.operand_number) for use in parameter.uses]
+    rows, width, count = plan.filter_rows, plan.strip, math.prod(shape)
+    factors = plan.filter_elements // width
+    parameter.set_type(ir.RankedTensorType.get([rows + factors, width], element))
+
+    def type_of(*shape: int) -> Any:
+        return ir.RankedTensorType.get(shape, element)
+
+    for op, number in readers:
+        with op.location, ir.InsertionPoint(op):
+            top = _slice(parameter, type_of(rows, width))
+            line = tensor.collapse_shape(type_of(rows * width), top, [[0, 1]])
+            if rows * width > count:
+                line = _slice(line, type_of(count))
+            filters = tensor.expand_shape(type_of(*shape), line, [[0, 1, 2, 3]], [], shape)
+        op.operands[number] = filters
+
+
+def _slice(value: Any, type_: Any) -> Any:
+    """The first elements of a tensor along each axis."""
+    rank, shape = type_.rank, list(type_.shape)
+    return tensor.extract_slice(type_, value, [], [], [], [0] * rank, shape, [1] * rank)

@@ -1,0 +1,276 @@
+"""Reductions over windows become loops around a tile of results in registers.
+
+before:
+    %v = memref.reinterpret_cast %i to offset: [0], sizes: [55, 3, 64], strides: [128, 64, 1]
+        : memref<111x64xf32> to memref<55x3x64xf32, strided<[128, 64, 1]>>
+    linalg.generic {indexing_maps = [affine_map<(w, c, k) -> (w, k, c)>,
+                                     affine_map<(w, c, k) -> (w, c)>],
+                    iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%v : memref<55x3x64xf32, strided<[128, 64, 1]>>) outs(%o : memref<55x64xf32>) {
+    ^bb0(%x: f32, %old: f32):
+      %m = arith.maximumf %old, %x : f32
+      linalg.yield %m : f32
+    }
+after:
+    %v = memref.reinterpret_cast %i to offset: [0], sizes: [55, 3, 64], strides: [128, 64, 1]
+        : memref<111x64xf32> to memref<55x3x64xf32, strided<[128, 64, 1]>>
+    func.call @linalg_ext_windows_0(%v, %o)
+      : (memref<55x3x64xf32, strided<[128, 64, 1]>>, memref<55x64xf32>) -> ()
+
+Poolings and depthwise convolutions, whatever they are called: what reads memory through views that
+overlap. The vectors run along the channels where these come last in memory, and else along the
+width. Each result combines the elements of its window in the order that
+the loops have; a product that is added is not rounded before.
+
+A convolution that multiplies matrices is done by Winograd's algorithm where it can be and that is
+quicker, as `winograd/_choosing.py` tells. Another one is read where it lies if its kernel is small
+enough to stay in the cache. Any other is left to be packed.
+
+Where the output was just filled with a constant, the results start from it, and the fill is gone.
+Where its only reader is an element-wise op, a bias and an activation say, that is done on the tile,
+and the result goes where the op would have put it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from linalg_ext.bindings import ir
+from linalg_ext.errors import RecognitionError
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.contraction.pairs import contraction_of
+from linalg_ext.structured.maps import split_operands
+from linalg_ext.structured.recognition import recognize
+from linalg_ext.transforms.analysis.fills import comes_of, preceding_fill, root
+from linalg_ext.transforms.codegen.base.epilogue import (
+    FoundEpilogue,
+    erase_epilogue,
+    find_epilogue,
+    move_before,
+)
+from linalg_ext.transforms.codegen.base.machine import Machine, this_machine
+from linalg_ext.transforms.codegen.base.operand_types import Argument, argument_of
+from linalg_ext.transforms.codegen.convolutions._winograd_convolution import find_convolution
+from linalg_ext.transforms.codegen.convolutions._winograd_nest import winograd_function
+from linalg_ext.transforms.codegen.convolutions._winograd_plan import WinogradPlan
+from linalg_ext.transforms.codegen.convolutions._winograd_prepared import winograd_plan_for
+from linalg_ext.transforms.ir_utils.generics import maps_of, parallel_loops
+from linalg_ext.transforms.ir_utils.plan_functions import WINDOWS, Functions
+from linalg_ext.transforms.ir_utils.walking import producer, select
+
+from ._window_body import ELEMENTS, read_body
+from ._window_nest import window_function
+from ._window_plan import WindowPlan, make_window_plan, repeating
+from ._window_problem import Finish, Loop, WindowProblem
+from ._window_products import make_product_plan
+
+NAME = "linalg-ext-tile-windows"
+
+_Plan: TypeAlias = WindowPlan | WinogradPlan
+
+
+@module_pass(NAME, on="linalg.generic")
+def tile_windows(module: ir.Operation) -> Report:
+    """Turn reductions over windows on buffers into calls of tiled loops."""
+    report = Report(NAME)
+    functions, machine = Functions(module, WINDOWS), this_machine()
+    pending = select(module, _reads_windows)
+    while pending:
+        op = pending.pop(0)
+        name = op.name
+        report.matched[name] += 1
+        reason = _rewrite(op, functions, machine, pending)
+        if reason is None:
+            report.changed[name] += 1
+        else:
+            report.leave(name, reason)
+    return report
+
+
+def _reads_windows(op: Any) -> bool:
+    """Whether a generic on buffers reads a view that has more axes than its memory."""
+    if op.name != "linalg.generic" or len(op.results):
+        return False
+    return any(_is_window(value) for value in split_operands(op)[0])
+
+
+def _is_window(value: Any) -> bool:
+    if not comes_of(value, "memref.reinterpret_cast"):
+        return False
+    source = producer(value).operands[0].type
+    return isinstance(source, ir.MemRefType) and bool(source.rank < value.type.rank)
+
+
+def _rewrite(op: Any, functions: Functions, machine: Machine, pending: list[Any]) -> str | None:
+    """Replace an op; None, or the reason why it stays. What is erased with it pends no more."""
+    fill = preceding_fill(op)
+    read = _read(op, fill[1] if fill is not None else None, machine)
+    if isinstance(read, str):
+        return read
+    problem, operands = read
+    found = None
+    if fill is not None and len(op.operands) == 3:
+        found = find_epilogue(op, problem.arguments[problem.output].dimensions, fill[0])
+    plan: _Plan | str = "there is no epilogue"
+    given = operands
+    if found is not None:
+        finished = _finished(problem, operands, found, machine)
+        if finished is not None:
+            plan, given = _planned(op, finished[0], machine), finished[1]
+    if isinstance(plan, str):
+        found = None
+        plan, given = _planned(op, problem, machine), operands
+    if isinstance(plan, str):
+        return plan
+    if isinstance(plan, WinogradPlan) and plan.is_prepared:
+        given = [*given, root(op.operands[plan.convolution.filters])]
+    name = _function(functions, plan, [str(value.type) for value in given])
+    if found is not None:
+        move_before(found, op)
+    functions.call(name, given, [op] if found is None else [op, found.op])
+    output = op.operands[len(op.operands) - 1]
+    if fill is not None:
+        fill[0].erase()
+    op.erase()
+    if found is not None:
+        erase_epilogue(found, output, pending)
+    return None
+
+
+def _function(functions: Functions, plan: _Plan, types: Sequence[str]) -> str:
+    """The name of the function of a plan, for operands of some types."""
+    key = f"{plan.problem}{types}"
+    return functions.known(key) or functions.add(key, plan, lambda name: _text(name, plan, types))
+
+
+def _text(name: str, plan: _Plan, types: Sequence[str]) -> str:
+    if isinstance(plan, WinogradPlan):
+        return winograd_function(name, plan, types)
+    return window_function(name, plan, types)
+
+
+def _finished(
+    problem: WindowProblem, operands: Sequence[Any], found: FoundEpilogue, machine: Machine
+) -> tuple[WindowProblem, list[Any]] | None:
+    """The problem with an epilogue, and the operands of both."""
+    read = read_body(found.op, fuses=machine.has_fma)
+    if isinstance(read, str):
+        return None
+    body, outside = read
+    given = list(operands)
+    output = given[problem.output]
+    given[problem.output] = found.destination
+    arguments = dict(problem.arguments)
+    destination = argument_of(found.destination, arguments[problem.output].dimensions)
+    if isinstance(destination, str):
+        return None
+    element = arguments[problem.output].element
+    if {each.element for each in (destination, *found.epilogue.arguments)} != {element}:
+        return None  # the tile is of one type
+    arguments[problem.output] = destination
+    extras = iter(found.epilogue.arguments)
+    places: list[int | None] = []
+    for value in (*found.op.operands, *outside):
+        if value in (output, found.destination):
+            places.append(None)  # the result; what its destination held is not read
+            continue
+        places.append(len(given))
+        if isinstance(value.type, ir.MemRefType):
+            arguments[len(given)] = next(extras)
+        given.append(value)
+    finish = Finish(body, tuple(places))
+    return replace(problem, arguments=arguments, finish=finish), given
+
+
+def _planned(op: Any, problem: WindowProblem, machine: Machine) -> _Plan | str:
+    """The plan of an op, or why it has none here."""
+    if not _multiplies_matrices(op) or repeating(problem, machine) is not None:
+        return make_window_plan(problem, machine)
+    elements = {argument.element for argument in problem.arguments.values()}
+    convolution = find_convolution(problem)
+    if convolution is not None:
+        winograd = winograd_plan_for(convolution, op, machine)
+        if winograd is not None:
+            return winograd
+    plan = None
+    if machine.has_fma and elements in ({"f32"}, {"f64"}):
+        plan = make_product_plan(problem, machine)
+    return plan or "it multiplies matrices that are best packed"
+
+
+def _multiplies_matrices(op: Any) -> bool:
+    """Whether an op is a contraction with rows and columns: each element is used many times."""
+    try:
+        recognized = recognize(op)
+    except RecognitionError:
+        return False
+    contraction = contraction_of(recognized)
+    if contraction is None:
+        return False
+    lengths: dict[str, int | None] = {}
+    values = (*recognized.inputs, *recognized.outputs)
+    for value, dims in zip(values, (contraction.a, contraction.b, contraction.c), strict=True):
+        type_ = ir.MemRefType(value.type)
+        for axis, dim in enumerate(dims):
+            lengths[dim] = None if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
+    return all(
+        any(lengths[dim] != 1 for dim in dims) for dims in (contraction.rows, contraction.columns)
+    )
+
+
+def _read(op: Any, start: str | None, machine: Machine) -> tuple[WindowProblem, list[Any]] | str:
+    """What an op computes, and the operands of its body."""
+    inputs, outputs = split_operands(op)
+    if len(outputs) != 1:
+        return "it has several results"
+    if any(isinstance(v.type, ir.MemRefType) and root(v) == root(outputs[0]) for v in inputs):
+        return "the output is an input"
+    maps = maps_of(op)
+    operands = list(op.operands)
+    arguments: dict[int, Argument] = {}
+    for place, (value, map_) in enumerate(zip(operands, maps, strict=True)):
+        if not isinstance(value.type, ir.MemRefType):
+            continue
+        argument = _argument(value, map_)
+        if isinstance(argument, str):
+            return argument
+        arguments[place] = argument
+    is_parallel = parallel_loops(op)
+    parallel = [f"d{at}" for at, is_one in enumerate(is_parallel) if is_one]
+    output = len(operands) - 1
+    if sorted(arguments[output].dimensions) != sorted(parallel):
+        return "several rounds write one element"
+    sizes = _sizes(list(arguments.values()))
+    if len(sizes) < len(is_parallel):
+        return "a loop without a length"
+    read = read_body(op, fuses=machine.has_fma)
+    if isinstance(read, str):
+        return read
+    body, outside = read
+    loops = tuple(Loop(f"d{at}", sizes[f"d{at}"], is_one) for at, is_one in enumerate(is_parallel))
+    windows = frozenset(place for place, value in enumerate(operands) if _is_window(value))
+    problem = WindowProblem(loops, arguments, output, windows, body, start)
+    return problem, [*operands, *outside]
+
+
+def _argument(value: Any, map_: Any) -> Argument | str:
+    if not all(isinstance(result, ir.AffineDimExpr) for result in map_.results):
+        return "an index is no loop"
+    dims = tuple(f"d{result.position}" for result in map_.results)
+    if len(set(dims)) < len(dims):
+        return "a diagonal"
+    argument = argument_of(value, dims)
+    if isinstance(argument, Argument) and argument.element not in ELEMENTS:
+        return f"elements of {argument.element}"
+    return argument
+
+
+def _sizes(arguments: Sequence[Argument]) -> dict[str, int | None]:
+    sizes: dict[str, int | None] = {}
+    for argument in arguments:
+        for dim, size in zip(argument.dimensions, argument.sizes, strict=True):
+            if size is not None or dim not in sizes:
+                sizes[dim] = size
+    return sizes

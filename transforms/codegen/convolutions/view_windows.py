@@ -1,0 +1,216 @@
+"""Read windows through views that overlap, so that each axis is indexed by one loop.
+
+before:
+    linalg.generic {indexing_maps = [affine_map<(n, w, f, k, c) -> (n, w * 3 + k * 2, c)>,
+                                     affine_map<(n, w, f, k, c) -> (k, c, f)>,
+                                     affine_map<(n, w, f, k, c) -> (n, w, f)>],
+                    iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+        ins(%i, %k : memref<2x21x8xf32>, memref<3x8x16xf32>) outs(%o : memref<2x6x16xf32>) {
+    ^bb0(%x: f32, %y: f32, %z: f32):
+      %p = arith.mulf %x, %y : f32
+      %s = arith.addf %z, %p : f32
+      linalg.yield %s : f32
+    }
+after:
+    %v = memref.reinterpret_cast %i to offset: [0], sizes: [2, 6, 3, 8], strides: [168, 24, 16, 1]
+        : memref<2x21x8xf32> to memref<2x6x3x8xf32, strided<[168, 24, 16, 1]>>
+    linalg.generic {indexing_maps = [affine_map<(n, w, f, k, c) -> (n, w, k, c)>,
+                                     affine_map<(n, w, f, k, c) -> (k, c, f)>,
+                                     affine_map<(n, w, f, k, c) -> (n, w, f)>],
+                    iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+        ins(%v, %k : memref<2x6x3x8xf32, strided<[168, 24, 16, 1]>>, memref<3x8x16xf32>)
+        outs(%o : memref<2x6x16xf32>) {
+    ^bb0(%x: f32, %y: f32, %z: f32):
+      %p = arith.mulf %x, %y : f32
+      %s = arith.addf %z, %p : f32
+      linalg.yield %s : f32
+    }
+
+An axis of the input that a window slides along, `stride * w + dilation * k`, becomes two: w steps
+over `stride` elements, k over `dilation`. No element moves. A convolution is then a contraction of
+strided operands, a pooling a reduction, and whatever is done for these is done for it. What is
+written stays as it is: none of its elements must be seen twice.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linalg_ext.bindings import arith, ir, memref
+from linalg_ext.definition.affine import AffineDim, AffineMap
+from linalg_ext.definition.shapes import linear_terms
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.maps import INDEXING_MAPS, indexing_maps, maps_attribute, split_operands
+from linalg_ext.transforms.ir_utils.arithmetic import index
+from linalg_ext.transforms.ir_utils.buffer_sizes import times
+from linalg_ext.transforms.ir_utils.walking import select
+
+NAME = "linalg-ext-view-windows"
+
+
+@module_pass(NAME, on="linalg.generic")
+def view_windows(module: ir.Operation) -> Report:
+    """Give the inputs of generics on buffers one axis for each loop that reaches them."""
+    report = Report(NAME)
+    for op in select(module, _slides):
+        report.matched[op.name] += 1
+        reason = _rewrite(op)
+        if reason is None:
+            report.changed[op.name] += 1
+        else:
+            report.leave(op.name, reason)
+    return report
+
+
+def _slides(op: Any) -> bool:
+    """Whether an op is a generic on buffers one of whose inputs is indexed by sums of loops."""
+    if op.name != "linalg.generic" or len(op.results):
+        return False
+    inputs, _ = split_operands(op)
+    pairs = zip(inputs, indexing_maps(op), strict=False)
+    return any(isinstance(v.type, ir.MemRefType) and not _is_plain(map_) for v, map_ in pairs)
+
+
+def _is_plain(map_: AffineMap) -> bool:
+    names = [expr.name for expr in map_.results if isinstance(expr, AffineDim)]
+    return len(names) == len(set(names)) == len(map_.results)
+
+
+@dataclass(frozen=True)
+class _Reach:
+    """What an op reaches of an operand.
+
+    Attributes:
+        steps: for each loop, along which axes of the operand it steps, and over how many elements.
+        first: the constant part of the index, axis by axis.
+    """
+
+    steps: Mapping[str, Mapping[int, int]]
+    first: Mapping[int, int]
+
+
+def _rewrite(op: Any) -> str | None:
+    """Replace the inputs of an op by views; the reason where that cannot be."""
+    inputs, _ = split_operands(op)
+    maps = indexing_maps(op)
+    lengths = _lengths(list(op.operands), maps)
+    reached: dict[int, _Reach] = {}
+    for number, (value, map_) in enumerate(zip(inputs, maps, strict=False)):
+        if _is_plain(map_) or not isinstance(value.type, ir.MemRefType):
+            continue
+        found = _reach(value.type, map_)
+        if isinstance(found, str):
+            return found
+        if not lengths.keys() >= found.steps.keys():
+            return "no operand is as long as one of its loops"
+        reached[number] = found
+    with op.location, ir.InsertionPoint(op):
+        sizes: dict[str, Any] = {}
+        for number, reach in reached.items():
+            for dim in reach.steps:
+                if dim not in sizes:
+                    sizes[dim] = _length(*lengths[dim])
+            op.operands[number] = _view(inputs[number], reach, sizes)
+            dims = tuple(AffineDim(dim) for dim in reach.steps)
+            maps[number] = AffineMap(maps[number].dims, maps[number].symbols, dims)
+        op.attributes[INDEXING_MAPS] = maps_attribute(maps)
+    return None
+
+
+def _lengths(operands: Sequence[Any], maps: Sequence[AffineMap]) -> dict[str, tuple[Any, int]]:
+    """For each loop an operand and its axis that are as long, one of a known length if any is."""
+    found: dict[str, tuple[Any, int]] = {}
+    for value, map_ in zip(operands, maps, strict=True):
+        if not isinstance(value.type, ir.MemRefType):
+            continue
+        for axis, expr in enumerate(map_.results):
+            if isinstance(expr, AffineDim) and (
+                expr.name not in found or not value.type.is_dynamic_dim(axis)
+            ):
+                found[expr.name] = value, axis
+    return found
+
+
+def _reach(type_: ir.MemRefType, map_: AffineMap) -> _Reach | str:
+    if type_.memory_space is not None:
+        return "an input is in a memory space of its own"
+    try:
+        type_.get_strides_and_offset()
+    except (ir.MLIRError, ValueError, RuntimeError):
+        return f"{type_} has no strides"
+    steps: dict[str, dict[int, int]] = {}
+    first: dict[int, int] = {}
+    for axis, expr in enumerate(map_.results):
+        linear = linear_terms(expr)
+        if linear is None:
+            return f"an index is no sum of loops: {expr}"
+        factors, constant = linear
+        if constant:
+            first[axis] = constant
+        if any(factor < 0 for factor in factors.values()):
+            return f"a loop runs backwards: {expr}"
+        for dim, factor in factors.items():
+            if factor:
+                steps.setdefault(dim, {})[axis] = factor
+    return _Reach(steps, first)
+
+
+def _length(value: Any, axis: int) -> Any:
+    """The length of an axis: a number, or a value that the run gives."""
+    if not value.type.is_dynamic_dim(axis):
+        return value.type.get_dim_size(axis)
+    return memref.dim(value, index(axis))
+
+
+def _view(value: Any, reach: _Reach, sizes: Mapping[str, Any]) -> Any:
+    """The operand with an axis for each loop, in the order in which the loops were found."""
+    strides, offset = _layout(value)
+    start = _sum([offset, *(times(strides[axis], by) for axis, by in reach.first.items())])
+    steps = [
+        _sum([times(strides[axis], by) for axis, by in axes.items()])
+        for axes in reach.steps.values()
+    ]
+    parts = [_split([start]), _split([sizes[dim] for dim in reach.steps]), _split(steps)]
+    dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
+    layout = ir.StridedLayoutAttr.get(
+        start if isinstance(start, int) else dynamic,
+        [step if isinstance(step, int) else dynamic for step in steps],
+    )
+    shape, element = parts[1][1], value.type.element_type
+    type_ = ir.MemRefType.get(shape, element, layout)
+    given = [values for values, _ in parts]
+    return memref.ReinterpretCastOp(type_, value, *given, *(known for _, known in parts)).result
+
+
+def _layout(value: Any) -> tuple[list[Any], Any]:
+    """Strides and offset: numbers, or values that the run gives."""
+    type_ = value.type
+    strides, offset = type_.get_strides_and_offset()
+    if not any(map(type_.is_dynamic_stride_or_offset, (*strides, offset))):
+        return list(strides), offset
+    metadata = memref.ExtractStridedMetadataOp(value)
+    of_run = list(metadata.results)[2 + type_.rank :]
+    known = [
+        run if type_.is_dynamic_stride_or_offset(stride) else stride
+        for stride, run in zip(strides, of_run, strict=True)
+    ]
+    is_open = type_.is_dynamic_stride_or_offset(offset)
+    return known, metadata.results[1] if is_open else offset
+
+
+def _split(sizes: Sequence[Any]) -> tuple[list[Any], list[int]]:
+    """Values that the run gives, and the numbers, with MLIR's mark where there is a value."""
+    mark = ir.ShapedType.get_dynamic_size()
+    values = [size for size in sizes if not isinstance(size, int)]
+    return values, [size if isinstance(size, int) else mark for size in sizes]
+
+
+def _sum(terms: Sequence[Any]) -> Any:
+    known = sum(term for term in terms if isinstance(term, int))
+    values = [term for term in terms if not isinstance(term, int)]
+    if values and known:
+        values.append(index(known))
+    return list(itertools.accumulate(values, arith.addi))[-1] if values else known

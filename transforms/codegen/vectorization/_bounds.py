@@ -1,0 +1,57 @@
+"""Where loops over vectors begin and end, which lanes they take, and what branches yield."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from linalg_ext.bindings import arith, ir, memref, scf, vector
+from linalg_ext.transforms.ir_utils.arithmetic import index
+
+from ._rows import row_type
+from .loop_nests import Nest
+
+
+def either(
+    condition: Any,
+    given: Sequence[Any],
+    then: Callable[[], list[Any]],
+    otherwise: Callable[[], list[Any]],
+) -> list[Any]:
+    """What one of two ways to go on yields, values of the types of those given."""
+    branch: Any = scf.IfOp(condition, [value.type for value in given], has_else=True)
+    for block, way in ((branch.then_block, then), (branch.else_block, otherwise)):
+        with ir.InsertionPoint(block):
+            scf.YieldOp(way())
+    return list(branch.results)
+
+
+def first_lanes(lanes: int, count: Any) -> Any:
+    """The first `count` lanes."""
+    return vector.create_mask(row_type(lanes, ir.IntegerType.get_signless(1)), [count])
+
+
+def whole_steps(low: Any, high: Any, step: int) -> Any:
+    """Where the last whole step from `low` ends: `low` where it is known that there is none."""
+    if isinstance(low, int) and isinstance(high, int):
+        return high - (high - low) % step if high - low >= step else low
+    rest = high if isinstance(low, int) and low == 0 else arith.subi(high, as_index(low))
+    return arith.subi(high, arith.remui(rest, index(step)))
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Whether two places are known to be one: numbers, or one value."""
+    return type(one) is type(other) and bool(one == other)
+
+
+def as_index(place: Any) -> Any:
+    return index(place) if isinstance(place, int) else place
+
+
+def size_of(nest: Nest, dim: int) -> Any:
+    """The length of a loop, as a value."""
+    static = nest.static_extent(dim)
+    if static is not None:
+        return index(static)
+    source, axis = next(nest.extents(dim))
+    return memref.dim(source, index(axis))

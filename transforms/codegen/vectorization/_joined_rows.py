@@ -1,0 +1,339 @@
+"""Rows shorter than a few registers, added to one row: as many at a time as fill whole registers.
+
+Rows of n elements that lie one after another are one long row in which every n-th element is of the
+same column. As many registers as hold a multiple of n go along it, each with what one of its lanes
+has found so far; at the end they are combined to n elements, and these with what the result held:
+
+    %sums = scf.for %at = 0 to N * n step R * lanes {      R registers, R * lanes a multiple of n
+      ...                                                  each adds the elements of its own lanes
+    }                                                      in blocks, where there are many rounds
+    the rest of the rows, under masks
+    %row = the R * lanes / n parts of n elements of %sums, combined
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linalg_ext.bindings import arith, ir, memref, scf, vector
+from linalg_ext.transforms.codegen.base.long_sums import BLOCK, compensated, nothing
+from linalg_ext.transforms.ir_utils.arithmetic import index
+
+from ._bodies import Member, Pass, computed
+from ._bounds import as_index, either, first_lanes, is_same, size_of, whole_steps
+from ._loop_coalescing import Collapser
+from ._rows import load_row, row_type, store_row
+from .combiners import Combiner, combiner_of
+from .loop_nests import Access, Nest, widest_bits
+
+_MOST_REGISTERS, _MOST_OF_NARROW = 12, 6
+"""For what was found so far; of machines with 32 registers, and of those with 16."""
+
+_BITS_OF_MANY = 512
+_FEW_REGISTERS = 4
+"""Fewer would wait for each other: an addition takes some cycles."""
+
+
+@dataclass(frozen=True, eq=False)
+class JoinedRows:
+    """A nest that adds short rows to one.
+
+    Attributes:
+        nest: it has two loops below those around it, over the rows and along them.
+        depth: the loop over the rows.
+        combiners: how each output takes a new element.
+        row: elements of a row.
+        lanes: of a register.
+        period: after how many registers a column is in the same lane again.
+        registers: how many go along, a multiple of that.
+        views: of the operands that have rows, with the rows as one.
+    """
+
+    nest: Nest
+    depth: int
+    combiners: tuple[Combiner, ...]
+    row: int
+    lanes: int
+    period: int
+    registers: int
+    views: dict[int, Any]
+
+    def emit(self, ivs: tuple[Any, ...]) -> None:
+        """Emit the loop at the current insertion point, inside of loops at `ivs`."""
+        member = Member(self.nest, (*ivs, index(0), index(0)))
+        known = [self._before(member, at) for at in range(len(self.nest.operands))]
+        rows = self.nest.static_extent(self.depth)
+        if rows is None:
+            total: Any = arith.muli(size_of(self.nest, self.depth), index(self.row))
+        else:
+            total = rows * self.row
+        found = self._start()
+        whole = whole_steps(0, total, self._step)
+        if not is_same(whole, 0):
+            found = self._all_rounds(member, known, whole, found)
+        if not is_same(whole, total):
+            left = total - whole if rows is not None else arith.subi(total, whole)
+            found = self._round(member, known, as_index(whole), found, left)
+        self._after(member, found)
+
+    @property
+    def _step(self) -> int:
+        """Elements of a round."""
+        return self.registers * self.lanes
+
+    def _all_rounds(
+        self, member: Member, known: Sequence[Any], whole: Any, start: list[Any]
+    ) -> list[Any]:
+        """Return the results of whole rounds, in blocks where there are many."""
+
+        def one_block() -> list[Any]:
+            return self._rounds(member, known, index(0), as_index(whole), start)
+
+        def blocks() -> list[Any]:
+            return self._blocks(member, known, whole, start)
+
+        block = BLOCK * self._step
+        if not any(map(self._adds_floats, range(len(self.combiners)))):
+            return one_block()
+        if isinstance(whole, int):
+            return blocks() if whole > block else one_block()
+        are_many = arith.cmpi(arith.CmpIPredicate.ugt, whole, index(block))
+        return either(are_many, start, blocks, one_block)
+
+    def _adds_floats(self, output: int) -> bool:
+        return self.combiners[output].adds_floats(self.nest.writes[output].memref.type.element_type)
+
+    def _rounds(
+        self, member: Member, known: Sequence[Any], low: Any, high: Any, carried: list[Any]
+    ) -> list[Any]:
+        loop = scf.ForOp(low, high, index(self._step), carried)
+        with ir.InsertionPoint(loop.body):
+            before = list(loop.inner_iter_args)
+            scf.YieldOp(self._round(member, known, loop.induction_variable, before, None))
+        return list(loop.results)
+
+    def _blocks(
+        self, member: Member, known: Sequence[Any], whole: Any, start: list[Any]
+    ) -> list[Any]:
+        """As `_rounds`; what blocks of rounds add up to is added with compensation."""
+        sums = [
+            output * self.registers + register
+            for output in range(len(self.combiners))
+            if self._adds_floats(output)
+            for register in range(self.period)
+        ]
+        errors = [nothing(start[at].type) for at in sums]
+        step = BLOCK * self._step
+        outer = scf.ForOp(index(0), as_index(whole), index(step), [*start, *errors])
+        with ir.InsertionPoint(outer.body):
+            begin, given = outer.induction_variable, list(outer.inner_iter_args)
+            end = arith.minui(arith.addi(begin, index(step)), as_index(whole))
+            before = [
+                start[at] if self._adds_floats(at // self.registers) else given[at]
+                for at in range(len(start))
+            ]
+            found = self._rounds(member, known, begin, end, before)
+            for output in range(len(self.combiners)):
+                if self._adds_floats(output):
+                    place = output * self.registers
+                    own = found[place : place + self.registers]
+                    rest = start[place + self.period : place + self.registers]
+                    found[place : place + self.registers] = [*self._periods(output, own), *rest]
+            for place, at in enumerate(sums, start=len(start)):
+                found[at], given[place] = compensated(given[at], given[place], found[at])
+            scf.YieldOp([*found, *given[len(start) :]])
+        return list(outer.results)[: len(start)]
+
+    def _periods(self, output: int, registers: Sequence[Any]) -> list[Any]:
+        """The registers of an output, those whose lanes are of the same columns as one."""
+        own = list(registers)
+        for register in range(self.period, self.registers):
+            place = register % self.period
+            own[place] = self.combiners[output](own[place], own[register])
+        return own[: self.period]
+
+    def _start(self) -> list[Any]:
+        """Neutral elements, for each output register by register."""
+        return [
+            combine.neutral(row_type(self.lanes, access.memref.type.element_type))
+            for combine, access in zip(self.combiners, self.nest.writes, strict=True)
+            for _ in range(self.registers)
+        ]
+
+    def _before(self, member: Member, at: int) -> Any | None:
+        """An operand that all rows share: a scalar, or a vector for each register."""
+        operand = self.nest.operands[at]
+        if not isinstance(operand, Access):
+            return operand
+        if at in self.views or at >= self.nest.inputs or not self.nest.is_read[at]:
+            return None
+        where = _indices(member, operand)
+        if self.depth + 1 not in operand.dims:
+            return memref.load(operand.memref, where)
+        row = load_row(operand.memref, where, self.row, None)
+        return [
+            vector.shuffle(row, row, [(first + lane) % self.row for lane in range(self.lanes)])
+            for first in range(0, self.registers * self.lanes, self.lanes)
+        ]
+
+    def _round(
+        self, member: Member, known: Sequence[Any], at: Any, carried: list[Any], left: Any | None
+    ) -> list[Any]:
+        """What was found after one more element for each lane.
+
+        Args:
+            known: the operands that do not change.
+            at: where the first register stands among the elements of all rows.
+            carried: what was found before.
+            left: how many elements there are, where not as many as lanes.
+        """
+        found = list(carried)
+        count = self.registers
+        if isinstance(left, int):
+            count = -(-left // self.lanes)
+        for register in range(count):
+            first = register * self.lanes
+            mask = None
+            if left is not None and not (isinstance(left, int) and left >= first + self.lanes):
+                mask = first_lanes(self.lanes, arith.subi(as_index(left), index(first)))
+            pass_ = Pass(self.lanes, arith.addi(at, index(first)), mask, False)
+            places = range(register, len(carried), self.registers)
+            old = [carried[place] for place in places]
+            values = [
+                self._operand(member, number, each[register] if isinstance(each, list) else each,
+                              pass_, old)
+                for number, each in enumerate(known)
+            ]  # fmt: skip
+            new = computed(member, self.depth + 1, values, pass_)
+            for place, before, value in zip(places, old, new, strict=True):
+                found[place] = value if mask is None else arith.select(mask, value, before)
+        return found
+
+    def _operand(
+        self, member: Member, at: int, known: Any | None, pass_: Pass, old: Sequence[Any]
+    ) -> Any | None:
+        if at >= self.nest.inputs:
+            return old[at - self.nest.inputs]
+        if at not in self.views or not self.nest.is_read[at]:
+            return known
+        operand = self.nest.operands[at]
+        where = [*_indices(member, operand)[:-2], pass_.at]
+        return load_row(self.views[at], where, pass_.lanes, pass_.mask)
+
+    def _after(self, member: Member, found: Sequence[Any]) -> None:
+        """Combine the registers to rows, and these with what the outputs held."""
+        for number, (combine, access) in enumerate(
+            zip(self.combiners, self.nest.writes, strict=True)
+        ):
+            own = found[number * self.registers : (number + 1) * self.registers]
+            lanes, *others = self._periods(number, own)
+            for register in others:
+                size = lanes.type.shape[0] + self.lanes
+                lanes = _joined(lanes, register, size)
+            rows = [
+                _part(lanes, start, self.row)
+                for start in range(0, self.period * self.lanes, self.row)
+            ]
+            row = _in_pairs(combine, rows)
+            where = _indices(member, access)
+            old = load_row(access.memref, where, self.row, None)
+            store_row(combine(old, row), access.memref, where, None, None)
+
+
+def joined_rows(
+    nests: Sequence[Nest], depth: int, vector_bits: int, collapser: Collapser
+) -> JoinedRows | None:
+    """How nests that share the loops around `depth` add short rows to one; None where they do not.
+
+    Args:
+        nests: one, else there is no sense in it.
+        depth: the loop over the rows.
+        vector_bits: of a register.
+        collapser: makes the views.
+    """
+    (first, *others) = nests
+    if others or first.rank < depth + 2 or first.is_parallel[depth] or first.loads:
+        return None
+    nest = with_one_row(first, depth, collapser)
+    if nest is None:
+        return None
+    row, rows = nest.static_extent(depth + 1), nest.static_extent(depth)
+    if not nest.is_parallel[depth + 1] or row is None or row < 1:
+        return None
+    lanes = max(1, vector_bits // widest_bits([nest]))
+    period = row // math.gcd(row, lanes)
+    most = _MOST_REGISTERS if vector_bits >= _BITS_OF_MANY else _MOST_OF_NARROW
+    most //= len(nest.writes)
+    if lanes == 1 or period > most or row >= _FEW_REGISTERS * lanes:
+        return None
+    registers = period * max(1, min(-(-_FEW_REGISTERS // period), most // period))
+    if rows is not None and rows * row < 2 * registers * lanes:
+        return None
+    combiners = _combiners(nest)
+    if combiners is None or not _is_in_rows(nest, depth):
+        return None
+    views: dict[int, Any] = {}
+    for at, access in enumerate(nest.operands[: nest.inputs]):
+        if isinstance(access, Access) and depth in access.dims:
+            view = collapser.flattened(access, depth)
+            if view is None:
+                return None
+            views[at] = view
+    if not views:
+        return None
+    return JoinedRows(nest, depth, combiners, row, lanes, period, registers, views)
+
+
+def with_one_row(nest: Nest, depth: int, collapser: Collapser) -> Nest | None:
+    """The nest with all loops inside of loop `depth` as one; None where that cannot be."""
+    while nest.rank > depth + 2:
+        collapsed = collapser.collapsed([nest], depth + 1)
+        if collapsed is None:
+            return None
+        (nest,) = collapsed
+    return nest
+
+
+def _combiners(nest: Nest) -> tuple[Combiner, ...] | None:
+    body = nest.body
+    ops = [op.operation for op in body.operations]
+    if any(op.name == "linalg.index" for op in ops):
+        return None
+    outputs = list(body.arguments)[nest.inputs :]
+    found = [combiner_of(*each) for each in zip(outputs, ops[-1].operands, strict=True)]
+    known = tuple(each for each in found if each is not None)
+    return known if len(known) == len(found) else None
+
+
+def _is_in_rows(nest: Nest, depth: int) -> bool:
+    """Whether all that is read is a row of the loop over rows, of one row, or an element."""
+    for access in nest.accesses:
+        if depth in access.dims and access.dims[-2:] != (depth, depth + 1):
+            return False
+    return all(depth not in access.dims for access in nest.writes)
+
+
+def _indices(member: Member, access: Access) -> list[Any]:
+    return [index(0) if dim is None else member.ivs[dim] for dim in access.dims]
+
+
+def _joined(low: Any, high: Any, size: int) -> Any:
+    """Two vectors, the second the shorter one perhaps, one after the other."""
+    count = low.type.shape[0]
+    return vector.shuffle(low, high, list(range(size))) if count else high
+
+
+def _in_pairs(combine: Combiner, rows: Sequence[Any]) -> Any:
+    """Rows combined to one: two at a time, and what that gives likewise."""
+    if len(rows) == 1:
+        return rows[0]
+    half = len(rows) // 2
+    return combine(_in_pairs(combine, rows[:half]), _in_pairs(combine, rows[half:]))
+
+
+def _part(value: Any, start: int, size: int) -> Any:
+    type_ = row_type(size, value.type.element_type)
+    return vector.extract_strided_slice(type_, value, [start], [size], [1])

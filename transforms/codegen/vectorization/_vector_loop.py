@@ -1,0 +1,444 @@
+"""The innermost loop of a group of nests, over vectors.
+
+    for j = 0 to n - n mod W step W:  whole vectors of W = unroll x lanes elements
+    for j up to n - n mod lanes step lanes:  whole vectors of `lanes` elements
+    for the rest:  a vector of `lanes` elements under a mask, or the last of the row once more
+
+LLVM splits a vector of W elements into as many registers, whose operations do not wait for each
+other. Nothing is read or written outside of an operand: masked lanes touch no memory. Results that
+the last-level cache cannot hold are written past the caches; the whole vectors then begin where the
+result is aligned, and a masked vector stands before them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from linalg_ext.bindings import arith, ir, memref, scf
+from linalg_ext.transforms.codegen.base.long_sums import BLOCK, compensated, nothing
+from linalg_ext.transforms.ir_utils.arithmetic import constant, index
+
+from ._bodies import Key, Member, Pass, computed, of_body
+from ._bounds import as_index, either, first_lanes, is_same, size_of, whole_steps
+from ._nontemporal_stores import first_aligned, is_streamed, rows_are_aligned_alike
+from ._reductions import FirstBest, Reduction, Sums
+from ._rows import (
+    as_row,
+    is_truth,
+    load_across,
+    load_row,
+    row_type,
+    store_row,
+)
+from .combiners import Combiner
+from .loop_nests import Access, Nest, widest_bits
+
+_UNROLL, _UNROLL_FUNCTIONS = 4, 2
+"""Registers for each value; elementary functions, and indices, need more of them for themselves."""
+
+_BITS_WITH_MASKS = 512
+"""Machines with such registers move parts of them as quickly as all of them."""
+
+
+class VectorLoop:
+    """Emits the loop at the current insertion point.
+
+    Args:
+        members: nests that share loop `depth`, their last; those with fewer loops are done once,
+            before it. One nest may stand here several times, at several positions.
+        unused: memory that nobody reads but from a register of the same round.
+        vector_bits: of a register.
+        most_lanes: of a vector, where inputs lie across; then all members are one nest, at
+            positions that are neighbours along these inputs.
+        added: outputs that all members, one nest at several positions, add to: what they add is
+            added up before it is added to what is there.
+    """
+
+    def __init__(
+        self,
+        members: Sequence[Member],
+        depth: int,
+        *,
+        unused: frozenset[Any],
+        vector_bits: int,
+        most_lanes: int | None = None,
+        added: Mapping[int, Combiner] = MappingProxyType({}),
+    ) -> None:
+        self._vector_bits = vector_bits
+        self._most_lanes = most_lanes
+        self._added = added
+        self._members = members
+        self._depth = depth
+        self._unused = unused
+        self._loops = [each.nest for each in members if each.nest.rank > depth]
+        self._scalars: dict[tuple[int, int], Any] = {}
+        self._lanes = 1
+        self.streams = False
+        """Whether something is written past the caches."""
+
+    def emit(self) -> None:
+        """Emit what is done before, the loops, and what is done after."""
+        for number, member in enumerate(self._members):
+            self._before(number, member)
+        if not self._loops:
+            return
+        static = self._loops[0].static_extent(self._depth)
+        lanes, unroll = self._shape(static)
+        self._lanes = lanes
+        size = size_of(self._loops[0], self._depth)
+        start = self._first_aligned(size, lanes)
+        self.streams = start is not None
+        carried: list[Any] | None = None
+        low, high = 0, size if static is None else static
+        if start is not None:
+            carried = self._loop(0, start, lanes, masked=start, carried=None)
+            low, high = start, size
+        for step in dict.fromkeys([lanes * unroll, lanes]):
+            whole = whole_steps(low, high, step)
+            if static is None and step > lanes and any(self._reductions()):
+                carried = self._wide(size, whole, step, lanes)
+            elif not is_same(whole, low):
+                carried = self._loop(low, whole, step, masked=None, carried=carried)
+            low = whole
+        if not is_same(low, high):
+            carried = self._rest(as_index(low), size, lanes, carried, static)
+        # Where there was no loop the row is empty.
+        self._after(self._start(1) if carried is None else carried)
+
+    def _shape(self, static: int | None) -> tuple[int, int]:
+        """How many elements a register holds, and how many registers a round takes."""
+        lanes = max(1, self._vector_bits // widest_bits(self._loops))
+        functions = any(nest.has_functions for nest in self._loops)
+        looks_up = any(nest.loads for nest in self._loops)
+        unroll = _UNROLL_FUNCTIONS if functions or looks_up else _UNROLL
+        if any(is_truth(each.memref.type) for nest in self._loops for each in nest.accesses):
+            unroll = max(1, min(unroll, self._vector_bits // 8 // lanes))
+        if self._most_lanes is not None:
+            return self._most_lanes, 1
+        if static is None:
+            return lanes, unroll
+        lanes = min(lanes, 1 << max(0, static - 1).bit_length())
+        while unroll > 1 and static < lanes * unroll:
+            unroll //= 2
+        return lanes, unroll
+
+    def _first_aligned(self, size: Any, lanes: int) -> Any | None:
+        """Where the memory that is streamed to is aligned first; None where none is."""
+        if any(not nest.is_parallel[self._depth] for nest in self._loops):
+            return None
+        for member in self._members:
+            for access in member.nest.writes:
+                if self._is_streamed(access, lanes):
+                    where = self._indices(member, access, index(0))
+                    return first_aligned(access.memref, where, size, self._vector_bits)
+        return None
+
+    def _is_streamed(self, access: Access, lanes: int) -> bool:
+        """Whether an access is the one that is written past the caches: one a loop."""
+        if self._most_lanes is not None and not rows_are_aligned_alike(access, lanes):
+            return False
+        if not self._is_row(access) or not is_streamed(access, lanes, self._vector_bits):
+            return False
+        if any(each.memref == access.memref for nest in self._loops for each in nest.reads):
+            return False
+        return {each.memref for nest in self._loops for each in nest.writes} == {access.memref}
+
+    def _before(self, number: int, member: Member) -> None:
+        """Load what does not change in the loop; run what has no loop."""
+        nest = member.nest
+        values: list[Any] = []
+        for at, operand in enumerate(nest.operands):
+            if not isinstance(operand, Access):
+                values.append(operand)
+            elif not self._is_loaded_before(nest, at, operand):
+                values.append(None)
+            else:
+                values.append(memref.load(operand.memref, self._indices(member, operand, None)))
+                self._scalars[number, at] = values[-1]
+        if nest.rank > self._depth:
+            return
+        results = computed(member, self._depth, values, None)
+        for access, value in zip(nest.writes, results, strict=True):
+            memref.store(value, access.memref, self._indices(member, access, None))
+
+    def _is_row(self, access: Access) -> bool:
+        return self._depth in access.dims
+
+    def _is_loaded_before(self, nest: Nest, at: int, access: Access) -> bool:
+        """Whether the element of an operand is read once, before the loop."""
+        if not nest.is_read[at] or self._is_row(access):
+            return False
+        reduces = nest.rank > self._depth and nest.reduction is not None
+        is_result = reduces and at >= nest.inputs
+        return not is_result or (nest.reduction is not None and nest.reduction.begins_with_old)
+
+    def _reductions(self) -> Iterator[tuple[int, Member, Reduction]]:
+        """The members that the loop reduces, and how."""
+        for number, member in enumerate(self._members):
+            if member.nest.rank > self._depth and member.nest.reduction is not None:
+                yield number, member, member.nest.reduction
+
+    def _start(self, lanes: int) -> list[Any]:
+        """What the vectors of the reductions hold at first."""
+        values: list[Any] = []
+        for number, member, reduction in self._reductions():
+            nest = member.nest
+            places = range(nest.inputs, len(nest.operands))
+            old = [self._scalars[number, at] for at in places] if reduction.begins_with_old else []
+            types = [each.memref.type.element_type for each in nest.writes]
+            values += reduction.start(types, old, lanes)
+        return values
+
+    def _narrowed(self, carried: Sequence[Any], lanes: int) -> list[Any]:
+        """The same with `lanes` elements to a vector."""
+        rest, values = list(carried), []
+        for _, member, reduction in self._reductions():
+            count = len(member.nest.writes)
+            values += reduction.narrowed(rest[:count], lanes)
+            rest = rest[count:]
+        return values
+
+    def _loop(
+        self, low: Any, high: Any, lanes: int, *, masked: Any | None, carried: list[Any] | None
+    ) -> list[Any]:
+        """One loop; gives what the reductions have so far, as vectors of `lanes` elements at most.
+
+        Args:
+            low, high: where it begins and ends: a number where that is known.
+            masked: where the row ends for this loop, if its vectors may reach beyond.
+        """
+        is_first = carried is None
+        carried = self._start(lanes) if carried is None else self._narrowed(carried, lanes)
+        is_known = isinstance(low, int) and isinstance(high, int)
+        is_short = is_known and high - low <= BLOCK * lanes
+        if is_first and not is_short and any(self._are_long_sums()):
+            return self._blocks(low, high, lanes, carried)
+        return self._rounds(as_index(low), as_index(high), lanes, masked, carried)
+
+    def _are_long_sums(self) -> list[bool]:
+        """For each vector of the reductions whether it adds up floats."""
+        return [
+            isinstance(reduction, Sums)
+            and reduction.combiners[at].adds_floats(access.memref.type.element_type)
+            for _, member, reduction in self._reductions()
+            for at, access in enumerate(member.nest.writes)
+        ]
+
+    def _blocks(self, low: Any, high: Any, lanes: int, carried: list[Any]) -> list[Any]:
+        """A loop in blocks, whose sums are added with compensation, in one register each."""
+        are_sums = self._are_long_sums()
+        sums = [at for at, is_sum in enumerate(are_sums) if is_sum]
+        first = self._narrowed(carried, self._lanes)
+        starts = [first[at] if is_sum else carried[at] for at, is_sum in enumerate(are_sums)]
+        errors = [nothing(starts[at].type) for at in sums]
+        step = BLOCK * lanes
+        outer = scf.ForOp(as_index(low), as_index(high), index(step), [*starts, *errors])
+        with ir.InsertionPoint(outer.body):
+            begin, given = outer.induction_variable, list(outer.inner_iter_args)
+            end: Any = arith.addi(begin, index(step))
+            if not (isinstance(low, int) and isinstance(high, int) and (high - low) % step == 0):
+                end = arith.minui(end, as_index(high))
+            before = [carried[at] if is_sum else given[at] for at, is_sum in enumerate(are_sums)]
+            found = self._rounds(begin, end, lanes, None, before)
+            parts = self._narrowed(found, self._lanes)
+            for place, at in enumerate(sums, start=len(starts)):
+                found[at], given[place] = compensated(given[at], given[place], parts[at])
+            scf.YieldOp([*found, *given[len(starts) :]])
+        return list(outer.results)[: len(starts)]
+
+    def _rounds(
+        self, low: Any, high: Any, lanes: int, masked: Any | None, carried: list[Any]
+    ) -> list[Any]:
+        """As `_loop`, of rounds one after another."""
+        loop = scf.ForOp(low, high, index(lanes), carried)
+        with ir.InsertionPoint(loop.body):
+            at = loop.induction_variable
+            mask = None if masked is None else first_lanes(lanes, arith.subi(masked, at))
+            pass_ = Pass(lanes, at, mask, self.streams and mask is None)
+            scf.YieldOp(self._round(pass_, list(loop.inner_iter_args)))
+        return list(loop.results)
+
+    def _wide(self, size: Any, whole: Any, wide: int, lanes: int) -> list[Any]:
+        """The loop over wide vectors where there is one; as `_loop`, of `lanes` elements."""
+        given = self._start(lanes)
+
+        def blocks() -> list[Any]:
+            found = self._loop(0, whole, wide, masked=None, carried=None)
+            return self._narrowed(found, lanes)
+
+        def one_block() -> list[Any]:
+            found = self._rounds(index(0), whole, wide, None, self._start(wide))
+            return self._narrowed(found, lanes)
+
+        def rounds() -> list[Any]:
+            if not any(self._are_long_sums()):
+                return one_block()
+            # A row of one block does without what more of them need, a short one most of all.
+            are_many = arith.cmpi(arith.CmpIPredicate.ugt, whole, index(BLOCK * wide))
+            return either(are_many, given, blocks, one_block)
+
+        is_long = arith.cmpi(arith.CmpIPredicate.uge, size, index(wide))
+        return either(is_long, given, rounds, lambda: given)
+
+    def _rest(
+        self, at: Any, size: Any, lanes: int, carried: list[Any] | None, static: int | None
+    ) -> list[Any]:
+        """The elements beyond the last whole vector; as `_loop`.
+
+        They are one vector under a mask, or the last elements of the row once more, as a whole
+        vector: moving those under a mask costs some machines much more.
+        """
+        given = self._start(lanes) if carried is None else self._narrowed(carried, lanes)
+        # Before the branches, where a loop over rows need not make them for each row.
+        masked = Pass(lanes, at, first_lanes(lanes, arith.subi(size, at)), False)
+        may_repeat = self._may_repeat(lanes, static)
+        if static is not None and not (may_repeat and static >= lanes):
+            return self._round(masked, given)
+        start = arith.subi(size, index(lanes))
+        seen = first_lanes(lanes, arith.subi(at, start))
+        last = Pass(lanes, start, None, False, fresh=arith.xori(seen, constant(seen.type, 1)))
+        if static is not None:
+            return self._round(last, given)
+
+        def left() -> list[Any]:
+            if not may_repeat:
+                return self._round(masked, given)
+            is_long = arith.cmpi(arith.CmpIPredicate.uge, size, index(lanes))
+            whole, part = (lambda: self._round(last, given), lambda: self._round(masked, given))
+            return either(is_long, given, whole, part)
+
+        is_left = arith.cmpi(arith.CmpIPredicate.ult, at, size)
+        return either(is_left, given, left, lambda: given)
+
+    def _may_repeat(self, lanes: int, static: int | None) -> bool:
+        """Whether elements may be computed and stored once more, and that is worth it."""
+        has_masks = self._vector_bits >= _BITS_WITH_MASKS
+        if has_masks or self.streams or self._most_lanes is not None or lanes == 1:
+            return False
+        if static is None and any(nest.has_functions for nest in self._loops):
+            return False  # a short row needs the mask, and both would be much code
+        rows = [[each for each in nest.writes if self._is_row(each)] for nest in self._loops]
+        written = [each for writes in rows for each in writes]
+        before: set[Any] = set()
+        for nest, writes in zip(self._loops, rows, strict=True):
+            for access in nest.reads:
+                is_old = self._is_row(access) and access.key not in before
+                if is_old and any(access.root.may_alias(each.root) for each in written):
+                    return False  # a round before has put its result there
+            before.update(each.key for each in writes)
+        return True
+
+    def _round(self, pass_: Pass, carried: list[Any]) -> list[Any]:
+        yielded: list[Any] = []
+        taken = pass_.mask if pass_.fresh is None else pass_.fresh
+        for number, member in enumerate(self._members):
+            nest = member.nest
+            if nest.rank <= self._depth:
+                continue
+            reduces = nest.reduction is not None
+            old = carried[len(yielded) : len(yielded) + len(nest.writes)] if reduces else []
+            values = [
+                self._operand(number, at, operand, pass_, old)
+                for at, operand in enumerate(nest.operands)
+            ]
+            results = self._results(member, values, pass_, old)
+            if not reduces:
+                for access, value in zip(nest.writes, results, strict=True):
+                    self._keep(member, access, value, pass_)
+                continue
+            for before, value in zip(old, results, strict=True):
+                kept = value if taken is None else arith.select(taken, value, before)
+                yielded.append(kept)
+        past_caches = self._vector_bits // 8 if pass_.streams else None
+        for at, combine in self._added.items():
+            access = self._members[0].nest.operands[at]
+            key = self._key(self._members[0], access)
+            value, where = pass_.stores[key]
+            old = load_row(access.memref, where, pass_.lanes, pass_.mask)
+            pass_.stores[key] = combine(old, value), where
+        for (target, _), (value, where) in pass_.stores.items():
+            store_row(value, target, where, pass_.mask, past_caches)
+        return yielded
+
+    def _results(
+        self, member: Member, values: Sequence[Any], pass_: Pass, old: Sequence[Any]
+    ) -> list[Any]:
+        """What a member makes of its operands in a round, given what it has reduced so far."""
+        reduction = member.nest.reduction
+        if not isinstance(reduction, FirstBest):
+            return computed(member, self._depth, values, pass_)
+        (new,) = of_body(member, self._depth, values, pass_, [reduction.choice.new])
+        registers = max(1, pass_.lanes // self._lanes)
+        return reduction.chosen(as_row(new, pass_.lanes), pass_.at, old, registers)
+
+    def _operand(
+        self, number: int, at: int, operand: Any, pass_: Pass, old: Sequence[Any]
+    ) -> Any | None:
+        member = self._members[number]
+        if not isinstance(operand, Access):
+            return operand
+        if old and at >= member.nest.inputs:
+            is_chosen = isinstance(member.nest.reduction, FirstBest)
+            return None if is_chosen else old[at - member.nest.inputs]
+        if not member.nest.is_read[at]:
+            return None
+        if number == 0 and at in self._added:
+            element = operand.memref.type.element_type
+            return self._added[at].neutral(row_type(pass_.lanes, element))
+        if not self._is_row(operand):
+            return self._scalars[number, at]
+        key = self._key(member, operand)
+        if key not in pass_.rows and operand.dims[-1] != self._depth:
+            self._load_across(operand, pass_)
+        if key not in pass_.rows:
+            where = self._indices(member, operand, pass_.at)
+            pass_.rows[key] = load_row(operand.memref, where, pass_.lanes, pass_.mask)
+        return pass_.rows[key]
+
+    def _load_across(self, access: Access, pass_: Pass) -> None:
+        """Load the rows of all members, of an input whose neighbours are the members."""
+        rows = load_across(access.memref, self._places_across(access, pass_), len(self._members))
+        for member, row in zip(self._members, rows, strict=True):
+            pass_.rows[self._key(member, access)] = row
+
+    def _places_across(self, access: Access, pass_: Pass) -> Iterator[list[Any]]:
+        """Where the elements of the members lie side by side, for each lane."""
+        last: Any = None
+        if pass_.mask is not None:
+            # A lane beyond the row reads its last element once more.
+            last = arith.subi(size_of(self._loops[0], self._depth), index(1))
+        for lane in range(pass_.lanes):
+            at = arith.addi(pass_.at, index(lane))
+            at = at if last is None else arith.minui(at, last)
+            yield self._indices(self._members[0], access, at)
+
+    def _keep(self, member: Member, access: Access, value: Any, pass_: Pass) -> None:
+        """Note a result: later members read it from here, and the round ends with its store."""
+        key = self._key(member, access)
+        pass_.rows[key] = as_row(value, pass_.lanes)
+        if access.memref not in self._unused:
+            where = self._indices(member, access, pass_.at)
+            pass_.stores[key] = pass_.rows[key], where
+
+    def _key(self, member: Member, access: Access) -> Key:
+        places = (*member.ivs, None)
+        return access.memref, tuple(None if dim is None else places[dim] for dim in access.dims)
+
+    def _indices(self, member: Member, access: Access, at: Any | None) -> list[Any]:
+        """The position of an access, in a round that begins at `at`."""
+        places = [*member.ivs, at]
+        return [index(0) if dim is None else places[dim] for dim in access.dims]
+
+    def _after(self, carried: Sequence[Any]) -> None:
+        """Combine what the reductions found with what their outputs held."""
+        rest = list(carried)
+        for _, member, reduction in self._reductions():
+            accesses = member.nest.writes
+            places = [self._indices(member, access, None) for access in accesses]
+            old = [memref.load(a.memref, at) for a, at in zip(accesses, places, strict=True)]
+            new = reduction.finish(old, rest[: len(accesses)], member.ivs)
+            for access, where, value in zip(accesses, places, new, strict=True):
+                memref.store(value, access.memref, where)
+            rest = rest[len(accesses) :]

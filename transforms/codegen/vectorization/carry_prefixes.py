@@ -1,0 +1,255 @@
+"""Reductions over all that stands before, or after, an element become loops that carry the result.
+
+before:
+    %r = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
+                                          affine_map<(m, n, k) -> (m, n)>],
+                         iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%x : tensor<4x9xf32>) outs(%z : tensor<4x9xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %n = linalg.index 1 : index
+      %k = linalg.index 2 : index
+      %before = arith.cmpi sle, %k, %n : index
+      %b = arith.select %before, %a, %zero : f32
+      %s = arith.addf %o, %b : f32
+      linalg.yield %s : f32
+    } -> tensor<4x9xf32>
+after:
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %r = scf.for %m = %c0 to %c4 step %c1 iter_args(%all = %z) -> (tensor<4x9xf32>) {
+      %a = tensor.extract %x[%m, %c0] : tensor<4x9xf32>
+      %o = tensor.extract %all[%m, %c0] : tensor<4x9xf32>
+      %s = arith.addf %o, %a : f32
+      %first = tensor.insert %s into %all[%m, %c0] : tensor<4x9xf32>
+      %c1_0 = arith.constant 1 : index
+      %c9 = arith.constant 9 : index
+      %row:2 = scf.for %n = %c1_0 to %c9 step %c1_0 iter_args(%sum = %a, %part = %first)
+          -> (f32, tensor<4x9xf32>) {
+        %b = tensor.extract %x[%m, %n] : tensor<4x9xf32>
+        %t = arith.addf %sum, %b : f32
+        %p = tensor.extract %part[%m, %n] : tensor<4x9xf32>
+        %u = arith.addf %p, %t : f32
+        %next = tensor.insert %u into %part[%m, %n] : tensor<4x9xf32>
+        scf.yield %t, %next : f32, tensor<4x9xf32>
+      }
+      scf.yield %row#1 : tensor<4x9xf32>
+    }
+
+A structured op carries nothing from one element to the next: as one, a row of N takes N * N steps.
+What the condition means is not told by its form: it is computed for every pair of positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linalg_ext.bindings import arith, ir, tensor
+from linalg_ext.definition.affine import AffineDim, AffineMap
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.maps import indexing_maps, split_operands
+from linalg_ext.transforms.codegen.base.index_conditions import (
+    ConditionalStep,
+    conditional_step,
+    evaluated,
+    grid,
+    loops_of,
+)
+from linalg_ext.transforms.ir_utils.arithmetic import index
+from linalg_ext.transforms.ir_utils.generics import computed_anew, counted, parallel_loops
+from linalg_ext.transforms.ir_utils.replacing import replace_each
+from linalg_ext.transforms.ir_utils.walking import select
+
+NAME = "linalg-ext-carry-prefixes"
+
+_CHOOSING = frozenset(
+    f"arith.{name}" for name in ("maximumf", "minimumf", "maxsi", "minsi", "maxui", "minui")
+)
+"""Combiners for which it makes no difference how often they see an element."""
+
+
+@module_pass(NAME, on="linalg.generic")
+def carry_prefixes(module: ir.Operation) -> Report:
+    """Make of sums, products and extrema over prefixes loops that carry them."""
+    return replace_each(NAME, select(module, _chooses_by_position), _carried)
+
+
+def _chooses_by_position(op: Any) -> bool:
+    """Whether an op on tensors reduces one loop, and has a condition on its position."""
+    if op.name != "linalg.generic" or len(op.results) != 1:
+        return False
+    ops = [each.operation.name for each in op.regions[0].blocks[0].operations]
+    return parallel_loops(op).count(False) == 1 and {"linalg.index", "arith.select"} <= set(ops)
+
+
+@dataclass(frozen=True)
+class _Prefixes:
+    """A reduction over prefixes.
+
+    Attributes:
+        op: it.
+        maps: of its operands.
+        step: what it does for each element.
+        along: the loop over the elements of the result.
+        reduced: the loop over what stands before them.
+        sizes: of the loops.
+        is_backward: whether it is over what stands after them.
+    """
+
+    op: Any
+    maps: Sequence[AffineMap]
+    step: ConditionalStep
+    along: str
+    reduced: str
+    sizes: Mapping[str, int]
+    is_backward: bool
+
+
+def _read(op: Any) -> _Prefixes | str:
+    """The reduction over prefixes that an op is, or why it is none."""
+    step = conditional_step(op)
+    if isinstance(step, str):
+        return step
+    maps = indexing_maps(op)
+    if not all(isinstance(each, AffineDim) for map_ in maps for each in map_.results):
+        return "an operand is not read along plain loops"
+    if not all(_is_static(value) for value in op.operands):
+        return "its sizes are not known"
+    sizes = {
+        each.name: value.type.get_dim_size(place)
+        for value, map_ in zip(op.operands, maps, strict=True)
+        for place, each in enumerate(map_.results)
+        if isinstance(each, AffineDim)
+    }
+    dims = maps[0].dims
+    asked = {loop for condition in step.conditions for loop in loops_of(condition)}
+    written = {each.name for each in maps[-1].results if isinstance(each, AffineDim)}
+    reduced = [dims[loop] for loop in asked if dims[loop] not in written]
+    along = [dims[loop] for loop in asked if dims[loop] in written]
+    if len(asked) != 2 or len(reduced) != 1 or sizes.keys() != set(dims) or 0 in sizes.values():
+        return "its conditions are not on one loop of the result and the reduction"
+    is_backward = _direction(step, dims, along[0], reduced[0], sizes)
+    if is_backward is None:
+        return "its conditions are not that an element stands before another"
+    found = _Prefixes(op, maps, step, along[0], reduced[0], sizes, is_backward)
+    return found if _changes_nothing_elsewhere(found) else "it takes something elsewhere, too"
+
+
+def _is_static(value: Any) -> bool:
+    return not isinstance(value.type, ir.ShapedType) or value.type.has_static_shape
+
+
+def _direction(
+    step: ConditionalStep, dims: Sequence[str], along: str, reduced: str, sizes: Mapping[str, int]
+) -> bool | None:
+    """Whether what is taken stands after each place; None where it neither does so nor before."""
+    size = sizes[along]
+    places = {dims.index(reduced): sizes[reduced], dims.index(along): size}
+    positions = grid(places)
+    if positions is None or sizes[reduced] != size:
+        return None
+    said = np.ones((size, size), bool)
+    for condition in step.conditions:
+        holds = evaluated(condition, positions)
+        if holds is None:
+            return None
+        said = said & holds
+    upper = np.triu(np.ones((size, size), bool))
+    if np.array_equal(said, upper):
+        return False
+    return True if np.array_equal(said, upper.T) else None
+
+
+def _changes_nothing_elsewhere(found: _Prefixes) -> bool:
+    """Whether what is taken where no condition holds makes no difference."""
+    step, name = found.step, found.step.combiner.name
+    if step.is_neutral_elsewhere:
+        return not _reads(found, found.along)
+    if name not in _CHOOSING:
+        return False
+    arguments = list(found.op.regions[0].blocks[0].arguments)
+    if step.value not in arguments or step.otherwise not in arguments:
+        return False
+    taken, kept = arguments.index(step.value), arguments.index(step.otherwise)
+    renamed = [AffineDim(found.along) if each == AffineDim(found.reduced) else each
+               for each in found.maps[taken].results]  # fmt: skip
+    is_own = found.op.operands[taken] == found.op.operands[kept]
+    at_along = AffineDim(found.along) in found.maps[taken].results
+    return is_own and not at_along and list(found.maps[kept].results) == renamed
+
+
+def _reads(found: _Prefixes, loop: str) -> bool:
+    return any(AffineDim(loop) in map_.results for map_ in found.maps[:-1])
+
+
+def _carried(op: Any) -> Any:
+    """The result, by loops; or why they do not compute it."""
+    found = _read(op)
+    if isinstance(found, str):
+        return found
+    (output,) = split_operands(found.op)[1]
+    outer = [
+        each.name
+        for each in found.maps[-1].results
+        if isinstance(each, AffineDim) and each.name != found.along
+    ]
+
+    def nest(rest: Sequence[str], places: Mapping[str, Any], total: Any) -> Any:
+        if not rest:
+            return _row(found, places, total)
+
+        def step(at: Any, part: Any) -> list[Any]:
+            return [nest(rest[1:], {**places, rest[0]: at}, part)]
+
+        return counted(0, found.sizes[rest[0]], [total], step)[0]
+
+    return nest(outer, {}, output)
+
+
+def _row(found: _Prefixes, places: Mapping[str, Any], total: Any) -> Any:
+    """`total` with the prefixes along one row."""
+    size = found.sizes[found.along]
+    start = index(size - 1 if found.is_backward else 0)
+    first = _taken(found, {**places, found.along: start, found.reduced: start})
+    total = _put(found, {**places, found.along: start}, first, total)
+
+    def step(at: Any, so_far: Any, part: Any) -> list[Any]:
+        if found.is_backward:
+            at = arith.subi(index(size - 1), at)
+        here = {**places, found.along: at, found.reduced: at}
+        so_far = _combined(found, so_far, _taken(found, here))
+        return [so_far, _put(found, here, so_far, part)]
+
+    return counted(1, size, [first, total], step)[1]
+
+
+def _put(found: _Prefixes, places: Mapping[str, Any], value: Any, total: Any) -> Any:
+    """`total` with `value` combined into one element."""
+    at = _at(found.maps[-1], places)
+    combined = _combined(found, tensor.extract(total, at), value)
+    return tensor.InsertOp(combined, total, at).result
+
+
+def _at(map_: AffineMap, places: Mapping[str, Any]) -> list[Any]:
+    return [places[each.name] for each in map_.results if isinstance(each, AffineDim)]
+
+
+def _taken(found: _Prefixes, places: Mapping[str, Any]) -> Any:
+    """What is combined of the elements at one position."""
+    body = found.op.regions[0].blocks[0]
+    inputs, _ = split_operands(found.op)
+    known = {}
+    for argument, given, map_ in zip(body.arguments, inputs, found.maps, strict=False):
+        is_tensor = isinstance(given.type, ir.ShapedType)
+        known[argument] = tensor.extract(given, _at(map_, places)) if is_tensor else given
+    return computed_anew(found.step.value, body, known)
+
+
+def _combined(found: _Prefixes, before: Any, value: Any) -> Any:
+    clone = found.step.combiner.clone()
+    clone.operands[0], clone.operands[1] = before, value
+    return clone.results[0]

@@ -1,0 +1,402 @@
+"""What the generation of vector loops knows of a `linalg.generic` on buffers.
+
+A nest is a generic that can become loops over vectors: its operands are scalars and memrefs whose
+every axis is indexed by one loop or by 0, and its body is arithmetic that vectors have too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from linalg_ext.bindings import ir
+from linalg_ext.rewriting import Left
+from linalg_ext.transforms.codegen.vector_math.expand_vector_math import EXPANSIONS
+from linalg_ext.transforms.ir_utils.generics import (
+    input_count,
+    inside,
+    loop_of,
+    maps_of,
+    parallel_loops,
+)
+
+from ._reductions import FirstBest, Reduction, reduction_of
+from ._roots import Root, root_of
+from ._short_rows import is_gathered
+
+SHORTEST = 4
+"""A loop that is known to be shorter is not worth vectors."""
+
+LOAD = "memref.load"
+"""In a body it reads where the body says, not where a map does."""
+
+ASSERT = "cf.assert"
+"""On vectors it is one question for a whole row."""
+
+_ANYWHERE = -1
+"""Along an axis that no loop indexes alone."""
+
+_ELEMENTS = frozenset(["f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "i1"])
+_NARROW_FLOATS = ("f16", "bf16")
+_NATIVE_MATH = frozenset(
+    f"math.{name}"
+    for name in [
+        "absf",
+        "absi",
+        "ceil",
+        "copysign",
+        "floor",
+        "fma",
+        "isfinite",
+        "isinf",
+        "isnan",
+        "isnormal",
+        "roundeven",
+        "rsqrt",
+        "sqrt",
+        "trunc",
+        "clampf",
+    ]
+)
+_SCALAR_ARITH = frozenset({"arith.scaling_extf", "arith.scaling_truncf"})
+
+
+@dataclass(frozen=True, eq=False)
+class Access:
+    """How a nest reads or writes a memref.
+
+    Attributes:
+        memref: the memref.
+        dims: for each axis the loop that indexes it, None for index 0, -1 for any index.
+        root: the memory that it is a view of.
+    """
+
+    memref: Any
+    dims: tuple[int | None, ...]
+    root: Root
+
+    @property
+    def key(self) -> tuple[Any, tuple[int | None, ...]]:
+        """Equal where the same elements are meant, at equal positions of the loops."""
+        return self.memref, self.dims
+
+    def is_same_at(self, other: Access, dim: int) -> bool:
+        """Whether two accesses of one memory touch the same slice in each round of loop `dim`."""
+        return self.memref == other.memref and any(
+            mine == theirs == dim for mine, theirs in zip(self.dims, other.dims, strict=True)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Nest:
+    """A generic that can become vector loops.
+
+    Attributes:
+        op: the `linalg.generic`.
+        operands: for each operand its access, or the scalar that it is.
+        inputs: how many of them are inputs.
+        is_parallel: for each loop whether it is parallel; else it is a reduction.
+        is_read: for each operand whether the body uses its element.
+        reduction: how its innermost loop reduces; None where that is parallel.
+        loads: the memory that the body loads from, at indices that it computes.
+        is_crossed: whether an input lies across the rows of the innermost loop.
+    """
+
+    op: Any
+    operands: tuple[Access | Any, ...]
+    inputs: int
+    is_parallel: tuple[bool, ...]
+    is_read: tuple[bool, ...]
+    reduction: Reduction | None
+    loads: tuple[Access, ...] = ()
+    is_crossed: bool = False
+
+    @property
+    def rank(self) -> int:
+        """The number of loops."""
+        return len(self.is_parallel)
+
+    @property
+    def body(self) -> Any:
+        """The block that computes one element."""
+        return self.op.regions[0].blocks[0]
+
+    @property
+    def has_functions(self) -> bool:
+        """Whether the body computes an elementary function."""
+        return any(op.operation.name in EXPANSIONS["f32"] for op in self.body.operations)
+
+    @property
+    def reads(self) -> list[Access]:
+        """The memory that is read: inputs, and outputs whose old elements are used."""
+        pairs = zip(self.operands, self.is_read, strict=True)
+        return [each for each, is_read in pairs if is_read and isinstance(each, Access)]
+
+    @property
+    def writes(self) -> list[Access]:
+        """The memory that is written."""
+        return [each for each in self.operands[self.inputs :] if isinstance(each, Access)]
+
+    @property
+    def accesses(self) -> list[Access]:
+        """All of it."""
+        return [each for each in self.operands if isinstance(each, Access)]
+
+    def extents(self, dim: int) -> Iterator[tuple[Any, int]]:
+        """The memrefs and axes that have the length of a loop."""
+        for access in self.accesses:
+            for axis, index in enumerate(access.dims):
+                if index == dim:
+                    yield access.memref, axis
+
+    def static_extent(self, dim: int) -> int | None:
+        """The length of a loop where a type tells it."""
+        for memref, axis in self.extents(dim):
+            if not memref.type.is_dynamic_dim(axis):
+                return int(memref.type.get_dim_size(axis))
+        return None
+
+    def with_accesses(self, accesses: dict[int, Access], is_parallel: tuple[bool, ...]) -> Nest:
+        """The same body over other loops."""
+        operands = tuple(accesses.get(at, each) for at, each in enumerate(self.operands))
+        return replace(self, operands=operands, is_parallel=is_parallel)
+
+
+def read_nest(op: Any) -> Nest | Left:
+    """A `linalg.generic` as a nest, or why it is none."""
+    if len(op.results):
+        return Left("it is on tensors")
+    maps = maps_of(op)
+    operands: list[Access | Any] = []
+    for value, map_ in zip(op.operands, maps, strict=True):
+        if not isinstance(value.type, ir.MemRefType):
+            operands.append(value)
+            continue
+        access = _access(value, map_)
+        if isinstance(access, Left):
+            return access
+        operands.append(access)
+    body = op.regions[0].blocks[0]
+    loads = _loaded(body)
+    if isinstance(loads, Left):
+        return loads
+    inputs = input_count(op)
+    if any(isinstance(value.type.element_type, ir.IndexType) for value in op.operands[inputs:]):
+        return Left("elements of index are written")
+    yielded = body.operations[len(body.operations) - 1].operation
+    is_parallel = parallel_loops(op)
+    nest = Nest(
+        op,
+        tuple(operands),
+        inputs,
+        is_parallel,
+        tuple(any(True for _ in argument.uses) for argument in body.arguments),
+        None,
+        tuple(loads),
+    )
+    if is_parallel and not is_parallel[-1]:
+        outputs, inner = list(body.arguments)[inputs:], nest.rank - 1
+        length = nest.static_extent(inner)
+        reduction = reduction_of(outputs, list(yielded.operands), inner, length)
+        nest = replace(nest, reduction=reduction)
+    nest = replace(nest, is_crossed=_lies_across(nest))
+    obstacle = None if nest.is_crossed else _innermost_obstacle(nest)
+    obstacle = _overlap(nest) if obstacle is None else obstacle
+    obstacle = _single_questions(nest) if obstacle is None else obstacle
+    return nest if obstacle is None else obstacle
+
+
+def _lies_across(nest: Nest) -> bool:
+    """Whether all that is in the way of vectors is an input that lies across their rows."""
+    inner = nest.rank - 1
+    if inner < 1 or not all(nest.is_parallel):
+        return False
+    extents = [nest.static_extent(inner)]
+    across: set[int | None] = set()
+    for number, access in enumerate(nest.operands):
+        if not isinstance(access, Access):
+            continue
+        if inner in access.dims and access.dims[-1] != inner and number < nest.inputs:
+            across.add(access.dims[-1])
+        elif inner not in access.dims and number < nest.inputs:
+            continue
+        elif access.dims[-1:] != (inner,):
+            return False
+        is_index = isinstance(access.memref.type.element_type, ir.IndexType)
+        if is_index or not is_in_rows(access.memref.type):
+            return False
+    if len(across) != 1 or None in across:
+        return False
+    (other,) = across
+    extents.append(None if other is None else nest.static_extent(other))
+    return all(extent is None or extent >= SHORTEST for extent in extents)
+
+
+def is_in_rows(type_: Any) -> bool:
+    """Whether vectors along the last axis of a memref can be loaded and stored.
+
+    Upstream's loads refuse memory in which some other axis is known to run backwards.
+    """
+    strides = type_.get_strides_and_offset()[0]
+    backwards = any(s < 0 for s in strides if not type_.is_dynamic_stride_or_offset(s))
+    return bool(strides[-1] == 1) and not backwards
+
+
+def _access(value: Any, map_: Any) -> Access | Left:
+    reason = unfit_memory(value.type)
+    if reason is not None:
+        return Left(reason)
+    dims: list[int | None] = []
+    for result in map_.results:
+        if isinstance(result, ir.AffineDimExpr):
+            dims.append(result.position)
+        elif isinstance(result, ir.AffineConstantExpr) and result.value == 0:
+            dims.append(None)
+        else:
+            return Left("an index is neither a loop nor 0")
+    used = [dim for dim in dims if dim is not None]
+    if len(set(used)) != len(used):
+        return Left("a diagonal")
+    return Access(value, tuple(dims), root_of(value))
+
+
+def unfit_memory(type_: Any) -> str | None:
+    """Why the elements of a memref cannot be in vectors; None where they can."""
+    if str(type_.element_type) not in _ELEMENTS | {"index"}:
+        return f"elements of {type_.element_type} in memory"
+    try:
+        type_.get_strides_and_offset()
+    except (ir.MLIRError, ValueError, RuntimeError):
+        return "a layout without strides"
+    return None
+
+
+def _loaded(body: Any) -> list[Access] | Left:
+    """The memory that a body loads from; or why it cannot be on vectors."""
+    found: list[Access] = []
+    for op in (each.operation for each in body.operations):
+        if op.name == ASSERT:
+            continue
+        if op.name != LOAD:
+            reason = unfit(op)
+        elif inside(op.operands[0], body) is not None:
+            reason = "it loads what it makes itself"
+        else:
+            reason = unfit_memory(op.operands[0].type)
+        if reason is not None:
+            return Left(reason)
+        if op.name == LOAD:
+            memory = op.operands[0]
+            found.append(Access(memory, (_ANYWHERE,) * memory.type.rank, root_of(memory)))
+    return found
+
+
+def unfit(op: Any) -> str | None:
+    """Why an operation of a body cannot be on vectors; None where it can."""
+    if op.name in ("linalg.yield", "linalg.index"):
+        return None
+    for value in (*op.operands, *op.results):
+        if not isinstance(value.type, ir.IndexType) and str(value.type) not in _ELEMENTS:
+            return f"{op.name} on {value.type}"
+    if op.name.startswith("arith.") and op.name not in _SCALAR_ARITH:
+        return None
+    if op.name in _NATIVE_MATH:
+        return None
+    element = str(op.results[0].type) if len(op.results) else ""
+    element = "f32" if element in _NARROW_FLOATS else element
+    if op.name in EXPANSIONS.get(element, {}):
+        return None
+    return f"{op.name} has no form on vectors"
+
+
+def _innermost_obstacle(nest: Nest) -> Left | None:
+    """Why the innermost loop cannot be over vectors."""
+    if not nest.rank:
+        return None
+    inner = nest.rank - 1
+    extent = nest.static_extent(inner)
+    if not any(True for _ in nest.extents(inner)):
+        return Left("a loop without a length")
+    is_short = extent is not None and extent < SHORTEST and nest.rank > 1
+    if is_short and not nest.is_parallel[inner] and not is_gathered(nest):
+        return Left("the innermost loop is short")
+    for access in nest.accesses:
+        if inner not in access.dims:
+            continue
+        if access.dims[-1] != inner or not is_in_rows(access.memref.type):
+            return Left("the innermost loop does not run along memory")
+    if not nest.is_parallel[inner]:
+        if any(inner in access.dims for access in nest.writes):
+            return Left("an output is indexed by the loop that reduces another")
+        return Left("a reduction that vectors cannot do") if nest.reduction is None else None
+    if any(inner not in access.dims for access in nest.writes):
+        return Left("several rounds write one element")
+    return None
+
+
+def _overlap(nest: Nest) -> Left | None:
+    """Why the order of the rounds may be seen."""
+    for number, written in enumerate(nest.writes, start=nest.inputs):
+        for other, access in enumerate(nest.operands):
+            if other == number or not isinstance(access, Access):
+                continue
+            if access.root.may_be_seen_through(written.root) and access.key != written.key:
+                return Left("an input may overlap the output")
+        if any(load.root.may_alias(written.root) for load in nest.loads):
+            return Left("it may write to what it loads")
+    return None
+
+
+def _single_questions(nest: Nest) -> Left | None:
+    """Why what the body asserts is not the same for all elements of a row."""
+    questions = [op.operation for op in nest.body.operations if op.operation.name == ASSERT]
+    if not questions:
+        return None
+    varying = {value for values in _on_vectors(nest) for value in values}
+    if varying.isdisjoint(question.operands[0] for question in questions):
+        return None
+    return Left("it asserts something else of each element")
+
+
+def widest_bits(nests: Sequence[Nest]) -> int:
+    """The bits of the widest number in vectors of the nests: what is computed in f16 becomes f32.
+
+    Numbers that are the same for a whole row fill no lanes.
+    """
+    widths = [8]
+    for nest in nests:
+        read, computed = (_without_places(nest, values) for values in _on_vectors(nest))
+        if isinstance(nest.reduction, FirstBest):
+            widths.append(nest.reduction.position_type.width)
+        narrow = any(str(value.type) in _NARROW_FLOATS for value in computed)
+        widths += [32] if narrow else []
+        types = [value.type for value in (*read, *computed)]
+        widths += [t.width for t in types if isinstance(t, ir.IntegerType | ir.FloatType)]
+    return min(64, max(widths))
+
+
+def _without_places(nest: Nest, values: Sequence[Any]) -> list[Any]:
+    """Values of a body but the positions that its reduction computes in a type of its own."""
+    places = nest.reduction.choice.places if isinstance(nest.reduction, FirstBest) else ()
+    return [value for value in values if value not in places]
+
+
+def _on_vectors(nest: Nest) -> tuple[list[Any], list[Any]]:
+    """The elements that a body reads of rows, or reduces, and what it computes of them."""
+    inner = nest.rank - 1
+    read = [
+        argument
+        for at, (argument, operand) in enumerate(
+            zip(nest.body.arguments, nest.operands, strict=True)
+        )
+        if isinstance(operand, Access) and (at >= nest.inputs or inner in operand.dims)
+    ]
+    varying, computed = set(read), []
+    for op in nest.body.operations:
+        operation = op.operation
+        is_position = operation.name == "linalg.index" and loop_of(operation) >= inner
+        if is_position or not varying.isdisjoint(operation.operands):
+            varying.update(operation.results)
+            computed += operation.results
+    return read, computed

@@ -1,0 +1,416 @@
+"""Carry sums and extrema along rows a vector at a time.
+
+before:
+    %t = scf.for %i = %c0 to %c8 step %c1 iter_args(%sum = %first) -> (f32) {
+      %x = memref.load %a[%i] : memref<8xf32>
+      %s = arith.addf %sum, %x : f32
+      memref.store %s, %b[%i] : memref<8xf32>
+      scf.yield %s : f32
+    }
+after:
+    %firsts = vector.broadcast %first : f32 to vector<4xf32>
+    %all = scf.for %i = %c0 to %c8 step %c4 iter_args(%sums = %firsts) -> (vector<4xf32>) {
+      %x = vector.load %a[%i] : memref<8xf32>, vector<4xf32>
+      %x1 = vector.shuffle %x, %zeros [4, 0, 1, 2] : vector<4xf32>, vector<4xf32>
+      %s1 = arith.addf %x1, %x : vector<4xf32>
+      %x2 = vector.shuffle %s1, %zeros [4, 4, 0, 1] : vector<4xf32>, vector<4xf32>
+      %s2 = arith.addf %x2, %s1 : vector<4xf32>
+      %s = arith.addf %sums, %s2 : vector<4xf32>
+      vector.store %s, %b[%i] : memref<8xf32>, vector<4xf32>
+      %last = vector.shuffle %s2, %s2 [3, 3, 3, 3] : vector<4xf32>, vector<4xf32>
+      %next = arith.addf %sums, %last : vector<4xf32>
+      scf.yield %next : vector<4xf32>
+    }
+    %t = vector.extract %all[0] : f32 from vector<4xf32>
+
+One element waits for the one before, some cycles each; of a vector only its total does. Sums of f32
+and f64 have another order than one after another then, which depends on the length and the width of
+the vectors alone, and rounds less: long ones are added up in blocks, whose totals are added with
+compensation, in loops over scalars as well. Products of floats keep theirs: a part of them may be
+too large, or too small, for the format where the whole is not. So do sums of f16 and bf16, which
+round too much for another. Source: D. Hillis and G. Steele, Data Parallel Algorithms,
+Communications of the ACM 29 (1986).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linalg_ext.bindings import arith, ir, scf, vector
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.codegen.base.long_sums import (
+    ADDITIONS,
+    compensated,
+    is_added_in_blocks,
+    nothing,
+)
+from linalg_ext.transforms.codegen.base.machine import this_machine
+from linalg_ext.transforms.codegen.contractions.plan_selection import choices
+from linalg_ext.transforms.ir_utils.arithmetic import index
+from linalg_ext.transforms.ir_utils.generics import inside
+from linalg_ext.transforms.ir_utils.walking import producer, select
+
+from ._bounds import as_index, first_lanes, is_same, whole_steps
+from ._roots import root_of
+from ._rows import as_row, load_row, on_rows, store_row
+from .combiners import Combiner, combiner_by
+from .loop_nests import SHORTEST, is_in_rows, unfit, unfit_memory
+
+NAME = "linalg-ext-vectorize-scans"
+
+_FOR, _LOAD, _STORE = "scf.for", "memref.load", "memref.store"
+
+_BITS_WITH_MASKS = 512
+"""Machines with such registers move parts of them as quickly as all of them."""
+
+_BLOCK = 32
+"""Vectors whose totals are added up one after another: each is written, with all that it lost."""
+
+_IN_ORDER = ("arith.mulf",)
+"""Of floats, a part may leave the format where the whole does not."""
+
+
+@module_pass(NAME, on=_FOR)
+def vectorize_scans(module: ir.Operation, *, vector_bits: int = 0) -> Report:
+    """Make of loops that carry one sum, or extremum, along rows loops over vectors.
+
+    Args:
+        vector_bits: of a register; 0 for what this machine has.
+    """
+    report = Report(NAME)
+    bits = vector_bits or choices().vector_bits or 8 * this_machine().vector_bytes
+    for loop in select(module, _carries_one):
+        report.matched[_FOR] += 1
+        found = _read(loop)
+        if isinstance(found, _Scan) and found.emit(bits):
+            report.changed[_FOR] += 1
+            continue
+        report.leave(_FOR, found if isinstance(found, str) else "the loop is short")
+        _in_blocks(loop)
+    return report
+
+
+def _carries_one(op: Any) -> bool:
+    """Whether an op is a loop that writes along memory and carries one number."""
+    if op.name != _FOR or len(op.results) != 1 or _number(op.operands[2]) != 1:
+        return False
+    names = [each.operation.name for each in op.regions[0].blocks[0].operations]
+    return _STORE in names and _FOR not in names
+
+
+@dataclass(frozen=True, eq=False)
+class _Scan:
+    """A loop that carries one number along rows.
+
+    Attributes:
+        loop: the `scf.for`.
+        combine: how it takes one more element.
+        total: what it carries on.
+        value: what the total takes in.
+    """
+
+    loop: Any
+    combine: Combiner
+    total: Any
+    value: Any
+
+    @property
+    def body(self) -> Any:
+        """The block of the loop."""
+        return self.loop.regions[0].blocks[0]
+
+    def emit(self, bits: int) -> bool:
+        """Replace the loop; False where it is too short."""
+        low, high = (_number(bound) for bound in list(self.loop.operands)[:2])
+        ops = [each.operation for each in self.body.operations]
+        count = None if low is None or high is None else high - low
+        lanes = max(1, bits // _widest_bits(ops))
+        has_masks = bits >= _BITS_WITH_MASKS
+        if count is not None:
+            if count < SHORTEST:
+                return False
+            power = (count - has_masks).bit_length() - (not has_masks)
+            lanes = min(lanes, 1 << power)
+        if lanes < SHORTEST:
+            return False
+        with self.loop.location, ir.InsertionPoint(self.loop):
+            self._emit(low, high, lanes, has_masks)
+        return True
+
+    def _emit(self, low: int | None, high: int | None, lanes: int, has_masks: bool) -> None:
+        start, end, _, carried = self.loop.operands
+        if low is None or high is None:
+            end = arith.maxsi(end, start)
+        first: Any = start if low is None else low
+        last: Any = end if low is None or high is None else high
+        whole = whole_steps(first, last, lanes)
+        if not is_same(whole, first):
+            carried = self._vectors(first, whole, lanes, carried)
+        if is_same(whole, last):
+            self._replace_by(carried)
+        elif has_masks:
+            left = first_lanes(lanes, arith.subi(end, as_index(whole)))
+            total = self._round(as_index(whole), as_row(carried, lanes), left)
+            self._replace_by(vector.extract(total, [], [0]))
+        else:
+            self.loop.operands[0], self.loop.operands[3] = as_index(whole), carried
+
+    def _vectors(self, first: Any, whole: Any, lanes: int, carried: Any) -> Any:
+        """Emit the loop over whole vectors, in blocks while there are many; gives the total."""
+        middle = first
+        if self.combine.adds_floats(carried.type):
+            middle = whole_steps(first, whole, _BLOCK * lanes)
+        if not is_same(middle, first):
+            carried = self._blocks(as_index(first), as_index(middle), lanes, carried)
+        if not is_same(middle, whole):
+            carried = self._rounds(as_index(middle), as_index(whole), lanes, carried, None)
+        return carried
+
+    def _rounds(self, low: Any, high: Any, lanes: int, carried: Any, base: Any | None) -> Any:
+        """As `_vectors`, one after another.
+
+        Args:
+            base: what is added to all totals that are written, if there is something.
+        """
+        bases = None if base is None else as_row(base, lanes)
+        # LLVM takes minutes for narrow integers that are carried in all lanes.
+        in_lanes = self.combine.adds_floats(carried.type)
+        first = as_row(carried, lanes) if in_lanes else carried
+        loop = scf.ForOp(low, high, index(lanes), [first])
+        with ir.InsertionPoint(loop.body):
+            before = loop.inner_iter_args[0]
+            row = before if in_lanes else as_row(before, lanes)
+            total = self._round(loop.induction_variable, row, None, bases)
+            scf.YieldOp([total if in_lanes else vector.extract(total, [], [0])])
+        found = loop.results[0]
+        return vector.extract(found, [], [0]) if in_lanes else found
+
+    def _blocks(self, low: Any, high: Any, lanes: int, carried: Any) -> Any:
+        """As `_vectors`; what blocks add up to is added with compensation."""
+        step = _BLOCK * lanes
+        outer = scf.ForOp(low, high, index(step), [carried, nothing(carried.type)])
+        with ir.InsertionPoint(outer.body):
+            begin, (total, error) = outer.induction_variable, outer.inner_iter_args
+            end = arith.addi(begin, index(step))
+            start = self.combine.neutral(carried.type)
+            part = self._rounds(begin, end, lanes, start, total)
+            scf.YieldOp(list(compensated(total, error, part)))
+        return outer.results[0]
+
+    def _replace_by(self, total: Any) -> None:
+        self.loop.results[0].replace_all_uses_with(total)
+        self.loop.erase()
+
+    def _round(self, at: Any, carried: Any, mask: Any | None, bases: Any | None = None) -> Any:
+        """Emit what is done with one vector; gives the total with its elements, in all lanes.
+
+        Args:
+            at: where it begins.
+            carried: the total so far, in all lanes.
+            mask: which lanes are in the row; None for all.
+            bases: what is added to the totals that are written, if there is something.
+        """
+        lanes = carried.type.shape[0]
+        position, before = self.body.arguments
+        known: dict[Any, Any] = {position: at}
+        ops = [each.operation for each in self.body.operations][:-1]
+        waiting = _following(ops, before)
+        for op in ops:
+            if op not in waiting:
+                _emit_on_vectors(op, known, lanes, mask)
+        given = as_row(known.get(self.value, self.value), lanes)
+        sums = self._scanned(given, mask)
+        whole = carried if bases is None else self.combine(bases, carried)
+        known[self.total] = self.combine(whole, sums)
+        known[before] = vector.shuffle(known[self.total], whole, _shifted(lanes, 1))
+        for op in waiting:
+            if op != self.total.owner.operation:
+                _emit_on_vectors(op, known, lanes, mask)
+        # What the next vector waits for is this alone.
+        if self.combine.adds_floats(carried.type.element_type):
+            return self.combine(carried, vector.shuffle(sums, sums, [lanes - 1] * lanes))
+        last = vector.extract(sums, [], [lanes - 1])
+        return as_row(self.combine(vector.extract(carried, [], [0]), last), lanes)
+
+    def _scanned(self, given: Any, mask: Any | None) -> Any:
+        """Return the running totals of the elements of a vector."""
+        lanes = given.type.shape[0]
+        neutral = self.combine.neutral(given.type)
+        sums = given if mask is None else arith.select(mask, given, neutral)
+        distance = 1
+        while distance < lanes:
+            shifted = vector.shuffle(sums, neutral, _shifted(lanes, distance))
+            sums = self.combine(shifted, sums)
+            distance *= 2
+        return sums
+
+
+def _shifted(lanes: int, distance: int) -> list[int]:
+    """The lanes moved up; the lowest ones from a second vector."""
+    return [lanes] * distance + list(range(lanes - distance))
+
+
+def _emit_on_vectors(op: Any, known: dict[Any, Any], lanes: int, mask: Any | None) -> None:
+    """Emit an op of the body for a vector of positions, and note what it gives."""
+    if op.name == _LOAD:
+        source, *places = op.operands
+        where = [known.get(each, each) for each in places]
+        known[op.results[0]] = load_row(source, where, lanes, mask)
+    elif op.name == _STORE:
+        value, target, *places = op.operands
+        where = [known.get(each, each) for each in places]
+        store_row(as_row(known.get(value, value), lanes), target, where, mask, None)
+    else:
+        known.update(zip(op.results, on_rows(op, op.operands, known), strict=True))
+
+
+def _following(ops: Sequence[Any], before: Any) -> list[Any]:
+    """The ops that wait for what is carried, and those that write."""
+    values, found = {before}, []
+    for op in ops:
+        if op.name == _STORE or not values.isdisjoint(op.operands):
+            found.append(op)
+            values.update(op.results)
+    return found
+
+
+def _read(loop: Any) -> _Scan | str:
+    """The scan that a loop is, or why it is none."""
+    body = loop.regions[0].blocks[0]
+    position, before = body.arguments
+    ops = [each.operation for each in body.operations]
+    total = ops.pop().operands[0]
+    last = inside(total, body)
+    combine = None if last is None else combiner_by(last, before)
+    if last is None or combine is None:
+        return "what it carries is no sum and no extremum"
+    if combine.name in _IN_ORDER:
+        return "a part of a product may leave the format where the whole does not"
+    one, other = last.operands
+    value = other if one == before else one
+    waiting = _following(ops, before)
+    made = inside(value, body)
+    if made is None and value != before:
+        return "what it takes in is made outside of it"
+    if value == before or made in waiting:
+        return "what it takes in depends on what it carries"
+    reason = _obstacle(ops, position) or _overlap(ops)
+    return _Scan(loop, combine, total, value) if reason is None else reason
+
+
+def _in_blocks(loop: Any) -> None:
+    """Have a loop over scalars add up floats in blocks, where it carries a long sum of them."""
+    body = loop.regions[0].blocks[0]
+    position, before = body.arguments
+    ops = [each.operation for each in body.operations]
+    last = inside(ops.pop().operands[0], body)
+    if last is None or last.name not in ADDITIONS or not is_added_in_blocks(before.type):
+        return
+    low, high = (_number(bound) for bound in list(loop.operands)[:2])
+    is_short = low is not None and high is not None and high - low <= _BLOCK
+    added = [each for each in last.operands if each != before]
+    if is_short or len(added) != 1:
+        return
+    made_by = inside(added[0], body)
+    if made_by is not None and made_by in _following(ops, before):
+        return
+    with loop.location, ir.InsertionPoint(loop):
+        start, end, step, carried = loop.operands
+        block = index(_BLOCK)
+        outer = scf.ForOp(start, end, block, [carried, nothing(carried.type)])
+        with ir.InsertionPoint(outer.body):
+            begin, (total, error) = outer.induction_variable, outer.inner_iter_args
+            until = arith.minsi(arith.addi(begin, block), end)
+            inner = scf.ForOp(begin, until, step, [nothing(carried.type)])
+            with ir.InsertionPoint(inner.body):
+                so_far = inner.inner_iter_args[0]
+                known = _added(last, total, so_far)
+                found = _added(last, so_far, added[0])
+                handed_on = scf.YieldOp([found]).operation
+            scf.YieldOp(list(compensated(total, error, inner.results[0])))
+        for op in ops:
+            if op == last:
+                found.owner.move_before(handed_on)
+                with ir.InsertionPoint(handed_on):
+                    last.results[0].replace_all_uses_with(_added(last, total, found))
+            else:
+                op.move_before(handed_on)
+        position.replace_all_uses_with(inner.induction_variable)
+        before.replace_all_uses_with(known)
+        loop.results[0].replace_all_uses_with(outer.results[0])
+    loop.erase()
+
+
+def _added(op: Any, a: Any, b: Any) -> Any:
+    """The sum of two values, as an op adds them."""
+    return ir.Operation.create(op.name, results=[a.type], operands=[a, b]).results[0]
+
+
+def _obstacle(ops: Sequence[Any], position: Any) -> str | None:
+    """Why the ops of a body cannot be on vectors; None where they can."""
+    body = position.owner
+    places = {position}
+    for op in ops:
+        if op.name in (_LOAD, _STORE):
+            reason = _unfit_access(op, places, body)
+        elif op.name == "arith.addi" and position in list(op.operands):
+            addends = [each for each in op.operands if each != position]
+            is_offset = len(addends) == 1 and inside(addends[0], body) is None
+            reason = None if is_offset else "it computes with its position"
+            places.add(op.results[0])
+        elif not places.isdisjoint(op.operands):
+            reason = "it computes with its position"
+        else:
+            reason = unfit(op)
+        if reason is not None:
+            return reason
+    return None
+
+
+def _unfit_access(op: Any, places: set[Any], body: Any) -> str | None:
+    """Why what a body loads or stores is no vector; None where it is one."""
+    is_load = op.name == _LOAD
+    if not is_load and op.operands[0] in places:
+        return "it computes with its position"
+    source, *where = list(op.operands)[not is_load :]
+    reason = unfit_memory(source.type)
+    if reason is not None:
+        return reason
+    if isinstance(source.type.element_type, ir.IndexType) or inside(source, body) is not None:
+        return "memory of indices, or of the loop's own"
+    is_row = bool(where) and where[-1] in places and is_in_rows(source.type)
+    if not is_row or any(each in places or inside(each, body) for each in where[:-1]):
+        return "it does not run along memory"
+    return None
+
+
+def _overlap(ops: Sequence[Any]) -> str | None:
+    """Why the order of the rounds may be seen; None where it cannot be."""
+    stores = [op for op in ops if op.name == _STORE]
+    for number, op in enumerate(ops):
+        for store in stores if op.name in (_LOAD, _STORE) else ():
+            memory, *where = list(op.operands)[op.name == _STORE :]
+            _, target, *there = store.operands
+            if op == store or not root_of(memory).may_alias(root_of(target)):
+                continue
+            if memory != target or where != there or number > ops.index(store):
+                return "what it writes may be read or written in another round"
+    return None
+
+
+def _widest_bits(ops: Sequence[Any]) -> int:
+    """The bits of the widest number in vectors: what is computed in f16 becomes f32."""
+    types = [value.type for op in ops for value in (*op.operands, *op.results)]
+    widths = [t.width for t in types if isinstance(t, ir.IntegerType | ir.FloatType)]
+    narrow = any(str(type_) in ("f16", "bf16") for type_ in types)
+    return max([8, *widths, *([32] if narrow else [])])
+
+
+def _number(value: Any) -> int | None:
+    """The number that a value is known to be."""
+    op = producer(value)
+    if op is None or op.name != "arith.constant":
+        return None
+    return int(ir.IntegerAttr(op.attributes["value"]).value)

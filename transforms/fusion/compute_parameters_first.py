@@ -1,0 +1,123 @@
+"""What is small and needs no large result is computed before the large ones.
+
+before:
+    %r = linalg.matmul ins(%a, %b : tensor<800x900xf32>, tensor<900x700xf32>)
+                       outs(%c : tensor<800x700xf32>) -> tensor<800x700xf32>
+    %e = tensor.empty() : tensor<700xf32>
+    %s = linalg.generic {indexing_maps = [affine_map<(n) -> (n)>, affine_map<(n) -> (n)>],
+                         iterator_types = ["parallel"]}
+        ins(%v : tensor<700xf32>) outs(%e : tensor<700xf32>) {
+    ^bb0(%x: f32, %o: f32):
+      %y = math.rsqrt %x : f32
+      linalg.yield %y : f32
+    } -> tensor<700xf32>
+after:
+    %e = tensor.empty() : tensor<700xf32>
+    %s = linalg.generic {indexing_maps = [affine_map<(n) -> (n)>, affine_map<(n) -> (n)>],
+                         iterator_types = ["parallel"]}
+        ins(%v : tensor<700xf32>) outs(%e : tensor<700xf32>) {
+    ^bb0(%x: f32, %o: f32):
+      %y = math.rsqrt %x : f32
+      linalg.yield %y : f32
+    } -> tensor<700xf32>
+    %r = linalg.matmul ins(%a, %b : tensor<800x900xf32>, tensor<900x700xf32>)
+                       outs(%c : tensor<800x700xf32>) -> tensor<800x700xf32>
+
+The factors of a norm, say, which are computed from its parameters: what reads them then follows the
+op on whose result it works, and can be done with that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from linalg_ext.bindings import ir
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.ir_utils.generics import input_count, parallel_loops
+from linalg_ext.transforms.ir_utils.walking import functions, producer
+
+NAME = "linalg-ext-compute-parameters-first"
+
+_MOST_ELEMENTS = 1 << 14
+"""What has more would take the place of something else in the caches."""
+
+_PREPARING = frozenset(
+    {"arith.constant", "tensor.collapse_shape", "tensor.empty", "tensor.expand_shape"}
+)
+
+_PURE = ("arith.", "math.", "linalg.yield")
+
+
+@module_pass(NAME, on="linalg.generic")
+def compute_parameters_first(module: ir.Operation) -> Report:
+    """Move small element-wise ops to where all that they need is there."""
+    report = Report(NAME)
+    for function in functions(module):
+        for block in function.regions[0].blocks:
+            _advance_all(block, report)
+    return report
+
+
+def _advance_all(block: Any, report: Report) -> None:
+    ops = [each.operation for each in block.operations]
+    order = {op: place for place, op in enumerate(ops)}
+    large: int | None = None
+    for op in ops:
+        if not _is_small(op):
+            if large is None and op.name.startswith("linalg."):
+                large = order[op]
+            continue
+        if large is None or any(_place(value, order) >= large for value in _needs(op)):
+            continue
+        first = ops[large]
+        for each in _with_what_it_needs(op, first, order):
+            each.move_before(first)
+            order[each] = large - 1
+        report.matched[op.name] += 1
+        report.changed[op.name] += 1
+
+
+def _place(value: Any, order: dict[Any, int]) -> int:
+    """The place of what a value hangs on; before all else where it hangs on nothing large."""
+    op = producer(value)
+    if op is None or op not in order:
+        return -1
+    if op.name in _PREPARING:
+        return max((_place(each, order) for each in _needs(op)), default=-1)
+    return order[op]
+
+
+def _with_what_it_needs(op: Any, first: Any, order: dict[Any, int]) -> Iterator[Any]:
+    """What prepares the operands of an op, where it comes after `first`, and the op."""
+    for value in _needs(op):
+        owner = producer(value)
+        if owner in order and owner.name in _PREPARING and first.is_before_in_block(owner):
+            yield from _with_what_it_needs(owner, first, order)
+    yield op
+
+
+def _needs(op: Any) -> list[Any]:
+    """The operands of an op, and what its body takes from around it."""
+    inside = [
+        value
+        for region in op.regions
+        for block in region.blocks
+        for each in block.operations
+        for value in each.operation.operands
+    ]
+    return [*op.operands, *inside]
+
+
+def _is_small(op: Any) -> bool:
+    """Whether an op computes few elements one by one, and does nothing else."""
+    if op.name != "linalg.generic" or len(op.results) != 1 or not all(parallel_loops(op)):
+        return False
+    type_: Any = op.results[0].type
+    if not type_.has_static_shape or math.prod(type_.shape) > _MOST_ELEMENTS:
+        return False
+    body = op.regions[0].blocks[0].operations
+    if not input_count(op) or len(body) < 2:
+        return False  # what fills a destination stays before the op that adds to it
+    return all(each.operation.name.startswith(_PURE) for each in body)

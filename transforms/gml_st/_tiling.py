@@ -1,0 +1,281 @@
+"""One op as a loop over parts of its domain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from linalg_ext import gml_st
+from linalg_ext.bindings import ir, linalg
+from linalg_ext.definition.affine import AffineDim, AffineMap
+from linalg_ext.gml_st.ir.roots import defining
+from linalg_ext.gml_st.rules import PARALLEL, REDUCTION, Accumulation, Rule, Unserved, rule_of
+from linalg_ext.structured.indices.sizes import as_number, index, value_of
+from linalg_ext.structured.maps import maps_attribute
+from linalg_ext.symbolic.index_sets import Point, Tile
+from linalg_ext.symbolic.integers import Number, Symbol, minimum
+
+from ._parts import Parts, element_of, empty, in_type
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How an op is cut.
+
+    Attributes:
+        sizes: the size of a part along each dimension of the domain; 0 where it is not cut. A
+            shorter list leaves the rest whole.
+        form: `"parallel"`: a `gml_st.parallel` over the parallel dimensions, and a `gml_st.for`
+            over the reductions in it; `"for"`: one sequential nest; `"loop"`: one `gml_st.loop`.
+        points: whether results are given element by element; the sizes are 1 then.
+        accumulate: whether the reductions are cut in parallel too, and parts of sums accumulated.
+        distribution: what runs the parallel iterators, a note on the loop.
+    """
+
+    sizes: tuple[int, ...]
+    form: str = "parallel"
+    points: bool = False
+    accumulate: bool = False
+    distribution: tuple[str, ...] = ()
+
+
+@dataclass
+class Tiled:
+    """What an op became: its loops, outermost first, and the op on a part (or None: scalars)."""
+
+    loops: list[ir.Operation] = field(default_factory=list)
+    inner: ir.Operation | None = None
+
+
+def tile_op(op: ir.Operation, cut: Cut) -> Tiled:
+    """Put loops over parts of its domain in the place of an op, which is erased.
+
+    Raises:
+        Unserved: no rule serves it so. Then nothing has changed.
+    """
+    rule = rule_of(op)
+    dims = [dim for dim, size in enumerate(cut.sizes) if size]
+    _check(rule, cut, dims)
+    if cut.form == "parallel" and not cut.accumulate:
+        outer = [dim for dim in dims if rule.domain.iterators[dim] == PARALLEL]
+        inner = [dim for dim in dims if rule.domain.iterators[dim] == REDUCTION]
+        if outer and inner:
+            return _nested(op, rule, cut, outer, inner)
+        if inner:
+            cut = Cut(cut.sizes, "for", cut.points)
+    with op.location, ir.InsertionPoint(op):
+        return _Loop(op, rule, cut, dims).build()
+
+
+def _nested(
+    op: ir.Operation, rule: Rule, cut: Cut, outer: Sequence[int], inner: Sequence[int]
+) -> Tiled:
+    """The parallel dimensions outside, the reductions in their body."""
+
+    def only(dims: Sequence[int]) -> tuple[int, ...]:
+        return tuple(size if dim in dims else 0 for dim, size in enumerate(cut.sizes))
+
+    first = tile_op(op, Cut(only(outer), cut.form, False, False, cut.distribution))
+    if first.inner is None:
+        raise TypeError(f"{op.name} has reductions and became scalars")
+    second = tile_op(first.inner, Cut(only(inner), "for"))
+    return Tiled(first.loops + second.loops, second.inner)
+
+
+def _check(rule: Rule, cut: Cut, dims: Sequence[int]) -> None:
+    domain, name = rule.domain, rule.op.name
+    if len(cut.sizes) > domain.rank:
+        raise Unserved(f"{len(cut.sizes)} sizes are given for its {domain.rank} dimensions")
+    if not dims:
+        raise Unserved("no dimension of it is cut")
+    for dim in dims:
+        size, whole = cut.sizes[dim], domain.sizes[dim]
+        if dim in domain.whole and not (isinstance(whole, int) and size >= whole):
+            raise Unserved(f"dimension {dim} of {name} cannot be cut")
+    reductions = [dim for dim in dims if domain.iterators[dim] == REDUCTION]
+    accumulates = cut.accumulate and bool(reductions)
+    if accumulates and any(rule.accumulation(at) is None for at in range(len(rule.op.results))):
+        raise Unserved("how its partial results are combined is not known")
+    if cut.points and reductions:
+        raise Unserved("an element of its result is more than one point of its domain")
+
+
+class _Loop:
+    """One loop under construction, before an op."""
+
+    def __init__(self, op: ir.Operation, rule: Rule, cut: Cut, dims: Sequence[int]) -> None:
+        self.op, self.rule, self.cut, self.dims = op, rule, cut, dims
+        self.operands = list(op.operands)
+        domain = rule.domain
+        self.accumulates = cut.accumulate and any(domain.iterators[d] == REDUCTION for d in dims)
+        # The sizes as values of this place, which the body uses too.
+        self.uppers: dict[int, Number] = {}
+        for dim in dims:
+            size = domain.sizes[dim]
+            self.uppers[dim] = size if isinstance(size, int) else as_number(value_of(size))
+        self.steps = {dim: self._step(dim) for dim in dims}
+        self.outs = [self._destination(number) for number in range(len(op.results))]
+        self.parts = Parts()
+
+    def _step(self, dim: int) -> int:
+        """The step: no longer than the dimension, where that is known."""
+        size, upper = self.cut.sizes[dim], self.uppers[dim]
+        return max(1, min(size, upper)) if isinstance(upper, int) else size
+
+    def _destination(self, number: int) -> ir.Value:
+        position = self.rule.destinations[number]
+        if position is not None:
+            return self.operands[position]
+        type_ = self.op.results[number].type
+        return in_type(empty(self.rule.result_sizes(number), type_), type_)
+
+    def build(self) -> Tiled:
+        bounds = (
+            [0] * len(self.dims),
+            [index(self.uppers[dim]) for dim in self.dims],
+            [self.steps[dim] for dim in self.dims],
+        )
+        match self.cut.form:
+            case "parallel":
+                with gml_st.parallel(*bounds, distribution=self.cut.distribution) as loop:
+                    values, sets = self._body(loop.ivs, self.outs, {})
+                    gml_st.set_yield(values, into=self.outs, at=sets, accumulate=self._accumulate())
+            case "for":
+                with gml_st.for_(*bounds, outs=self.outs) as loop:
+                    values, sets = self._body(loop.ivs, loop.outs, {})
+                    gml_st.set_yield(values, into=loop.outs, at=sets, accumulate=self._accumulate())
+            case _:
+                ins = self._inputs()
+                with gml_st.loop(
+                    *bounds,
+                    ins=ins,
+                    outs=self.outs,
+                    iterators=self._iterators(),
+                    distribution=self.cut.distribution,
+                ) as loop:
+                    values, sets = self._body(
+                        loop.ivs, loop.outs, dict(zip(ins, loop.ins, strict=True))
+                    )
+                    gml_st.yield_(values, to=sets, accumulate=self._accumulate())
+        for old, new in zip(self.op.results, loop.results, strict=True):
+            old.replace_all_uses_with(new)
+        inner = None if self.cut.points else defining(values[0])
+        self.op.erase()
+        return Tiled([_owner(loop.results[0])], inner)
+
+    def _inputs(self) -> list[ir.Value]:
+        """The tensors that the op reads and does not write, each once."""
+        written = [position for position in self.rule.destinations if position is not None]
+        return list(
+            dict.fromkeys(
+                value
+                for position, value in enumerate(self.operands)
+                if position not in written and isinstance(value.type, ir.RankedTensorType)
+            )
+        )
+
+    def _iterators(self) -> list[str]:
+        if self.accumulates:
+            return [PARALLEL] * len(self.dims)
+        return [self.rule.domain.iterators[dim] for dim in self.dims]
+
+    def _body(
+        self,
+        ivs: Sequence[ir.Value],
+        outs: Sequence[ir.Value],
+        ins: dict[ir.Value, ir.Value],
+    ) -> tuple[list[ir.Value], list[ir.Value]]:
+        """The op on a part: its values, and the sets of the results that they are for."""
+        sources = {
+            position: outs[number]
+            for number, position in enumerate(self.rule.destinations)
+            if position is not None
+        }
+        partial = set(sources) if self.accumulates else set()
+
+        def source(position: int) -> ir.Value:
+            value = self.operands[position]
+            return sources.get(position, ins.get(value, value))
+
+        def take(position: int, tile: Tile) -> ir.Value:
+            if position in partial:
+                return self._neutral(position, tile)
+            return self.parts.take(source(position), tile)
+
+        def take_element(position: int, point: Point) -> ir.Value:
+            return self.parts.take(source(position), point)
+
+        part = self._part(ivs)
+        places = [self.rule.part_of_result(part, number) for number in range(len(outs))]
+        values = None
+        if self.cut.points:
+            values = self.rule.build_element(Point(part.offsets), take_element)
+            if values is None:
+                values = [element_of(value) for value in self.rule.build(part, take)]
+            where: list[Tile | Point] = [Point(place.offsets) for place in places]
+        else:
+            values, where = self.rule.build(part, take), list(places)
+        sets = [self.parts.set(out, place) for out, place in zip(outs, where, strict=True)]
+        return values, sets
+
+    def _part(self, ivs: Sequence[ir.Value]) -> Tile:
+        offsets: list[Number] = [0] * self.rule.domain.rank
+        sizes = list(self.rule.domain.sizes)
+        for dim, iv in zip(self.dims, ivs, strict=True):
+            upper, step = self.uppers[dim], self.steps[dim]
+            # What `as_number` reads from the loop once it stands.
+            place = Symbol(iv, lower=0, upper=upper - 1, step=step).number
+            offsets[dim] = place
+            sizes[dim] = minimum(step, upper - place)
+        return Tile(offsets, sizes)
+
+    def _neutral(self, position: int, tile: Tile) -> ir.Value:
+        """A destination that partial sums start from."""
+        accumulation = self._accumulations()[self.rule.destinations.index(position)]
+        start = empty(tile.sizes, self.operands[position].type)
+        filled: ir.Value = linalg.fill(accumulation.neutral(), outs=[start])
+        return filled
+
+    def _accumulations(self) -> list[Accumulation]:
+        found = [self.rule.accumulation(number) for number in range(len(self.outs))]
+        return [each for each in found if each is not None]
+
+    def _accumulate(self) -> list[Callable[[ir.Value, ir.Value], ir.Value] | None] | None:
+        if not self.accumulates:
+            return None
+        return [_combination(each) for each in self._accumulations()]
+
+
+def _combination(accumulation: Accumulation) -> Callable[[ir.Value, ir.Value], ir.Value]:
+    """How two parts of sums are combined: element by element where they are tensors."""
+
+    def combine(new: ir.Value, old: ir.Value) -> ir.Value:
+        if not isinstance(new.type, ir.RankedTensorType):
+            return accumulation.combine(old, new)
+        rank = ir.ShapedType(new.type).rank
+        dims = tuple(f"d{at}" for at in range(rank))
+        own = AffineMap(dims, (), tuple(map(AffineDim, dims)))
+        generic = linalg.GenericOp(
+            result_tensors=[old.type],
+            inputs=[new],
+            outputs=[old],
+            indexing_maps=maps_attribute([own, own]),
+            iterator_types=ir.ArrayAttr.get(
+                [ir.Attribute.parse("#linalg.iterator_type<parallel>")] * rank
+            ),
+        )
+        element = ir.ShapedType(new.type).element_type
+        block = generic.regions[0].blocks.append(element, element)
+        with ir.InsertionPoint(block):
+            linalg.YieldOp([accumulation.combine(block.arguments[1], block.arguments[0])])
+        value: ir.Value = generic.results[0]
+        return value
+
+    return combine
+
+
+def _owner(value: ir.Value) -> ir.Operation:
+    owner = defining(value)
+    if owner is None:
+        raise TypeError("the result of a loop is an argument")
+    return owner

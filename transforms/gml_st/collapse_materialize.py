@@ -1,0 +1,88 @@
+"""Collapse a part of a part: materialize both at once, at a set of the set.
+
+before:
+    %s = "gml_st.tile"(%x, %i) {static_offsets = array<i64: -9223372036854775808, 0>,
+            static_sizes = array<i64: 4, 128>, static_strides = array<i64: 1, 1>,
+            operandSegmentSizes = array<i32: 1, 1, 0, 0>}
+          : (tensor<64x256xf32>, index) -> !gml_st.subset<"4x128xf32">
+    %a = "gml_st.materialize"(%x, %s)
+          : (tensor<64x256xf32>, !gml_st.subset<"4x128xf32">) -> tensor<4x128xf32>
+    %t = "gml_st.tile"(%a) {static_offsets = array<i64: 1, 8>, static_sizes = array<i64: 2, 16>,
+            static_strides = array<i64: 1, 2>, operandSegmentSizes = array<i32: 1, 0, 0, 0>}
+          : (tensor<4x128xf32>) -> !gml_st.subset<"2x16xf32">
+    %r = "gml_st.materialize"(%a, %t)
+          : (tensor<4x128xf32>, !gml_st.subset<"2x16xf32">) -> tensor<2x16xf32>
+after:
+    %s = "gml_st.tile"(%x, %i) {static_offsets = array<i64: -9223372036854775808, 0>,
+            static_sizes = array<i64: 4, 128>, static_strides = array<i64: 1, 1>,
+            operandSegmentSizes = array<i32: 1, 1, 0, 0>}
+          : (tensor<64x256xf32>, index) -> !gml_st.subset<"4x128xf32">
+    %t = "gml_st.tile"(%s) {static_offsets = array<i64: 1, 8>, static_sizes = array<i64: 2, 16>,
+            static_strides = array<i64: 1, 2>, operandSegmentSizes = array<i32: 1, 0, 0, 0>}
+          : (!gml_st.subset<"4x128xf32">) -> !gml_st.subset<"2x16xf32">
+    %r = "gml_st.materialize"(%x, %t)
+          : (tensor<64x256xf32>, !gml_st.subset<"2x16xf32">) -> tensor<2x16xf32>
+
+`linalg-ext-expand-materialize` is the way back, `linalg-ext-compose-subsets` the next step. Filters
+are left: they are no rectangles. The origin is `gml-collapse-materialize-ops` of
+tensorflow/mlir-hlo.
+"""
+
+from __future__ import annotations
+
+from linalg_ext import gml_st
+from linalg_ext.bindings import ir, memref
+from linalg_ext.errors import ArgumentError, SubsetError
+from linalg_ext.gml_st.ir.inference import is_view_of
+from linalg_ext.gml_st.ir.ops import MaterializeView
+from linalg_ext.gml_st.ir.reading import subset_of
+from linalg_ext.gml_st.ir.roots import defining, is_filter
+from linalg_ext.gml_st.ir.types import subset_shape
+from linalg_ext.rewriting import Left, Rewriter, rewrite
+from linalg_ext.structured.indices.emission import Emitter
+from linalg_ext.structured.indices.values import IndexReader
+from linalg_ext.symbolic.index_sets import Filter, Point
+
+from ._roots import sizes_as_typed
+
+NAME = "linalg-ext-collapse-materialize"
+
+
+@rewrite(NAME, on="gml_st.materialize")
+def collapse_materialize(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
+    """Materialize a part of a part from the whole."""
+    outer = MaterializeView.of(op.operation)
+    maker = defining(outer.source)
+    if maker is None or maker.name != "gml_st.materialize":
+        return False
+    inner = MaterializeView.of(maker)
+    if is_filter(inner.set) or is_filter(outer.set):
+        return Left("a gml_st.filter is no rectangle")
+    try:
+        value = gml_st.materialize(inner.source, _within(outer.set, inner.set))
+    except (ArgumentError, SubsetError) as error:
+        return Left(error.what)
+    type_ = op.operation.results[0].type
+    if value.type != type_:
+        if not is_view_of(type_, value.type):
+            return Left("the view of a view has other strides than its type says")
+        value = memref.CastOp(type_, value).result
+    rewriter.replace_op(op, value)
+    return True
+
+
+def _within(set_: ir.Value, superset: ir.Value) -> ir.Value:
+    """A set of what a superset names, as a set of that superset."""
+    op = defining(set_)
+    if op is not None and op.name in ("gml_st.full", "gml_st.space"):
+        return superset
+    emitter = Emitter()
+    subset = subset_of(set_, IndexReader())
+    if isinstance(subset, Filter):
+        raise ArgumentError("a gml_st.filter is no rectangle")
+    if isinstance(subset, Point):
+        return gml_st.point(superset, emitter.mixed(subset.indices))
+    sizes = sizes_as_typed(subset.sizes, subset_shape(set_.type).sizes, emitter)
+    return gml_st.tile(
+        superset, emitter.mixed(subset.offsets), sizes, emitter.mixed(subset.strides)
+    )

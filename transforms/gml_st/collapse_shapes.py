@@ -1,0 +1,221 @@
+"""Collapse the leading dimensions of structured ops into one, and keep some trailing ones.
+
+before:
+    %e = tensor.empty() : tensor<2x3x4xf32>
+    %c = linalg.map {arith.addf} ins(%x, %y : tensor<2x3x4xf32>, tensor<2x3x4xf32>)
+                                 outs(%e : tensor<2x3x4xf32>)
+    %i = tensor.empty() : tensor<2x3xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%i : tensor<2x3xf32>) -> tensor<2x3xf32>
+    %r = linalg.reduce {arith.addf} ins(%c : tensor<2x3x4xf32>) outs(%f : tensor<2x3xf32>)
+         dimensions = [2]
+after:
+    %a = tensor.collapse_shape %x [[0, 1], [2]] : tensor<2x3x4xf32> into tensor<6x4xf32>
+    %b = tensor.collapse_shape %y [[0, 1], [2]] : tensor<2x3x4xf32> into tensor<6x4xf32>
+    %e = tensor.empty() : tensor<6x4xf32>
+    %c = linalg.map {arith.addf} ins(%a, %b : tensor<6x4xf32>, tensor<6x4xf32>)
+                                 outs(%e : tensor<6x4xf32>)
+    %i = tensor.empty() : tensor<6xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%i : tensor<6xf32>) -> tensor<6xf32>
+    %s = linalg.reduce {arith.addf} ins(%c : tensor<6x4xf32>) outs(%f : tensor<6xf32>)
+         dimensions = [1]
+    %r = tensor.expand_shape %s [[0, 1]] output_shape [2, 3] : tensor<6xf32> into tensor<2x3xf32>
+
+So with `retain-trailing-dims=1`: the last dimension is for vectors, all others are one loop. Of
+`linalg.map`, `linalg.reduce`, `linalg.broadcast` and `linalg.fill`, and of any `linalg.generic`
+whose maps allow it: each operand has all of the leading dimensions, one after the other, or none.
+An op that mixes them (a reduction along one of two, a broadcast along one) is left, and so is one
+that asks for its indices. The origin is `gml-collapse-shape` of tensorflow/mlir-hlo.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from linalg_ext.bindings import ir, linalg, tensor
+from linalg_ext.errors import ArgumentError
+from linalg_ext.gml_st.ir.roots import defining
+from linalg_ext.rewriting import Left, Rewriter, rewrite
+from linalg_ext.structured.outputs import size_at
+from linalg_ext.structured.reassociation import collapsed_tensor, groups_of
+
+NAME = "linalg-ext-collapse-shapes"
+
+_OPS = ("linalg.map", "linalg.reduce", "linalg.broadcast", "linalg.fill", "linalg.generic")
+
+
+@rewrite(NAME, on=_OPS)
+def collapse_shapes(
+    op: ir.OpView, rewriter: Rewriter, *, retain_trailing_dims: int = 0
+) -> bool | Left:
+    """Make one dimension of all but the last ones of an op's iteration space."""
+    if retain_trailing_dims < 0:
+        raise ArgumentError(
+            f"retain-trailing-dims is {retain_trailing_dims}", expected="0 or a positive number"
+        )
+    whole = op.operation
+    found = linalg.get_indexing_maps(op)
+    if found is None:
+        return False
+    all_maps = [ir.AffineMapAttr(map).value for map in found]
+    maps, rank = [_dims(map) for map in all_maps], all_maps[0].n_dims
+    count = rank - retain_trailing_dims
+    if count < 2:
+        return False
+    reason = _reason_against(whole, maps, count)
+    if reason is not None:
+        return Left(reason)
+    operands = list(whole.operands)
+    groups = [_groups(dims, count) for dims in maps]
+    collapsed = [
+        _collapsed(value, each) if each else value
+        for value, each in zip(operands, groups, strict=True)
+    ]
+    inits = operands[len(operands) - len(whole.results) :]
+    made = _rebuilt(whole, collapsed, maps, count)
+    results = [
+        _expanded(result, init, each) if each else result
+        for result, init, each in zip(made.results, inits, groups[-len(inits) :], strict=True)
+    ]
+    rewriter.replace_op(op, results)
+    return True
+
+
+Groups = list[list[int]]
+
+
+def _dims(map: ir.AffineMap) -> list[int] | None:
+    """The dimensions that an operand is indexed by; None where it is by something else."""
+    if not all(isinstance(each, ir.AffineDimExpr) for each in map.results):
+        return None
+    return [ir.AffineDimExpr(each).position for each in map.results]
+
+
+def _reason_against(op: ir.Operation, maps: Sequence[list[int] | None], count: int) -> str | None:
+    if not all(isinstance(result.type, ir.RankedTensorType) for result in op.results):
+        return "memory is collapsed where its strides allow it, which is not known here"
+    if not len(op.results):
+        return "it works on memory"
+    for dims in maps:
+        if dims is None:
+            return "an operand is indexed by more than dimensions"
+        leading = [dim for dim in dims if dim < count]
+        first = dims.index(0) if 0 in dims else 0
+        if leading and dims[first : first + count] != list(range(count)):
+            return "an operand has some of the leading dimensions, or has them in another order"
+    kinds = {str(kind) for kind in _iterators(op, count)}
+    if len(kinds) > 1:
+        return "some of the leading dimensions are reduced"
+    if _asks_for_indices(op):
+        return "its body asks for its indices"
+    return None
+
+
+def _iterators(op: ir.Operation, count: int) -> list[str]:
+    if op.name == "linalg.reduce":
+        reduced = list(ir.DenseI64ArrayAttr(op.attributes["dimensions"]))
+        return ["reduction" if dim in reduced else "parallel" for dim in range(count)]
+    if op.name == "linalg.generic":
+        return [str(kind) for kind in ir.ArrayAttr(op.attributes["iterator_types"])][:count]
+    return ["parallel"]
+
+
+def _asks_for_indices(op: ir.Operation) -> bool:
+    found = False
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        found = found or inner.name == "linalg.index"
+        return ir.WalkResult.ADVANCE
+
+    for region in op.regions:
+        for block in region:
+            for inner in block:
+                inner.operation.walk(visit)
+    return found
+
+
+def _groups(dims: list[int] | None, count: int) -> Groups:
+    """Which dimensions of an operand become one; empty where all stay."""
+    if not dims or 0 not in dims:
+        return []
+    first = dims.index(0)
+    before, after = range(first), range(first + count, len(dims))
+    return [
+        *([at] for at in before),
+        list(range(first, first + count)),
+        *([at] for at in after),
+    ]
+
+
+def _collapsed(value: ir.Value, groups: Groups) -> ir.Value:
+    """A tensor with fewer dimensions: one that is made so, or a view of one."""
+    type_ = collapsed_tensor(value.type, groups)
+    maker = defining(value)
+    if maker is not None and maker.name == "tensor.empty":
+        if type_.has_static_shape:
+            return tensor.EmptyOp(list(type_.shape), type_.element_type).result
+    elif maker is not None and maker.name == "tensor.expand_shape":
+        source: ir.Value = maker.operands[0]
+        if source.type == type_ and groups_of(maker) == groups:
+            return source
+    elif maker is not None and maker.name == "linalg.fill":
+        filled: ir.Value = linalg.fill(
+            maker.operands[0], outs=[_collapsed(maker.operands[1], groups)]
+        )
+        return filled
+    view: ir.Value = tensor.CollapseShapeOp(type_, value, groups).result
+    return view
+
+
+def _expanded(value: ir.Value, like: ir.Value, groups: Groups) -> ir.Value:
+    """A result with all dimensions again, those of its output."""
+    type_ = ir.RankedTensorType(like.type)
+    sizes = [
+        size_at([(like, dim)]) if type_.is_dynamic_dim(dim) else None for dim in range(type_.rank)
+    ]
+    dynamic = [size for size in sizes if isinstance(size, ir.Value)]
+    view: ir.Value = tensor.ExpandShapeOp(type_, value, groups, dynamic, list(type_.shape)).result
+    return view
+
+
+def _rebuilt(
+    op: ir.Operation,
+    operands: Sequence[ir.Value],
+    maps: Sequence[list[int] | None],
+    count: int,
+) -> ir.Operation:
+    """The same op on collapsed operands, with the body of the old one."""
+    attributes: dict[str, Any] = {name: op.attributes[name] for name in op.attributes}
+    if op.name == "linalg.generic":
+        attributes["indexing_maps"] = _collapsed_maps(maps, count, _rank_of(op))
+        kinds = list(ir.ArrayAttr(op.attributes["iterator_types"]))
+        attributes["iterator_types"] = ir.ArrayAttr.get([kinds[0], *kinds[count:]])
+    elif "dimensions" in attributes:
+        given = list(ir.DenseI64ArrayAttr(attributes["dimensions"]))
+        kept = [max(0, dim - count + 1) for dim in given]
+        attributes["dimensions"] = ir.DenseI64ArrayAttr.get(sorted(set(kept)))
+    results = [value.type for value in operands[len(operands) - len(op.results) :]]
+    made: ir.Operation = ir.Operation.create(
+        op.name,
+        results=results,
+        operands=list(operands),
+        attributes=attributes,
+        regions=1,
+    )
+    op.regions[0].blocks[0].append_to(made.operation.regions[0])
+    return made.operation
+
+
+def _rank_of(op: ir.Operation) -> int:
+    return len(ir.ArrayAttr(op.attributes["iterator_types"]))
+
+
+def _collapsed_maps(maps: Sequence[list[int] | None], count: int, rank: int) -> ir.ArrayAttr:
+    """The maps over the leading dimension that is left, and those after it."""
+    made = []
+    for dims in maps:
+        left = [max(0, dim - count + 1) for dim in dims or () if dim == 0 or dim >= count]
+        results = [ir.AffineDimExpr.get(dim) for dim in left]
+        made.append(ir.AffineMapAttr.get(ir.AffineMap.get(rank - count + 1, 0, results)))
+    return ir.ArrayAttr.get(made)

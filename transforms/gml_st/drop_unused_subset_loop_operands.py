@@ -1,0 +1,98 @@
+"""Drop inputs of `gml_st.loop` that its body does not use, and outputs that it yields unchanged.
+
+before:
+    %r, %s = "gml_st.loop"(%c0, %c8, %c4, %x, %z, %y, %z) ({
+    ^bb0(%i: index, %x_: tensor<8xf32>, %u_: tensor<8xf32>,
+         %y_: tensor<8xf32>, %z_: tensor<8xf32>):
+      %a = tensor.extract_slice %x_[%i] [4] [1] : tensor<8xf32> to tensor<4xf32>
+      %b = tensor.insert_slice %a into %y_[%i] [4] [1] : tensor<4xf32> into tensor<8xf32>
+      "gml_st.yield"(%b, %z_) ({}) {operandSegmentSizes = array<i32:
+          1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}
+        : (tensor<8xf32>, tensor<8xf32>) -> ()
+    }) {iterator_types = ["sequential"], operandSegmentSizes = array<i32: 1, 1, 1,
+          1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0>,
+        resultSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>}
+      : (index, index, index, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
+      -> (tensor<8xf32>, tensor<8xf32>)
+after:
+    %r = "gml_st.loop"(%c0, %c8, %c4, %x, %y) ({
+    ^bb0(%i: index, %x_: tensor<8xf32>, %y_: tensor<8xf32>):
+      %a = tensor.extract_slice %x_[%i] [4] [1] : tensor<8xf32> to tensor<4xf32>
+      %b = tensor.insert_slice %a into %y_[%i] [4] [1] : tensor<4xf32> into tensor<8xf32>
+      "gml_st.yield"(%b) ({}) {operandSegmentSizes = array<i32:
+          1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>} : (tensor<8xf32>) -> ()
+    }) {iterator_types = ["sequential"], operandSegmentSizes = array<i32: 1, 1, 1,
+          1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0>,
+        resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>}
+      : (index, index, index, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+"""
+
+from __future__ import annotations
+
+from linalg_ext import gml_st
+from linalg_ext.bindings import ir
+from linalg_ext.gml_st.ir.loops import LoopView
+from linalg_ext.gml_st.ir.yield_checks import yield_destinations
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.ir_utils.walking import operations
+
+from ._bodies import rename
+from ._rebuilding import rebuilt
+
+NAME = "linalg-ext-drop-unused-subset-loop-operands"
+
+
+@module_pass(NAME, on="gml_st.loop")
+def drop_unused_subset_loop_operands(module: ir.Operation) -> Report:
+    """Drop what a loop is given for nothing."""
+    report = Report(NAME)
+    for op in reversed(operations(module, {"gml_st.loop"})):
+        report.matched[op.name] += 1
+        view = LoopView.of(op)
+        unchanged = _unchanged(view)
+        used = [
+            at for at, argument in enumerate(view.region_ins) if any(True for _ in argument.uses)
+        ]
+        if not unchanged and len(used) == len(view.ins):
+            continue
+        report.changed[op.name] += 1
+        _drop(view, used, unchanged)
+    return report
+
+
+def _unchanged(view: LoopView) -> list[int]:
+    """The outputs that are yielded as they came, by their positions."""
+    end = view.terminator
+    if end.subsets:
+        return []
+    destinations = yield_destinations(end, view)
+    return [
+        view.region_outs.index(argument)
+        for value, argument in zip(end.values, destinations, strict=True)
+        if value == argument
+    ]
+
+
+def _drop(view: LoopView, used: list[int], unchanged: list[int]) -> None:
+    rename(
+        [view.region_outs[at] for at in unchanged],
+        [view.outs[at] for at in unchanged],
+    )
+    kept = [at for at in range(len(view.outs)) if at not in unchanged]
+    tensors = [at for at, out in enumerate(view.outs) if isinstance(out.type, ir.RankedTensorType)]
+    end = view.terminator
+    if unchanged:
+        values = [value for at, value in zip(tensors, end.values, strict=True) if at in kept]
+        with ir.InsertionPoint(end.op), end.op.location:
+            gml_st.yield_(values)
+        end.op.erase()
+    results = iter(
+        rebuilt(
+            view,
+            ins=[(at, view.ins[at]) for at in used],
+            outs=[(at, view.outs[at]) for at in kept],
+        )
+    )
+    for at, old in zip(tensors, view.op.results, strict=True):
+        old.replace_all_uses_with(next(results) if at in kept else view.outs[at])
+    view.op.erase()

@@ -1,0 +1,130 @@
+"""Fold constants into sets: offsets, sizes, strides and indices that are known are said in the op.
+
+before:
+    %s = "gml_st.tile"(%x, %c4, %c8, %c2) {static_offsets = array<i64: -9223372036854775808>,
+            static_sizes = array<i64: -9223372036854775808>,
+            static_strides = array<i64: -9223372036854775808>,
+            operandSegmentSizes = array<i32: 1, 1, 1, 1>}
+          : (tensor<64xf32>, index, index, index) -> !gml_st.subset<"?xf32">
+    %r = "gml_st.materialize"(%x, %s)
+          : (tensor<64xf32>, !gml_st.subset<"?xf32">) -> tensor<?xf32>
+after:
+    %s = "gml_st.tile"(%x) {static_offsets = array<i64: 4>, static_sizes = array<i64: 8>,
+            static_strides = array<i64: 2>, operandSegmentSizes = array<i32: 1, 0, 0, 0>}
+          : (tensor<64xf32>) -> !gml_st.subset<"8xf32">
+    %a = "gml_st.materialize"(%x, %s)
+          : (tensor<64xf32>, !gml_st.subset<"8xf32">) -> tensor<8xf32>
+    %r = tensor.cast %a : tensor<8xf32> to tensor<?xf32>
+
+A size that becomes known is said by the type as well: what is materialized, and what is yielded to
+the set, is cast. Sizes stay as they are where the set is used in another way, or accumulated to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from linalg_ext import gml_st
+from linalg_ext.bindings import ir
+from linalg_ext.errors import ArgumentError
+from linalg_ext.gml_st.ir.inference import materialized_type, static
+from linalg_ext.gml_st.ir.loops import SetYieldView, YieldView
+from linalg_ext.gml_st.ir.ops import Index, MaterializeView, PointView, SpaceView, TileView
+from linalg_ext.rewriting import Left, Rewriter, rewrite
+
+from ._rebuilding import cast
+
+NAME = "linalg-ext-fold-constants-into-subsets"
+
+
+@rewrite(NAME, on=("gml_st.tile", "gml_st.point", "gml_st.space"))
+def fold_constants_into_subsets(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
+    """Say in the op what constants its operands are."""
+    try:
+        new = _folded(op.operation)
+    except ArgumentError as error:
+        return Left(error.what)
+    if new is None:
+        return False
+    old = op.operation.results[0]
+    if new.type == old.type:
+        rewriter.replace_op(op, new)
+        return True
+    for use in list(old.uses):
+        _adapt(use.owner.operation, use.operand_number, new, rewriter)
+    rewriter.erase_op(op)
+    return True
+
+
+def _folded(op: ir.Operation) -> ir.Value | None:
+    """The set with what is known of it; None where that is nothing new."""
+    match op.name:
+        case "gml_st.space":
+            space = SpaceView.of(op)
+            sizes = _known_sizes(op, space.sizes)
+            return None if _same(sizes, space.sizes) else gml_st.space(sizes)
+        case "gml_st.point":
+            point = PointView.of(op)
+            indices = _known(point.indices)
+            return None if _same(indices, point.indices) else gml_st.point(point.superset, indices)
+    tile = TileView.of(op)
+    offsets, strides = _known(tile.offsets), _known(tile.strides)
+    sizes = _known_sizes(op, tile.sizes)
+    if _same((*offsets, *sizes, *strides), (*tile.offsets, *tile.sizes, *tile.strides)):
+        return None
+    return gml_st.tile(tile.superset, offsets, sizes, strides)
+
+
+def _known(numbers: Sequence[Index]) -> list[Index]:
+    found = [(number, static(number)) for number in numbers]
+    return [number if known is None else known for number, known in found]
+
+
+def _known_sizes(op: ir.Operation, sizes: Sequence[Index]) -> Sequence[Index]:
+    """The same of sizes, where every user of the set can take another type of it."""
+    users = [(use.owner.operation, use.operand_number) for use in op.results[0].uses]
+    return _known(sizes) if all(_takes(*user) for user in users) else sizes
+
+
+def _same(one: Sequence[Index], other: Sequence[Index]) -> bool:
+    return all(a is b or (isinstance(a, int) and a == b) for a, b in zip(one, other, strict=True))
+
+
+_WITHIN = ("gml_st.tile", "gml_st.point")
+
+
+def _takes(user: ir.Operation, at: int) -> bool:
+    if user.name in ("gml_st.materialize", *_WITHIN):
+        return True
+    view = _yield_view(user)
+    return view is not None and not view.accumulated[_position(view, at)]
+
+
+def _adapt(user: ir.Operation, at: int, set_: ir.Value, rewriter: Rewriter) -> None:
+    """Give a user the set of known sizes, and casts for what is of them."""
+    if user.name == "gml_st.materialize":
+        old = user.results[0]
+        with ir.InsertionPoint(user), user.location:
+            value = gml_st.materialize(MaterializeView.of(user).source, set_)
+            rewriter.replace_op(user, cast(value, old.type))
+        return
+    view = _yield_view(user)
+    if view is not None:
+        position = _position(view, at)
+        value = (view.sources if isinstance(view, SetYieldView) else view.values)[position]
+        if isinstance(value.type, ir.RankedTensorType):
+            with ir.InsertionPoint(user), user.location:
+                user.operands[position] = cast(value, materialized_type(value.type, set_))
+    user.operands[at] = set_
+
+
+def _yield_view(op: ir.Operation) -> YieldView | SetYieldView | None:
+    if op.name == "gml_st.yield":
+        return YieldView.of(op)
+    return SetYieldView.of(op) if op.name == "gml_st.set_yield" else None
+
+
+def _position(view: YieldView | SetYieldView, operand: int) -> int:
+    """Which of the yielded values an operand, a set, is for: sets are the last operands."""
+    sets = view.sets if isinstance(view, SetYieldView) else view.subsets
+    return operand - (len(view.op.operands) - len(sets))

@@ -1,0 +1,107 @@
+"""Fold sizes of what loops over subsets give, and of what stands for tensors in their bodies.
+
+before:
+    %y = "gml_st.parallel"(%c0, %c8, %c4) ({
+    ^bb0(%i: index):
+      %t = "gml_st.tile"(%x, %i) {static_offsets = array<i64: -9223372036854775808>,
+              static_sizes = array<i64: 4>, static_strides = array<i64: 1>,
+              operandSegmentSizes = array<i32: 1, 1, 0, 0>}
+            : (tensor<?xf32>, index) -> !gml_st.subset<"4xf32">
+      %a = "gml_st.materialize"(%x, %t)
+            : (tensor<?xf32>, !gml_st.subset<"4xf32">) -> tensor<4xf32>
+      "gml_st.set_yield"(%a, %x, %t) ({}) {operandSegmentSizes = array<i32:
+          1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0>}
+        : (tensor<4xf32>, tensor<?xf32>, !gml_st.subset<"4xf32">) -> ()
+    }) {operandSegmentSizes = array<i32: 1, 1, 1>,
+        resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>}
+      : (index, index, index) -> tensor<?xf32>
+    %r = tensor.dim %y, %c0 : tensor<?xf32>
+after:
+    %y = "gml_st.parallel"(%c0, %c8, %c4) ({
+    ^bb0(%i: index):
+      %t = "gml_st.tile"(%x, %i) {static_offsets = array<i64: -9223372036854775808>,
+              static_sizes = array<i64: 4>, static_strides = array<i64: 1>,
+              operandSegmentSizes = array<i32: 1, 1, 0, 0>}
+            : (tensor<?xf32>, index) -> !gml_st.subset<"4xf32">
+      %a = "gml_st.materialize"(%x, %t)
+            : (tensor<?xf32>, !gml_st.subset<"4xf32">) -> tensor<4xf32>
+      "gml_st.set_yield"(%a, %x, %t) ({}) {operandSegmentSizes = array<i32:
+          1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0>}
+        : (tensor<4xf32>, tensor<?xf32>, !gml_st.subset<"4xf32">) -> ()
+    }) {operandSegmentSizes = array<i32: 1, 1, 1>,
+        resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>}
+      : (index, index, index) -> tensor<?xf32>
+    %r = tensor.dim %x, %c0 : tensor<?xf32>
+
+What is yielded to a set leaves the sizes of the output as they are. A `gml_st.loop` that yields
+whole tensors may change them: there it must be seen that the tensor is the output with something
+inserted.
+"""
+
+from __future__ import annotations
+
+from linalg_ext.bindings import ir, memref, tensor
+from linalg_ext.gml_st.ir.loops import LoopView, ParallelView
+from linalg_ext.gml_st.ir.ops import LOOPS
+from linalg_ext.gml_st.ir.roots import defining
+from linalg_ext.gml_st.ir.yield_checks import yield_destinations
+from linalg_ext.rewriting import Rewriter, rewrite
+
+from ._rebuilding import AnyLoop, view_of
+
+NAME = "linalg-ext-fold-dims-of-subset-loops"
+
+
+@rewrite(NAME, on=("tensor.dim", "memref.dim"))
+def fold_dims_of_subset_loops(op: ir.OpView, rewriter: Rewriter) -> bool:
+    """Ask for the size of what a loop was given."""
+    source, dim = op.operation.operands
+    given = _given(source)
+    if given is None:
+        return False
+    kind = memref.DimOp if isinstance(given.type, ir.MemRefType) else tensor.DimOp
+    rewriter.replace_op(op, kind(given, dim).result)
+    return True
+
+
+def _given(value: ir.Value) -> ir.Value | None:
+    """What a loop was given of the same sizes as a value; None where that is not known."""
+    if isinstance(value, ir.BlockArgument):
+        owner = value.owner.owner
+        if not isinstance(owner, ir.Operation | ir.OpView) or owner.operation.name not in LOOPS:
+            return None
+        return _given_for_argument(view_of(owner.operation), value)
+    op = defining(value)
+    if op is None or op.name not in LOOPS:
+        return None
+    view = view_of(op)
+    outs = view.terminator.destinations if isinstance(view, ParallelView) else view.outs
+    tensors = [at for at, out in enumerate(outs) if isinstance(out.type, ir.RankedTensorType)]
+    at = tensors[ir.OpResult(value).result_number]
+    return outs[at] if _keeps_sizes(view, at) else None
+
+
+def _given_for_argument(view: AnyLoop, value: ir.Value) -> ir.Value | None:
+    if isinstance(view, LoopView) and value in view.region_ins:
+        return view.ins[view.region_ins.index(value)]
+    if isinstance(view, ParallelView) or value not in view.region_outs:
+        return None
+    at = view.region_outs.index(value)
+    return view.outs[at] if _keeps_sizes(view, at) else None
+
+
+def _keeps_sizes(view: AnyLoop, at: int) -> bool:
+    """Whether an output has the same sizes after each iteration."""
+    if not isinstance(view, LoopView):
+        return True
+    end, argument = view.terminator, view.region_outs[at]
+    if end.subsets or isinstance(argument.type, ir.MemRefType):
+        return True
+    value = end.values[yield_destinations(end, view).index(argument)]
+    # Each of these gives its destination with something in it.
+    while (op := defining(value)) is not None and op.name in _INTO:
+        value = op.operands[_INTO[op.name]]
+    return value == argument
+
+
+_INTO = {"tensor.insert_slice": 1, "tensor.insert": 1}

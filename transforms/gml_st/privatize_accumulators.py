@@ -1,0 +1,237 @@
+"""Give each iteration of an accumulating parallel loop a result of its own, combined afterwards.
+
+before:
+    %r = "gml_st.parallel"(%c0, %c8, %c1) ({
+    ^bb0(%i: index):
+      %xp = "gml_st.point"(%x, %i) {static_indices = array<i64: -9223372036854775808>}
+            : (tensor<8xf32>, index) -> !gml_st.element
+      %v = "gml_st.materialize"(%x, %xp) : (tensor<8xf32>, !gml_st.element) -> f32
+      %yp = "gml_st.point"(%y) {static_indices = array<i64>} : (tensor<f32>) -> !gml_st.element
+      "gml_st.set_yield"(%v, %y, %yp) ({
+      ^bb0(%new: f32, %old: f32):
+        %s = arith.addf %new, %old : f32
+        "gml_st.yield"(%s) ({}) {operandSegmentSizes = array<i32:
+            1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>} : (f32) -> ()
+      }) {operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0,
+          1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0>}
+        : (f32, tensor<f32>, !gml_st.element) -> ()
+    }) {operandSegmentSizes = array<i32: 1, 1, 1>,
+        resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>}
+      : (index, index, index) -> tensor<f32>
+after:
+    %e = tensor.empty() : tensor<8xf32>
+    %p = "gml_st.parallel"(%c0, %c8, %c1) ({
+    ^bb0(%i: index):
+      %xp = "gml_st.point"(%x, %i) {static_indices = array<i64: -9223372036854775808>}
+            : (tensor<8xf32>, index) -> !gml_st.element
+      %v = "gml_st.materialize"(%x, %xp) : (tensor<8xf32>, !gml_st.element) -> f32
+      %ep = "gml_st.point"(%e, %i) {static_indices = array<i64: -9223372036854775808>,
+                                    operandSegmentSizes = array<i32: 1, 1>}
+            : (tensor<8xf32>, index) -> !gml_st.element
+      "gml_st.set_yield"(%v, %e, %ep) ({}) {operandSegmentSizes = array<i32:
+          1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0>}
+        : (f32, tensor<8xf32>, !gml_st.element) -> ()
+    }) {operandSegmentSizes = array<i32: 1, 1, 1>,
+        resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>}
+      : (index, index, index) -> tensor<8xf32>
+    %r = "gml_st.for"(%c0, %c8, %c1, %y) ({
+    ^bb0(%i: index, %o: tensor<f32>):
+      %pp = "gml_st.point"(%p, %i) {static_indices = array<i64: -9223372036854775808>,
+                                    operandSegmentSizes = array<i32: 1, 1>}
+            : (tensor<8xf32>, index) -> !gml_st.element
+      %v = "gml_st.materialize"(%p, %pp) : (tensor<8xf32>, !gml_st.element) -> f32
+      %yp = "gml_st.point"(%y) {static_indices = array<i64>} : (tensor<f32>) -> !gml_st.element
+      "gml_st.set_yield"(%v, %o, %yp) ({
+      ^bb0(%new: f32, %old: f32):
+        %s = arith.addf %new, %old : f32
+        "gml_st.yield"(%s) ({}) {operandSegmentSizes = array<i32:
+            1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>} : (f32) -> ()
+      }) {accumulator_flags = array<i1: true>, operandSegmentSizes = array<i32:
+          1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0>}
+        : (f32, tensor<f32>, !gml_st.element) -> ()
+    }) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>,
+        resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0, 0>}
+      : (index, index, index, tensor<f32>) -> tensor<f32>
+
+No iteration of the first loop waits for another: its iterations may run at once. The second one
+combines in the order of the iterations, so that each run gives the same sum of floats, whatever
+the number of threads. The price is memory for what all iterations give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from linalg_ext import gml_st
+from linalg_ext.bindings import ir, tensor
+from linalg_ext.gml_st.ir.loops import ParallelView, SetYieldView
+from linalg_ext.gml_st.ir.ops import ACCUMULATOR_FLAGS
+from linalg_ext.gml_st.ir.roots import is_filter
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.indices.emission import Emitter
+from linalg_ext.structured.indices.values import IndexReader
+from linalg_ext.symbolic.integers import Number, ceildiv, floordiv, maximum
+from linalg_ext.transforms.ir_utils.walking import operations, replace_op
+
+from ._bodies import makers, may_move, move_operations, rename
+
+NAME = "linalg-ext-privatize-accumulators"
+
+
+@module_pass(NAME, on="gml_st.parallel")
+def privatize_accumulators(module: ir.Operation) -> Report:
+    """Split accumulating parallel loops into one without and a sequential one that combines."""
+    report = Report(NAME)
+    for op in operations(module, {"gml_st.parallel"}):
+        report.matched[op.name] += 1
+        view = ParallelView.of(op)
+        if not any(view.terminator.accumulated):
+            continue
+        reason = _reason_against(view)
+        if reason is not None:
+            report.leave(op.name, reason)
+            continue
+        report.changed[op.name] += 1
+        with op.location, ir.InsertionPoint(op):
+            results = _split(view)
+        replace_op(op, *results)
+    return report
+
+
+def _reason_against(view: ParallelView) -> str | None:
+    end = view.terminator
+    for at, flag in enumerate(end.accumulated):
+        if not isinstance(end.destinations[at].type, ir.RankedTensorType):
+            return "it writes to memory"
+        if not flag:
+            continue
+        type_ = end.sources[at].type
+        if isinstance(type_, ir.RankedTensorType) and not type_.has_static_shape:
+            return "the sizes of what it accumulates are known at run time"
+        if is_filter(end.sets[at]):
+            return "a filter is no rectangle"
+        if not all(map(may_move, makers(end.sets[at], view.body))):
+            return "the place in the output is computed by what cannot be repeated"
+    return None
+
+
+def _split(view: ParallelView) -> list[ir.Value]:
+    """Both loops at the insertion point; the results, one for each destination."""
+    end = view.terminator
+    own = [at for at, flag in enumerate(end.accumulated) if flag]
+    others = [at for at, flag in enumerate(end.accumulated) if not flag]
+    bounds = (list(view.lower), list(view.upper), list(view.step))
+    counts = _counts(view)
+    partials = [_empty(counts, end.sources[at].type) for at in own]
+    with gml_st.parallel(*bounds, distribution=view.distribution) as first:
+        rename(view.ivs, first.ivs)
+        body = [op.operation for op in list(view.body.operations)[:-1]]
+        move_operations(body, ir.InsertionPoint.current.block)
+        # A value may be an argument of the body: it has another name now.
+        end = SetYieldView.of(end.op)
+        here = _position(view, first.ivs)
+        private = [_put(end.sources[at], here, at_) for at, at_ in zip(own, partials, strict=True)]
+        gml_st.set_yield(
+            [*(end.sources[at] for at in others), *(value for value, _ in private)],
+            into=[*(end.destinations[at] for at in others), *partials],
+            at=[*(end.sets[at] for at in others), *(set_ for _, set_ in private)],
+        )
+    given = dict(zip(others, first.results, strict=False))
+    sums = first.results[len(others) :]
+    with gml_st.for_(*bounds, outs=[end.destinations[at] for at in own]) as second:
+        here = _position(view, second.ivs)
+        parts = [
+            _get(whole, here, end.sources[at].type) for at, whole in zip(own, sums, strict=True)
+        ]
+        copies = dict(zip(first.ivs, second.ivs, strict=True))
+        sets = [_copied(end.sets[at], body, copies) for at in own]
+        gml_st.set_yield(parts, into=second.outs, at=sets)
+        _accumulate(end)
+    given.update(zip(own, second.results, strict=True))
+    return [given[at] for at in range(len(end.sources))]
+
+
+def _accumulate(end: SetYieldView) -> None:
+    """Move the combiner of a `gml_st.set_yield` to the one that was just built."""
+    built = list(ir.InsertionPoint.current.block.operations)[-1].operation
+    if end.combiner is not None:
+        end.combiner.append_to(built.regions[0])
+    flags = [True] * sum(end.accumulated)
+    built.attributes[ACCUMULATOR_FLAGS] = ir.DenseBoolArrayAttr.get(flags)
+
+
+def _counts(view: ParallelView) -> list[int | ir.Value]:
+    """How often each iterator runs."""
+    read, emitter = IndexReader(), Emitter()
+    return emitter.mixed(
+        [
+            maximum(ceildiv(read(upper) - read(lower), read(step)), 0)
+            for lower, upper, step in zip(view.lower, view.upper, view.step, strict=True)
+        ]
+    )
+
+
+def _position(view: ParallelView, ivs: Sequence[ir.Value]) -> list[int | ir.Value]:
+    """The number of an iteration along each iterator."""
+    read, emitter = IndexReader(), Emitter()
+    numbers: list[Number] = [
+        floordiv(read(iv) - read(lower), read(step))
+        for iv, lower, step in zip(ivs, view.lower, view.step, strict=True)
+    ]
+    return emitter.mixed(numbers)
+
+
+def _empty(counts: Sequence[int | ir.Value], type_: ir.Type) -> ir.Value:
+    """Room for a value of this type from each iteration."""
+    if isinstance(type_, ir.RankedTensorType):
+        return tensor.EmptyOp([*counts, *type_.shape], type_.element_type).result
+    return tensor.EmptyOp(list(counts), type_).result
+
+
+def _put(
+    value: ir.Value, here: Sequence[int | ir.Value], into: ir.Value
+) -> tuple[ir.Value, ir.Value]:
+    """A value as a part of the room of all iterations, and the set that it goes to."""
+    if not isinstance(value.type, ir.RankedTensorType):
+        return value, gml_st.point(into, here)
+    slice_ = _slice_type(value.type, len(here))
+    groups = _groups(value.type.rank, len(here))
+    expanded = tensor.ExpandShapeOp(slice_, value, groups, [], list(slice_.shape)).result
+    return expanded, gml_st.tile(into, [*here, *[0] * value.type.rank], list(slice_.shape))
+
+
+def _get(whole: ir.Value, here: Sequence[int | ir.Value], type_: ir.Type) -> ir.Value:
+    """What an iteration has put there."""
+    if not isinstance(type_, ir.RankedTensorType):
+        return gml_st.materialize(whole, gml_st.point(whole, here))
+    slice_ = _slice_type(type_, len(here))
+    set_ = gml_st.tile(whole, [*here, *[0] * type_.rank], list(slice_.shape))
+    part = gml_st.materialize(whole, set_)
+    return tensor.CollapseShapeOp(type_, part, _groups(type_.rank, len(here))).result
+
+
+def _slice_type(type_: ir.RankedTensorType, more: int) -> ir.RankedTensorType:
+    return ir.RankedTensorType.get([*[1] * more, *type_.shape], type_.element_type)
+
+
+def _groups(rank: int, more: int) -> list[list[int]]:
+    """Which dimensions of a slice are one of a value: the first takes those of the iterators."""
+    if rank == 0:
+        return []
+    return [[*range(more), more], *([more + dim] for dim in range(1, rank))]
+
+
+def _copied(
+    set_: ir.Value, body: Sequence[ir.Operation], values: Mapping[ir.Value, ir.Value]
+) -> ir.Value:
+    """A set once more, computed of other induction variables."""
+    names: dict[ir.Value, ir.Value] = dict(values)
+    wanted = makers(set_, body[0].block) if body else []
+    for op in body:
+        if op in wanted:
+            copy: Any = op.clone()
+            for at, operand in enumerate(op.operands):
+                copy.operands[at] = names.get(operand, operand)
+            names.update(zip(op.results, copy.results, strict=True))
+    return names.get(set_, set_)

@@ -1,0 +1,1 @@
+"""Builders and readers of IR that several rooms of passes share; no file here is a pass."""

@@ -1,0 +1,172 @@
+"""Loops over tensors that are carried along, index arithmetic for them, and regions copied in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from linalg_ext.bindings import arith, cf, ir, linalg, scf, tensor
+
+from .arithmetic import index
+from .walking import replace_operands
+
+
+def as_index(value: Any) -> Any:
+    """An integer of any type, read as signed, as an index."""
+    if isinstance(value.type, ir.IndexType):
+        return value
+    return arith.index_cast(ir.IndexType.get(), value)
+
+
+def add(left: Any, right: Any) -> Any:
+    """`left + right`; a number where both are."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left + right
+    return arith.addi(index(left), index(right))
+
+
+def sub(left: Any, right: Any) -> Any:
+    """`left - right`; a number where both are."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left - right
+    return arith.subi(index(left), index(right))
+
+
+def mul(left: Any, right: Any) -> Any:
+    """`left * right`, each a number or a value."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left * right
+    return arith.muli(index(left), index(right))
+
+
+def compare(predicate: str, left: Any, right: Any) -> Any:
+    """`arith.cmpi` of indices or of values, by the name of its predicate."""
+    return arith.cmpi(getattr(arith.CmpIPredicate, predicate), index(left), index(right))
+
+
+def size_of(value: Any, axis: int) -> Any:
+    """A size of a tensor: a number where its type tells, else `tensor.dim`."""
+    if value.type.is_dynamic_dim(axis):
+        return tensor.dim(value, index(axis))
+    return value.type.get_dim_size(axis)
+
+
+def empty_like(type_: Any, sizes: Sequence[Any]) -> Any:
+    """A tensor of sizes, with the elements of a type, that is to be written."""
+    return tensor.empty(list(sizes), type_.element_type)
+
+
+def counted(
+    lower: Any,
+    upper: Any,
+    carried: Sequence[Any],
+    body: Callable[[Any, list[Any]], Sequence[Any]],
+) -> list[Any]:
+    """`scf.for` from `lower` up to `upper`: the body makes the carried values new."""
+    loop = scf.ForOp(index(lower), index(upper), index(1), list(carried))
+    with ir.InsertionPoint(loop.body):
+        scf.YieldOp(list(body(loop.induction_variable, list(loop.inner_iter_args))))
+    return list(loop.results)
+
+
+def either(
+    condition: Any,
+    if_true: Callable[[], list[Any]],
+    if_false: Callable[[], list[Any]],
+    like: Sequence[Any],
+) -> list[Any]:
+    """`scf.if` of branches that are built by functions; gives values of the types of others."""
+    branch: Any = scf.IfOp(condition, [value.type for value in like], has_else=True)
+    for block, build in ((branch.then_block, if_true), (branch.else_block, if_false)):
+        with ir.InsertionPoint(block):
+            scf.YieldOp(build())
+    return list(branch.results)
+
+
+def nest(
+    bounds: Sequence[Any],
+    carried: Sequence[Any],
+    body: Callable[[list[Any], list[Any]], Sequence[Any]],
+    at: Sequence[Any] = (),
+) -> list[Any]:
+    """Loops from 0 to each bound around `body(places, carried)`, whose results are carried on."""
+    if len(at) == len(bounds):
+        return list(body(list(at), list(carried)))
+    return counted(
+        0, bounds[len(at)], carried, lambda place, inner: nest(bounds, inner, body, [*at, place])
+    )
+
+
+def parallel_generic(
+    inputs: Sequence[Any],
+    output: Any,
+    maps: Sequence[Any],
+    body: Callable[[Sequence[Any]], Any],
+) -> Any:
+    """`linalg.generic` that writes each element of `output` once; maps are those of the inputs."""
+    type_ = output.type
+    all_maps = [*maps, ir.AffineMap.get_identity(type_.rank)]
+    parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
+    generic = linalg.GenericOp(
+        [type_],
+        list(inputs),
+        [output],
+        ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in all_maps]),
+        ir.ArrayAttr.get([parallel] * type_.rank),
+    )
+    elements = [value.type.element_type for value in (*inputs, output)]
+    block = generic.regions[0].blocks.append(*elements)
+    with ir.InsertionPoint(block):
+        linalg.YieldOp([body(list(block.arguments))])
+    return generic.results[0]
+
+
+def transposed(value: Any, init: Any, permutation: Sequence[int]) -> Any:
+    """A tensor whose dimensions are in another order, in the place of `init`."""
+    # As a generic: linalg.transpose refuses sizes of which one type tells less than the other.
+    dims = [ir.AffineDimExpr.get(permutation.index(axis)) for axis in range(len(permutation))]
+    map_ = ir.AffineMap.get(len(permutation), 0, dims)
+    return parallel_generic([value], init, [map_], lambda arguments: arguments[0])
+
+
+def inlined(block: Any, values: Sequence[Any]) -> list[Any]:
+    """The ops of a block copied to the insertion point, its arguments replaced; what it yields."""
+    known: dict[Any, Any] = dict(zip(block.arguments, values, strict=True))
+
+    *ops, last = list(block.operations)
+    for op in ops:
+        copy = op.operation.clone().operation
+        replace_operands(copy, known)
+        known.update(zip(op.operation.results, copy.results, strict=True))
+    return [known.get(value, value) for value in last.operation.operands]
+
+
+class Demands:
+    """What must hold of sizes when the program runs, asserted at once."""
+
+    def __init__(self, message: str) -> None:
+        self._message = message
+        self._held: list[Any] = []
+
+    def equal(self, left: Any, right: Any) -> None:
+        """Two sizes are equal; where both are known, that was checked before."""
+        if not (isinstance(left, int) and isinstance(right, int)):
+            self.holds(compare("eq", left, right))
+
+    def at_least(self, left: Any, right: Any) -> None:
+        """A size is no less than another; where both are known, that was checked before."""
+        if not (isinstance(left, int) and isinstance(right, int)):
+            self.holds(compare("sge", left, right))
+
+    def holds(self, condition: Any) -> None:
+        """A condition, of type i1."""
+        self._held.append(condition)
+
+    def emit(self) -> None:
+        """Assert all of it, at the insertion point."""
+        if not self._held:
+            return
+        all_hold, *others = self._held
+        for other in others:
+            all_hold = arith.andi(all_hold, other)
+        cf.AssertOp(all_hold, self._message)

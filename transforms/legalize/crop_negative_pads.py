@@ -1,0 +1,88 @@
+"""Write a `tensor.pad` by negative amounts as a slice of its source, and a pad of the rest.
+
+before:
+    %r = tensor.pad %a low[-1] high[2] {
+    ^bb0(%i: index):
+      tensor.yield %zero : f32
+    } : tensor<8xf32> to tensor<9xf32>
+after:
+    %s = tensor.extract_slice %a[1] [7] [1] : tensor<8xf32> to tensor<7xf32>
+    %r = tensor.pad %s low[0] high[2] {
+    ^bb0(%i: index):
+      tensor.yield %zero : f32
+    } : tensor<7xf32> to tensor<9xf32>
+
+Upstream's op takes negative amounts (they remove elements) and its bufferization does not: it
+writes the source at a negative offset. Where nothing of the source is left, `tensor.generate`
+makes the result. Amounts that only the run tells are taken as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from linalg_ext.bindings import ir
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.ir_utils.replacing import replace_each
+from linalg_ext.transforms.ir_utils.tensor_loops import size_of, sub
+from linalg_ext.transforms.ir_utils.tensor_slices import extract_slice
+from linalg_ext.transforms.ir_utils.walking import operations
+
+NAME = "linalg-ext-crop-negative-pads"
+OP = "tensor.pad"
+
+
+@module_pass(NAME, on=(OP,))
+def crop_negative_pads(module: ir.Operation) -> Report:
+    """Write tensor.pad by negative amounts as tensor.extract_slice and tensor.pad."""
+    pads = [op for op in operations(module, {OP}) if _removed(op)]
+    return replace_each(NAME, pads, _cropped)
+
+
+def _removed(op: Any) -> dict[int, tuple[int, int]]:
+    """How much goes before and after, by the axes along which something goes."""
+    low, high = (list(op.attributes[name]) for name in ("static_low", "static_high"))
+    open_ = ir.ShapedType.get_dynamic_size()
+    pairs = (
+        tuple(max(0, -each) if each != open_ else 0 for each in pair)
+        for pair in zip(low, high, strict=True)
+    )
+    return {axis: (first, last) for axis, (first, last) in enumerate(pairs) if first or last}
+
+
+def _cropped(op: Any) -> Any:
+    source, result, removed = op.operands[0], op.results[0], _removed(op)
+    axes = range(result.type.rank)
+    gone = [removed.get(axis, (0, 0)) for axis in axes]
+    sizes = [sub(size_of(source, axis), sum(gone[axis])) for axis in axes]
+    if any(isinstance(size, int) and size <= 0 for size in sizes):
+        if not result.type.has_static_shape:
+            return "nothing of its source is left, and only the run tells how much is made"
+        return _with_body_of(op, "tensor.generate", [], {})
+    part = extract_slice(source, [first for first, _ in gone], sizes)
+    amounts = {
+        name: ir.DenseI64ArrayAttr.get(_kept(op.attributes[name]))
+        for name in ("static_low", "static_high")
+    }
+    return _with_body_of(op, OP, [part, *list(op.operands)[1:]], amounts)
+
+
+def _kept(amounts: Any) -> list[int]:
+    open_ = ir.ShapedType.get_dynamic_size()
+    return [each if each == open_ else max(0, each) for each in amounts]
+
+
+def _with_body_of(
+    op: ir.Operation, name: str, operands: Sequence[Any], changed: Mapping[str, ir.Attribute]
+) -> Any:
+    kept = {key: op.attributes[key] for key in op.attributes} if changed else {}
+    made = ir.Operation.create(
+        name,
+        results=[result.type for result in op.results],
+        operands=operands,
+        attributes={**kept, **changed},
+        regions=1,
+    )
+    op.regions[0].blocks[0].append_to(made.regions[0])
+    return made.result

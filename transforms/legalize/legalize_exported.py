@@ -1,0 +1,91 @@
+"""Ops that exporters write, StableHLO's and TOSA's, as linalg on tensors: upstream's passes first.
+
+    module = lx.parse(text)        # runs it, where the text holds such ops
+
+What upstream's passes leave (StableHLO's loops, branches, sorts,
+scatters, and some ops of open sizes) is lowered here.
+"""
+
+from __future__ import annotations
+
+from linalg_ext.errors import IRError, LoweringError
+from linalg_ext.module import Module
+from linalg_ext.rewriting import run_pipeline
+from linalg_ext.transforms.ir_utils.unsupported import EXPORTED_CURES
+from linalg_ext.transforms.ir_utils.walking import place, select
+
+_STABLEHLO = ",".join(
+    (
+        # Slices of size zero, which the legalization to linalg would put out of bounds.
+        "func.func(stablehlo-aggressive-simplification)",
+        "inline",
+        "stablehlo-legalize-to-linalg",
+        "linalg-ext-lower-stablehlo-control",
+        "linalg-ext-lower-stablehlo-sort",
+        "linalg-ext-lower-stablehlo-scatter",
+        "linalg-ext-lower-stablehlo-open-shapes",
+        "stablehlo-convert-to-signless",
+        "reconcile-unrealized-casts",
+        "linalg-ext-lower-scalar-tensors",
+        "canonicalize",
+        "cse",
+        # Exporters leave open in what a sum of narrow floats is added up; all of them mean f32.
+        "linalg-ext-infer-compute-type",
+    )
+)
+
+_TOSA = ",".join(
+    (
+        "func.func(tosa-optional-decompositions,canonicalize,tosa-infer-shapes)",
+        # Branches, loops and scatters first: the legalization to linalg leaves none.
+        "func.func(tosa-make-broadcastable,tosa-to-scf,tosa-to-linalg-named,canonicalize)",
+        "func.func(tosa-layerwise-constant-fold,tosa-make-broadcastable,tosa-to-linalg)",
+        "func.func(tosa-to-tensor,tosa-to-arith{include-apply-rescale=true})",
+        "canonicalize",
+        "cse",
+    )
+)
+
+_PIPELINES = {"stablehlo": _STABLEHLO, "tosa": _TOSA}
+
+
+def legalize_exported(module: Module, *, trusted: bool = False) -> None:
+    """Write StableHLO's and TOSA's ops as linalg on tensors, in place.
+
+    Raises:
+        LoweringError: there is one that neither upstream nor this library lowers; names it, and
+            what to do.
+        CrashError: one of upstream's passes died; this module is as before.
+    """
+    root = module.ir.operation
+    found = {op.name.partition(".")[0] for op in select(root, lambda op: _is_exported(op.name))}
+    for dialect in sorted(found & set(_PIPELINES)):
+        try:
+            run_pipeline(module, _PIPELINES[dialect], trusted=trusted)
+        except IRError as error:
+            raise _refused(error, dialect) from error
+    if not found:
+        return
+    left = select(module.ir.operation, lambda op: _is_exported(op.name))
+    # What stands in a body is refused with the op around it; a terminator is nobody's own word.
+    if left:
+        name = left[0].name
+        raise LoweringError(
+            f"no lowering to linalg is known for {name}",
+            where=place(left[0]),
+            cure=EXPORTED_CURES.get(name, "write it with other ops before the module is exported"),
+        )
+
+
+def _is_exported(name: str) -> bool:
+    return name.startswith(("stablehlo.", "chlo.", "tosa."))
+
+
+def _refused(error: IRError, dialect: str) -> LoweringError:
+    first = error.diagnostics[0] if error.diagnostics else error.what
+    return LoweringError(
+        f"upstream's passes cannot bring {dialect} to linalg: {str(first).splitlines()[0]}",
+        where=error.where,
+        cure="write the op with others before the module is exported",
+        diagnostics=error.diagnostics,
+    )

@@ -1,0 +1,42 @@
+"""Lower `tensor.bitcast`, which upstream cannot bufferize, to `arith.bitcast` on tensors.
+
+before:
+    %r = tensor.bitcast %a : tensor<4xf32> to tensor<4xi32>
+after:
+    %r = arith.bitcast %a : tensor<4xf32> to tensor<4xi32>
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linalg_ext.bindings import arith, ir
+from linalg_ext.errors import LoweringError
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.ir_utils.replacing import replace_each
+from linalg_ext.transforms.ir_utils.walking import element_type, operations, place
+
+NAME = "linalg-ext-lower-tensor-bitcast"
+
+
+@module_pass(NAME, on="tensor.bitcast")
+def lower_tensor_bitcast(module: ir.Operation) -> Report:
+    """Lower tensor.bitcast to arith.bitcast.
+
+    Raises:
+        LoweringError: an integer of it has a sign in its type, which arithmetic does not take.
+    """
+    return replace_each(NAME, operations(module, {"tensor.bitcast"}), _cast)
+
+
+def _cast(op: Any) -> Any:
+    source, target = op.operands[0], op.results[0].type
+    for type_ in (source.type, target):
+        element = element_type(type_)
+        if isinstance(element, ir.IntegerType) and not element.is_signless:
+            raise LoweringError(
+                f"tensor.bitcast on {element} cannot be lowered",
+                where=place(op),
+                cure=f"write i{element.width}: integers have no sign in their type",
+            )
+    return arith.bitcast(target, source)

@@ -1,0 +1,175 @@
+"""Keep functions that are called from several places, where all others are inlined.
+
+Nests of one plan, and loops that are alike, are one function each: inlined, each call would have a
+copy of the code, which LLVM would compile once more.
+
+before:
+    func.func @entry(%a: memref<8xf32>, %b: memref<8xf32>, %status: memref<1xi64>)
+        attributes {linalg_ext.status} {
+      call @part(%a) : (memref<8xf32>) -> ()
+      call @part(%b) : (memref<8xf32>) -> ()
+      return
+    }
+    func.func private @part(%a: memref<8xf32>) {
+      %room = memref.alloc() : memref<8xf32>
+      memref.copy %a, %room : memref<8xf32> to memref<8xf32>
+      return
+    }
+after:
+    func.func @entry(%a: memref<8xf32>, %b: memref<8xf32>, %status: memref<1xi64>)
+        attributes {linalg_ext.status} {
+      %0 = call @part(%a) : (memref<8xf32>) -> i64
+      %zero = arith.constant 0 : i64
+      %1 = arith.cmpi eq, %0, %zero : i64
+      cf.assert %1, "a part failed" {linalg_ext.status_of_part}
+      %2 = call @part(%b) : (memref<8xf32>) -> i64
+      %zero_0 = arith.constant 0 : i64
+      %3 = arith.cmpi eq, %2, %zero_0 : i64
+      cf.assert %3, "a part failed" {linalg_ext.status_of_part}
+      return
+    }
+    func.func private @part(%a: memref<8xf32>) -> i64
+        attributes {linalg_ext.part, llvm.bareptr, no_inline} {
+      %room = memref.alloc() : memref<8xf32>
+      memref.copy %a, %room : memref<8xf32> to memref<8xf32>
+      %good = arith.constant 0 : i64
+      return %good : i64
+    }
+
+In a long module those called once are kept as well: LLVM's time grows with the square of the length
+of a function.
+
+Those that take a buffer are kept: functions of scalars stand in loops, where a call costs more than
+what it does. One in which nothing can fail returns no status. Buffers whose strides are known are
+given as plain pointers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from linalg_ext.bindings import arith, cf, func, ir
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.ir_utils.arithmetic import constant
+from linalg_ext.transforms.ir_utils.entry_status import PART, STATUS_OF_PART, entry_with_status
+from linalg_ext.transforms.ir_utils.walking import functions, operations, replace_op, select
+
+NAME = "linalg-ext-keep-shared-functions"
+
+_CAN_FAIL = frozenset({"cf.assert", "memref.alloc"})
+_BARE = "llvm.bareptr"
+
+
+@module_pass(NAME, on="func.call")
+def keep_shared_functions(module: ir.Operation, *, longest: int = 4000) -> Report:
+    """Have functions on buffers that are called several times not inlined, but return a status.
+
+    Control flow must be branches already. A module without an entry that takes a status is left as
+    it is: nobody would read that of its functions.
+
+    Args:
+        module: with an entry.
+        longest: how many ops it may have where functions that are called once are inlined.
+    """
+    report = Report(NAME)
+    if entry_with_status(module) is None:
+        return report
+    calls = operations(module, {"func.call"})
+    counts = Counter(map(_callee, calls))
+    known = {_name(function): function for function in functions(module)}
+    # Whoever has the address of a function calls it with the type that it has.
+    named = {_symbol(op, "value") for op in operations(module, {"func.constant"})}
+    is_long = len(select(module, lambda _: True)) > longest
+    kept = {
+        name: one
+        for name, one in known.items()
+        if (counts[name] > 1 or is_long) and name not in named and _may_be_kept(one)
+    }
+    failing = _failing(known, calls)
+    for name, function in kept.items():
+        report.changed["func.func"] += 1
+        function.attributes["no_inline"] = ir.UnitAttr.get()
+        if all(_is_plain(argument.type) for argument in function.regions[0].blocks[0].arguments):
+            function.attributes[_BARE] = ir.UnitAttr.get()
+        if name in failing:
+            _return_status(function)
+    for call in calls:
+        if (name := _callee(call)) in kept and name in failing:
+            with call.location, ir.InsertionPoint(call):
+                _hand_status_on(call)
+    return report
+
+
+def _name(function: ir.Operation) -> str:
+    return ir.StringAttr(function.attributes["sym_name"]).value
+
+
+def _callee(call: ir.Operation) -> str:
+    return _symbol(call, "callee")
+
+
+def _symbol(op: ir.Operation, attribute: str) -> str:
+    return ir.FlatSymbolRefAttr(op.attributes[attribute]).value
+
+
+def _may_be_kept(function: Any) -> bool:
+    """Whether a function is a part of the entry's work, and nobody has decided on it before."""
+    attributes = function.attributes
+    if "no_inline" in attributes or PART in attributes or "sym_visibility" not in attributes:
+        return False
+    type_ = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value)
+    takes = any(isinstance(each, ir.MemRefType) for each in type_.inputs)
+    # Of a buffer that is given back, a plain pointer would not tell how to free it.
+    return takes and not any(isinstance(each, ir.MemRefType) for each in type_.results)
+
+
+def _is_plain(type_: ir.Type) -> bool:
+    """Whether a value of a type is a pointer, or a scalar, and no more."""
+    if not isinstance(type_, ir.MemRefType):
+        return True
+    if not type_.has_static_shape:
+        return False
+    if not isinstance(type_.layout, ir.StridedLayoutAttr):
+        return bool(type_.affine_map == ir.AffineMap.get_identity(type_.rank))
+    unknown = ir.ShapedType.get_dynamic_stride_or_offset()
+    return unknown not in (*type_.layout.strides, type_.layout.offset)
+
+
+def _failing(known: dict[str, Any], calls: list[Any]) -> set[str]:
+    """The functions in which something can fail, or in one that they call."""
+    failing = {name for name, function in known.items() if operations(function, _CAN_FAIL)}
+    callers = {(_name(_function_of(call)), _callee(call)) for call in calls}
+    while more := {caller for caller, callee in callers if callee in failing} - failing:
+        failing |= more
+    return failing
+
+
+def _function_of(op: Any) -> Any:
+    parent = op.parent
+    while parent.name != "func.func":
+        parent = parent.operation.parent
+    return parent.operation
+
+
+def _return_status(function: Any) -> None:
+    i64 = ir.IntegerType.get_signless(64)
+    type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    with_status = ir.FunctionType.get(type_.inputs, [*type_.results, i64])
+    function.attributes["function_type"] = ir.TypeAttr.get(with_status)
+    function.attributes[PART] = ir.UnitAttr.get()
+    for end in operations(function, {"func.return"}):
+        with end.location, ir.InsertionPoint(end):
+            func.ReturnOp([*end.operands, constant(i64, 0)])
+        end.erase()
+
+
+def _hand_status_on(call: Any) -> None:
+    i64 = ir.IntegerType.get_signless(64)
+    types = [result.type for result in call.results]
+    made = func.CallOp([*types, i64], call.attributes["callee"], list(call.operands))
+    *results, status = made.operation.results
+    is_good = arith.cmpi(arith.CmpIPredicate.eq, status, constant(i64, 0))
+    check = cf.AssertOp(is_good, "a part failed")
+    check.operation.attributes[STATUS_OF_PART] = ir.UnitAttr.get()
+    replace_op(call, *results)

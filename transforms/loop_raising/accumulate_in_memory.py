@@ -1,0 +1,241 @@
+"""Accumulate in memory: what loops carry from iteration to iteration is loaded and stored instead.
+
+before:
+    scf.for %i = %c0 to %m step %c1 {
+      %s = scf.for %k = %c0 to %n step %c1 iter_args(%y = %zero) -> (f32) {
+        %x = memref.load %a[%i, %k] : memref<?x?xf32>
+        %z = arith.addf %y, %x : f32
+        scf.yield %z : f32
+      }
+      memref.store %s, %c[%i] : memref<?xf32>
+    }
+after:
+    scf.for %i = %c0 to %m step %c1 {
+      memref.store %zero, %c[%i] : memref<?xf32>
+      scf.for %k = %c0 to %n step %c1 {
+        %y = memref.load %c[%i] : memref<?xf32>
+        %x = memref.load %a[%i, %k] : memref<?x?xf32>
+        %z = arith.addf %y, %x : f32
+        memref.store %z, %c[%i] : memref<?xf32>
+      }
+    }
+
+Where it is kept is where the result is stored, or what is computed of it, such as a mean, if
+nothing touches that place meanwhile; else in a buffer of one element on the stack of the function.
+Nests are then as linalg's lowering makes them: `linalg-ext-distribute-loops` makes perfect ones of
+them, and `linalg-ext-raise-loops` structured ops. Nests on tensors stay: they need no memory.
+
+It does not run of itself before `linalg-ext-raise-loops`, for what is not raised then is slower:
+the schedule step `raise_loops` takes it. Upstream's `affine-scalrep` and LLVM go the other way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from linalg_ext.bindings import ir, memref, scf
+from linalg_ext.gml_st.ir.roots import is_defined_inside
+from linalg_ext.rewriting import Left, Report, module_pass
+from linalg_ext.structured.indices.values import IndexReader
+from linalg_ext.structured.values import producer
+from linalg_ext.transforms.ir_utils.walking import operations
+
+from ._accesses import Memory, is_load, is_pure
+from ._bands import FOR
+from ._indices import induction_variable
+from ._raising import ON_TENSORS, is_on_tensors, told
+from ._unchanged import carry_what_changes
+
+NAME = "linalg-ext-accumulate-in-memory"
+
+_STORE = "memref.store"
+_PARALLEL = ("scf.parallel", "scf.forall", "gpu.launch")
+_KEPT = (ir.IntegerType, ir.IndexType, ir.FloatType, ir.ComplexType, ir.VectorType)
+
+
+@module_pass(NAME, on=FOR)
+def accumulate_in_memory(module: ir.Operation) -> Report:
+    """Keep what loops carry in memory: where it ends up, or on the stack."""
+    report = Report(NAME)
+    accumulate(module, report, _on_stack)
+    return report
+
+
+def accumulate(module: ir.Operation, report: Report, keeper: _Keeper) -> None:
+    """Keep what loops carry in memory.
+
+    Args:
+        module: an op.
+        report: of a pass.
+        keeper: gives a place of its own to what a loop carries, if nothing stores it.
+    """
+    carry_what_changes(module)
+    # From outside inwards: what a loop inside begins with is then in memory already.
+    for loop in [op for op in operations(module, [FOR]) if len(op.results)]:
+        report.matched[FOR] += 1
+        places = _places(loop, keeper)
+        if isinstance(places, Left):
+            report.leave(FOR, told(loop, places.reason))
+            continue
+        _rewrite(loop, places)
+        report.changed[FOR] += 1
+    for load in operations(module, ["memref.load"]):
+        if not any(True for _ in load.results[0].uses):
+            load.erase()
+
+
+@dataclass(frozen=True)
+class _Place:
+    """An element of a buffer, and the op that stores a result there, if there is one."""
+
+    buffer: ir.Value
+    indices: tuple[ir.Value, ...] = ()
+    store: ir.Operation | None = None
+
+    def load(self) -> ir.Value:
+        """The element, at the insertion point."""
+        return memref.LoadOp(self.buffer, list(self.indices)).result
+
+    def keep(self, value: ir.Value) -> None:
+        """Store a value at the insertion point."""
+        memref.StoreOp(value, self.buffer, list(self.indices))
+
+    def holds(self, value: ir.Value, loop: ir.Operation) -> bool:
+        """Whether a value was loaded from here, and nothing is written between that and a loop."""
+        op = producer(value)
+        if op is None or not is_load(op) or op.block != loop.block:
+            return False
+        between = _between(op, loop)
+        is_here = list(op.operands) == [self.buffer, *self.indices]
+        return is_here and all(is_pure(each) or is_load(each) for each in between)
+
+
+_Keeper: TypeAlias = "Callable[[ir.Operation, ir.Type], _Place | None]"
+
+
+def _places(loop: ir.Operation, keeper: _Keeper) -> list[_Place] | Left:
+    """Where each result of a loop is kept."""
+    if is_on_tensors(loop):
+        return Left(ON_TENSORS)
+    if not all(isinstance(result.type, _KEPT) for result in loop.results):
+        return Left("what it carries is no element of a buffer")
+    memory = Memory()
+    places: list[_Place] = []
+    for result in loop.results:
+        store = _store_of(result, loop, memory)
+        taken = [place.store for place in places if place.store is not None]
+        if store is not None and not any(memory.may_share(store, other) for other in taken):
+            _, buffer, *indices = store.operands
+            places.append(_Place(buffer, tuple(indices), store))
+            continue
+        kept = keeper(loop, result.type)
+        if kept is None:
+            return Left("each iteration of a parallel loop around it would need its own memory")
+        places.append(kept)
+    return places
+
+
+def expanded(loop: ir.Operation, type_: ir.Type) -> _Place | None:
+    """A buffer with an element for each iteration of the loops around a loop, and its place.
+
+    One element where the loops do not begin at 0, or take steps.
+    """
+    around = loop.parent
+    levels: list[ir.Operation] = []
+    while around is not None and around.operation.name == FOR:
+        levels.insert(0, around.operation)
+        around = around.operation.parent
+    read = IndexReader()
+    bounds = [list(level.operands)[:3] for level in levels]
+    whole = all(read(lower) == 0 and read(step) == 1 for lower, _, step in bounds)
+    uppers = [upper for _, upper, _ in bounds]
+    body = levels[0].regions[0].blocks[0] if levels else None
+    if body is None or not whole or any(is_defined_inside(each, body) for each in uppers):
+        return _on_stack(loop, type_)
+    sizes = [read(upper) for upper in uppers]
+    shape = [size if isinstance(size, int) else ir.ShapedType.get_dynamic_size() for size in sizes]
+    given = [upper for upper, size in zip(uppers, sizes, strict=True) if not isinstance(size, int)]
+    with loop.location, ir.InsertionPoint(levels[0]):
+        buffer = memref.alloca(ir.MemRefType.get(shape, type_), given, [])
+    return _Place(buffer, tuple(map(induction_variable, levels)))
+
+
+def _on_stack(loop: ir.Operation, type_: ir.Type) -> _Place | None:
+    """One element on the stack; None where other threads run the loop as well."""
+    entry = _entry_of(loop)
+    if entry is None:
+        return None
+    with loop.location, ir.InsertionPoint.at_block_begin(entry):
+        return _Place(memref.alloca(ir.MemRefType.get([], type_), [], []))
+
+
+def _store_of(result: ir.Value, loop: ir.Operation, memory: Memory) -> ir.Operation | None:
+    """The op behind a loop that stores a result, or what is computed of it alone in that block.
+
+    None where something else looks at that place meanwhile.
+    """
+    computed = {result}
+    meanwhile = [loop]
+    for op in _between(loop, None):
+        if op.name == _STORE and op.operands[0] in computed:
+            break
+        if is_pure(op) and any(operand in computed for operand in op.operands):
+            computed.update(op.results)
+        meanwhile.append(op)
+    else:
+        return None
+    makers = [producer(value) for value in list(op.operands)[1:]]
+    if op.operands[0].type != result.type or any(m in meanwhile for m in makers if m is not None):
+        return None
+    return None if any(memory.may_share(op, each) for each in meanwhile) else op
+
+
+def _between(first: ir.Operation, last: ir.Operation | None) -> list[ir.Operation]:
+    """The ops of a block behind one and before another, or up to the end."""
+    ops = [each.operation for each in first.block.operations]
+    return ops[ops.index(first) + 1 : None if last is None else ops.index(last)]
+
+
+def _entry_of(loop: ir.Operation) -> ir.Block | None:
+    """The first block of the function around a loop; None where other threads run it as well."""
+    around = loop.parent
+    while around is not None and around.operation.name not in _PARALLEL:
+        if around.operation.name == "func.func":
+            return around.operation.regions[0].blocks[0]
+        around = around.operation.parent
+    return None
+
+
+def _rewrite(loop: ir.Operation, places: Sequence[_Place]) -> None:
+    lower, upper, step, *carried = loop.operands
+    body = loop.regions[0].blocks[0]
+    *inside, yielding = [each.operation for each in body.operations]
+    with loop.location, ir.InsertionPoint(loop):
+        for place, value in zip(places, carried, strict=True):
+            if not place.holds(value, loop):
+                place.keep(value)
+        plain = scf.ForOp(lower, upper, step)
+        with ir.InsertionPoint(plain.body):
+            given = [plain.induction_variable, *(place.load() for place in places)]
+            end = scf.YieldOp([]).operation
+    for op in inside:
+        op.move_before(end)
+    for argument, value in zip(body.arguments, given, strict=True):
+        argument.replace_all_uses_with(value)
+    with loop.location, ir.InsertionPoint(end):
+        for place, value in zip(places, yielding.operands, strict=True):
+            place.keep(value)
+    _finish(loop, places)
+
+
+def _finish(loop: ir.Operation, places: Sequence[_Place]) -> None:
+    """Give what uses the results of a loop what is in memory, and erase the loop."""
+    with loop.location, ir.InsertionPoint(loop):
+        for place, result in zip(places, loop.results, strict=True):
+            if place.store is not None and place.store.operands[0] == result:
+                place.store.erase()
+            if any(True for _ in result.uses):
+                result.replace_all_uses_with(place.load())
+    loop.erase()

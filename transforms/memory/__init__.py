@@ -1,0 +1,1 @@
+"""Allocation of buffers: stack, heap and workspace, lifetimes, huge pages, checks."""

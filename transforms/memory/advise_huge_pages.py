@@ -1,0 +1,114 @@
+"""Ask Linux for huge pages under large allocations: the first write to a page is a fault.
+
+A buffer of 64 MiB is 16,384 faults in pages of 4 KiB, which take longer than most kernels need to
+fill it, and 32 in huge pages. A buffer whose size only the run can tell is asked for there.
+
+before:
+    %a = memref.alloc() : memref<4096x4096xf32>
+after:
+    %a = memref.alloc() : memref<4096x4096xf32>
+    %p = memref.extract_aligned_pointer_as_index %a : memref<4096x4096xf32> -> index
+    %last = arith.addi %p, %c4095 : index
+    %page = arith.andi %last, %c-4096 : index
+    %start = arith.index_cast %page : index to i64
+    %inside = arith.subi %c67108864, %c4096 : index
+    %length = arith.index_cast %inside : index to i64
+    %ignored = func.call @madvise(%start, %length, %c14_i32) : (i64, i64, i32) -> i32
+
+The advice is for the whole pages inside the buffer; what the call returns is ignored.
+"""
+
+from __future__ import annotations
+
+import mmap
+from typing import Any
+
+from linalg_ext.bindings import arith, func, ir, memref, scf
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.analysis.memory_sizes import MOST_BYTES, static_bytes
+from linalg_ext.transforms.ir_utils.arithmetic import constant
+from linalg_ext.transforms.ir_utils.walking import operations
+
+NAME = "linalg-ext-advise-huge-pages"
+
+LARGE_BYTES = 4 << 20
+"""The smallest buffer that is advised: wherever it starts, it holds one huge page of 2 MiB."""
+
+_PAGE = 4096
+"""What the start must be a multiple of; where base pages are larger the kernel refuses."""
+
+_FUNCTION = "madvise"
+
+
+@module_pass(NAME, on="memref.alloc")
+def advise_huge_pages(module: ir.Operation) -> Report:
+    """Call madvise on every memref.alloc that is large, or may be.
+
+    Does nothing where the system knows no such advice, or where `madvise` is a symbol of another
+    type in the module.
+    """
+    report = Report(NAME)
+    advice = getattr(mmap, "MADV_HUGEPAGE", None)
+    if advice is None:
+        return report
+    allocations = operations(module, {"memref.alloc"})
+    large = [op for op in allocations if _may_be_large(op.results[0].type)]
+    report.matched["memref.alloc"] += len(allocations)
+    if large and not _declare(module):
+        report.leave("memref.alloc", f"the module has a symbol `{_FUNCTION}` of its own")
+        return report
+    for allocation in large:
+        report.changed[allocation.name] += 1
+        with allocation.location, ir.InsertionPoint.after(allocation):
+            _advise(allocation, advice)
+    return report
+
+
+def _may_be_large(type_: Any) -> bool:
+    static = static_bytes(type_)
+    smallest = LARGE_BYTES if type_.has_static_shape else 1
+    return smallest <= static < MOST_BYTES
+
+
+def _advise(allocation: Any, advice: int) -> None:
+    type_ = allocation.results[0].type
+    static = static_bytes(type_)
+    index = ir.IndexType.get()
+    nbytes = constant(index, static)
+    if type_.has_static_shape:
+        _call(allocation.results[0], nbytes, advice)
+        return
+    dynamic = sum(type_.is_dynamic_dim(axis) for axis in range(type_.rank))
+    for size in list(allocation.operands)[:dynamic]:
+        nbytes = arith.muli(nbytes, size)
+    is_large = arith.cmpi(arith.CmpIPredicate.uge, nbytes, constant(index, LARGE_BYTES))
+    branch = scf.IfOp(is_large)
+    with ir.InsertionPoint(branch.then_block):
+        _call(allocation.results[0], nbytes, advice)
+        scf.YieldOp([])
+
+
+def _call(buffer: ir.Value, nbytes: Any, advice: int) -> None:
+    index, i32, i64 = ir.IndexType.get(), *map(ir.IntegerType.get_signless, (32, 64))
+    pointer = memref.extract_aligned_pointer_as_index(buffer)
+    last = arith.addi(pointer, constant(index, _PAGE - 1))
+    start = arith.index_cast(i64, arith.andi(last, constant(index, -_PAGE)))
+    length = arith.index_cast(i64, arith.subi(nbytes, constant(index, _PAGE)))
+    func.CallOp([i32], _FUNCTION, [start, length, constant(i32, advice)])
+
+
+def _declare(module: ir.Operation) -> bool:
+    """Have the module declare the function; False where its name means something else there."""
+    i32, i64 = map(ir.IntegerType.get_signless, (32, 64))
+    # Addresses are passed as integers: both go the same way in every ABI of Linux.
+    type_ = ir.FunctionType.get([i64, i64, i32], [i32])
+    symbols = ir.SymbolTable(module)
+    if _FUNCTION in symbols:
+        known = symbols[_FUNCTION].operation
+        return known.name == "func.func" and known.attributes["function_type"] == ir.TypeAttr.get(
+            type_
+        )
+    block = module.regions[0].blocks[0]
+    with ir.Location.unknown(), ir.InsertionPoint.at_block_begin(block):
+        func.FuncOp(_FUNCTION, type_, visibility="private")
+    return True

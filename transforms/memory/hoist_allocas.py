@@ -1,0 +1,76 @@
+"""Take stack allocations out of loops, where each round would take more of the stack.
+
+`convert-vector-to-scf` leaves a buffer in the loop around a vector of several dimensions. LLVM
+frees it when the function returns, so that a long loop overflows the stack, which ends the process.
+
+before:
+    scf.for %i = %c0 to %n step %c1 {
+      %a = memref.alloca() : memref<vector<4x8xf32>>
+      memref.store %v, %a[] : memref<vector<4x8xf32>>
+    }
+after:
+    %a = memref.alloca() : memref<vector<4x8xf32>>
+    scf.for %i = %c0 to %n step %c1 {
+      memref.store %v, %a[] : memref<vector<4x8xf32>>
+    }
+
+Of one function `FRAME_LIMIT_BYTES` stay on the stack; what is beyond is on the heap until the
+function returns.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linalg_ext.bindings import ir, memref
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.analysis.memory_sizes import static_bytes
+from linalg_ext.transforms.ir_utils.walking import functions, operations
+
+NAME = "linalg-ext-hoist-allocas"
+
+FRAME_LIMIT_BYTES = 256 * 1024
+"""What the buffers of one function may take of the stack."""
+
+
+@module_pass(NAME, on="memref.alloca")
+def hoist_allocas(module: ir.Operation) -> Report:
+    """Put static stack allocations of loops before them, and what is too much on the heap."""
+    report = Report(NAME)
+    for function in functions(module):
+        taken = 0
+        for alloca in operations(function, {"memref.alloca"}):
+            report.matched[alloca.name] += 1
+            if not _is_in_a_loop(alloca):
+                continue
+            report.changed[alloca.name] += 1
+            taken += _bytes(alloca)
+            block = function.regions[0].blocks[0]
+            alloca.move_before(block.operations[0])
+            if taken > FRAME_LIMIT_BYTES:
+                _move_to_heap(alloca, block)
+    return report
+
+
+def _is_in_a_loop(alloca: Any) -> bool:
+    """Whether it is static, and between it and its function is nothing but loops and branches."""
+    if len(alloca.operands) or alloca.parent.name == "func.func":
+        return False
+    parent = alloca.parent
+    while parent.name in ("scf.for", "scf.if", "scf.while"):
+        parent = parent.operation.parent
+    return bool(parent.name == "func.func")
+
+
+def _bytes(alloca: Any) -> int:
+    type_ = ir.MemRefType(alloca.results[0].type)
+    return static_bytes(type_)
+
+
+def _move_to_heap(alloca: Any, block: Any) -> None:
+    with alloca.location, ir.InsertionPoint(alloca):
+        buffer = memref.AllocOp(alloca.results[0].type, [], []).result
+    with alloca.location, ir.InsertionPoint.at_block_terminator(block):
+        memref.DeallocOp(buffer)
+    alloca.results[0].replace_all_uses_with(buffer)
+    alloca.erase()

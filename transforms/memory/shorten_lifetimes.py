@@ -1,0 +1,100 @@
+"""Allocate a buffer before the op that reaches it first, and free it after the one that does last.
+
+Memory that is free again is what the next buffer gets: a row of ops needs room for two of its
+intermediates, not for all of them, and finds them in the caches. Bufferization allocates where a
+tensor was first spoken of; upstream's ownership-based deallocation frees everything at the end of a
+block.
+
+before:
+    %a = memref.alloc() : memref<8xf32>
+    %b = memref.alloc() : memref<2x4xf32>
+    %flat = memref.collapse_shape %b [[0, 1]] : memref<2x4xf32> into memref<8xf32>
+    linalg.exp ins(%x : memref<8xf32>) outs(%a : memref<8xf32>)
+    linalg.exp ins(%a : memref<8xf32>) outs(%flat : memref<8xf32>)
+    linalg.exp ins(%b : memref<2x4xf32>) outs(%y : memref<2x4xf32>)
+    memref.dealloc %a : memref<8xf32>
+    memref.dealloc %b : memref<2x4xf32>
+after:
+    %a = memref.alloc() : memref<8xf32>
+    linalg.exp ins(%x : memref<8xf32>) outs(%a : memref<8xf32>)
+    %b = memref.alloc() : memref<2x4xf32>
+    %flat = memref.collapse_shape %b [[0, 1]] : memref<2x4xf32> into memref<8xf32>
+    linalg.exp ins(%a : memref<8xf32>) outs(%flat : memref<8xf32>)
+    memref.dealloc %a : memref<8xf32>
+    linalg.exp ins(%b : memref<2x4xf32>) outs(%y : memref<2x4xf32>)
+    memref.dealloc %b : memref<2x4xf32>
+
+A buffer whose address is taken, or that a loop carries or a block hands on, stays until the end.
+Upstream's `optimize-allocation-liveness` frees as early, but does not see addresses.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linalg_ext.bindings import ir
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.analysis.allocations import reaching
+from linalg_ext.transforms.analysis.origins import VIEWS
+from linalg_ext.transforms.ir_utils.walking import operations
+
+NAME = "linalg-ext-shorten-lifetimes"
+
+
+@module_pass(NAME, on="memref.alloc")
+def shorten_lifetimes(module: ir.Operation) -> Report:
+    """Move each memref.alloc down, and its memref.dealloc in the same block up."""
+    report = Report(NAME)
+    for allocation in operations(module, {"memref.alloc"}):
+        report.matched[allocation.name] += 1
+        users = reaching(allocation.results[0])
+        frees = [op for op in users or () if op.name == "memref.dealloc"]
+        if users is None or len(frees) != 1:
+            continue
+        block = allocation.block
+        places = [place for user in users if (place := _place_in(block, user)) is not None]
+        if len(places) < len(users) or frees[0].block != block:
+            continue
+        others = [place for place in places if place != frees[0]]
+        if others:
+            frees[0].move_after(_last(others))
+        _sink(allocation)
+        report.changed[allocation.name] += 1
+    return report
+
+
+def _place_in(block: Any, op: Any) -> Any | None:
+    """The op of a block that is an op, or has it in its regions."""
+    while op.block != block:
+        op = op.parent.operation
+        if op.name == "func.func":
+            return None
+    return op
+
+
+def _sink(op: Any) -> None:
+    """Move an op, and the views of its result, to before what needs them first."""
+    users = []
+    for use in op.results[0].uses:
+        user = use.owner.operation
+        if user.name in VIEWS and user.block == op.block:
+            _sink(user)
+        users.append(_place_in(op.block, user))
+    if users:
+        op.move_before(_first(users))
+
+
+def _first(ops: list[Any]) -> Any:
+    found = ops[0]
+    for op in ops:
+        if op.is_before_in_block(found):
+            found = op
+    return found
+
+
+def _last(ops: list[Any]) -> Any:
+    found = ops[0]
+    for op in ops:
+        if found.is_before_in_block(op):
+            found = op
+    return found

@@ -1,0 +1,1 @@
+"""Exact arithmetic where upstream has gaps: powers, narrow floats, division, undefined results."""

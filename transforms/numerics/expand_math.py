@@ -1,0 +1,218 @@
+"""Expand what upstream's lowerings of math and of floating-point arith lack or do imprecisely.
+
+before:
+    %i = math.isinf %x : f32
+after:
+    %a = math.absf %x : f32
+    %i = arith.cmpf ogt, %a, %largest : f32          // false for NaN
+
+before:
+    %n = math.isnormal %x : f32
+after:
+    %a = math.absf %x : f32
+    %low = arith.cmpf oge, %a, %least : f32
+    %high = arith.cmpf ole, %a, %largest : f32
+    %n = arith.andi %low, %high : i1
+
+before:
+    %r = math.fma %x, %y, %z : f16                   // and vector.fma
+after:
+    %xw = arith.extf %x : f16 to f64
+    %yw = arith.extf %y : f16 to f64
+    %zw = arith.extf %z : f16 to f64
+    %rw = math.fma %xw, %yw, %zw : f64
+    %r = arith.truncf %rw : f64 to f16
+
+before:
+    %r = math.expm1 %x : f32
+after:
+    %u = math.exp %x : f32                           // Kahan: exact where exp(x) rounds to 1
+    %d = arith.subf %u, %one : f32
+    %l = math.log %u : f32
+    %q = arith.divf %x, %l : f32
+    %k = arith.mulf %d, %q : f32
+    %same = arith.cmpf oeq, %u, %one : f32
+    %s = arith.select %same, %x, %k : f32
+    %a = math.absf %x : f32
+    %near = arith.cmpf olt, %a, %one : f32
+    %r = arith.select %near, %s, %d : f32
+
+before:
+    %r = arith.convertf %x : bf16 to f16             // between narrow formats of one width
+after:
+    %w = arith.extf %x : bf16 to f32
+    %r = arith.truncf %w : f32 to f16
+
+before:
+    %r = arith.flush_denormals %x : f32
+after:
+    %a = math.absf %x : f32
+    %tiny = arith.cmpf olt, %a, %least : f32
+    %z = math.copysign %zero, %x : f32
+    %r = arith.select %tiny, %z, %x : f32
+
+before:
+    %r = arith.scaling_extf %x, %s : f8E4M3FN, f8E8M0FNU to f32
+after:
+    %w = arith.extf %x : f8E4M3FN to f32
+    %t = arith.extf %s : f8E8M0FNU to f32
+    %r = arith.mulf %w, %t : f32                     // scaling_truncf divides, then truncates
+
+Runs before narrow floats are emulated in f32: what is normal depends on the format, and a fused
+multiply-add in f32 would round twice (in f64 the product of narrow numbers is exact). Upstream
+writes expm1 as exp(x) - 1, which has no correct digit left near 0.
+
+Source of expm1: W. Kahan, as told in N. Higham, Accuracy and Stability of Numerical Algorithms,
+section 1.14.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from linalg_ext.bindings import arith, ir, math
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.ir_utils.arithmetic import constant, like, literal
+from linalg_ext.transforms.ir_utils.replacing import replace_each
+from linalg_ext.transforms.ir_utils.walking import element_type, operations
+
+from ._float_formats import EXPONENT_ONLY, F32, F64, NARROW, FloatFormat
+
+NAME = "linalg-ext-expand-math"
+
+_FORMATS = {**NARROW, F32.name: F32, F64.name: F64}
+
+
+@module_pass(NAME, on=lambda name: name in _EXPANSIONS)
+def expand_math(module: ir.Operation) -> Report:
+    """Expand classifications, expm1, casts and fused multiply-adds that upstream leaves over."""
+    return replace_each(NAME, operations(module, _EXPANSIONS), lambda op: _EXPANSIONS[op.name](op))
+
+
+def _format(value: Any) -> str:
+    return str(element_type(value.type))
+
+
+def _is_narrow(value: Any) -> bool:
+    return _format(value) in (*NARROW, EXPONENT_ONLY)
+
+
+def _fma(op: Any) -> Any | None:
+    type_ = op.results[0].type
+    if not _is_narrow(op.results[0]):
+        return None
+    wide = like(type_, ir.F64Type.get())
+    return arith.truncf(type_, math.fma(*(arith.extf(wide, value) for value in op.operands)))
+
+
+def _isinf(op: Any) -> Any | None:
+    value = op.operands[0]
+    format_ = _FORMATS.get(_format(value))
+    if format_ is None and _format(value) != EXPONENT_ONLY:
+        return None
+    if format_ is None or not format_.has_infinity:
+        return constant(like(value.type, ir.IntegerType.get_signless(1)), 0)
+    largest = literal(value.type, hex(format_.largest))
+    return arith.cmpf(arith.CmpFPredicate.OGT, math.absf(value), largest)
+
+
+def _isnormal(op: Any) -> Any | None:
+    value = op.operands[0]
+    if _format(value) == EXPONENT_ONLY:  # bare powers of two, or NaN
+        return arith.cmpf(arith.CmpFPredicate.ORD, value, value)
+    format_ = _FORMATS.get(_format(value))
+    if format_ is None:
+        return None
+    magnitude = math.absf(value)
+    largest = literal(value.type, hex(format_.largest))
+    return arith.andi(
+        arith.cmpf(arith.CmpFPredicate.OGE, magnitude, _least_normal(value.type, format_)),
+        arith.cmpf(arith.CmpFPredicate.OLE, magnitude, largest),
+    )
+
+
+def _least_normal(type_: Any, format_: FloatFormat) -> Any:
+    return literal(type_, hex(1 << format_.mantissa))
+
+
+def _expm1(op: Any) -> Any | None:
+    (value,) = op.operands
+    type_ = value.type
+    if _is_narrow(value):
+        wide = like(type_, ir.F32Type.get())
+        return arith.truncf(type_, _kahan_expm1(arith.extf(wide, value)))
+    return _kahan_expm1(value)
+
+
+def _kahan_expm1(x: Any) -> Any:
+    one = constant(x.type, 1)
+    power = math.exp(x)
+    difference = arith.subf(power, one)
+    corrected = arith.mulf(difference, arith.divf(x, math.log(power)))
+    is_one = arith.cmpf(arith.CmpFPredicate.OEQ, power, one)
+    near = arith.select(is_one, x, corrected)
+    is_near = arith.cmpf(arith.CmpFPredicate.OLT, math.absf(x), one)
+    return arith.select(is_near, near, difference)
+
+
+def _convertf(op: Any) -> Any | None:
+    value, result = op.operands[0], op.results[0]
+    if not (_is_narrow(value) and _is_narrow(result)):
+        return None
+    wide = like(value.type, ir.F32Type.get())
+    return arith.truncf(result.type, arith.extf(wide, value))
+
+
+def _flush_denormals(op: Any) -> Any | None:
+    value = op.operands[0]
+    if _format(value) == EXPONENT_ONLY:
+        return value
+    format_ = _FORMATS.get(_format(value))
+    if format_ is None:
+        return None
+    tiny = arith.cmpf(arith.CmpFPredicate.OLT, math.absf(value), _least_normal(value.type, format_))
+    zero = constant(value.type, 0)
+    return arith.select(tiny, math.copysign(zero, value), value)
+
+
+def _scaling_extf(op: Any) -> Any:
+    value, scale = op.operands
+    type_ = op.results[0].type
+    return arith.mulf(_extended(value, type_), _extended(_power_of_two(scale), type_))
+
+
+def _scaling_truncf(op: Any) -> Any:
+    value, scale = op.operands
+    scaled = arith.divf(value, _extended(_power_of_two(scale), value.type))
+    return arith.truncf(op.results[0].type, scaled)
+
+
+def _power_of_two(scale: Any) -> Any:
+    """A scale as a bare power of two, which is what scaling is by."""
+    if _format(scale) == EXPONENT_ONLY:
+        return scale
+    return arith.truncf(like(scale.type, ir.Type.parse(EXPONENT_ONLY)), scale)
+
+
+def _extended(value: Any, type_: Any) -> Any:
+    """`value` in the float type `type_`, which may be as narrow as its own."""
+    if value.type == type_:
+        return value
+    if element_type(value.type).width < element_type(type_).width:
+        return arith.extf(type_, value)
+    return arith.truncf(type_, arith.extf(like(value.type, ir.F32Type.get()), value))
+
+
+_EXPANSIONS: Mapping[str, Callable[[Any], Any | None]] = {
+    "arith.convertf": _convertf,
+    "arith.flush_denormals": _flush_denormals,
+    "arith.scaling_extf": _scaling_extf,
+    "arith.scaling_truncf": _scaling_truncf,
+    "math.expm1": _expm1,
+    "math.fma": _fma,
+    "math.isinf": _isinf,
+    "math.isnormal": _isnormal,
+    "vector.fma": _fma,
+}
+"""What to put in the place of an operation; None where upstream lowers it well itself."""

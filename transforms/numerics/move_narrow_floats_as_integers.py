@@ -1,0 +1,89 @@
+"""Move narrow floats as the integers of their bits.
+
+before:
+    %v = llvm.load %p {alignment = 2 : i64} : !llvm.ptr -> bf16
+    %w = llvm.intr.masked.load %p, %m, %z {alignment = 2 : i32}
+           : (!llvm.ptr, vector<32xi1>, vector<32xbf16>) -> vector<32xbf16>
+after:
+    %i = llvm.load %p {alignment = 2 : i64} : !llvm.ptr -> i16
+    %v = llvm.bitcast %i : i16 to bf16
+    %b = llvm.bitcast %z : vector<32xbf16> to vector<32xi16>
+    %j = llvm.intr.masked.load %p, %m, %b {alignment = 2 : i32}
+           : (!llvm.ptr, vector<32xi1>, vector<32xi16>) -> vector<32xi16>
+    %w = llvm.bitcast %j : vector<32xi16> to vector<32xbf16>
+
+and likewise where elements of vectors are moved: inserted, extracted, shuffled, selected.
+
+For a CPU without instructions on such floats LLVM makes f32 of single ones, and takes masked
+vectors of them apart; it rounds each element then by calls of functions that nothing provides.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linalg_ext.bindings import ir
+from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.ir_utils.walking import element_type, select
+
+NAME = "linalg-ext-move-narrow-floats-as-integers"
+
+_MOVES = (
+    "llvm.extractelement",
+    "llvm.insertelement",
+    "llvm.intr.masked.load",
+    "llvm.intr.masked.store",
+    "llvm.load",
+    "llvm.select",
+    "llvm.shufflevector",
+    "llvm.store",
+)
+"""Ops to which it is all one what the bits that they move mean."""
+
+
+@module_pass(NAME, on=_MOVES)
+def move_narrow_floats_as_integers(module: ir.Operation) -> Report:
+    """Load, store, insert, extract, shuffle and select f16 and bf16 as integers of 16 bits."""
+    report = Report(NAME)
+    for op in select(module, _moves_narrow_floats):
+        report.matched[op.name] += 1
+        report.changed[op.name] += 1
+        with op.location, ir.InsertionPoint(op):
+            _as_integers(op)
+    return report
+
+
+def _moves_narrow_floats(op: Any) -> bool:
+    return op.name in _MOVES and any(
+        _is_narrow(value.type) for value in (*op.operands, *op.results)
+    )
+
+
+def _is_narrow(type_: Any) -> bool:
+    return isinstance(element_type(type_), ir.F16Type | ir.BF16Type)
+
+
+def _as_integers(op: Any) -> None:
+    new = ir.Operation.create(
+        op.name,
+        results=[_bits(result.type) for result in op.results],
+        operands=[_bitcast(operand, _bits(operand.type)) for operand in op.operands],
+        attributes=dict(op.attributes.items()),
+    )
+    for old, result in zip(op.results, new.results, strict=True):
+        old.replace_all_uses_with(_bitcast(result, old.type))
+    op.erase()
+
+
+def _bits(type_: Any) -> Any:
+    """The type of the bits of narrow floats; any other type as it is."""
+    if not _is_narrow(type_):
+        return type_
+    bits = ir.IntegerType.get_signless(16)
+    return ir.VectorType.get(type_.shape, bits) if isinstance(type_, ir.VectorType) else bits
+
+
+def _bitcast(value: Any, to: ir.Type) -> Any:
+    if value.type == to:
+        return value
+    return ir.Operation.create("llvm.bitcast", results=[to], operands=[value]).results[0]

@@ -1,0 +1,95 @@
+"""What a loop takes from around it, when it becomes a function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from linalg_ext.bindings import func, ir
+from linalg_ext.transforms.ir_utils.walking import producer, replace_operands
+
+STEM = "linalg_ext_loops"
+"""What the names of functions begin with that were loops."""
+
+_SCALARS = frozenset({"f32", "f64", "i1", "i8", "i16", "i32", "i64", "index"})
+"""What a call takes besides buffers, as it is."""
+
+_REPEATED = frozenset(
+    {"arith.constant", "memref.get_global", "ub.poison", "vector.constant_mask", "vector.step"}
+)
+
+
+def taken_from_outside(loop: ir.Operation) -> list[ir.Value]:
+    """The values that the body of a loop uses and that are defined around it."""
+    own: set[ir.Value] = set(loop.regions[0].blocks[0].arguments)
+    used: dict[ir.Value, None] = {}
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op != loop:
+            own.update(op.results)
+            used.update(dict.fromkeys(op.operands))
+        for region in op.regions:
+            for block in region.blocks:
+                own.update(block.arguments)
+        return ir.WalkResult.ADVANCE
+
+    loop.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return [value for value in used if value not in own]
+
+
+def is_repeated(value: ir.Value) -> bool:
+    """Whether a function has a copy of what gives a value, instead of the value."""
+    return not isinstance(value.owner, ir.Block) and value.owner.name in _REPEATED
+
+
+class Part(NamedTuple):
+    """A loop as a function.
+
+    Attributes:
+        module: holds the function, alone: names of values count on from one function to the next.
+        operands: of its call.
+    """
+
+    module: ir.Module
+    operands: Sequence[ir.Value]
+
+    @property
+    def function(self) -> ir.Operation:
+        """The function, without a number in its name."""
+        return self.module.body.operations[0].operation
+
+    @property
+    def text(self) -> str:
+        """All that it is made of."""
+        return self.function.get_asm(use_local_scope=True)
+
+
+def outermost_loops(function: ir.Operation) -> list[ir.Operation]:
+    """The outermost loops that give no values."""
+    ops = (op.operation for block in function.regions[0].blocks for op in block.operations)
+    return [op for op in ops if op.name == "scf.for" and not len(op.results)]
+
+
+def part_of(loop: ir.Operation) -> Part | None:
+    """A loop as a function; None where that cannot take what the loop takes from outside."""
+    outside = list(dict.fromkeys([*loop.operands, *taken_from_outside(loop)]))
+    operands = [value for value in outside if not is_repeated(value)]
+    if not all(map(_may_be_handed_over, operands)):
+        return None
+    module = ir.Module.create()
+    with ir.InsertionPoint(module.body):
+        types = [value.type for value in operands]
+        function = func.FuncOp(STEM, (types, []), visibility="private")
+    block = function.add_entry_block()
+    with ir.InsertionPoint(block):
+        inside: dict[ir.Value, ir.Value] = dict(zip(operands, block.arguments, strict=True))
+        for value in outside:
+            if value not in inside:
+                inside[value] = producer(value).clone().results[0]
+        replace_operands(loop.clone(), inside)
+        func.ReturnOp([])
+    return Part(module, operands)
+
+
+def _may_be_handed_over(value: ir.Value) -> bool:
+    return isinstance(value.type, ir.MemRefType) or str(value.type) in _SCALARS

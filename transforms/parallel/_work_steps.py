@@ -1,0 +1,307 @@
+"""The structured ops of an entry on buffers: their loops, what they reach, and what they cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from linalg_ext.bindings import ir
+from linalg_ext.target import Target, current
+from linalg_ext.transforms.analysis.memory_sizes import element_bytes
+from linalg_ext.transforms.analysis.origins import may_be_read, may_be_written, root
+from linalg_ext.transforms.ir_utils.generics import input_count, maps_of, parallel_loops
+
+_CYCLES = 3.0
+"""Cycles of a core in a nanosecond, about."""
+
+_FUNCTION_CYCLES = 20.0
+"""Cycles that a vector of values of exp, tanh and the like takes."""
+
+_LINE = 64
+"""Bytes of a line of a cache."""
+
+_PANEL_PRICE = 1.5
+"""What a byte of a contraction's panel of columns costs, one of its rows being 1."""
+
+_IN_PIECES = 1.1
+"""What a slice costs that is many pieces of memory, one in one piece being 1."""
+
+_FAR, _NEAR = 20.0, 100.0
+"""Bytes that a core moves in a nanosecond, from memory and from its second cache."""
+
+_PACKED = 10.0
+"""Bytes that a core packs in a nanosecond."""
+
+_USUAL = 1024
+"""What a size that only the run tells is taken for, where one way is weighed against another."""
+
+Linear = Mapping[int, int]
+"""The coefficient of each loop in an index."""
+
+
+@dataclass(frozen=True, eq=False)
+class Access:
+    """An operand of an op.
+
+    Attributes:
+        value: the operand.
+        buffer: what it belongs to: itself, or what it is a view of.
+        indices: along each axis a sum of loops; None where it is something else.
+        element_bytes: of its buffer.
+    """
+
+    value: Any
+    buffer: Any
+    indices: tuple[Linear | None, ...]
+    is_written: bool
+    element_bytes: int
+
+    @property
+    def bytes(self) -> int:
+        """Of the operand, where open sizes are as is usual."""
+        type_ = self.value.type
+        sizes = (
+            _USUAL if type_.is_dynamic_dim(at) else type_.get_dim_size(at)
+            for at in range(type_.rank)
+        )
+        return self.element_bytes * math.prod(sizes)
+
+    @property
+    def unit_stride_loop(self) -> int | None:
+        """The loop along which neighbours in memory lie, in a buffer in row-major order."""
+        last = self.indices[-1] if self.indices else None
+        return next((loop for loop, factor in (last or {}).items() if factor == 1), None)
+
+    def has(self, loop: int) -> bool:
+        """Whether a loop moves along the buffer."""
+        return any(index is None or loop in index for index in self.indices)
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A structured op: its loops and what it reaches.
+
+    Attributes:
+        sizes: of each loop; None where only the run tells.
+        measures: for each loop an operand and an axis of it that are as long.
+        parallel: which loops are.
+        fixed: loops that the body asks the position of.
+        functions: how often the body calls a function such as exp.
+        operations: how many other operations it has.
+    """
+
+    op: Any
+    sizes: tuple[int | None, ...]
+    measures: tuple[tuple[Any, int], ...]
+    parallel: frozenset[int]
+    fixed: frozenset[int]
+    accesses: tuple[Access, ...]
+    functions: int
+    operations: int
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Of each loop: as many steps as are known, or as are usual."""
+        return tuple(_USUAL if size is None else size for size in self.sizes)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether only the run tells how long it takes."""
+        return None in self.sizes
+
+    @property
+    def fills(self) -> bool:
+        """Whether it reads no buffer."""
+        return all(access.is_written for access in self.accesses)
+
+    @property
+    def candidates(self) -> list[int]:
+        """The loops along which it may be cut."""
+        return [at for at in range(len(self.sizes)) if at in self.parallel - self.fixed]
+
+    @property
+    def is_contraction(self) -> bool:
+        """Whether it sums over operands none of which has all of its parallel loops."""
+        inputs = [access for access in self.accesses if not access.is_written]
+        return (
+            len(self.parallel) < len(self.sizes)
+            and len(inputs) > 1
+            and not any(all(map(access.has, self.parallel)) for access in inputs)
+        )
+
+    @cached_property
+    def _moved(self) -> int:
+        """The bytes that it reaches; asked for once for each way to share it."""
+        return sum(
+            access.element_bytes * _reached(access, self.extents) for access in self.accesses
+        )
+
+    def nanoseconds(self, target: Target) -> float:
+        """About what it takes one core."""
+        rate = _NEAR if self._moved <= target.cache(2).size else _FAR
+        lanes = target.vector_bits / 8 / min(a.element_bytes for a in self.accesses)
+        cycles = _FUNCTION_CYCLES * self.functions + self.operations / target.fma_units / 2
+        return max(self._moved / rate, math.prod(self.extents) / lanes * cycles / _CYCLES)
+
+    def nanoseconds_of_slice(self, loop: int, slices: int) -> float:
+        """About what the longest of so many slices along a loop takes one core."""
+        extent = max(1, self.extents[loop])
+        alone = self.nanoseconds(current()) * -(-extent // slices) / extent
+        if self.is_contraction:
+            return alone + self._repeated(loop) / _PACKED
+        is_whole = len(self.extents) == 1 or all(
+            access.unit_stride_loop != loop for access in self.accesses
+        )
+        return alone if is_whole else alone * _IN_PIECES
+
+    def _repeated(self, loop: int) -> float:
+        """The price, in bytes, of what every slice along a loop reaches again.
+
+        What a contraction packs along its columns is the panel that lives in the last cache: two
+        threads that both have it cost more than two that pack the same rows.
+        """
+        (columns,) = [a.unit_stride_loop for a in self.accesses if a.is_written][:1] or [None]
+        price = 0.0
+        for access in self.accesses:
+            if not access.is_written and not access.has(loop):
+                weight = _PANEL_PRICE if columns is not None and access.has(columns) else 1.0
+                price += weight * access.element_bytes * _reached(access, self.extents)
+        return price
+
+    def granule(self, loop: int) -> int:
+        """Steps of a loop that fill a line of a cache, where a line lies along the loop; else 1."""
+        return max(
+            (
+                max(1, _LINE // access.element_bytes)
+                for access in self.accesses
+                if access.unit_stride_loop == loop
+            ),
+            default=1,
+        )
+
+
+def step_of(op: ir.Operation) -> Step | str:
+    """A structured op as a step, or why it is none that can be cut."""
+    operands = list(op.operands)
+    if op.name == "memref.copy":
+        if not all(isinstance(operand.type, ir.MemRefType) for operand in operands):
+            return "it copies buffers of unknown rank"
+        count, rank = 1, ir.ShapedType(operands[0].type).rank
+        maps = [ir.AffineMap.get_identity(rank, op.context)] * 2
+        parallel = frozenset(range(rank))
+    else:
+        count, maps = input_count(op), maps_of(op)
+        parallel = frozenset(at for at, is_one in enumerate(parallel_loops(op)) if is_one)
+    body = _body(op)
+    if len(op.results) or body.reaches_memory:
+        return f"{op.name} reaches buffers that are not its operands"
+    accesses: list[Access] = []
+    sizes: dict[int, int | None] = {}
+    measures: dict[int, tuple[Any, int]] = {}
+    for position, (operand, map_) in enumerate(zip(operands, maps, strict=True)):
+        type_ = operand.type
+        indices = tuple(map(_linear, map_.results))
+        if not isinstance(type_, ir.MemRefType):
+            continue  # a scalar: every slice reads it
+        buffer = root(operand)
+        if not may_be_read(buffer) or not _is_strided(type_):
+            return f"{op.name} reaches a buffer of unknown origin or layout"
+        if position >= count and not may_be_written(buffer):
+            return f"{op.name} writes a buffer that is global, or that a loop carries"
+        width = element_bytes(type_.element_type)
+        accesses.append(Access(operand, buffer, indices, position >= count, width))
+        for axis, index in enumerate(indices):
+            if index is not None and len(index) == 1 and 1 in index.values():
+                (loop,) = index
+                size = None if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
+                if sizes.get(loop) is None and (size is not None or loop not in sizes):
+                    sizes[loop], measures[loop] = size, (operand, axis)
+    loops = maps[0].n_dims
+    if set(sizes) != set(range(loops)):
+        return f"{op.name} has a loop of unknown extent"
+    return Step(
+        op,
+        tuple(sizes[loop] for loop in range(loops)),
+        tuple(measures[loop] for loop in range(loops)),
+        parallel,
+        frozenset(body.positions),
+        tuple(accesses),
+        body.functions,
+        body.operations,
+    )
+
+
+def far(moved: float) -> float:
+    """Nanoseconds that a core takes to move so many bytes from memory, or to it."""
+    return moved / _FAR
+
+
+def _reached(access: Access, extents: Sequence[int]) -> int:
+    """How many elements of its buffer an operand reaches, where the loops have these extents."""
+    return math.prod(
+        1 + sum(abs(factor) * (extents[loop] - 1) for loop, factor in (index or {}).items())
+        for index in access.indices
+    )
+
+
+def _linear(expression: Any) -> Linear | None:
+    """An index as a sum of loops; None where it is none, or has a constant part."""
+    if isinstance(expression, ir.AffineDimExpr):
+        return {expression.position: 1}
+    if isinstance(expression, ir.AffineConstantExpr):
+        return {} if expression.value == 0 else None
+    if isinstance(expression, ir.AffineAddExpr):
+        one, other = _linear(expression.lhs), _linear(expression.rhs)
+        if one is None or other is None:
+            return None
+        return {at: one.get(at, 0) + other.get(at, 0) for at in {**one, **other}}
+    if isinstance(expression, ir.AffineMulExpr) and isinstance(
+        expression.rhs, ir.AffineConstantExpr
+    ):
+        scaled, factor = _linear(expression.lhs), expression.rhs.value
+        return None if scaled is None else {at: c * factor for at, c in scaled.items()}
+    return None
+
+
+def _is_strided(type_: Any) -> bool:
+    try:
+        type_.get_strides_and_offset()
+    except RuntimeError:
+        return False
+    return type_.memory_space is None
+
+
+@dataclass
+class _Body:
+    """What the body of a structured op does.
+
+    Attributes:
+        positions: the loops whose position it asks.
+        functions: how many operations of `math` it has.
+        operations: how many of `arith`.
+        reaches_memory: whether it reads memory of its own accord.
+    """
+
+    positions: set[int] = field(default_factory=set)
+    functions: int = 0
+    operations: int = 0
+    reaches_memory: bool = False
+
+
+def _body(op: ir.Operation) -> _Body:
+    body = _Body()
+
+    def visit(inner: Any) -> Any:
+        if inner.name == "linalg.index":
+            body.positions.add(ir.IntegerAttr(inner.attributes["dim"]).value)
+        body.functions += inner.name.startswith("math.")
+        body.operations += inner.name.startswith("arith.")
+        if inner != op and any(isinstance(v.type, ir.MemRefType) for v in inner.operands):
+            body.reaches_memory = True
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+    return body

@@ -1,0 +1,1 @@
+"""The lowering of sorts: by digits, by merges, by networks in vector lanes."""

@@ -1,0 +1,267 @@
+"""A stable merge sort of rows, built in IR by a comparator: blocks of 8 first, then runs merged.
+
+A block is sorted by a network that compares neighbours alone, without a branch: it is stable. Runs
+are merged in pairs from one buffer into another and back again, an even number of times, so that
+the row ends where it was. Of the 2^l runs of level l, run q begins at block `q * blocks >> l`:
+halves are of one length but for a block, at every level, whatever the length of the row.
+
+Two runs are merged from both ends at once: each end takes as many elements as the shorter run has,
+so neither needs to ask where a run ends, and the two do not wait for each other. Between them is
+left what one run has more. Where both ends took one element the comparator was no order; then the
+runs are merged over again from the front alone: whatever it says, no element is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from linalg_ext.bindings import arith, ir, math, tensor
+from linalg_ext.transforms.ir_utils.arithmetic import index
+from linalg_ext.transforms.ir_utils.tensor_loops import add, compare, counted, inlined, sub
+
+BLOCK = 8
+
+_NEAR = 12
+"""Runs of 2^12 blocks are merged to the end before the next are begun: they stay in a cache."""
+
+
+class MergeSort:
+    """Sorts rows of one length.
+
+    Args:
+        comparator: a block of two elements (a, b) of each tensor that yields whether a comes first.
+        count: how many tensors are moved together.
+        size: of a row: a number, or a value of type index.
+    """
+
+    def __init__(self, comparator: Any, count: int, size: Any) -> None:
+        self._comparator = comparator
+        self._count = count
+        arguments = list(comparator.arguments)
+        self._is_key = [
+            any(len(list(arguments[2 * number + side].uses)) for side in (0, 1))
+            for number in range(self._count)
+        ]
+        self._size = size
+
+    @property
+    def needs_spare(self) -> bool:
+        """Whether a row may be longer than a block."""
+        return not (isinstance(self._size, int) and self._size <= BLOCK)
+
+    def sort(self, rows: Sequence[Any], spare: Sequence[Any]) -> list[Any]:
+        """Rows sorted in place, with the help of others of their length; both, as they are then."""
+        rows = self._blocks(rows)
+        if not self.needs_spare:
+            return [*rows]
+        blocks, pairs = self._extent()
+        near = arith.minsi(index(pairs), index(_NEAR // 2))
+        far = sub(pairs, near)
+        top = arith.shli(far, index(1))
+        groups = arith.shli(index(1), top)
+
+        def group(number: Any, carried: list[Any]) -> list[Any]:
+            # The last round merges what the others have made. One loop: the code is there once.
+            is_last = compare("eq", number, groups)
+            zero = index(0)
+            from_level = arith.select(is_last, zero, top)
+            run = arith.select(is_last, zero, number)
+            return self._passes(carried, blocks, from_level, run, arith.select(is_last, far, near))
+
+        return counted(0, add(groups, 1), [*rows, *spare], group)
+
+    def _extent(self) -> tuple[Any, Any]:
+        """How many blocks a row has, and how often runs are merged there and back."""
+        if isinstance(self._size, int):
+            count = -(-self._size // BLOCK)
+            return count, ((count - 1).bit_length() + 1) // 2
+        i64 = ir.IntegerType.get_signless(64)
+        blocks = arith.shrui(add(self._size, BLOCK - 1), index(3))
+        before = arith.maxsi(sub(blocks, 1), index(0))
+        zeros = math.ctlz(arith.index_cast(i64, before))
+        levels = sub(64, arith.index_cast(ir.IndexType.get(), zeros))
+        return blocks, arith.shrui(add(levels, 1), index(1))
+
+    def _passes(self, both: list[Any], blocks: Any, top: Any, run: Any, pairs: Any) -> list[Any]:
+        """A run of level `top` sorted, whose runs are sorted `2 * pairs` levels further down."""
+
+        def there_and_back(number: Any, carried: list[Any]) -> list[Any]:
+            here, there = carried[: self._count], carried[self._count :]
+            depth = arith.shli(sub(pairs, number), index(1))
+            there = self._level(here, there, blocks, top, run, depth)
+            here = self._level(there, here, blocks, top, run, sub(depth, 1))
+            return [*here, *there]
+
+        return counted(0, pairs, both, there_and_back)
+
+    def _blocks(self, rows: Sequence[Any]) -> list[Any]:
+        """Each block of the rows sorted."""
+        size: Any = self._size
+        rows = list(rows)
+        if not self.needs_spare:
+            return self._network(rows, 0, size)
+        whole: Any = size // BLOCK if isinstance(size, int) else arith.shrui(size, index(3))
+
+        def block(number: Any, carried: list[Any]) -> list[Any]:
+            return self._network(carried, arith.muli(number, index(BLOCK)), BLOCK)
+
+        rows = counted(0, whole, rows, block)
+        if isinstance(size, int):
+            return self._network(rows, size - size % BLOCK, size % BLOCK)
+        return self._rest(rows, arith.muli(whole, index(BLOCK)))
+
+    def _network(self, rows: list[Any], start: Any, length: int) -> list[Any]:
+        """A few elements sorted in registers: each sinks past its neighbours, as far as it may."""
+        if length < 2:
+            return rows
+        places = [index(add(start, offset)) for offset in range(length)]
+        held = [[tensor.extract(row, [place]) for row in rows] for place in places]
+        for last in range(1, length):
+            for at in range(last, 0, -1):
+                held[at - 1], held[at] = self._exchanged(held[at - 1], held[at])
+        for number in range(len(rows)):
+            for place, elements in zip(places, held, strict=True):
+                rows[number] = tensor.insert(elements[number], rows[number], [place])
+        return rows
+
+    def _rest(self, rows: list[Any], start: Any) -> list[Any]:
+        """The elements from `start` on, fewer than a block, sorted in place."""
+
+        def sink(last: Any, carried: list[Any]) -> list[Any]:
+            def step(number: Any, inner: list[Any]) -> list[Any]:
+                at = sub(last, number)
+                places = [sub(at, 1), at]
+                pair = [[tensor.extract(row, [place]) for row in inner] for place in places]
+                pair = list(self._exchanged(*pair))
+                for place, elements in zip(places, pair, strict=True):
+                    inner = self._stored(elements, inner, place)
+                return inner
+
+            return counted(0, sub(last, start), carried, step)
+
+        return counted(add(start, 1), self._size, rows, sink)
+
+    def _exchanged(self, first: list[Any], second: list[Any]) -> tuple[list[Any], list[Any]]:
+        """Two elements in order; as they were where neither comes before the other."""
+        swaps = self._comes_before(second, first)
+        pairs = list(zip(first, second, strict=True))
+        return (
+            [arith.select(swaps, b, a) for a, b in pairs],
+            [arith.select(swaps, a, b) for a, b in pairs],
+        )
+
+    def _comes_before(self, left: Sequence[Any], right: Sequence[Any]) -> Any:
+        given = [element for pair in zip(left, right, strict=True) for element in pair]
+        return inlined(self._comparator, given)[0]
+
+    def _level(
+        self, here: list[Any], there: list[Any], blocks: Any, top: Any, run: Any, depth: Any
+    ) -> list[Any]:
+        """Merge pairs of runs, `depth` levels below a run of level `top`."""
+        level = add(top, depth)
+        above = sub(depth, 1)
+
+        def boundary(number: Any) -> Any:
+            block = arith.shrui(arith.muli(number, index(blocks)), level)
+            return arith.minsi(arith.muli(block, index(BLOCK)), index(self._size))
+
+        def pair(number: Any, carried: list[Any]) -> list[Any]:
+            first = arith.shli(number, index(1))
+            start, middle, end = (boundary(add(first, offset)) for offset in range(3))
+            return self._merged(here, carried, start, middle, end)
+
+        first, stop = (arith.shli(each, above) for each in (run, add(run, 1)))
+        return counted(first, stop, there, pair)
+
+    def _merged(
+        self, source: list[Any], target: list[Any], start: Any, middle: Any, end: Any
+    ) -> list[Any]:
+        shorter = arith.minsi(sub(middle, start), sub(end, middle))
+        last = sub(end, 1)
+
+        def step(number: Any, carried: list[Any]) -> list[Any]:
+            left, right, left_end, right_end, *written = carried
+            taken, is_right = self._smaller(source, left, right)
+            written = self._stored(taken, written, add(start, number))
+            left, right = _advanced(left, right, is_right, 1)
+            taken, is_left = self._larger(source, left_end, right_end)
+            written = self._stored(taken, written, sub(last, number))
+            right_end, left_end = _advanced(right_end, left_end, is_left, -1)
+            return [left, right, left_end, right_end, *written]
+
+        ends = [start, middle, sub(middle, 1), last]
+        left, right, left_end, right_end, *written = counted(0, shorter, [*ends, *target], step)
+        is_overlapping = arith.ori(
+            compare("sgt", left, add(left_end, 1)), compare("sgt", right, add(right_end, 1))
+        )
+        left, right, left_end, right_end, first, stop = (
+            arith.select(is_overlapping, whole, rest)
+            for whole, rest in (
+                *zip(ends, (left, right, left_end, right_end), strict=True),
+                (start, add(start, shorter)),
+                (end, sub(end, shorter)),
+            )
+        )
+
+        def remaining(place: Any, carried: list[Any]) -> list[Any]:
+            left, right, *written = carried
+            has_left = compare("sle", left, left_end)
+            has_right = compare("sle", right, right_end)
+            # Where a run has none left, any place will do to read from.
+            taken_right = self._is_smaller(
+                source, arith.minsi(left, last), arith.minsi(right, last)
+            )
+            is_right = arith.select(has_left, arith.andi(has_right, taken_right), has_right)
+            at = arith.select(is_right, right, left)
+            written = self._stored([tensor.extract(row, [at]) for row in source], written, place)
+            return [*_advanced(left, right, is_right, 1), *written]
+
+        return counted(first, stop, [left, right, *written], remaining)[2:]
+
+    def _is_smaller(self, source: list[Any], left: Any, right: Any) -> Any:
+        """Whether the element on the right comes before the one on the left."""
+        return self._comes_before(
+            [tensor.extract(row, [right]) for row in source],
+            [tensor.extract(row, [left]) for row in source],
+        )
+
+    def _smaller(self, source: list[Any], left: Any, right: Any) -> tuple[list[Any], Any]:
+        """The one of two elements that comes first, the left one of equals."""
+        a, b = ([tensor.extract(row, [at]) for row in source] for at in (left, right))
+        is_right = self._comes_before(b, a)
+        return self._chosen(source, is_right, (right, b), (left, a)), is_right
+
+    def _larger(self, source: list[Any], left: Any, right: Any) -> tuple[list[Any], Any]:
+        """The one of two elements that comes last, the right one of equals."""
+        a, b = ([tensor.extract(row, [at]) for row in source] for at in (left, right))
+        is_left = self._comes_before(b, a)
+        return self._chosen(source, is_left, (left, a), (right, b)), is_left
+
+    def _chosen(
+        self,
+        source: list[Any],
+        condition: Any,
+        one: tuple[Any, list[Any]],
+        other: tuple[Any, list[Any]],
+    ) -> list[Any]:
+        """One of two elements; what the comparator does not read is read once it is known where."""
+        at = arith.select(condition, one[0], other[0])
+        return [
+            arith.select(condition, one[1][number], other[1][number])
+            if is_key
+            else tensor.extract(source[number], [at])
+            for number, is_key in enumerate(self._is_key)
+        ]
+
+    def _stored(self, elements: Sequence[Any], rows: Sequence[Any], place: Any) -> list[Any]:
+        return [
+            tensor.insert(element, row, [index(place)])
+            for element, row in zip(elements, rows, strict=True)
+        ]
+
+
+def _advanced(left: Any, right: Any, is_right: Any, step: int) -> tuple[Any, Any]:
+    """Two places, of which the one that was taken from moves on."""
+    by_right = arith.select(is_right, index(step), index(0))
+    return add(left, sub(step, by_right)), add(right, by_right)
