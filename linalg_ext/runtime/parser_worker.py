@@ -1,8 +1,7 @@
 """The guard process: parses texts and runs upstream's passes, and may die of it.
 
 Started by `parser_process.py` as `python -m linalg_ext.runtime.parser_worker FD`, where FD is a
-socket. It answers
-one request at a time, each in a context of its own, until the socket closes.
+socket. It answers one request at a time, each in a context of its own, until the socket closes.
 """
 
 from __future__ import annotations

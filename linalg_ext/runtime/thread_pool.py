@@ -1,7 +1,7 @@
 """The threads that share calls, in native code: from a call until all its slices are done.
 
-The code is in `thread_pool.mlir`, compiled by `thread_pool_code` when it is first needed. Nothing of it holds the
-GIL: a helper that takes up a slice waits for no other thread of Python's.
+The code is in `thread_pool.mlir`, compiled by `thread_pool_code` when it is first needed. Nothing
+of it holds the GIL: a helper that takes up a slice waits for no other thread of Python's.
 """
 
 from __future__ import annotations

@@ -119,8 +119,8 @@ def context(threads: int, slices: int | None = None) -> int:
             OpenMP starts threads anew where it changes.
 
     Returns:
-        The address of some words: the function that shares a loop (see `thread_pool.mlir`), and what it
-        needs. They stay where they are, and as they are.
+        The address of some words: the function that shares a loop (see `thread_pool.mlir`), and
+        what it needs. They stay where they are, and as they are.
     """
     if (team := _team.get()) and not _is_forked:
         return _crew.context(threads, team)

@@ -1,8 +1,8 @@
 """The native way into native code: what the interpreter calls when a kernel is called.
 
-The code is in `vectorcall.mlir`, compiled by `vectorcall_code` when calls have come again so often that it
-pays, and kept on disk: other processes load it, sooner. Where the interpreter or NumPy is not as it
-expects there is none: calls then go through Python, and mean the same.
+The code is in `vectorcall.mlir`, compiled by `vectorcall_code` when calls have come again so often
+that it pays, and kept on disk: other processes load it, sooner. Where the interpreter or NumPy is
+not as it expects there is none: calls then go through Python, and mean the same.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class Caller:
         """Made by `caller`.
 
         Args:
-            engine: has the functions of `vectorcall.mlir`. It is kept for ever: objects that it answers
-                for may be called at the interpreter's end.
+            engine: has the functions of `vectorcall.mlir`. It is kept for ever: objects that it
+                answers for may be called at the interpreter's end.
         """
         self._engine = engine
         found = ctypes.c_void_p()

@@ -1,7 +1,7 @@
 """What native code must know of a call: which arguments fit, where they go, and what is run.
 
-A record is data for `vectorcall.mlir`, where its words are listed. It lives as long as a list holds it
-or a call is under way, and keeps alive all that it points to.
+A record is data for `vectorcall.mlir`, where its words are listed. It lives as long as a list holds
+it or a call is under way, and keeps alive all that it points to.
 """
 
 from __future__ import annotations

@@ -61,7 +61,8 @@ after:
       return
     }
 
-`lx_take` and `lx_give` are in the module itself: see `_workspace_functions`, and `runtime/workspace.mlir`.
+`lx_take` and `lx_give` are in the module itself: see `_workspace_functions`, and
+`runtime/workspace.mlir`.
 """
 
 from __future__ import annotations

@@ -48,9 +48,9 @@ after:
     }
 
 What the entry is given where its status goes out is the address of the function that shares a loop:
-see `runtime/thread_pool.mlir`. A slice that fails returns its status, and the entry hands it on. What the
-loop takes from around it, the slices read from memory that lasts as long as the entry; a scalar is
-in a buffer of its own there.
+see `runtime/thread_pool.mlir`. A slice that fails returns its status, and the entry hands it on.
+What the loop takes from around it, the slices read from memory that lasts as long as the entry; a
+scalar is in a buffer of its own there.
 """
 
 from __future__ import annotations

@@ -35,12 +35,13 @@ after:
       return
     }
 
-What of an entry is one loop, or several one after the other, `_shared_regions` finds out: each begins when
-all slices of the one before are done. Where shapes are static they stay so; where the slices are
-not all of one size, the last has a copy of the code. Where shapes are open, how many slices there
-are hangs on the sizes of the call: one, where the work is small. A buffer that one loop alone needs
-becomes one of the slice. A loop that is parallel already, and long, is shared as it is. The steps
-of a loop that carries buffers from round to round, a recurrent layer say, are shared one by one.
+What of an entry is one loop, or several one after the other, `_shared_regions` finds out: each
+begins when all slices of the one before are done. Where shapes are static they stay so; where the
+slices are not all of one size, the last has a copy of the code. Where shapes are open, how many
+slices there are hangs on the sizes of the call: one, where the work is small. A buffer that one
+loop alone needs becomes one of the slice. A loop that is parallel already, and long, is shared as
+it is. The steps of a loop that carries buffers from round to round, a recurrent layer say, are
+shared one by one.
 
 `linalg-ext-outline-shared-loops` makes the loops calls of the threads.
 """

@@ -1,8 +1,8 @@
 """The plan of a convolution that multiplies matrices, where its kernel stays in the cache.
 
-The tile of results is that of the micro-kernel of `cache_blocking`: some vectors of one operand, each
-of which meets some elements of the other. Nothing is packed. The windows are read where they lie,
-again and again from L1; the kernel is small enough to come from L2.
+The tile of results is that of the micro-kernel of `cache_blocking`: some vectors of one operand,
+each of which meets some elements of the other. Nothing is packed. The windows are read where they
+lie, again and again from L1; the kernel is small enough to come from L2.
 
 Where a row of results is no multiple of a vector, rows are walked over as one, with the few
 elements of the input between them: a row of the image is longer than one of results by its edges.
