@@ -26,11 +26,10 @@ if TYPE_CHECKING:
     from linalg_ext.compiler import Kernel, compile
     from linalg_ext.compiler.contract import contract
     from linalg_ext.compiler.einsum import einsum
-    from linalg_ext.executable.export.reading import load
+    from linalg_ext.executable.export.loading import load
     from linalg_ext.frameworks.jax.function import from_jax
     from linalg_ext.frameworks.onnx.model import from_onnx
     from linalg_ext.frameworks.torch.model import from_torch
-    from linalg_ext.isolated import Limits
     from linalg_ext.libraries import library
     from linalg_ext.module import Module, parse
     from linalg_ext.notations import from_yaml, to_yaml
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from linalg_ext.settings import Options, options
     from linalg_ext.tracing import Dim, ShapeDtype, cond, jit, loop
     from linalg_ext.transforms.schedules.schedule import Schedule
+    from linalg_ext.worker_process import Limits
 
     __version__: str
 
@@ -89,7 +89,7 @@ __all__ = [
 _LAZY = {
     "Dim": "linalg_ext.tracing:Dim",
     "Kernel": "linalg_ext.compiler:Kernel",
-    "Limits": "linalg_ext.isolated:Limits",
+    "Limits": "linalg_ext.worker_process:Limits",
     "Module": "linalg_ext.module:Module",
     "Options": "linalg_ext.settings:Options",
     "Schedule": "linalg_ext.transforms.schedules.schedule:Schedule",
@@ -109,7 +109,7 @@ _LAZY = {
     "jit": "linalg_ext.tracing:jit",
     "libraries": "linalg_ext.libraries",
     "library": "linalg_ext.libraries:library",
-    "load": "linalg_ext.executable.export.reading:load",
+    "load": "linalg_ext.executable.export.loading:load",
     "loop": "linalg_ext.tracing:loop",
     "memory": "linalg_ext.runtime.pool:memory",
     "ops": "linalg_ext.opdsl_defs",
@@ -132,7 +132,7 @@ register("call on values", "linalg_ext.structured.calls:call_on_values")
 register("call on arrays", "linalg_ext.compiler.op_calls:call_on_arrays")
 register("call on dask", "linalg_ext.frameworks.dask.ops:call_on_dask")
 register("einsum on dask", "linalg_ext.frameworks.dask.einsums:einsum_on_dask")
-register("jitted on dask", "linalg_ext.frameworks.dask.functions:call_jitted_on_dask")
+register("jitted on dask", "linalg_ext.frameworks.dask.jitted_functions:call_jitted_on_dask")
 register("kernel on dask", "linalg_ext.frameworks.dask.kernels:call_kernel_on_dask")
 register("kernel of a recipe", "linalg_ext.compiler.compilation:compile_recipe")
 register("formula of a definition", "linalg_ext.notations.formula:formula")

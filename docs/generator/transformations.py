@@ -12,7 +12,7 @@ from docs.generator.page import Page, fenced, table
 from linalg_ext.rewriting.registry import Registered, all_passes
 from linalg_ext.rewriting.resolve import NamedPipeline
 from linalg_ext.rewriting.transformation import Transformation
-from linalg_ext.transforms.schedules._step import Step
+from linalg_ext.transforms.schedules.step import Step
 
 _SELECTING = {
     "op": "only ops of this name; every one of linalg if empty",

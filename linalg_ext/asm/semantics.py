@@ -24,12 +24,12 @@ from linalg_ext.notations.einsum.semiring import semiring
 from linalg_ext.notations.operand_keywords import with_operand_maps
 from linalg_ext.opdsl.op import StructuredOp
 from linalg_ext.structured.calls import is_mixed_type
+from linalg_ext.structured.extension.attributes import CAST, KIND, MAPS
 from linalg_ext.structured.extension.definitions import (
     LETTERS,
     contract_definition,
     elementwise_definition,
 )
-from linalg_ext.structured.extension.ops import CAST, KIND, MAPS
 
 
 @dataclass(frozen=True)

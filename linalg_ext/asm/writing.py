@@ -24,8 +24,7 @@ from linalg_ext.definition.specialization import at_rank
 from linalg_ext.gml_st import asm
 from linalg_ext.ir.context import ensure_dialects
 from linalg_ext.opdsl.op import StructuredOp
-from linalg_ext.structured.extension.definitions import LETTERS
-from linalg_ext.structured.extension.ops import (
+from linalg_ext.structured.extension.attributes import (
     CAST,
     COMPUTE_TYPE,
     KIND,
@@ -36,6 +35,7 @@ from linalg_ext.structured.extension.ops import (
     own_attributes,
     segments,
 )
+from linalg_ext.structured.extension.definitions import LETTERS
 from linalg_ext.structured.maps import holds_maps, indexing_maps
 
 from . import groups

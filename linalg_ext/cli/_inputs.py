@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from linalg_ext.compiler import Kernel
-    from linalg_ext.isolated import IsolatedKernel
+    from linalg_ext.worker_process import IsolatedKernel
 
     Array = np.ndarray[Any, Any]
 

@@ -19,8 +19,8 @@ from linalg_ext.errors import ArgumentError, LinalgExtError
 if TYPE_CHECKING:
     from linalg_ext.compiler import Kernel
     from linalg_ext.explain import Measured
-    from linalg_ext.isolated import IsolatedKernel
     from linalg_ext.transforms.schedules.schedule import Schedule
+    from linalg_ext.worker_process import IsolatedKernel
 
 EXAMPLES = (
     "linalg-ext explain FILE.mlir",
@@ -126,7 +126,7 @@ def explain(
 
 
 def _loaded(folder: str) -> _Explained:
-    from linalg_ext.executable.export.reading import load
+    from linalg_ext.executable.export.loading import load
 
     return _Explained(load(folder), "", None, None)
 
@@ -141,10 +141,10 @@ def _compiled(
 ) -> _Explained:
     from linalg_ext.compiler import compile
     from linalg_ext.compiler.source import as_source
-    from linalg_ext.isolated import Limits, isolate
     from linalg_ext.module import Module
     from linalg_ext.target import using
     from linalg_ext.transforms.schedules.schedule import Schedule
+    from linalg_ext.worker_process import Limits, isolate
 
     text, name = read_module(file)
     module = Module.parse(text, trusted=options["trusted"], filename=name)

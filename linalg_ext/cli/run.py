@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from linalg_ext.compiler import Kernel
-    from linalg_ext.isolated import IsolatedKernel, Limits
+    from linalg_ext.worker_process import IsolatedKernel, Limits
 
     Array = np.ndarray[Any, Any]
 
@@ -146,14 +146,14 @@ def _compiled_here(file: str, entry: str | None, options: dict[str, Any]) -> Ker
 def _compiled_apart(
     file: str, entry: str | None, options: dict[str, Any], limits: Limits
 ) -> IsolatedKernel:
-    from linalg_ext.isolated import isolate
+    from linalg_ext.worker_process import isolate
 
     text, name = read_module(file)
     return isolate(text, entry, limits=limits, filename=name, **options)
 
 
 def _limits(seconds: float | None, memory: int | None, stack: int | None) -> Limits:
-    from linalg_ext.isolated import Limits
+    from linalg_ext.worker_process import Limits
 
     given: dict[str, Any] = {
         "seconds": seconds,

@@ -20,10 +20,10 @@ from linalg_ext.settings import Options
 from linalg_ext.target import host, using
 
 if TYPE_CHECKING:
-    from linalg_ext.isolated import IsolatedKernel, Limits
     from linalg_ext.module import ModuleLike
     from linalg_ext.transforms.grouping import Search
     from linalg_ext.tuning import Tuning
+    from linalg_ext.worker_process import IsolatedKernel, Limits
 
 
 @overload
@@ -120,7 +120,7 @@ def compile(
         libraries = [libraries]
     checked = Options.current().checked if checked is None else checked
     if isolated is not False:
-        from linalg_ext.isolated import Limits, isolate
+        from linalg_ext.worker_process import Limits, isolate
 
         for name, given in (("tune", tune), ("search", search)):
             if given is not False:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.structured.views.ops import VIEW_OPS
+from linalg_ext.structured.views.view_ops import VIEW_OPS
 
 _VIEWS = frozenset(
     {

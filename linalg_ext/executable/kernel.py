@@ -322,7 +322,7 @@ class Kernel(Shown, shown_as="kernel"):
             ExportError: the folder is something else, or cannot be written; no linker, or it fails.
         """
         # It builds on this.
-        from linalg_ext.executable.export.writing import export
+        from linalg_ext.executable.export.saving import export
 
         return export(self, folder, library=library)
 

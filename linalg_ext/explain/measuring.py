@@ -15,8 +15,8 @@ from linalg_ext.executable.kernel import Kernel
 from linalg_ext.executable.signature import ArrayType, Parameter
 from linalg_ext.executable.timing import times_of_calls
 from linalg_ext.explain.kernels import kernel_of
-from linalg_ext.isolated import IsolatedKernel
 from linalg_ext.transforms.codegen.explaining import seconds_text
+from linalg_ext.worker_process import IsolatedKernel
 
 _SECONDS = 0.5
 

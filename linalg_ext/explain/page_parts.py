@@ -10,8 +10,8 @@ from linalg_ext.explain.measuring import Measured
 from linalg_ext.explain.pieces import table, tables
 from linalg_ext.explain.syntax import PYTHON, as_html
 from linalg_ext.transforms.pipelines import CHECKS, PIPELINES
-from linalg_ext.transforms.schedules._step import StepReport
 from linalg_ext.transforms.schedules.schedule import Schedule
+from linalg_ext.transforms.schedules.step import StepReport
 
 
 def overview_html(kernel: Kernel, measured: Measured | None, threads: int) -> str:

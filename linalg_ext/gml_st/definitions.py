@@ -9,7 +9,7 @@ from linalg_ext.bindings import ext, ir
 from linalg_ext.errors import LinalgExtError
 
 from .ir.checks import check_op, check_terminator
-from .ir.ops import INPUT_SLOTS, OUTPUT_SLOTS
+from .ir.op_views import INPUT_SLOTS, OUTPUT_SLOTS
 
 
 class GmlSt(ext.Dialect, name="gml_st"):

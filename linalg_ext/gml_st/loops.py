@@ -23,11 +23,11 @@ from linalg_ext.errors import (
     caller_location,
 )
 from linalg_ext.gml_st import definitions
-from linalg_ext.gml_st.building import Given, Number, checked, index_values, value_of
+from linalg_ext.gml_st.builders import Given, Number, checked, index_values, value_of
 
 from .ir.checks import check_terminator
-from .ir.loops import SetYieldView
-from .ir.ops import (
+from .ir.loop_views import SetYieldView
+from .ir.op_views import (
     ACCUMULATOR_FLAGS,
     DISTRIBUTION,
     INPUT_SLOTS,

@@ -11,7 +11,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentTypeError
 from linalg_ext.gml_st import definitions
-from linalg_ext.gml_st.building import (
+from linalg_ext.gml_st.builders import (
     Given,
     Number,
     built,
@@ -22,7 +22,7 @@ from linalg_ext.gml_st.building import (
 )
 
 from .ir.inference import box_shape, kept_dims, materialized_type, sizes_in_type
-from .ir.ops import (
+from .ir.op_views import (
     PERMUTATION,
     REMAINING_DIMS,
     STATIC_INDICES,

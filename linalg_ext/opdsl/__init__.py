@@ -16,17 +16,6 @@ from linalg_ext.opdsl.builder import (
     domain,
     implements,
 )
-from linalg_ext.opdsl.functions import (
-    BinaryFn,
-    ReduceFn,
-    TernaryFn,
-    TypeFn,
-    UnaryFn,
-    const,
-    fold,
-    index,
-    size,
-)
 from linalg_ext.opdsl.names import D, S
 from linalg_ext.opdsl.op import StructuredOp, linalg_structured_op, structured_op
 from linalg_ext.opdsl.operands import (
@@ -37,6 +26,17 @@ from linalg_ext.opdsl.operands import (
     TernaryFnAttrDef,
     TypeFnAttrDef,
     UnaryFnAttrDef,
+)
+from linalg_ext.opdsl.scalar_functions import (
+    BinaryFn,
+    ReduceFn,
+    TernaryFn,
+    TypeFn,
+    UnaryFn,
+    const,
+    fold,
+    index,
+    size,
 )
 
 I32, I64, F32, F64 = TV.I32, TV.I64, TV.F32, TV.F64

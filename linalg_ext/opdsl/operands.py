@@ -12,7 +12,7 @@ from linalg_ext.definition.model import Operand, OperandKind
 from linalg_ext.definition.scalar import Access, Accumulation, Apply, ScalarExpr, apply
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import DefinitionError, caller_location
-from linalg_ext.opdsl.functions import OpFunction, Reducer, reduce_dims
+from linalg_ext.opdsl.scalar_functions import OpFunction, Reducer, reduce_dims
 
 if TYPE_CHECKING:
     from linalg_ext.opdsl.builder import OpBuilder

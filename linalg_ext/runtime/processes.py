@@ -21,13 +21,13 @@ from linalg_ext.errors import CrashError
 from linalg_ext.runtime import ipc
 from linalg_ext.runtime.child import LOST, Child, noise_file
 
-_MODULE = "linalg_ext.compiler.apart.server"
+_MODULE = "linalg_ext.compiler.worker.server"
 _SECONDS = 120
 """To start takes a second, and to fork milliseconds; but the machine may be busy."""
 
 
 def fork(*, compiles: bool) -> Child:
-    """A new process, which serves as `linalg_ext.compiler.apart.worker` says.
+    """A new process, which serves as `linalg_ext.compiler.worker.worker` says.
 
     Args:
         compiles: whether it is to find the compiler loaded.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from linalg_ext.structured.interfaces.destinations import declare_destination_style
     from linalg_ext.structured.interfaces.footprints import Footprint, OperandFootprint
     from linalg_ext.structured.interfaces.iteration_space import LoopRange
-    from linalg_ext.structured.interfaces.loops import Loop
+    from linalg_ext.structured.interfaces.loop_info import Loop
     from linalg_ext.structured.interfaces.structured_interface import (
         StructuredInterface,
         interface,
@@ -43,7 +43,7 @@ _HOMES = {
     "interfaces.destinations": "declare_destination_style",
     "interfaces.footprints": "Footprint OperandFootprint",
     "interfaces.iteration_space": "LoopRange",
-    "interfaces.loops": "Loop",
+    "interfaces.loop_info": "Loop",
     "interfaces.structured_interface": "StructuredInterface interface is_structured",
     "recognition": "RecognizedOp definition_of recognize",
     "views.memory": "CoveredMemory covered_memory",

@@ -7,7 +7,7 @@ is one of them, and so is whatever another tool has left there to find again.
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
-from linalg_ext.structured.extension.ops import OVERWRITE, sugar_attributes
+from linalg_ext.structured.extension.attributes import OVERWRITE, sugar_attributes
 
 _INHERENT = frozenset(
     (

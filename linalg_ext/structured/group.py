@@ -15,12 +15,12 @@ from types import MappingProxyType
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ArityError
-from linalg_ext.structured.destination_ops.reading import (
+from linalg_ext.structured.destination_ops.op_fields import (
     check_results,
     ranked_tensor,
     segments_of,
 )
-from linalg_ext.structured.extension.ops import SEGMENTS, integers
+from linalg_ext.structured.extension.attributes import SEGMENTS, integers
 from linalg_ext.structured.side_effects import side_effect
 
 from . import group_layout

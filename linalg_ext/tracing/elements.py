@@ -13,7 +13,7 @@ from linalg_ext.errors import DTypeError, caller_location
 from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.payload.casts import Scalar, cast
-from linalg_ext.structured.payload.functions import emit_function
+from linalg_ext.structured.payload.function_ops import emit_function
 from linalg_ext.tracing.trace import running
 
 BOOL = np.dtype(np.bool_)

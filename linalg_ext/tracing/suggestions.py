@@ -39,7 +39,7 @@ _INSTEAD = {
 
 def refuse_function(name: str, module: str = "numpy") -> NoReturn:
     """Raise the TraceError for one of NumPy's functions."""
-    from linalg_ext.tracing.functions import recorded_names
+    from linalg_ext.tracing.numpy_functions import recorded_names
 
     known = recorded_names()
     short = name.rpartition(".")[2]

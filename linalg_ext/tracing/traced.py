@@ -157,7 +157,7 @@ class Traced(ArrayMethods):
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
         """Record one of NumPy's other functions."""
-        from linalg_ext.tracing.functions import record_function
+        from linalg_ext.tracing.numpy_functions import record_function
 
         return record_function(function, arguments, keywords)
 

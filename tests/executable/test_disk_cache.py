@@ -18,7 +18,7 @@ from linalg_ext import cache
 from linalg_ext.cache import keys
 from linalg_ext.cache.folder import FOLDER
 from linalg_ext.compiler import op_calls, op_kernels
-from linalg_ext.compiler.einsum import building, memo, specialized
+from linalg_ext.compiler.einsum import kernel_building, memo, specialized
 from linalg_ext.errors import ExecutionError
 from linalg_ext.opdsl import D, S, T, TensorDef, TypeFn, const
 from linalg_ext.runtime import kernel_cache
@@ -242,7 +242,7 @@ def test_calls_of_another_process_are_answered_by_what_this_one_kept(
     expected = [call(*operands) for _ in range(2)]
     _forget()
     monkeypatch.setattr(op_kernels, "compile_in_place", _never)
-    monkeypatch.setattr(building, "compile_in_place", _never)
+    monkeypatch.setattr(kernel_building, "compile_in_place", _never)
     found = call(*operands)
     np.testing.assert_array_equal(found, expected[-1])
     assert found.strides == expected[-1].strides

@@ -13,8 +13,8 @@ import linalg_ext as lx
 from linalg_ext import gml_st
 from linalg_ext.bindings import arith, ir, memref, passmanager
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError, LinalgExtError, ShapeError
-from linalg_ext.gml_st.ir.loops import ForView, LoopView, ParallelView
-from linalg_ext.gml_st.ir.ops import MaterializeView, TileView
+from linalg_ext.gml_st.ir.loop_views import ForView, LoopView, ParallelView
+from linalg_ext.gml_st.ir.op_views import MaterializeView, TileView
 from linalg_ext.gml_st.ir.roots import defining
 from linalg_ext.ir.context import new_context
 from subset_modules import add, row_sum_loop, subset_module

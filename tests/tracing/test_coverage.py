@@ -10,7 +10,7 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.errors import DTypeError, LinalgExtError, TraceError
-from linalg_ext.tracing.functions import FUNCTIONS
+from linalg_ext.tracing.numpy_functions import FUNCTIONS
 from linalg_ext.tracing.traced import Traced
 
 X = np.arange(1, 10, dtype=np.float64).reshape(3, 3) / 9

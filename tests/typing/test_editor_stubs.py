@@ -42,7 +42,7 @@ REVEALED = [
     "Any",
     "str",
     "linalg_ext.rewriting.rewrite.Rewrite",
-    "linalg_ext.transforms.schedules._step.Step",
+    "linalg_ext.transforms.schedules.step.Step",
     "linalg_ext.transforms.schedules.schedule.Schedule",
     "collections.Counter[str]",
 ]

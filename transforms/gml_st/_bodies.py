@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from linalg_ext.bindings import ir, memref, scf
 from linalg_ext.errors import ArgumentError
 from linalg_ext.gml_st.ir.inference import is_view_of
-from linalg_ext.gml_st.ir.loops import SetYieldView, YieldView
+from linalg_ext.gml_st.ir.loop_views import SetYieldView, YieldView
 from linalg_ext.gml_st.ir.roots import defining, is_defined_inside
 from linalg_ext.structured.indices.emission import Emitter
 

@@ -11,13 +11,13 @@ from typing import Any
 
 from linalg_ext.bindings import ir, scf, tensor
 from linalg_ext.gml_st.ir.inference import static
-from linalg_ext.gml_st.ir.ops import MaterializeView
+from linalg_ext.gml_st.ir.op_views import MaterializeView
 from linalg_ext.gml_st.ir.roots import dependences, is_defined_inside, is_filter
 from linalg_ext.transforms.ir_utils.walking import replace_op
 
 from ._bodies import for_nest, makers, may_move, move_operations, rename
 from ._nest import Nest, is_same_set, is_view_at
-from ._places import Place
+from ._set_elements import Place
 
 
 def reason_for_order(nest: Nest) -> str | None:

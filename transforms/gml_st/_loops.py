@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linalg_ext.bindings import ir
-from linalg_ext.gml_st.ir.loops import LoopView, ParallelView, SetYieldView, YieldView
-from linalg_ext.gml_st.ir.ops import (
+from linalg_ext.gml_st.ir.loop_views import LoopView, ParallelView, SetYieldView, YieldView
+from linalg_ext.gml_st.ir.op_views import (
     ACCUMULATOR_FLAGS,
     INPUT_SLOTS,
     OPERAND_SEGMENTS,

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linalg_ext.bindings import ir
-from linalg_ext.gml_st.ir.loops import ForView, LoopView, ParallelView, SetYieldView, YieldView
-from linalg_ext.gml_st.ir.ops import PARALLEL, MaterializeView
+from linalg_ext.gml_st.ir.loop_views import ForView, LoopView, ParallelView, SetYieldView, YieldView
+from linalg_ext.gml_st.ir.op_views import PARALLEL, MaterializeView
 from linalg_ext.gml_st.ir.roots import defining
 from linalg_ext.gml_st.ir.yield_checks import yield_destinations
 
 from ._bodies import combined, rename
-from ._places import Place
+from ._set_elements import Place
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linalg_ext.bindings import ir
-from linalg_ext.gml_st.ir.ops import LOOPS
+from linalg_ext.gml_st.ir.op_views import LOOPS
 
 
 def used_outside(producer: ir.Operation, body: ir.Block) -> bool:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from linalg_ext import gml_st
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.errors import ArgumentError
-from linalg_ext.gml_st.ir.ops import FullView
-from linalg_ext.gml_st.ir.reading import subset_of
+from linalg_ext.gml_st.ir.op_views import FullView
 from linalg_ext.gml_st.ir.roots import defining
+from linalg_ext.gml_st.ir.sets_of_values import subset_of
 from linalg_ext.gml_st.rules.protocol import Unserved
 from linalg_ext.structured.constants import integer_constant
 from linalg_ext.structured.indices.sizes import as_number, mixed_sizes, sizes_of

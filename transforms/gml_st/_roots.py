@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from linalg_ext import gml_st
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
-from linalg_ext.gml_st.ir.ops import (
+from linalg_ext.gml_st.ir.op_views import (
     DropDimsView,
     Index,
     PairView,
@@ -15,8 +15,8 @@ from linalg_ext.gml_st.ir.ops import (
     TileView,
     TransposeDimsView,
 )
-from linalg_ext.gml_st.ir.reading import ToNumber, subset_of
 from linalg_ext.gml_st.ir.roots import called, defining, root_of
+from linalg_ext.gml_st.ir.sets_of_values import ToNumber, subset_of
 from linalg_ext.gml_st.ir.types import Size, is_container, subset_shape
 from linalg_ext.structured.indices.emission import Emitter
 from linalg_ext.symbolic.index_sets import Point, Tile, as_tile, full

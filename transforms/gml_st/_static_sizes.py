@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from linalg_ext import gml_st
 from linalg_ext.bindings import ir, tensor
-from linalg_ext.gml_st.ir.ops import LOOPS, YIELDS, MaterializeView, TileView
+from linalg_ext.gml_st.ir.op_views import LOOPS, YIELDS, MaterializeView, TileView
 from linalg_ext.gml_st.ir.types import subset_shape
 from linalg_ext.structured.constants import integer_constant
 from linalg_ext.structured.indices.values import IndexReader

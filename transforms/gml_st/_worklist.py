@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from functools import cmp_to_key
 
 from linalg_ext.bindings import ir
-from linalg_ext.gml_st.ir.loops import AnyLoop, ForView, LoopView
-from linalg_ext.gml_st.ir.ops import LOOPS, MaterializeView
+from linalg_ext.gml_st.ir.loop_views import AnyLoop, ForView, LoopView
+from linalg_ext.gml_st.ir.op_views import LOOPS, MaterializeView
 from linalg_ext.gml_st.ir.roots import defining, is_defined_inside
 from linalg_ext.gml_st.rules import Unserved
 from linalg_ext.rewriting import Report
 from linalg_ext.structured.interfaces.payload import reaches_outside_memory
 from linalg_ext.symbolic.index_sets import Point, Tile
 
-from ._choice import Choice
 from ._covering import covered_by, moves
 from ._order import Position
 from ._parts import part_of
+from .chosen_ops import Choice
 
 
 @dataclass(frozen=True)

@@ -34,9 +34,9 @@ from linalg_ext import gml_st
 from linalg_ext.bindings import ir, memref
 from linalg_ext.errors import ArgumentError, SubsetError
 from linalg_ext.gml_st.ir.inference import is_view_of
-from linalg_ext.gml_st.ir.ops import MaterializeView
-from linalg_ext.gml_st.ir.reading import subset_of
+from linalg_ext.gml_st.ir.op_views import MaterializeView
 from linalg_ext.gml_st.ir.roots import defining, is_filter
+from linalg_ext.gml_st.ir.sets_of_values import subset_of
 from linalg_ext.gml_st.ir.types import subset_shape
 from linalg_ext.rewriting import Left, Rewriter, rewrite
 from linalg_ext.structured.indices.emission import Emitter

@@ -29,8 +29,8 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, SubsetError
-from linalg_ext.gml_st.ir.ops import COMBINATIONS, PointView, TileView
-from linalg_ext.gml_st.ir.reading import subset_of
+from linalg_ext.gml_st.ir.op_views import COMBINATIONS, PointView, TileView
+from linalg_ext.gml_st.ir.sets_of_values import subset_of
 from linalg_ext.rewriting import Left, Rewriter, rewrite
 from linalg_ext.structured.indices.emission import Emitter
 from linalg_ext.structured.indices.values import IndexReader

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from linalg_ext import gml_st
 from linalg_ext.bindings import ir
-from linalg_ext.gml_st.ir.loops import LoopView
+from linalg_ext.gml_st.ir.loop_views import LoopView
 from linalg_ext.gml_st.ir.yield_checks import yield_destinations
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.walking import operations

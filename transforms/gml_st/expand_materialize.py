@@ -34,7 +34,7 @@ from linalg_ext import gml_st
 from linalg_ext.bindings import ir, memref
 from linalg_ext.errors import ArgumentError
 from linalg_ext.gml_st.ir.inference import is_view_of
-from linalg_ext.gml_st.ir.ops import MaterializeView, PointView, TileView
+from linalg_ext.gml_st.ir.op_views import MaterializeView, PointView, TileView
 from linalg_ext.gml_st.ir.roots import defining
 from linalg_ext.gml_st.ir.types import is_container
 from linalg_ext.rewriting import Left, Rewriter, rewrite

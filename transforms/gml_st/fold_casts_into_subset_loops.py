@@ -48,7 +48,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linalg_ext.bindings import ir
-from linalg_ext.gml_st.ir.loops import ForView, LoopView
+from linalg_ext.gml_st.ir.loop_views import ForView, LoopView
 from linalg_ext.gml_st.ir.roots import defining
 from linalg_ext.gml_st.ir.yield_checks import yield_destinations
 from linalg_ext.rewriting import Report, module_pass

@@ -28,8 +28,8 @@ from linalg_ext import gml_st
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
 from linalg_ext.gml_st.ir.inference import materialized_type, static
-from linalg_ext.gml_st.ir.loops import SetYieldView, YieldView
-from linalg_ext.gml_st.ir.ops import Index, MaterializeView, PointView, SpaceView, TileView
+from linalg_ext.gml_st.ir.loop_views import SetYieldView, YieldView
+from linalg_ext.gml_st.ir.op_views import Index, MaterializeView, PointView, SpaceView, TileView
 from linalg_ext.rewriting import Left, Rewriter, rewrite
 
 from ._rebuilding import cast

@@ -41,8 +41,8 @@ inserted.
 from __future__ import annotations
 
 from linalg_ext.bindings import ir, memref, tensor
-from linalg_ext.gml_st.ir.loops import LoopView, ParallelView
-from linalg_ext.gml_st.ir.ops import LOOPS
+from linalg_ext.gml_st.ir.loop_views import LoopView, ParallelView
+from linalg_ext.gml_st.ir.op_views import LOOPS
 from linalg_ext.gml_st.ir.roots import defining
 from linalg_ext.gml_st.ir.yield_checks import yield_destinations
 from linalg_ext.rewriting import Rewriter, rewrite

@@ -27,7 +27,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, LoweringError, SubsetError
 from linalg_ext.rewriting import Left, Rewriter, rewrite
 
-from ._questions import QUESTIONS, answer
+from ._set_queries import QUESTIONS, answer
 
 NAME = "linalg-ext-fold-subset-questions"
 

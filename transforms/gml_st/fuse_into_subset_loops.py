@@ -19,12 +19,12 @@ after:
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
-from linalg_ext.gml_st.ir.ops import LOOPS
+from linalg_ext.gml_st.ir.op_views import LOOPS
 from linalg_ext.rewriting import Report, module_pass
 
-from ._choice import Choice
-from ._cleaning import resolve_dims, tidy
-from ._fusion import Fusion, loops_in
+from .chosen_ops import Choice
+from .cleanup import resolve_dims, tidy
+from .producer_fusion import Fusion, loops_in
 
 NAME = "linalg-ext-fuse-into-subset-loops"
 

@@ -57,7 +57,7 @@ from linalg_ext.bindings import arith, cf, ir, memref
 from linalg_ext.errors import ArgumentError, LoweringError
 from linalg_ext.executable.decision import Told
 from linalg_ext.gml_st.ir.inference import static
-from linalg_ext.gml_st.ir.ops import LOOPS, NAMESPACE, MaterializeView
+from linalg_ext.gml_st.ir.op_views import LOOPS, NAMESPACE, MaterializeView
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.indices.emission import Emitter
 from linalg_ext.transforms.ir_utils.walking import operations, place, replace_op, select
@@ -65,8 +65,8 @@ from linalg_ext.transforms.ir_utils.walking import operations, place, replace_op
 from ._in_order import lower_in_order
 from ._in_parallel import lower_in_parallel, reason_for_order
 from ._nest import Nest
-from ._places import Place
-from ._questions import QUESTIONS, answer
+from ._set_elements import Place
+from ._set_queries import QUESTIONS, answer
 
 NAME = "linalg-ext-lower-subset-loops"
 

@@ -24,18 +24,18 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
-from linalg_ext.gml_st.ir.loops import ParallelView
-from linalg_ext.gml_st.ir.ops import LOOPS
+from linalg_ext.gml_st.ir.loop_views import ParallelView
+from linalg_ext.gml_st.ir.op_views import LOOPS
 from linalg_ext.gml_st.rules import Unserved
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.runtime.passes import pass_manager
 from linalg_ext.structured.indices.sizes import as_number, value_of
 from linalg_ext.transforms.ir_utils.walking import operations
 
-from ._cleaning import erase_all_dead
 from ._covering import view_of
 from ._loops import with_bounds, with_destinations
 from ._static_sizes import make_sizes_static
+from .cleanup import erase_all_dead
 
 NAME = "linalg-ext-peel-subset-loops"
 

@@ -65,8 +65,8 @@ from typing import Any
 
 from linalg_ext import gml_st
 from linalg_ext.bindings import ir, tensor
-from linalg_ext.gml_st.ir.loops import ParallelView, SetYieldView
-from linalg_ext.gml_st.ir.ops import ACCUMULATOR_FLAGS
+from linalg_ext.gml_st.ir.loop_views import ParallelView, SetYieldView
+from linalg_ext.gml_st.ir.op_views import ACCUMULATOR_FLAGS
 from linalg_ext.gml_st.ir.roots import is_filter
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.indices.emission import Emitter

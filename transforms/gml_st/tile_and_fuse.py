@@ -28,14 +28,14 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
 
-from ._choice import Choice
-from ._cleaning import resolve_dims, tidy
-from ._fusion import Fusion
-from ._request import Request, meant_ops
-from ._tiling import Tiled
+from .chosen_ops import Choice
+from .cleanup import resolve_dims, tidy
 from .fuse_into_subset_loops import fuse_all
 from .lower_subset_loops import lower_subset_loops
+from .op_tiling import Tiled
+from .producer_fusion import Fusion
 from .tile_into_subset_loops import tile_one
+from .tiling_request import Request, meant_ops
 
 NAME = "linalg-ext-tile-and-fuse"
 

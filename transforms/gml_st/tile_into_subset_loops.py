@@ -31,10 +31,10 @@ from linalg_ext.gml_st.rules import Unserved, rule_of
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.target import current
 
-from ._choice import name_of
-from ._request import Request, meant_ops
 from ._target_sizes import chosen_sizes
-from ._tiling import Tiled, tile_op
+from .chosen_ops import name_of
+from .op_tiling import Tiled, tile_op
+from .tiling_request import Request, meant_ops
 
 NAME = "linalg-ext-tile-into-subset-loops"
 

@@ -29,7 +29,7 @@ from linalg_ext.errors import ArgumentError, LoweringError
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.indices.emission import Emitter
 from linalg_ext.structured.indices.sizes import SizeEmitter
-from linalg_ext.structured.views import ops
+from linalg_ext.structured.views import view_ops
 from linalg_ext.structured.views.placement import ViewReader, step_of
 from linalg_ext.transforms.ir_utils.subviews import subview
 from linalg_ext.transforms.ir_utils.walking import operations, place
@@ -37,7 +37,7 @@ from linalg_ext.transforms.ir_utils.walking import operations, place
 NAME = "linalg-ext-lower-views"
 
 
-@module_pass(NAME, on=(*sorted(ops.VIEW_OPS), ops.RANGE))
+@module_pass(NAME, on=(*sorted(view_ops.VIEW_OPS), view_ops.RANGE))
 def lower_views(module: ir.Operation) -> Report:
     """Lower slices, tiles and sets of views to subviews.
 
@@ -47,7 +47,7 @@ def lower_views(module: ir.Operation) -> Report:
     """
     report = Report(NAME)
     read, emitters = ViewReader(), _Emitters()
-    for op in operations(module, ops.VIEW_OPS):
+    for op in operations(module, view_ops.VIEW_OPS):
         report.matched[op.name] += 1
         report.changed[op.name] += 1
         with _at(op):
@@ -61,7 +61,7 @@ def lower_views(module: ir.Operation) -> Report:
         for result in op.results:
             read.forget(result)
         op.erase()
-    for op in operations(module, [ops.RANGE]):
+    for op in operations(module, [view_ops.RANGE]):
         report.matched[op.name] += 1
         if not any(True for _ in op.results[0].uses):
             report.changed[op.name] += 1

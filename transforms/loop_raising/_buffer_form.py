@@ -31,7 +31,7 @@ from linalg_ext.structured.values import producer
 from linalg_ext.transforms.ir_utils.walking import replace_operands, select
 
 from ._accesses import is_pure
-from ._raising import is_tensor
+from .raising import is_tensor
 
 _NAME = "linalg_ext.nest"
 

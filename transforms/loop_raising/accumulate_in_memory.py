@@ -45,8 +45,8 @@ from linalg_ext.transforms.ir_utils.walking import operations
 from ._accesses import Memory, is_load, is_pure
 from ._bands import FOR
 from ._indices import induction_variable
-from ._raising import ON_TENSORS, is_on_tensors, told
-from ._unchanged import carry_what_changes
+from ._loop_invariants import carry_what_changes
+from .raising import ON_TENSORS, is_on_tensors, told
 
 NAME = "linalg-ext-accumulate-in-memory"
 

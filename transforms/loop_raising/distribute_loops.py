@@ -44,7 +44,7 @@ from linalg_ext.transforms.ir_utils.walking import operations, select
 
 from ._accesses import Access, Memory, is_load, is_pure
 from ._bands import FOR
-from ._raising import told
+from .raising import told
 
 NAME = "linalg-ext-distribute-loops"
 

@@ -70,9 +70,9 @@ from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.walking import operations
 
 from ._bands import FOR
-from ._parallel_loops import in_sequence
-from ._raising import PARALLEL, raise_nests
-from ._tensor_nests import raise_tensor_nests
+from .parallel_loops import in_sequence
+from .raising import PARALLEL, raise_nests
+from .tensor_nests import raise_tensor_nests
 
 NAME = "linalg-ext-raise-loops"
 

@@ -14,7 +14,7 @@ from linalg_ext.definition.affine import AffineConst, AffineDim, AffineMap
 from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import Left, Rewriter
 from linalg_ext.structured.discardable import forget_memoized_maps
-from linalg_ext.structured.extension.ops import COMPUTE_TYPE
+from linalg_ext.structured.extension.attributes import COMPUTE_TYPE
 from linalg_ext.structured.maps import indexing_maps, split_operands
 from linalg_ext.structured.values import producer
 

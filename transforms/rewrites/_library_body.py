@@ -12,8 +12,8 @@ from linalg_ext.transforms.ir_utils.generics import iterators
 from linalg_ext.transforms.ir_utils.walking import element_type, operations
 
 from ._adoption import adopt
-from ._library_choice import Chosen, operand_type
 from ._library_gemm import gemm_function
+from .library_choice import Chosen, operand_type
 
 _CHECKS = "builtin.module(generate-runtime-verification)"
 _CONVERSION = "builtin.module(convert-linalg-to-std)"

@@ -13,7 +13,7 @@ from linalg_ext.rewriting import Report
 from linalg_ext.transforms.ir_utils.walking import operations, place
 
 from ._adoption import adopt
-from ._library_choice import operand_type
+from .library_choice import operand_type
 
 
 def bind_declarations(module: ir.Operation, libraries: Sequence[Library], report: Report) -> None:

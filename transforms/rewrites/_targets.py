@@ -21,7 +21,7 @@ from linalg_ext.structured.discardable import (
     discardable_attributes,
     forget_memoized_maps,
 )
-from linalg_ext.structured.extension import ops as extension_ops
+from linalg_ext.structured.extension import attributes as extension_ops
 from linalg_ext.structured.forms.categories import build_elementwise
 from linalg_ext.structured.maps import holds_maps, rebuilt, refusal
 from linalg_ext.structured.recognition import recognize

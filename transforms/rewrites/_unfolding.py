@@ -11,8 +11,8 @@ from linalg_ext.definition.operand_maps import Indices, Sugar, find_sugar
 from linalg_ext.errors import ArgumentError, RecognitionError
 from linalg_ext.rewriting import Left
 from linalg_ext.structured.discardable import carry_over
-from linalg_ext.structured.extension import ops as extension_ops
-from linalg_ext.structured.extension.ops import COMPUTE_TYPE
+from linalg_ext.structured.extension import attributes as extension_ops
+from linalg_ext.structured.extension.attributes import COMPUTE_TYPE
 from linalg_ext.structured.forms.named_forms import build_named_form
 from linalg_ext.structured.maps import (
     INDEXING_MAPS,

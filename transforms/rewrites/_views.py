@@ -15,7 +15,7 @@ from enum import Enum
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr
 from linalg_ext.definition.operand_maps import Indices
-from linalg_ext.structured.extension.ops import COMPUTE_TYPE
+from linalg_ext.structured.extension.attributes import COMPUTE_TYPE
 from linalg_ext.structured.maps import indexing_maps
 from linalg_ext.structured.reassociation import groups_of
 from linalg_ext.structured.values import producer

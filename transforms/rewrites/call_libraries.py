@@ -29,9 +29,9 @@ from linalg_ext.libraries import in_force
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.transforms.ir_utils.walking import select
 
-from ._library_choice import ASKS, Chosen, choose
 from ._library_declarations import bind_declarations
-from ._library_functions import LibraryFunctions
+from .library_choice import ASKS, Chosen, choose
+from .library_functions import LibraryFunctions
 
 NAME = "linalg-ext-call-libraries"
 

@@ -22,11 +22,11 @@ from __future__ import annotations
 from linalg_ext.bindings import ir, memref
 from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import Left, Rewriter, rewrite
-from linalg_ext.structured.views import ops
+from linalg_ext.structured.views import view_ops
 from linalg_ext.structured.views.placement import ViewReader, placement, step_of
 
 
-@rewrite("linalg-ext-fold-views", on=sorted(ops.VIEW_OPS - {ops.DIFFERENCE}))
+@rewrite("linalg-ext-fold-views", on=sorted(view_ops.VIEW_OPS - {view_ops.DIFFERENCE}))
 def fold_views(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
     """Replace a view that is all of an operand by the operand."""
     made = op.operation

@@ -21,7 +21,7 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.rewriting import Left, Rewriter, rewrite
-from linalg_ext.structured.extension.ops import (
+from linalg_ext.structured.extension.attributes import (
     COMPUTE_TYPE,
     ELEMENTWISE,
     elementwise_function,

@@ -29,8 +29,8 @@ from linalg_ext.rewriting import Left, Rewriter, rewrite
 from linalg_ext.structured.contraction.form import ContractionForm, find_contraction
 from linalg_ext.structured.contraction.steps import ContractionCall
 from linalg_ext.structured.discardable import discardable_attributes
+from linalg_ext.structured.extension.attributes import COMPUTE_TYPE, CONTRACT
 from linalg_ext.structured.extension.contract import MOST_INPUTS, build_contract_op
-from linalg_ext.structured.extension.ops import COMPUTE_TYPE, CONTRACT
 from linalg_ext.structured.forms.categories import build_contract
 from linalg_ext.structured.maps import refusal
 from linalg_ext.structured.recognition import RecognizedOp

@@ -14,7 +14,12 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Rewriter, rewrite
-from linalg_ext.structured.extension.ops import ELEMENTWISE, MAPS, indexing_maps, sugar_attributes
+from linalg_ext.structured.extension.attributes import (
+    ELEMENTWISE,
+    MAPS,
+    indexing_maps,
+    sugar_attributes,
+)
 from linalg_ext.structured.maps import maps_attribute
 
 

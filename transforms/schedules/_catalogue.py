@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 from linalg_ext.rewriting.registry import Catalogue
 
-from ._step import Step, steps
+from .step import Step, steps
 
 _own = Catalogue(__package__)
 

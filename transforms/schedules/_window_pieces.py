@@ -12,8 +12,8 @@ from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.gml_st.rules.bodies import as_generic
 from linalg_ext.structured.indices.sizes import as_number, index, mixed_attribute, size_of, value_of
 from linalg_ext.structured.maps import indexing_maps
-from linalg_ext.structured.views.ops import is_view
 from linalg_ext.structured.views.types import view_type
+from linalg_ext.structured.views.view_ops import is_view
 from linalg_ext.symbolic.index_sets import Tile
 from linalg_ext.symbolic.integers import Number
 from linalg_ext.transforms.ir_utils.walking import operations

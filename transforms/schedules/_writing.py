@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ._focus import MARK
 from ._script import ANY, marked, matched, sequence
-from ._step import StepReport
+from .step import StepReport
 
 
 class Taken(NamedTuple):

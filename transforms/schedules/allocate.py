@@ -21,7 +21,7 @@ from linalg_ext.bindings import ir
 
 from ._checks import check_choice, check_least, check_tensors, refusal, structured_loops
 from ._script import ANY, Doubt, Script
-from ._step import schedule_step
+from .step import schedule_step
 
 _ALLOCATIONS = {"heap": "memref.alloc", "stack": "memref.alloca"}
 

@@ -23,7 +23,7 @@ from linalg_ext.transforms.ir_utils.walking import functions, operations, select
 from linalg_ext.transforms.legalize import decompose_structured_ops
 
 from ._checks import refusal
-from ._step import Passes, schedule_step
+from .step import Passes, schedule_step
 
 _PASS = (
     "one-shot-bufferize{bufferize-function-boundaries=true "

@@ -17,11 +17,11 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.libraries import in_force
-from linalg_ext.transforms.rewrites._library_choice import Chosen, choose
-from linalg_ext.transforms.rewrites._library_functions import LibraryFunctions
+from linalg_ext.transforms.rewrites.library_choice import Chosen, choose
+from linalg_ext.transforms.rewrites.library_functions import LibraryFunctions
 
 from ._checks import check_maps, refusal
-from ._step import schedule_step
+from .step import schedule_step
 
 
 @schedule_step("linalg-ext-call-library")

@@ -39,7 +39,7 @@ from ._apart import run_apart
 from ._checks import check_maps, check_sizes, check_tensors, refusal
 from ._index_checks import check_parts
 from ._script import ANY, Script, integers, line
-from ._step import schedule_step
+from .step import schedule_step
 
 
 @schedule_step("linalg-ext-finer")

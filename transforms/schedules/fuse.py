@@ -44,7 +44,7 @@ from ._checks import (
 from ._facts import DYNAMIC, has_maps
 from ._index_checks import check_parts
 from ._script import ANY, Script, integers, line
-from ._step import schedule_step
+from .step import schedule_step
 
 
 @schedule_step("linalg-ext-fuse")

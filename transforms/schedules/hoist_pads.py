@@ -52,7 +52,7 @@ from linalg_ext.transforms.ir_utils.walking import producer
 
 from ._checks import check_least, enclosing, refusal
 from ._script import ANY, Script, line
-from ._step import schedule_step
+from .step import schedule_step
 
 
 @schedule_step("linalg-ext-hoist-pads")

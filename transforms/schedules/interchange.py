@@ -25,7 +25,7 @@ from linalg_ext.bindings import ir
 
 from ._checks import check_maps, check_permutation
 from ._script import Script, integers, line
-from ._step import schedule_step
+from .step import schedule_step
 
 
 @schedule_step("linalg-ext-interchange")

@@ -31,10 +31,10 @@ On whole modules: `lower_subset_loops`, with what it does in IR.
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
-from linalg_ext.transforms.gml_st._cleaning import tidy
+from linalg_ext.transforms.gml_st.cleanup import tidy
 from linalg_ext.transforms.gml_st.lower_subset_loops import lower_subset_loops
 
-from ._step import schedule_step
+from .step import schedule_step
 
 
 @schedule_step("linalg-ext-lower-subsets", whole=True)

@@ -27,7 +27,7 @@ from linalg_ext.transforms.ir_utils.walking import select
 from ._apart import run_apart
 from ._checks import check_buffers, check_choice, check_maps
 from ._script import Script, line
-from ._step import schedule_step
+from .step import schedule_step
 
 _PASSES = {
     "affine": "convert-linalg-to-affine-loops",

@@ -32,7 +32,7 @@ from linalg_ext.bindings import ir
 
 from ._checks import check_choice
 from ._script import ANY, FUNCTIONS, Script
-from ._step import schedule_step
+from .step import schedule_step
 
 _CONTRACTIONS = ("outerproduct", "dot", "parallelarith")
 

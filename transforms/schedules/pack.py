@@ -34,7 +34,7 @@ from linalg_ext.bindings import ir
 from ._checks import check_maps, check_sizes, check_tensors
 from ._index_checks import check_blocks, check_separable
 from ._script import ANY, Script, integers
-from ._step import schedule_step
+from .step import schedule_step
 
 
 @schedule_step("linalg-ext-pack")

@@ -31,7 +31,7 @@ from linalg_ext.transforms.ir_utils.walking import element_type
 
 from ._checks import check_maps, check_repeatable, check_sizes, check_tensors, refusal
 from ._script import ANY, Script, integers
-from ._step import schedule_step
+from .step import schedule_step
 
 
 @schedule_step("linalg-ext-pad")

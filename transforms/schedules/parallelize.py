@@ -27,7 +27,7 @@ from ._checks import check_rows, check_sizes, refusal, structured_loops
 from ._facts import DYNAMIC
 from ._index_checks import check_parts
 from ._script import Script, integers, line
-from ._step import schedule_step
+from .step import schedule_step
 
 _UNITS = ("block", "thread", "warp", "warpgroup")
 

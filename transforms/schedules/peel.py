@@ -38,7 +38,7 @@ from linalg_ext.bindings import ir
 
 from ._checks import enclosing
 from ._script import ANY, FOR, Script
-from ._step import schedule_step
+from .step import schedule_step
 
 
 @schedule_step("linalg-ext-peel")

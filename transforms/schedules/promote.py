@@ -20,7 +20,7 @@ from linalg_ext.transforms.ir_utils.walking import producer
 from ._checks import check_least, check_maps, refusal
 from ._facts import on_tensors
 from ._script import ANY, VALUE, Script, integers, line
-from ._step import schedule_step
+from .step import schedule_step
 
 
 @schedule_step("linalg-ext-promote")

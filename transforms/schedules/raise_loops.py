@@ -29,15 +29,15 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ScheduleError
 from linalg_ext.rewriting import Report
-from linalg_ext.transforms.loop_raising._parallel_loops import in_sequence
-from linalg_ext.transforms.loop_raising._raising import ON_TENSORS, raise_nests
-from linalg_ext.transforms.loop_raising._tensor_nests import raise_tensor_nests
 from linalg_ext.transforms.loop_raising.accumulate_in_memory import accumulate_in_memory
 from linalg_ext.transforms.loop_raising.distribute_loops import distribute_loops
+from linalg_ext.transforms.loop_raising.parallel_loops import in_sequence
 from linalg_ext.transforms.loop_raising.raise_loops import raise_loops as raise_perfect_nests
 from linalg_ext.transforms.loop_raising.raise_loops import to_scf
+from linalg_ext.transforms.loop_raising.raising import ON_TENSORS, raise_nests
+from linalg_ext.transforms.loop_raising.tensor_nests import raise_tensor_nests
 
-from ._step import schedule_step
+from .step import schedule_step
 
 
 @schedule_step("linalg-ext-raise-loops", whole=True, public=False)

@@ -29,9 +29,9 @@ from linalg_ext.utils.display import Shown
 from ._catalogue import all_steps, similar
 from ._focus import MARK, Spot, collect, find
 from ._selecting import Predicate, chosen
-from ._step import Step, StepReport
 from ._step_methods import StepMethods
 from ._writing import Taken, as_python, as_transform
+from .step import Step, StepReport
 
 _FORMAT = 1
 _NO_FILE = re.compile(r'(?:^|(?<= at ))(?:"-"|-):(?=\d)')

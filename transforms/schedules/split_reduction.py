@@ -38,7 +38,7 @@ from ._checks import check_least, check_maps, check_tensors, refusal
 from ._facts import DYNAMIC
 from ._index_checks import check_parts, check_plain, check_separable
 from ._script import Script, line
-from ._step import schedule_step
+from .step import schedule_step
 
 
 @schedule_step("linalg-ext-split-reduction")

@@ -29,7 +29,7 @@ from linalg_ext.bindings import ir
 from ._checks import check_permutation, check_rows, check_sizes, structured_loops
 from ._index_checks import check_parts
 from ._script import Script, integers, line
-from ._step import schedule_step
+from .step import schedule_step
 
 
 @schedule_step("linalg-ext-tile")

@@ -34,7 +34,7 @@ from ._facts import DYNAMIC
 from ._focus import MADE
 from ._index_checks import check_parts
 from ._script import ANY, Script
-from ._step import schedule_step
+from .step import schedule_step
 
 
 @schedule_step("linalg-ext-tile-continuously")

@@ -32,7 +32,7 @@ from linalg_ext.bindings import ir
 from ._checks import check_least, check_loop, check_maps, refusal
 from ._index_checks import check_linear, check_parts
 from ._script import ANY, Script
-from ._step import schedule_step
+from .step import schedule_step
 
 
 @schedule_step("linalg-ext-tile-evenly")

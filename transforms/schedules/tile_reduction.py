@@ -38,7 +38,7 @@ from linalg_ext.bindings import ir
 from ._checks import check_maps, check_sizes, check_tensors, refusal
 from ._index_checks import check_parts, check_separable
 from ._script import Script, integers, line
-from ._step import schedule_step
+from .step import schedule_step
 
 
 @schedule_step("linalg-ext-tile-reduction")

@@ -49,7 +49,7 @@ from linalg_ext.bindings import ir
 
 from ._checks import check_factor, enclosing, refusal
 from ._script import ANY, FOR, Doubt, Script
-from ._step import schedule_step
+from .step import schedule_step
 
 
 @schedule_step("linalg-ext-unroll-and-jam")

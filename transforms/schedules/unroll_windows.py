@@ -40,9 +40,9 @@ from linalg_ext.bindings import ir
 from linalg_ext.structured.maps import indexing_maps
 
 from ._checks import check_maps, check_not_empty, refusal
-from ._step import schedule_step
 from ._window_pieces import MOST_PLACES, check_layouts, unrolled
 from ._window_places import is_plain, places_of, reading
+from .step import schedule_step
 
 
 @schedule_step("linalg-ext-unroll-windows")

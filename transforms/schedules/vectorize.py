@@ -28,9 +28,9 @@ from ._bodies import reduces_by_one_op, with_plain_positions
 from ._checks import check_not_empty, check_sizes, refusal, structured_loops
 from ._facts import DYNAMIC, Loops, has_maps
 from ._script import ANY, Doubt, Script, integers, line
-from ._step import Parts, schedule_step
 from ._window_pieces import MOST_PLACES, check_layouts, unrolled
 from ._window_places import in_loops, is_plain, places_of
+from .step import Parts, schedule_step
 
 # More takes LLVM minutes, or all its stack: of odd numbers, and of what is transposed, above all.
 _MOST = 1 << 14

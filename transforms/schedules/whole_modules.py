@@ -11,7 +11,7 @@ from linalg_ext.transforms.fusion.keep_effects import keep_effects
 from linalg_ext.transforms.fusion.release_effects import release_effects
 
 from ._script import ANY, FUNCTIONS, Script
-from ._step import Passes, schedule_step
+from .step import Passes, schedule_step
 
 
 @schedule_step("linalg-ext-fuse-elementwise", whole=True)

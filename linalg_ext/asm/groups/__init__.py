@@ -15,7 +15,7 @@ and `: tensor<4x4xf32>` behind the body, which says the results once more: they 
 
 from __future__ import annotations
 
+from linalg_ext.asm.groups.parsing import changes
 from linalg_ext.asm.groups.printing import pretty
-from linalg_ext.asm.groups.reading import changes
 
 __all__ = ["changes", "pretty"]

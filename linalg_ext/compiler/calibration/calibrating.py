@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from linalg_ext.compiler import compile
-from linalg_ext.compiler.calibration import loops, memory, products
+from linalg_ext.compiler.calibration import loop_rates, memory, products
 from linalg_ext.compiler.calibration.peaks import (
     accumulators,
     aligned,
@@ -40,8 +40,8 @@ def calibrate(machine: Target) -> Target:
     """
     start = time.perf_counter()
     with using(machine), threads.using(1):
-        functions = loops.function_rates()
-        call = loops.call_seconds()
+        functions = loop_rates.function_rates()
+        call = loop_rates.call_seconds()
         found = Figures(
             source=MEASURED,
             levels=tuple(memory.levels(machine)),
@@ -49,10 +49,10 @@ def calibrate(machine: Target) -> Target:
             contractions=tuple((dtype, products.contraction_rate(dtype)) for dtype in TYPES),
             windows=tuple((dtype, products.window_rate(dtype)) for dtype in TYPES),
             functions=tuple(functions),
-            crowding=loops.crowding(dict(functions)),
-            scalar=loops.scalar_rate(),
-            nest=loops.nest_seconds(),
-            loop=loops.loop_seconds(),
+            crowding=loop_rates.crowding(dict(functions)),
+            scalar=loop_rates.scalar_rate(),
+            nest=loop_rates.nest_seconds(),
+            loop=loop_rates.loop_seconds(),
             call=call,
             fork=_fork_seconds(machine),
             page=memory.page_seconds(machine),

@@ -149,7 +149,7 @@ def _compiled(form: Form, algebra: Algebra, products: int) -> Kernel | None:
     with _compiling:
         if key not in _kernels:
             # Only here what loads MLIR.
-            from linalg_ext.compiler.einsum.building import compile_form
+            from linalg_ext.compiler.einsum.kernel_building import compile_form
 
             _kernels[key] = compile_form(form, algebra, _kept_key(form, algebra))
     return _kernels[key]

@@ -77,7 +77,7 @@ def narrow_kernel(
         if rent < SPECIALIZING_PAYS:
             return None
         # Only here what loads MLIR.
-        from linalg_ext.compiler.einsum.building import compile_narrow
+        from linalg_ext.compiler.einsum.kernel_building import compile_narrow
 
         made = compile_narrow(request, arrays, dtypes, _kept_key(request, arrays, dtypes))
         return _put(key, made)

@@ -82,7 +82,7 @@ def specialized_kernel(
             return None
         if key not in _kernels:
             # Only here what loads MLIR.
-            from linalg_ext.compiler.einsum.building import compile_for
+            from linalg_ext.compiler.einsum.kernel_building import compile_for
 
             _put(key, compile_for(a, b, output, algebra, kept_key(a, b, output, algebra.dtype)))
         return _kernels[key]

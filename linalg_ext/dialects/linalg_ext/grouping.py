@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from linalg_ext.bindings import ext, ir
-from linalg_ext.dialects.linalg_ext.building import tensors
+from linalg_ext.dialects.linalg_ext.builders import tensors
 from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, is_verified
 from linalg_ext.errors import ArityError, LinalgExtError
 from linalg_ext.ir.context import ensure_dialects
 from linalg_ext.structured.calls import as_values
-from linalg_ext.structured.extension.ops import SEGMENTS
+from linalg_ext.structured.extension.attributes import SEGMENTS
 from linalg_ext.structured.group import (
     GROUP,
     GROUP_YIELD,

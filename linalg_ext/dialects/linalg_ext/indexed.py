@@ -5,7 +5,7 @@
 from typing import Any
 
 from linalg_ext.bindings import ext, ir
-from linalg_ext.dialects.linalg_ext.building import Body, build, destination, tensors
+from linalg_ext.dialects.linalg_ext.builders import Body, build, destination, tensors
 from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, Outs, is_verified
 from linalg_ext.errors import ShapeError
 from linalg_ext.structured.destination_ops import check_destination_style_op

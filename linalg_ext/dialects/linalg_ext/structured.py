@@ -16,13 +16,13 @@ from linalg_ext.notations.affine_text import affine_map
 from linalg_ext.notations.einsum.semiring import Semiring, semiring
 from linalg_ext.notations.einsum.subscripts import parse as parse_einsum
 from linalg_ext.structured.calls import as_values
+from linalg_ext.structured.extension.attributes import CAST, COMPUTE_TYPE, KIND, MAPS, OVERWRITE
 from linalg_ext.structured.extension.checks import check_extension_op
 from linalg_ext.structured.extension.definitions import (
     LETTERS,
     contract_definition,
     elementwise_definition,
 )
-from linalg_ext.structured.extension.ops import CAST, COMPUTE_TYPE, KIND, MAPS, OVERWRITE
 from linalg_ext.structured.operands import to_ir_map
 from linalg_ext.structured.outputs import make_outputs
 

@@ -8,12 +8,12 @@ from typing import Any
 from linalg_ext.bindings import arith, ext, ir
 from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, is_verified
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError, LinalgExtError
-from linalg_ext.gml_st.ir.ops import OPERAND_SEGMENTS
+from linalg_ext.gml_st.ir.op_views import OPERAND_SEGMENTS
 from linalg_ext.ir.context import ensure_dialects
 from linalg_ext.structured.atomic import all_or_nothing
 from linalg_ext.structured.calls import as_values
 from linalg_ext.structured.indices.values import IndexReader
-from linalg_ext.structured.views import ops
+from linalg_ext.structured.views import view_ops
 from linalg_ext.structured.views.placement import ViewReader, placement, shared_base
 from linalg_ext.structured.views.types import open_view_type, view_type
 
@@ -37,7 +37,7 @@ class RangeOp(LinalgExt.Operation, name="range", traits=[ext.Pure]):
 class _ViewOp(LinalgExt.Operation):
     def verify_invariants(self) -> bool:
         """Whether the op keeps its rules."""
-        return is_verified(self, ops.check_view_op)
+        return is_verified(self, view_ops.check_view_op)
 
 
 class SliceOp(_ViewOp, name="slice", traits=[ext.Pure]):
@@ -96,7 +96,7 @@ def range_(first: Number, end: Number, step: Number = 1) -> ir.Value:
     for name, number, least in zip(("first", "end", "step"), known, (0, 0, 1), strict=True):
         if isinstance(number, int) and number < least:
             raise ArgumentError(f"range: {name} is {number}", expected=f"{least} or more")
-    return _built(ops.RANGE, numbers, [ir.Type.parse(ops.RANGE_TYPE)])[0]
+    return _built(view_ops.RANGE, numbers, [ir.Type.parse(view_ops.RANGE_TYPE)])[0]
 
 
 def slice(view: Given, indices: Sequence[Number]) -> ir.Value:
@@ -117,11 +117,11 @@ def slice(view: Given, indices: Sequence[Number]) -> ir.Value:
         dropped = [dim for dim, each in enumerate(values) if isinstance(each.type, ir.IndexType)]
         ranges = [each for dim, each in enumerate(values) if dim not in dropped]
         attributes: dict[str, ir.Attribute] = {
-            ops.DROPPED: ir.DenseI64ArrayAttr.get(dropped),
+            view_ops.DROPPED: ir.DenseI64ArrayAttr.get(dropped),
             OPERAND_SEGMENTS: ir.DenseI32ArrayAttr.get([1, len(ranges), len(dropped)]),
         }
         operands = [source, *ranges, *(values[dim] for dim in dropped)]
-        return _placed(ops.SLICE, operands, len(ranges), attributes)
+        return _placed(view_ops.SLICE, operands, len(ranges), attributes)
 
 
 def tile(view: Given, positions: Sequence[Number], sizes: Sequence[int]) -> ir.Value:
@@ -142,20 +142,20 @@ def tile(view: Given, positions: Sequence[Number], sizes: Sequence[int]) -> ir.V
     given = [size for size in _sequence("tile", sizes) if isinstance(size, int) and size > 0]
     if len(given) != len(sizes):
         raise ArgumentError(f"tile: sizes are {list(sizes)}", expected="integers, 1 or more each")
-    attributes: dict[str, ir.Attribute] = {ops.SIZES: ir.DenseI64ArrayAttr.get(given)}
+    attributes: dict[str, ir.Attribute] = {view_ops.SIZES: ir.DenseI64ArrayAttr.get(given)}
     with all_or_nothing():
         values = [_index("tile", each) for each in _sequence("tile", positions)]
-        return _placed(ops.TILE, [_view("tile", view), *values], len(values), attributes)
+        return _placed(view_ops.TILE, [_view("tile", view), *values], len(values), attributes)
 
 
 def intersection(first: Given, second: Given) -> ir.Value:
     """Build `linalg_ext.intersection`: the elements of both of two views of one buffer."""
-    return _combined(ops.INTERSECTION, first, second, 1)[0]
+    return _combined(view_ops.INTERSECTION, first, second, 1)[0]
 
 
 def convex_union(first: Given, second: Given) -> ir.Value:
     """Build `linalg_ext.convex_union`: the smallest view that holds two views of one buffer."""
-    return _combined(ops.CONVEX_UNION, first, second, 1)[0]
+    return _combined(view_ops.CONVEX_UNION, first, second, 1)[0]
 
 
 def difference(first: Given, second: Given) -> tuple[ir.Value, ...]:
@@ -164,7 +164,7 @@ def difference(first: Given, second: Given) -> tuple[ir.Value, ...]:
     Disjoint views, two for each dimension; some of them may turn out to be empty.
     """
     rank = ir.ShapedType(_view("difference", first).type).rank
-    return tuple(_combined(ops.DIFFERENCE, first, second, 2 * rank))
+    return tuple(_combined(view_ops.DIFFERENCE, first, second, 2 * rank))
 
 
 def _combined(name: str, first: Given, second: Given, count: int) -> list[ir.Value]:
@@ -209,8 +209,8 @@ def _built(
         name, results=list(types), operands=list(operands), attributes=attributes or {}
     )
     try:
-        if name != ops.RANGE:
-            ops.check_view_op(op)
+        if name != view_ops.RANGE:
+            view_ops.check_view_op(op)
     except LinalgExtError as error:
         op.erase()
         error.what = f"{name.partition('.')[2]}: {error.what}"
@@ -221,7 +221,7 @@ def _built(
 def _view(name: str, given: Given) -> ir.Value:
     (value,) = as_values(name, [given])
     ensure_dialects(value.context)
-    if not ops.is_view(value.type):
+    if not view_ops.is_view(value.type):
         raise DTypeError(
             f"{name}: operand is of type {value.type}",
             expected="a view: a ranked memref of a strided layout",
@@ -244,7 +244,7 @@ def _index(name: str, given: Number, *, ranges: bool = False) -> ir.Value:
         return value
     (value,) = as_values(name, [given])
     ensure_dialects(value.context)
-    if isinstance(value.type, ir.IndexType) or (ranges and str(value.type) == ops.RANGE_TYPE):
+    if isinstance(value.type, ir.IndexType) or (ranges and str(value.type) == view_ops.RANGE_TYPE):
         return value
     raise DTypeError(
         f"{name}: an index is of type {value.type}",

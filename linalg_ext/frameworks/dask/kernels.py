@@ -13,7 +13,7 @@ from linalg_ext.executable.signature import ArrayType, Parameter
 from linalg_ext.frameworks.dask.axes import FunctionAxes, axes_of
 from linalg_ext.frameworks.dask.blocks import Wanted, in_blocks
 from linalg_ext.frameworks.dask.chunks import Given
-from linalg_ext.frameworks.dask.functions import refuse_out, with_common_axes
+from linalg_ext.frameworks.dask.jitted_functions import refuse_out, with_common_axes
 from linalg_ext.frameworks.dask.operands import known_array, threads_of_blocks
 from linalg_ext.module import Module
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from linalg_ext.errors import ModelError
 from linalg_ext.frameworks.torch import graphs
-from linalg_ext.frameworks.torch.drafts import Draft
 from linalg_ext.frameworks.torch.options import Options
-from linalg_ext.frameworks.torch.piece import CompiledGraph, Piece
+from linalg_ext.frameworks.torch.partition import CompiledGraph, Piece
+from linalg_ext.frameworks.torch.pending import Draft
 from linalg_ext.frameworks.torch.refusals import Refused
 from linalg_ext.frameworks.torch.report import Left, Report
 from linalg_ext.frameworks.torch.requirements import torch

@@ -14,13 +14,13 @@ from linalg_ext.errors import (
     refuse_pickling,
 )
 from linalg_ext.executable.kernel import Kernel
-from linalg_ext.frameworks.torch.bound import Bound
-from linalg_ext.frameworks.torch.kept_models import look_up
 from linalg_ext.frameworks.torch.options import Options
-from linalg_ext.frameworks.torch.piece import CompiledGraph
+from linalg_ext.frameworks.torch.parameters import Bound
+from linalg_ext.frameworks.torch.partition import CompiledGraph
 from linalg_ext.frameworks.torch.program import Program
 from linalg_ext.frameworks.torch.report import Report
 from linalg_ext.frameworks.torch.requirements import importer, torch
+from linalg_ext.frameworks.torch.stored_models import look_up
 from linalg_ext.frameworks.torch.traceable import as_module, told_apart
 
 if TYPE_CHECKING:

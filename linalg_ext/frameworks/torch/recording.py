@@ -20,11 +20,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from linalg_ext.frameworks.torch.elementless import Twins
 from linalg_ext.frameworks.torch.fingerprint import Untold, attribute, constant, form, tree
-from linalg_ext.frameworks.torch.known_forms import Forms, answering, learning, quiet_mode
+from linalg_ext.frameworks.torch.meta_cache import Forms, answering, learning, quiet_mode
+from linalg_ext.frameworks.torch.meta_tensors import Twins
 from linalg_ext.frameworks.torch.requirements import torch
-from linalg_ext.frameworks.torch.unchanged import unchanged
+from linalg_ext.frameworks.torch.state_restoration import unchanged
 from linalg_ext.frameworks.torch.untraceable import quiet
 
 _OWN = ("aten", "prims")

@@ -26,7 +26,7 @@ from linalg_ext.gml_st.asm.layout import (
     segment_array,
     slots,
 )
-from linalg_ext.gml_st.asm.reading import Op, Piece, Reading, TypeText, ending, listed, named
+from linalg_ext.gml_st.asm.op_reader import Op, Piece, Reading, TypeText, ending, listed, named
 from linalg_ext.gml_st.asm.scope import Known, Region
 from linalg_ext.gml_st.asm.yields import empty_yield
 from linalg_ext.notations.mlir_text import Reader, Span

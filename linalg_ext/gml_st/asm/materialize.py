@@ -8,7 +8,7 @@ The generic form names the source. Where the text does not, it is what the set i
 
 from __future__ import annotations
 
-from linalg_ext.gml_st.asm.reading import Op, Reading, TypeText, generic
+from linalg_ext.gml_st.asm.op_reader import Op, Reading, TypeText, generic
 from linalg_ext.gml_st.asm.scope import Known
 from linalg_ext.gml_st.asm.types import Shaped, is_element, product, shaped
 from linalg_ext.notations.mlir_text import Reader

@@ -11,7 +11,7 @@ from itertools import zip_longest
 
 from linalg_ext.gml_st.asm.generic_form import Block, GenericOp, read_generic, statements
 from linalg_ext.gml_st.asm.layout import OUTPUT_SLOTS
-from linalg_ext.gml_st.asm.reading import Piece
+from linalg_ext.gml_st.asm.op_reader import Piece
 from linalg_ext.notations.mlir_text import Span
 from linalg_ext.notations.source_text import SourceText
 

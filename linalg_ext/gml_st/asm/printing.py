@@ -20,8 +20,8 @@ from linalg_ext.gml_st.asm.layout import (
     STATIC_SIZES,
     STATIC_STRIDES,
 )
+from linalg_ext.gml_st.asm.op_reader import Piece
 from linalg_ext.gml_st.asm.printed_yields import print_yield
-from linalg_ext.gml_st.asm.reading import Piece
 from linalg_ext.gml_st.asm.types import pretty_types
 from linalg_ext.notations.source_text import SourceText
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from linalg_ext.gml_st.asm.reading import Reading
+from linalg_ext.gml_st.asm.op_reader import Reading
 from linalg_ext.notations.mlir_text import Reader
 
 _NAME = re.compile(r"%[\w$.-]+")

@@ -32,7 +32,7 @@ from linalg_ext.gml_st.asm.layout import (
     number_array,
     segment_array,
 )
-from linalg_ext.gml_st.asm.reading import Mixed, Op, Reading, TypeText, generic
+from linalg_ext.gml_st.asm.op_reader import Mixed, Op, Reading, TypeText, generic
 from linalg_ext.gml_st.asm.scope import Known
 from linalg_ext.gml_st.asm.types import ELEMENT, Shaped, is_element, product, shaped, subset_type
 from linalg_ext.notations.mlir_text import Reader, Span

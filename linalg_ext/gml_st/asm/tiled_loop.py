@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 
 from linalg_ext.errors import ParseError
 from linalg_ext.gml_st.asm.loops import open_body, read_head
-from linalg_ext.gml_st.asm.reading import Mixed, Op, Piece, Reading
+from linalg_ext.gml_st.asm.op_reader import Mixed, Op, Piece, Reading
 from linalg_ext.gml_st.asm.sets import tile_pieces
 from linalg_ext.gml_st.asm.types import shaped, subset_type
 from linalg_ext.gml_st.asm.yields import empty_yield, yield_pieces

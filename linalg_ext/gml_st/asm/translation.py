@@ -9,7 +9,7 @@ from typing import NoReturn
 from linalg_ext.errors import ParseError
 from linalg_ext.gml_st.asm.loops import read_loop
 from linalg_ext.gml_st.asm.materialize import read_materialize
-from linalg_ext.gml_st.asm.reading import Op, Reading
+from linalg_ext.gml_st.asm.op_reader import Op, Reading
 from linalg_ext.gml_st.asm.scope import Known, Region
 from linalg_ext.gml_st.asm.sets import (
     ReadOp,

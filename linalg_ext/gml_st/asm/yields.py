@@ -24,7 +24,7 @@ from linalg_ext.gml_st.asm.layout import (
     segment_array,
     slots,
 )
-from linalg_ext.gml_st.asm.reading import Op, Piece, Reading, ending, generic, listed
+from linalg_ext.gml_st.asm.op_reader import Op, Piece, Reading, ending, generic, listed
 from linalg_ext.gml_st.asm.renaming import rename_locals
 from linalg_ext.gml_st.asm.scope import Known, Region
 from linalg_ext.notations.mlir_text import Reader, Span

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
-from linalg_ext.gml_st.ir.ops import Index, TileView
+from linalg_ext.gml_st.ir.op_views import Index, TileView
 from linalg_ext.gml_st.ir.types import (
     Size,
     SubsetShape,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError, LinalgExtError
 from linalg_ext.gml_st.ir.inference import static
-from linalg_ext.gml_st.ir.loops import ForView, LoopView, ParallelView, SetYieldView
-from linalg_ext.gml_st.ir.ops import ITERATORS
+from linalg_ext.gml_st.ir.loop_views import ForView, LoopView, ParallelView, SetYieldView
+from linalg_ext.gml_st.ir.op_views import ITERATORS
 from linalg_ext.gml_st.ir.types import is_container
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linalg_ext.bindings import ir
-from linalg_ext.gml_st.ir.ops import (
+from linalg_ext.gml_st.ir.op_views import (
     DropDimsView,
     FilterView,
     PointView,

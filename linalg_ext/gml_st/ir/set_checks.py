@@ -14,7 +14,7 @@ from linalg_ext.gml_st.ir.inference import (
     sizes_in_type,
     static,
 )
-from linalg_ext.gml_st.ir.ops import (
+from linalg_ext.gml_st.ir.op_views import (
     DropDimsView,
     FilterView,
     FullView,

@@ -8,8 +8,8 @@ from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError
 from linalg_ext.gml_st.ir.inference import composed_strides, is_view_of, materialized_type, static
 from linalg_ext.gml_st.ir.loop_checks import trip_count
-from linalg_ext.gml_st.ir.loops import ForView, LoopView, ParallelView, SetYieldView, YieldView
-from linalg_ext.gml_st.ir.ops import PARALLEL, YIELDS, TileView
+from linalg_ext.gml_st.ir.loop_views import ForView, LoopView, ParallelView, SetYieldView, YieldView
+from linalg_ext.gml_st.ir.op_views import PARALLEL, YIELDS, TileView
 from linalg_ext.gml_st.ir.roots import called, defining, dependences, is_defined_inside, root_of
 from linalg_ext.gml_st.ir.set_checks import check_set_of
 from linalg_ext.gml_st.ir.types import is_container, is_element, subset_shape

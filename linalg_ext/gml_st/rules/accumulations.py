@@ -12,7 +12,7 @@ from linalg_ext.gml_st.rules.protocol import Accumulation
 from linalg_ext.runtime.dtypes import by_mlir
 from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.payload.casts import Scalar
-from linalg_ext.structured.payload.functions import emit_function
+from linalg_ext.structured.payload.function_ops import emit_function
 from linalg_ext.structured.recognition import recognize
 
 

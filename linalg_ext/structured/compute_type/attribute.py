@@ -30,7 +30,7 @@ from linalg_ext.errors import (
 )
 from linalg_ext.ir.diagnostics import Diagnostic
 from linalg_ext.runtime.dtypes import mlir_text
-from linalg_ext.structured.extension.ops import COMPUTE_TYPE
+from linalg_ext.structured.extension.attributes import COMPUTE_TYPE
 from linalg_ext.structured.recognition import RecognizedOp, recognize
 
 NAME = COMPUTE_TYPE

@@ -30,7 +30,7 @@ from linalg_ext.structured.contraction.steps import (
     ContractionBuilder,
     ContractionCall,
 )
-from linalg_ext.structured.extension.ops import CONTRACT
+from linalg_ext.structured.extension.attributes import CONTRACT
 from linalg_ext.structured.recognition import recognize
 from linalg_ext.utils.display import Shown
 

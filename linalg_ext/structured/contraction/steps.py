@@ -23,14 +23,14 @@ from linalg_ext.notations.einsum.semiring import Semiring
 from linalg_ext.runtime.dtypes import by_mlir
 from linalg_ext.structured.calls import build
 from linalg_ext.structured.constants import is_bool, number_constant
-from linalg_ext.structured.extension.definitions import contract_definition
-from linalg_ext.structured.extension.ops import (
+from linalg_ext.structured.extension.attributes import (
     COMPUTE_TYPE,
     OVERWRITE,
     cast_function,
     contract_kind,
     indexing_maps,
 )
+from linalg_ext.structured.extension.definitions import contract_definition
 from linalg_ext.structured.forms.most_specific import build_most_specific, build_plain
 from linalg_ext.structured.operands import bind
 from linalg_ext.structured.outputs import size_at

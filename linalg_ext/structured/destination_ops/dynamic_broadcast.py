@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ShapeError
-from linalg_ext.structured.destination_ops.reading import (
+from linalg_ext.structured.destination_ops.op_fields import (
     check_elements,
     check_results,
     differ,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linalg_ext.bindings import ir
-from linalg_ext.structured.destination_ops.reading import (
+from linalg_ext.structured.destination_ops.op_fields import (
     check_elements,
     check_results,
     check_same_shape,

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linalg_ext.bindings import ir
-from linalg_ext.structured.destination_ops.reading import (
+from linalg_ext.structured.destination_ops.op_fields import (
     body_of,
     check_body,
     check_elements,

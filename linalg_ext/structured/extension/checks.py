@@ -8,7 +8,7 @@ from linalg_ext.definition.functions import BINARY
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import ArgumentError, DTypeError
 from linalg_ext.structured.constants import is_complex
-from linalg_ext.structured.extension.ops import (
+from linalg_ext.structured.extension.attributes import (
     COMPUTE_TYPE,
     CONTRACT,
     contract_kind,

@@ -9,8 +9,7 @@ from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.definition.functions import TYPE, Function
 from linalg_ext.ir.context import ensure_dialects
 from linalg_ext.notations.einsum.semiring import Semiring
-from linalg_ext.structured.extension.definitions import LETTERS
-from linalg_ext.structured.extension.ops import (
+from linalg_ext.structured.extension.attributes import (
     CAST,
     CONTRACT,
     KIND,
@@ -19,6 +18,7 @@ from linalg_ext.structured.extension.ops import (
     SEGMENTS,
     segments,
 )
+from linalg_ext.structured.extension.definitions import LETTERS
 from linalg_ext.structured.maps import maps_attribute
 
 Labels = tuple[str, ...]

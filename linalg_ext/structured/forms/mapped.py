@@ -19,8 +19,7 @@ from linalg_ext.definition.specialization import at_rank, specialize
 from linalg_ext.errors import ArgumentError
 from linalg_ext.ir.context import ensure_dialects
 from linalg_ext.structured.contraction.form import find_contraction
-from linalg_ext.structured.extension.definitions import LETTERS, elementwise_definition
-from linalg_ext.structured.extension.ops import (
+from linalg_ext.structured.extension.attributes import (
     CAST,
     CONTRACT,
     ELEMENTWISE,
@@ -28,6 +27,7 @@ from linalg_ext.structured.extension.ops import (
     SEGMENTS,
     segments,
 )
+from linalg_ext.structured.extension.definitions import LETTERS, elementwise_definition
 from linalg_ext.structured.forms.categories import build_contract, build_elementwise
 from linalg_ext.structured.maps import INDEXING_MAPS, is_valid, maps_attribute, refusal
 from linalg_ext.structured.operands import BoundOp

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from linalg_ext.bindings import ir
-from linalg_ext.gml_st.ir.ops import Index
+from linalg_ext.gml_st.ir.op_views import Index
 
 
 class Range(NamedTuple):

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import ir, memref, tensor
-from linalg_ext.gml_st.ir.loops import ForView, LoopView, ParallelView
-from linalg_ext.gml_st.ir.ops import (
+from linalg_ext.gml_st.ir.loop_views import ForView, LoopView, ParallelView
+from linalg_ext.gml_st.ir.op_views import (
     STATIC_OFFSETS,
     STATIC_SIZES,
     STATIC_STRIDES,
@@ -23,7 +23,7 @@ from linalg_ext.gml_st.ir.ops import (
 )
 from linalg_ext.gml_st.ir.roots import defining
 from linalg_ext.structured.constants import integer_constant
-from linalg_ext.structured.extension.ops import integers
+from linalg_ext.structured.extension.attributes import integers
 from linalg_ext.structured.indices.emission import Emitter
 from linalg_ext.structured.indices.values import IndexReader
 from linalg_ext.structured.reassociation import groups_of

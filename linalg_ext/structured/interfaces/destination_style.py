@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
-from linalg_ext.structured.interfaces import building
+from linalg_ext.structured.interfaces import cloning
 from linalg_ext.structured.interfaces.asked import OperandLike, listed, operation_of, position_of
-from linalg_ext.structured.interfaces.building import Captured
+from linalg_ext.structured.interfaces.cloning import Captured
 from linalg_ext.structured.interfaces.destinations import DestinationRule, rule_of, why_without
 from linalg_ext.structured.interfaces.invariants import (
     broken_rules,
@@ -260,7 +260,7 @@ class DestinationStyle:
                 where=place_of(self.op),
                 expected=f"a number from 0 to {self.num_inits - 1}" if self.num_inits else None,
             )
-        building.set_init(self.op, self.init_positions[number], value)
+        cloning.set_init(self.op, self.init_positions[number], value)
 
     def clone(
         self,
@@ -281,7 +281,7 @@ class DestinationStyle:
         Raises:
             ArgumentError: the op cannot be built on these; nothing is.
         """
-        return building.cloned(
+        return cloning.cloned(
             self.op,
             self._rule,
             operands,
@@ -302,7 +302,7 @@ class DestinationStyle:
         Raises:
             ArgumentError: the operands are too few or too many, or of other kinds.
         """
-        return building.cloned(
+        return cloning.cloned(
             self.op,
             self._rule,
             operands,
@@ -321,7 +321,7 @@ class DestinationStyle:
         Raises:
             ArgumentError: the op has no form on buffers, or the operands do not fit.
         """
-        return building.bufferized(self.op, self._rule, operands)
+        return cloning.bufferized(self.op, self._rule, operands)
 
     def _value(self, operand: OperandLike) -> ir.Value:
         return self.op.operands[position_of(self.op, operand)]
@@ -360,7 +360,7 @@ class DestinationStyle:
 
     def _size_value(self, places: Sequence[tuple[ir.Value, int]]) -> int | ir.Value:
         if all(ir.ShapedType(value.type).is_dynamic_dim(axis) for value, axis in places):
-            building.require_insertion_point(self.op)
+            cloning.require_insertion_point(self.op)
         size = size_at(places)
         if size is None:
             raise ArgumentError(f"{self.op.name}: no operand has that size")

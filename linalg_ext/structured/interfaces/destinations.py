@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
-from linalg_ext.gml_st.ir.loops import ForView, LoopView
-from linalg_ext.structured.extension import ops as extension_ops
+from linalg_ext.gml_st.ir.loop_views import ForView, LoopView
+from linalg_ext.structured.extension import attributes as extension_ops
 from linalg_ext.structured.group import GROUPS
 from linalg_ext.structured.interfaces import initial_values
 from linalg_ext.structured.interfaces.asked import listed

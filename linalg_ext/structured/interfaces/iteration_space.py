@@ -17,7 +17,7 @@ from linalg_ext.structured import maps as live_maps
 from linalg_ext.structured.interfaces import map_attributes
 from linalg_ext.structured.interfaces.asked import OperandLike, listed, position_of
 from linalg_ext.structured.interfaces.destination_style import DestinationStyle
-from linalg_ext.structured.interfaces.loops import Loop, loops_of
+from linalg_ext.structured.interfaces.loop_info import Loop, loops_of
 from linalg_ext.structured.place import place_of
 
 
@@ -61,7 +61,7 @@ class IterationSpace(DestinationStyle):
 
     @property
     def loops(self) -> tuple[Loop, ...]:
-        """All that is known of each loop: `linalg_ext.structured.interfaces.loops` says the kinds.
+        """All that is known of each loop; `loop_info` lists the kinds.
 
         What is asked often is there by itself: `parallel_dims`, `window_dims`, ...
         """

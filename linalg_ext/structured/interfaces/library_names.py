@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from linalg_ext.bindings import ir
-from linalg_ext.structured.extension import ops as extension_ops
+from linalg_ext.structured.extension import attributes as extension_ops
 
 _WITHOUT_NAME = frozenset({"generic", "map", "reduce", "transpose", "broadcast"})
 _FUNCTION = re.compile(r"#linalg\.(?:unary|binary)_fn<(\w+)>")

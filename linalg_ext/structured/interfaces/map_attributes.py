@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, LinalgExtError
-from linalg_ext.structured.extension import ops as extension_ops
+from linalg_ext.structured.extension import attributes as extension_ops
 from linalg_ext.structured.maps import INDEXING_MAPS
 from linalg_ext.structured.place import place_of
 

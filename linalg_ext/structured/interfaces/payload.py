@@ -12,7 +12,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.scalar import Access, ScalarOperand
 from linalg_ext.errors import ArgumentError
-from linalg_ext.structured.extension import ops as extension_ops
+from linalg_ext.structured.extension import attributes as extension_ops
 from linalg_ext.structured.generic import build_generic
 from linalg_ext.structured.interfaces import initial_values
 from linalg_ext.structured.operands import bind

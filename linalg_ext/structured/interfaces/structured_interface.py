@@ -9,7 +9,7 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ArgumentTypeError
 from linalg_ext.structured import maps as live_maps
-from linalg_ext.structured.extension import ops as extension_ops
+from linalg_ext.structured.extension import attributes as extension_ops
 from linalg_ext.structured.interfaces import library_names, payload
 from linalg_ext.structured.interfaces.asked import OperandLike, operation_of, position_of
 from linalg_ext.structured.interfaces.destination_style import is_destination_style

@@ -1,5 +1,5 @@
 """Structured ops of live IR as definitions: the way back."""
 
-from linalg_ext.structured.recognition.reading import RecognizedOp, definition_of, recognize
+from linalg_ext.structured.recognition.definitions import RecognizedOp, definition_of, recognize
 
 __all__ = ["RecognizedOp", "definition_of", "recognize"]

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import RecognitionError
-from linalg_ext.structured.recognition.reading import RecognizedOp, recognize
+from linalg_ext.structured.recognition.definitions import RecognizedOp, recognize
 
 _verdicts: dict[tuple[object, ...], bool] = {}
 

@@ -18,8 +18,8 @@ from linalg_ext.structured.indices.sizes import sizes_of
 from linalg_ext.structured.interfaces.asked import as_value
 from linalg_ext.structured.reassociation import groups_of
 from linalg_ext.structured.values import producer
-from linalg_ext.structured.views.ops import is_view
 from linalg_ext.structured.views.placement import ViewReader, placement, step_of
+from linalg_ext.structured.views.view_ops import is_view
 from linalg_ext.symbolic.index_sets import Tile
 from linalg_ext.symbolic.integers import Number, Operand, Symbol, as_number, substitute
 

@@ -9,13 +9,19 @@ from types import MappingProxyType
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ShapeError
-from linalg_ext.gml_st.ir.ops import STATIC_OFFSETS, STATIC_SIZES, STATIC_STRIDES, mixed, segments
-from linalg_ext.structured.extension.ops import integers
+from linalg_ext.gml_st.ir.op_views import (
+    STATIC_OFFSETS,
+    STATIC_SIZES,
+    STATIC_STRIDES,
+    mixed,
+    segments,
+)
+from linalg_ext.structured.extension.attributes import integers
 from linalg_ext.structured.indices.sizes import sizes_of
 from linalg_ext.structured.indices.values import IndexReader
 from linalg_ext.structured.place import place_of
 from linalg_ext.structured.values import producer
-from linalg_ext.structured.views import ops
+from linalg_ext.structured.views import view_ops
 from linalg_ext.symbolic.index_sets import (
     Tile,
     check_within,
@@ -94,7 +100,7 @@ def _base_of(view: ir.Value, read: ViewReader) -> ir.Value | None:
     op = producer(view)
     if op is None or op.name not in _STEPS:
         return None
-    if op.name in ops.COMBINATIONS:
+    if op.name in view_ops.COMBINATIONS:
         one, other = op.operands
         return shared_base(one, other, read)
     source: ir.Value = op.operands[0]
@@ -187,7 +193,7 @@ def _tile(op: ir.Operation, view: ir.Value, read: ViewReader) -> Placement:
     source, *positions = op.operands
     offsets, sizes = [], []
     wholes = sizes_in(source, read)
-    for position, size, whole in zip(positions, ops.tile_sizes(op), wholes, strict=True):
+    for position, size, whole in zip(positions, view_ops.tile_sizes(op), wholes, strict=True):
         first = minimum(read(position) * size, whole)
         offsets.append(first)
         sizes.append(maximum(0, minimum(size, whole - first)))
@@ -197,7 +203,7 @@ def _tile(op: ir.Operation, view: ir.Value, read: ViewReader) -> Placement:
 def _slice(op: ir.Operation, view: ir.Value, read: ViewReader) -> Placement:
     columns: list[list[Number]] = [[], [], []]
     dims = []
-    for dim, index in enumerate(ops.slice_indices(op)):
+    for dim, index in enumerate(view_ops.slice_indices(op)):
         if isinstance(index.type, ir.IndexType):
             numbers: tuple[Number, Number, Number] = (read(index), 1, 1)
         else:
@@ -213,7 +219,7 @@ def _slice(op: ir.Operation, view: ir.Value, read: ViewReader) -> Placement:
 
 def _range(value: ir.Value, op: ir.Operation) -> Sequence[ir.Value]:
     made = producer(value)
-    if made is None or made.name != ops.RANGE:
+    if made is None or made.name != view_ops.RANGE:
         raise ArgumentError(
             "a range is an argument of a block",
             where=place_of(op),
@@ -253,9 +259,9 @@ def _combination(op: ir.Operation, view: ir.Value, read: ViewReader) -> Placemen
 
 _COMBINE: Mapping[str, Callable[[Tile, Tile], tuple[Tile, ...]]] = MappingProxyType(
     {
-        ops.INTERSECTION: lambda one, other: (intersection(one, other),),
-        ops.CONVEX_UNION: lambda one, other: (convex_union(one, other),),
-        ops.DIFFERENCE: difference_boxes,
+        view_ops.INTERSECTION: lambda one, other: (intersection(one, other),),
+        view_ops.CONVEX_UNION: lambda one, other: (convex_union(one, other),),
+        view_ops.DIFFERENCE: difference_boxes,
     }
 )
 
@@ -292,11 +298,11 @@ _STEPS: Mapping[str, Callable[[ir.Operation, ir.Value, ViewReader], Placement | 
             "memref.cast": _cast,
             "memref.subview": _subview,
             "memref.transpose": _transpose,
-            ops.TILE: _tile,
-            ops.SLICE: _slice,
-            ops.INTERSECTION: _combination,
-            ops.CONVEX_UNION: _combination,
-            ops.DIFFERENCE: _combination,
+            view_ops.TILE: _tile,
+            view_ops.SLICE: _slice,
+            view_ops.INTERSECTION: _combination,
+            view_ops.CONVEX_UNION: _combination,
+            view_ops.DIFFERENCE: _combination,
         }
     )
 )

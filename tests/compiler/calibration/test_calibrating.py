@@ -10,7 +10,7 @@ import pytest
 
 from linalg_ext import target
 from linalg_ext.compiler import compile
-from linalg_ext.compiler.calibration import loops, memory
+from linalg_ext.compiler.calibration import loop_rates, memory
 from linalg_ext.compiler.calibration.peaks import aligned
 from linalg_ext.compiler.calibration.timing import seconds_of, seconds_together
 from linalg_ext.target import stored
@@ -61,16 +61,16 @@ def test_memory_is_gone_through_as_a_whole(kind: str) -> None:
 
 
 def test_chains_compute_every_op() -> None:
-    kernel = compile(loops._chain([loops._op("simple")] * 3, 20), trusted=True)
+    kernel = compile(loop_rates._chain([loop_rates._op("simple")] * 3, 20), trusted=True)
     np.testing.assert_allclose(kernel(np.ones(20, np.float32)), 1 + 3 * 1.25)
 
 
 def test_sums_and_small_nests() -> None:
     array = np.arange(64, dtype=np.float32).reshape(8, 8)
-    sums = compile(loops._row_sums(8, 8), trusted=True)(array)
+    sums = compile(loop_rates._row_sums(8, 8), trusted=True)(array)
     np.testing.assert_allclose(sums, array.sum(axis=1))
     twice = array + array.T
-    nests = compile(loops._small_nests(2), trusted=True)
+    nests = compile(loop_rates._small_nests(2), trusted=True)
     np.testing.assert_allclose(nests(array), twice + twice.T)
     assert len(nests.explain().decisions) == 2
 

@@ -16,10 +16,10 @@ torch: Any = package("torch", "pip install 'linalg-ext[torch]'")
 
 import linalg_ext as lx  # noqa: E402
 from linalg_ext import cache  # noqa: E402
-from linalg_ext.frameworks.torch import exporting, graph_keys, kept_models  # noqa: E402
-from linalg_ext.frameworks.torch.kept_models import sought  # noqa: E402
+from linalg_ext.frameworks.torch import exporting, graph_keys, stored_models  # noqa: E402
 from linalg_ext.frameworks.torch.options import Options  # noqa: E402
 from linalg_ext.frameworks.torch.recording import asking, recorded  # noqa: E402
+from linalg_ext.frameworks.torch.stored_models import sought  # noqa: E402
 from linalg_ext.frameworks.torch.traceable import as_module  # noqa: E402
 from torch_models import MODELS  # noqa: E402
 
@@ -224,7 +224,7 @@ def test_another_version_finds_nothing(
 ) -> None:
     model = _scaled(3.0)
     assert not is_found(model, X, Y)
-    for module in (graph_keys, kept_models):
+    for module in (graph_keys, stored_models):
         monkeypatch.setattr(module, "makers", lambda: ["another"])
     assert not is_found(model, X, Y)
 

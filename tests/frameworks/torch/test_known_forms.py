@@ -15,8 +15,8 @@ from resources import package
 torch: Any = package("torch", "pip install 'linalg-ext[torch]'")
 
 import linalg_ext as lx  # noqa: E402
-from linalg_ext.frameworks.torch import kept_models  # noqa: E402
-from linalg_ext.frameworks.torch.known_forms import Forms  # noqa: E402
+from linalg_ext.frameworks.torch import stored_models  # noqa: E402
+from linalg_ext.frameworks.torch.meta_cache import Forms  # noqa: E402
 from linalg_ext.frameworks.torch.recording import Runner, asking, knowing, recorded  # noqa: E402
 from linalg_ext.frameworks.torch.traceable import as_module  # noqa: E402
 from torch_models import MODELS  # noqa: E402
@@ -44,7 +44,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         found.append(forms)
         return asking(forms)
 
-    monkeypatch.setattr(kept_models, "asking", told)
+    monkeypatch.setattr(stored_models, "asking", told)
     return found
 
 

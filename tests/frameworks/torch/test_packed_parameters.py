@@ -14,8 +14,8 @@ from resources import package
 torch: Any = package("torch", "pip install 'linalg-ext[torch]'")
 
 import linalg_ext as lx  # noqa: E402
-from linalg_ext.frameworks.torch import bound  # noqa: E402
-from linalg_ext.frameworks.torch.watching import fingerprint  # noqa: E402
+from linalg_ext.frameworks.torch import parameters  # noqa: E402
+from linalg_ext.frameworks.torch.weight_fingerprints import fingerprint  # noqa: E402
 
 # One worker imports PyTorch, and no other.
 pytestmark = pytest.mark.xdist_group("torch")
@@ -51,13 +51,13 @@ def x() -> Any:
 def copies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """A list that grows with each copy."""
     made: list[Any] = []
-    plain = bound.Strips._made
+    plain = parameters.Strips._made
 
     def counted(strips: Any, tensor: Any) -> Any:
         made.append(tensor)
         return plain(strips, tensor)
 
-    monkeypatch.setattr(bound.Strips, "_made", counted)
+    monkeypatch.setattr(parameters.Strips, "_made", counted)
     return made
 
 

@@ -23,7 +23,7 @@ from linalg_ext.structured.compute_type.attribute import (
     set_compute_type,
 )
 from linalg_ext.structured.payload.casts import Scalar
-from linalg_ext.structured.payload.functions import emit_function
+from linalg_ext.structured.payload.function_ops import emit_function
 
 ELEMENTS = ["f32", "bf16", "f8E5M2", "i1", "i8", "i32", "complex<f32>"]
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from linalg_ext.tracing.functions import FUNCTIONS
 from linalg_ext.tracing.methods import ArrayMethods
+from linalg_ext.tracing.numpy_functions import FUNCTIONS
 from linalg_ext.tracing.reductions import UFUNCS as REDUCING
 from linalg_ext.tracing.ufuncs import BODIES, OTHER_UFUNCS
 from linalg_ext.tracing.updates import Part

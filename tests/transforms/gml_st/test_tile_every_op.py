@@ -16,7 +16,7 @@ from core_ops import assert_same, build
 from linalg_ext.compiler import compile as compile_module
 from linalg_ext.gml_st.rules import Rule, Unserved, rule_of
 from linalg_ext.module import Module
-from linalg_ext.transforms.gml_st._tiling import Cut, tile_op
+from linalg_ext.transforms.gml_st.op_tiling import Cut, tile_op
 from linalg_ext.transforms.ir_utils.walking import select
 from op_calls import problem_of
 from op_cases import OPS, WINDOWS, Case, formula_case, formula_cases, window_case, window_cases

@@ -13,7 +13,7 @@ import linalg_ext as lx
 from kernels import normalized
 from linalg_ext.module import Module
 from linalg_ext.transforms.schedules._catalogue import all_steps
-from linalg_ext.transforms.schedules._step import Step
+from linalg_ext.transforms.schedules.step import Step
 from rewrite_texts import function, parsed
 
 _EXAMPLE = re.compile(

@@ -17,7 +17,7 @@ from linalg_ext.frameworks.onnx.rewriting import (
     windows,
 )
 from linalg_ext.frameworks.onnx.rewriting.constants import compute, known_of
-from linalg_ext.frameworks.onnx.rewriting.functions import call_of_function
+from linalg_ext.frameworks.onnx.rewriting.function_bodies import call_of_function
 from linalg_ext.frameworks.onnx.rewriting.writing import Known, Unwritten, Writer, attributes_of
 
 Rewrite = Callable[[Writer, Any, Mapping[str, Any]], None]

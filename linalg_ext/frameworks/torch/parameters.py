@@ -1,0 +1,152 @@
+"""What a model holds, as the arrays that its kernel is given."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+from linalg_ext.errors import DTypeError, ShapeError, caller_location
+from linalg_ext.frameworks.torch.program import Held
+from linalg_ext.frameworks.torch.requirements import torch
+from linalg_ext.frameworks.torch.tensors import Array, as_array
+from linalg_ext.frameworks.torch.weight_fingerprints import fingerprint
+
+
+class Bound:
+    """A tensor of the model's, and the array that the kernel is given for it.
+
+    That is the tensor's own memory, or a copy of it as the kernel reads it.
+
+    Attributes:
+        held: where the tensor is found.
+    """
+
+    def __init__(
+        self, held: Held, shape: tuple[int | None, ...] | None = None, *, is_watched: bool = True
+    ) -> None:
+        """
+        Args:
+            held: where the tensor is found.
+            shape: what the kernel takes for it; by default the tensor as it is.
+            is_watched: whether all of the tensor is read to see whether it has changed.
+        """
+        self.held = held
+        self._tensor = held.tensor
+        self._copy: Copy | None = None
+        if shape is not None and len(shape) > self._tensor.dim():
+            self._copy = Strips(shape[-1] or 1, is_watched)
+        elif shape is not None and len(shape) < self._tensor.dim():
+            self._copy = Factors(shape[-1] or 1, is_watched)
+        self._bind()
+
+    def _bind(self) -> None:
+        self._array: Array = as_array(self._tensor, self.held.name)
+        self._address = self._tensor.data_ptr()
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Forget what was copied of the tensor."""
+        if self._copy is not None:
+            self._copy.forget()
+
+    def array(self) -> Array:
+        """Its memory as it is now, or the copy of it."""
+        tensor = self.held.tensor
+        if tensor is not self._tensor or tensor.data_ptr() != self._address:
+            self._refuse_change(tensor)
+            self._tensor = tensor
+            self._bind()
+        return self._array if self._copy is None else self._copy.of(tensor, self._array)
+
+    def _refuse_change(self, tensor: Any) -> None:
+        name, before = self.held.name, self._array
+        if tuple(tensor.shape) != before.shape:
+            raise ShapeError(
+                f"{name} of the model was {before.shape}, and now is {tuple(tensor.shape)}",
+                where=caller_location(),
+                cure="compile the model anew",
+            )
+        if (dtype := as_array(tensor, name).dtype) != before.dtype:
+            raise DTypeError(
+                f"{name} of the model was of {before.dtype}, and now is of {dtype}",
+                where=caller_location(),
+                cure="compile the model anew",
+            )
+
+
+class _Made(NamedTuple):
+    """A copy, and the state of the tensor when it was made."""
+
+    state: bytes | int
+    array: Array
+
+
+class Copy(ABC):
+    """A parameter in another order, or with more than it, kept between calls.
+
+    PyTorch counts what is written to a tensor, except through `.data`, through arrays in its memory
+    and by other processes. So all of it is read at each call, unless the user vouches that nothing
+    else is written.
+    """
+
+    def __init__(self, width: int, is_watched: bool) -> None:
+        """
+        Args:
+            width: of a strip.
+            is_watched: whether all of it is read, or PyTorch's count believed.
+        """
+        self._width = width
+        self._is_watched = is_watched
+        self._kept: _Made | None = None
+
+    def forget(self) -> None:
+        """Copy anew at the next call."""
+        self._kept = None
+
+    def of(self, tensor: Any, array: Array) -> Array:
+        """The copy of a tensor, whose memory is an array."""
+        # Nothing is counted for a tensor that was made in inference mode.
+        is_read = self._is_watched or tensor.is_inference()
+        state = fingerprint(array) if is_read else tensor._version
+        kept = self._kept
+        if kept is None or kept.state != state:
+            # Another array than before: a call in another thread may be reading that.
+            kept = self._kept = _Made(state, self._made(tensor.detach()))
+        return kept.array
+
+    @abstractmethod
+    def _made(self, tensor: Any) -> Array:
+        """A copy of a tensor. PyTorch's memory begins at a cache line, as it had better."""
+
+
+class Strips(Copy):
+    """A parameter in strips along its first axis, `w[n, j, k]` as `w[n, k, j]`."""
+
+    def _made(self, tensor: Any) -> Array:
+        count, *others = tensor.shape
+        apart = tensor.reshape(count // self._width, self._width, *others)
+        return as_array(apart.movedim(1, -1).contiguous(), "a parameter")
+
+
+class Factors(Copy):
+    """Filters of 3 x 3, and the factors that Winograd's algorithm multiplies, in strips of filters.
+
+    As the pass `linalg-ext-prepare-filters` says.
+    """
+
+    def _made(self, tensor: Any) -> Array:
+        library, width = torch(), self._width
+        results, channels = tensor.shape[:2]
+        both = library.tensor(_OF_FILTERS, dtype=library.float64)
+        factors = (both @ tensor.double() @ both.T).float()
+        strips = -(-results // width)
+        filled = factors.new_zeros(strips * width, *factors.shape[1:])
+        filled[:results] = factors
+        in_strips = filled.reshape(strips, width, channels, -1).permute(0, 3, 2, 1)
+        rest = factors.new_zeros(-tensor.numel() % width)
+        parts = [tensor.reshape(-1), rest, in_strips.reshape(-1)]
+        return as_array(library.cat(parts).reshape(-1, width), "a parameter")
+
+
+_OF_FILTERS = ((1.0, 0.0, 0.0), (0.5, 0.5, 0.5), (0.5, -0.5, 0.5), (0.0, 0.0, 1.0))
+"""The transform of filters of F(2x2, 3x3), which is done along both of their axes."""

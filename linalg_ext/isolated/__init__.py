@@ -1,6 +1,0 @@
-"""Compiling and running what nobody vouches for: in a process apart, with limits."""
-
-from linalg_ext.isolated.kernel import IsolatedKernel, isolate
-from linalg_ext.isolated.limits import Limits
-
-__all__ = ["IsolatedKernel", "Limits", "isolate"]

@@ -1,0 +1,424 @@
+"""A kernel that lives in a process apart: its crash, its hunger and its loops stay there."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from types import MappingProxyType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from linalg_ext.cache.store import Entry
+from linalg_ext.errors import (
+    ArgumentError,
+    CrashError,
+    ExecutionError,
+    caller_location,
+    refuse_pickling,
+)
+from linalg_ext.executable.argument import refuse_keywords
+from linalg_ext.executable.arrays import ArrayArgument, check_aliasing
+from linalg_ext.executable.explanation import Explanation
+from linalg_ext.executable.foreign_arrays import call_with_guests, has_guests
+from linalg_ext.executable.kernel_data import signature_of
+from linalg_ext.executable.results import ResultSlot, split_out
+from linalg_ext.executable.signature import ArrayType, Signature
+from linalg_ext.runtime import ipc, kernel_cache, processes
+from linalg_ext.runtime.child import Child, imports
+from linalg_ext.runtime.dtypes import dtype_named
+from linalg_ext.runtime.threads import current as current_threads
+from linalg_ext.target import host, override, to_data
+from linalg_ext.worker_process import error_data, worker_cache
+from linalg_ext.worker_process.decisions import ToldDecision
+from linalg_ext.worker_process.limits import Limits
+from linalg_ext.worker_process.shared_arrays import SharedBlock, received, share, taken
+
+_NONSENSE = (AttributeError, KeyError, MemoryError, OverflowError, TypeError, ValueError)
+
+_COPIED = 1 << 20
+"""Results smaller than this are copied, and need no pages of their own."""
+
+
+class _Own:
+    """The process of a kernel, which may outlive the kernel by a moment."""
+
+    def __init__(self) -> None:
+        self.child: Child | None = None
+
+    def end(self) -> None:
+        child, self.child = self.child, None
+        if child is not None:
+            child.kill()
+            child.close()
+
+    def forget(self) -> None:
+        """Let go of the process, which ends where nobody talks to it any more.
+
+        It asks nobody anything: the garbage collector may call it anywhere.
+        """
+        child, self.child = self.child, None
+        if child is not None:
+            child.forget()
+
+
+class IsolatedKernel:
+    """An entry of a module, compiled and run in a process apart.
+
+    It is called as a `Kernel` is. What kills the process, or takes longer or more than the limits
+    allow, is a `CrashError` here; the next call starts another process.
+
+    Attributes:
+        signature: what it takes and gives.
+        limits: of the process.
+    """
+
+    signature: Signature
+
+    def __init__(
+        self,
+        source: str | bytes,
+        options: Mapping[str, Any],
+        limits: Limits,
+        *,
+        filename: str = "-",
+    ) -> None:
+        """Made by `linalg_ext.compile(..., isolated=True)`."""
+        self.limits = limits
+        self._source = source
+        self._filename = filename
+        self._options = dict(options)
+        self._target = override()
+        self._lock = threading.Lock()
+        self._own = _Own()
+        weakref.finalize(self, self._own.forget)
+        self._told: dict[str, Any] = {}
+        self._key: str | None = None
+        self._kept: list[tuple[Entry, str]] = []
+        _living.add(self)
+        with self._lock:
+            about = self._compiled()
+        self.signature = signature_of(about["signature"])
+        self._times: dict[str, float] = about["times"]
+        results = self.signature.results
+        self._slots = [ResultSlot(result, is_only=len(results) == 1) for result in results]
+        self._written = [
+            (parameter.position, ArrayArgument(parameter, parameter.type))
+            for parameter in self.signature.parameters
+            if parameter.is_written and isinstance(parameter.type, ArrayType)
+        ]
+
+    @property
+    def stages(self) -> Mapping[str, str]:
+        """The module at each point of the way down, as text, by the name of the stage."""
+        if "stages" not in self._told:
+            self._told["stages"] = self._request({"do": "stages"})["stages"]
+        return MappingProxyType(self._told["stages"])
+
+    @property
+    def times(self) -> Mapping[str, float]:
+        """Seconds that each step of the compilation took, and their sum as `total`."""
+        return MappingProxyType(self._times)
+
+    def as_text(self, stage: str = "llvm") -> str:
+        """The module at one point of the way down.
+
+        Raises:
+            ArgumentError: there is no such stage; the message lists those there are.
+        """
+        if stage not in self.stages:
+            raise ArgumentError(
+                f"there is no stage {stage!r}", expected="one of " + ", ".join(self.stages)
+            )
+        return self.stages[stage]
+
+    def asm(self, *, whole: bool = False) -> str:
+        """The machine code as assembly text: of the entry, or of everything with `whole`."""
+        return str(self._request({"do": "asm", "whole": whole})["asm"])
+
+    def explain(self, threads: int = 1) -> Explanation:
+        """Which plan each of its ops got, and why, as a `Kernel` tells it.
+
+        Raises:
+            ArgumentError: no number of threads.
+        """
+        told = self._request({"do": "explain", "threads": threads})
+        return Explanation(
+            str(self.signature),
+            self._target or host(),
+            tuple(ToldDecision.from_data(each) for each in told["decisions"]),
+            tuple((name, text) for name, text in told["left"]),
+            told["threads"],
+        )
+
+    def __call__(
+        self, *args: Any, out: Any = None, threads: int | None = None, **unknown: Any
+    ) -> Any:
+        """Run the entry in its process, on copies of the arguments in memory that it shares.
+
+        What the entry writes to its arguments is copied back when it came to its end.
+
+        Args:
+            *args: arrays and numbers, as for a `Kernel`, of other libraries too.
+            out: what the result is copied to: an array, or a tuple with one, or None, for each.
+            threads: how many may work on this call.
+
+        Raises:
+            ArgumentError: of the kind that tells what is wrong, as a `Kernel` raises.
+            ExecutionError: an assertion of the module failed.
+            CrashError: the process died, or took longer than the limits allow.
+        """
+        if unknown:
+            refuse_keywords(self.signature, unknown)
+        if has_guests(args, out):
+            return call_with_guests(self, args, self._name, out, threads)
+        values = [taken(value, self._name(number)) for number, value in enumerate(args)]
+        # In the other process each argument has memory of its own.
+        check_aliasing(self._written, values)
+        outs = [None] * len(self._slots) if out is None else split_out(out, self._slots, values)
+        if threads is None:
+            threads = current_threads()
+        block, plain = share(values)
+        try:
+            with self._lock:
+                request = {"do": "call", "arguments": plain, "threads": threads}
+                child = self._started()
+                _, results = self._ask(child, request, block)
+                printed = child.read_noise()
+        finally:
+            block.close()
+        if printed:
+            sys.stdout.write(printed)
+        for number, _ in self._written:
+            np.copyto(values[number], block.array({**plain[number], "writable": True}))
+        for slot, array in zip(self._slots, outs, strict=True):
+            result = results[slot.position]
+            if array is None:
+                results[slot.position] = _kept(result)
+            else:
+                slot.check_shape(array, np.shape(result))
+                results[slot.position] = slot.finish(np.asarray(result), array)
+        if len(results) == 1:
+            return results[0]
+        return tuple(results) if results else None
+
+    def times_of_calls(self, *args: Any, threads: int = 1, seconds: float) -> list[float]:
+        """The seconds of each of some calls in its process, on copies of the arguments.
+
+        Args:
+            *args, threads: as of a call.
+            seconds: for which it is called.
+
+        Raises:
+            ArgumentError, ExecutionError, CrashError: as of a call.
+        """
+        values = [taken(value, self._name(number)) for number, value in enumerate(args)]
+        check_aliasing(self._written, values)
+        block, plain = share(values)
+        request = {"do": "measure", "arguments": plain, "threads": threads, "for": seconds}
+        try:
+            with self._lock:
+                answer, _ = self._ask(self._started(), request, block)
+        finally:
+            block.close()
+        return [float(time) for time in answer["taken"]]
+
+    def close(self) -> None:
+        """End the process; the next call starts another."""
+        with self._lock:
+            self._own.end()
+
+    def __repr__(self) -> str:
+        if "text" not in self._told:
+            self._told["text"] = self._request({"do": "text"})["text"]
+        seconds, memory = self.limits.seconds, int(self.limits.memory) >> 20
+        return f"{self._told['text']}\nisolated  within {seconds:g} s and {memory} MiB a call"
+
+    def __reduce__(self) -> NoReturn:
+        refuse_pickling("an isolated kernel", "send the module's text, and compile it there")
+
+    def _compiled(self) -> dict[str, Any]:
+        """Start a process with the kernel in it, compiled or as it is kept; what it tells of it."""
+        self._key = self._key_now()
+        self._kept = worker_cache.read(self._key)
+        if self._kept:
+            told, contents = worker_cache.entries_data(self._kept)
+            about = self._begin({"do": "load", "kept": told}, contents)
+            if "signature" in about:
+                return about
+        self._kept = []
+        payload = self._source
+        if isinstance(payload, str):
+            # What UTF-8 cannot express is refused there, as it is here.
+            payload = payload.encode(errors="surrogatepass")
+        return self._begin({"do": "compile"}, payload)
+
+    def _key_now(self) -> str | None:
+        """The key that the kernel is kept under; None where it is not kept."""
+        stamps = [kernel_cache.file_stamp(library) for library in self._options["libraries"]]
+        if None in stamps:
+            return None
+        options = json.dumps(self._options, sort_keys=True)
+        return kernel_cache.key_of(
+            "isolated", self._source, self._filename, options, stamps, sorted(imports())
+        )
+
+    def _begin(self, told: Mapping[str, Any], payload: bytes) -> dict[str, Any]:
+        """Start a process, and have it make the kernel; what it tells."""
+        self._own.end()
+        child = self._own.child = processes.fork(compiles=told["do"] == "compile")
+        request = {
+            **told,
+            "imports": imports(),
+            "folder": os.getcwd(),
+            "path": [os.path.abspath(path) for path in sys.path],
+            "limits": asdict(self.limits),
+            "options": self._options,
+            "target": None if self._target is None else to_data(self._target),
+            "filename": self._filename,
+            "is_text": isinstance(self._source, str),
+        }
+        try:
+            return self._ask(child, request, payload=payload)[0]
+        except BaseException:
+            self._own.end()
+            raise
+
+    def _started(self) -> Child:
+        """The process, with the module compiled in it."""
+        child = self._own.child
+        if child is None or not child.is_there():
+            self._compiled()
+            child = self._own.child
+        if child is None:
+            raise AssertionError("a process was started and is none")
+        return child
+
+    def _request(self, request: dict[str, Any]) -> dict[str, Any]:
+        with self._lock:
+            return self._ask(self._started(), request)[0]
+
+    def _ask(
+        self,
+        child: Child,
+        request: dict[str, Any],
+        block: SharedBlock | None = None,
+        *,
+        payload: bytes = b"",
+    ) -> tuple[dict[str, Any], list[Any]]:
+        """Send a request and wait for the answer, and for the results that come with it."""
+        seconds = self.limits.seconds
+        what = "the kernel" if block is not None else "the compilation"
+        child.channel.settimeout(seconds)
+        try:
+            ipc.send(child.channel, {**request, "seconds": seconds}, payload)
+            if block is not None:
+                socket.send_fds(child.channel, [b"."], [block.descriptor])
+            answer, contents = ipc.receive(child.channel)
+            fresh = worker_cache.entries_of(answer["kept"], contents)
+            error = error_data.from_data(answer["error"]) if "error" in answer else None
+            results = self._received(child, answer) if "results" in answer else []
+        except TimeoutError:
+            self._own.end()
+            raise CrashError(
+                f"{what} did not come to an end within {seconds:g} s",
+                cure="its process is ended; allow more with Limits(seconds=...)",
+            ) from None
+        except (EOFError, OSError):
+            death = child.death(what, "in a process apart")
+            self._own.end()
+            raise self.limits.named(death) from None
+        except _NONSENSE as fault:
+            self._own.end()
+            raise CrashError(
+                f"{what} left its process saying what makes no sense",
+                where=f"{type(fault).__name__}: {fault}",
+                cure="it is ended: native code has written over what is not its own",
+            ) from None
+        except BaseException:
+            # Interrupted half-way: the next answer would be the one to this request.
+            self._own.end()
+            raise
+        if fresh:
+            self._kept += fresh
+            worker_cache.write(self._key, self._kept)
+        if error is not None:
+            if isinstance(error, ArgumentError | ExecutionError):
+                error.where = caller_location()
+            raise self.limits.named(error)
+        return answer, results
+
+    def _received(self, child: Child, answer: dict[str, Any]) -> list[Any]:
+        """The results, as many as there must be."""
+        _, descriptors, _, _ = socket.recv_fds(child.channel, 1, 1)
+        block = SharedBlock(descriptors[0])
+        block.close()
+        results = received(block, answer["results"])
+        if len(results) != len(self._slots):
+            raise ValueError(f"{len(results)} results")
+        return results
+
+    def _name(self, number: int) -> str:
+        parameters = self.signature.parameters
+        return str(parameters[number]) if number < len(parameters) else f"argument {number}"
+
+    def forget(self) -> None:
+        """In a forked process: the child is the parent's."""
+        self._lock = threading.Lock()
+        self._own.forget()
+
+
+def isolate(
+    source: str | bytes,
+    entry: str | None,
+    *,
+    limits: Limits,
+    libraries: Sequence[str | os.PathLike[str]] = (),
+    result_dtypes: Sequence[np.typing.DTypeLike | None] | None = None,
+    filename: str = "-",
+    **options: Any,
+) -> IsolatedKernel:
+    """Compile in a process apart; needs no MLIR in this one.
+
+    Args:
+        source: a module's text, or its bytecode.
+        entry, libraries, result_dtypes, options: those of `compile`.
+        limits: of the process.
+        filename: what diagnostics call the text.
+
+    Raises:
+        CrashError: the compilation died there, or took longer or more than the limits allow.
+    """
+    names = None
+    if result_dtypes is not None:
+        names = [None if d is None else dtype_named(d).name for d in result_dtypes]
+    more = {
+        **options,
+        "entry": entry,
+        "libraries": [os.fspath(library) for library in libraries],
+        "result_dtypes": names,
+    }
+    return IsolatedKernel(source, more, limits, filename=filename)
+
+
+def _kept(result: Any) -> Any:
+    """A result for the caller: what is small is copied out of its pages."""
+    small = isinstance(result, np.ndarray) and result.nbytes < _COPIED
+    return result.copy() if small else result
+
+
+_living: weakref.WeakSet[IsolatedKernel] = weakref.WeakSet()
+
+
+def _forget_all() -> None:
+    for kernel in list(_living):
+        kernel.forget()
+
+
+os.register_at_fork(after_in_child=_forget_all)

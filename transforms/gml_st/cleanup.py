@@ -1,0 +1,112 @@
+"""What is left over when ops have moved: dead ops, sizes of what is gone, parts that are all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from linalg_ext.bindings import ir, passmanager
+from linalg_ext.gml_st.ir.op_views import LOOPS, MaterializeView
+from linalg_ext.gml_st.ir.roots import defining
+from linalg_ext.gml_st.rules import has_rule
+from linalg_ext.structured.indices.sizes import SizeOf, size_of, value_of
+from linalg_ext.structured.interfaces.payload import reaches_outside_memory
+from linalg_ext.symbolic.integers import symbols_of
+from linalg_ext.transforms.ir_utils.walking import operations, replace_op, select
+
+_PURE = frozenset(("tensor.dim", "tensor.extract", "gml_st.materialize", *LOOPS))
+_SETS = frozenset(
+    f"gml_st.{name}"
+    for name in (
+        *("space", "full", "tile", "filter", "point", "drop_dims", "transpose_dims"),
+        *("offset", "size", "stride", "intersection", "convex_union", "contains", "is_empty"),
+    )
+)
+
+
+def erase_dead(op: ir.Operation, forget: Callable[[ir.Operation], None] = lambda op: None) -> None:
+    """Erase an op that nobody uses and that does nothing else, and what it alone used.
+
+    Args:
+        op: the op.
+        forget: is told of each op before it goes.
+    """
+    open_ = [op]
+    while open_:
+        each = open_.pop()
+        if any(True for result in each.results for _ in result.uses) or not _may_go(each):
+            continue
+        used = [owner for value in each.operands if (owner := defining(value)) is not None]
+        forget(each)
+        each.erase()
+        # Each once: an op is looked at no more when it is gone.
+        open_ += [owner for owner in dict.fromkeys(used) if owner not in open_]
+
+
+def erase_taken(op: ir.Operation) -> None:
+    """Erase a materialize that nobody uses, and its set; what they are of stays."""
+    set_ = defining(op.operands[1])
+    op.erase()
+    if set_ is not None and not any(True for result in set_.results for _ in result.uses):
+        set_.erase()
+
+
+def erase_all_dead(root: ir.Operation) -> None:
+    """Erase every dead op below an op."""
+    for op in reversed(select(root, _may_go)):
+        if not any(True for result in op.results for _ in result.uses):
+            op.erase()
+
+
+def _may_go(op: ir.Operation) -> bool:
+    if not len(op.results):
+        return False
+    if any(not _is_value(result.type) for result in op.results):
+        return False
+    if reaches_outside_memory(op):
+        return False
+    if op.name in _PURE or op.name in _SETS:
+        return not any(isinstance(value.type, ir.MemRefType) for value in op.operands)
+    return op.name.startswith(("arith.", "affine.")) or has_rule(op)
+
+
+def _is_value(type_: ir.Type) -> bool:
+    return not isinstance(type_, ir.MemRefType)
+
+
+def resolve_dims(root: ir.Operation) -> None:
+    """Put what a tensor was made of in the place of `tensor.dim` of it, which kept it alive."""
+    for dim in operations(root, ["tensor.dim"]):
+        source, axis = dim.operands
+        owner = defining(axis)
+        if owner is None or owner.name != "arith.constant":
+            continue
+        at = ir.IntegerAttr(owner.attributes["value"]).value
+        if not isinstance(source.type, ir.RankedTensorType):
+            continue
+        if not 0 <= at < ir.ShapedType(source.type).rank:
+            continue
+        size = size_of(source, at)
+        if any(symbol.key == SizeOf(source, at) for symbol in symbols_of(size)):
+            continue
+        with dim.location, ir.InsertionPoint(dim):
+            dim.results[0].replace_all_uses_with(value_of(size))
+        dim.erase()
+
+
+def tidy(root: ir.Operation) -> None:
+    """Let go of what is dead, and say once what is said twice; handles into `root` go stale."""
+    fold_whole_parts(root)
+    erase_all_dead(root)
+    manager = passmanager.PassManager("any", root.context)
+    manager.add("cse")
+    manager.run(root)
+
+
+def fold_whole_parts(root: ir.Operation) -> None:
+    """A materialize of all of a tensor is the tensor."""
+    for op in operations(root, ["gml_st.materialize"]):
+        view = MaterializeView.of(op)
+        set_ = defining(view.set)
+        is_whole = set_ is not None and set_.name == "gml_st.full"
+        if is_whole and view.source.type == op.results[0].type:
+            replace_op(op, view.source)

@@ -1,0 +1,148 @@
+"""Parallel loops one iteration after another: `scf.parallel` as a nest of `scf.for`.
+
+    %s = scf.parallel (%i) = (%c0) to (%n) step (%c1) init (%zero) -> f32 {
+      %x = memref.load %a[%i] : memref<?xf32>
+      scf.reduce(%x : f32) {
+      ^bb0(%one: f32, %other: f32):
+        %y = arith.addf %one, %other : f32
+        scf.reduce.return %y : f32
+      }
+    }
+
+is
+
+    %s = scf.for %i = %c0 to %n step %c1 iter_args(%one = %zero) -> (f32) {
+      %x = memref.load %a[%i] : memref<?xf32>
+      %y = arith.addf %one, %x : f32
+      scf.yield %y : f32
+    }
+
+as any order will do. Of a loop that stays a loop nobody wants that: it runs on one thread then.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import Protocol
+
+from linalg_ext.bindings import ir, scf
+from linalg_ext.gml_st.ir.op_views import segments
+from linalg_ext.rewriting import Report
+from linalg_ext.transforms.ir_utils.walking import operations, replace_op, replace_operands
+
+from ._bands import FOR
+from .raising import PARALLEL, WAS_PARALLEL, told
+
+
+class _Raising(Protocol):
+    def __call__(self, root: ir.Operation, report: Report) -> object: ...
+
+
+def in_sequence(root: ir.Operation, report: Report, raise_: _Raising) -> None:
+    """Write those parallel loops as nests of `scf.for` of which `raise_` leaves no loop.
+
+    Args:
+        root: an op.
+        report: of a pass.
+        raise_: raises loops in an op. It is tried on copies of `root`.
+    """
+    loops = operations(root, [PARALLEL])
+    if not loops:
+        return
+    with root.context:
+        for number, loop in enumerate(loops):
+            loop.attributes[WAS_PARALLEL] = ir.IntegerAttr.get(ir.IndexType.get(), number)
+    chosen = set(range(len(loops)))
+    while chosen:
+        tried = Report(report.pass_name)
+        left = _left_of(root, chosen, partial(raise_, report=tried))
+        for number in left:
+            report.leave(PARALLEL, _why(loops[number], tried))
+        chosen -= left
+        if not left:
+            break
+    report.matched[PARALLEL] += len(loops)
+    report.changed[PARALLEL] += len(chosen)
+    _write(root, chosen)
+    for loop in operations(root, [PARALLEL]):
+        del loop.attributes[WAS_PARALLEL]
+
+
+def _why(loop: ir.Operation, tried: Report) -> str:
+    """What was said of a loop, or of those in it."""
+    places = {str(each.location)[4:-1] for each in (loop, *operations(loop, [FOR, PARALLEL]))}
+    reasons = {reason for left in tried.left.values() for reason in left}
+    told_of = sorted(each for each in reasons if any(f" {place})" in each for place in places))
+    return "; ".join(told_of) or told(loop, "not all of it can be raised")
+
+
+def _left_of(
+    root: ir.Operation, chosen: Collection[int], raise_: Callable[[ir.Operation], object]
+) -> set[int]:
+    """The loops of which something is left when all these are written as `scf.for`."""
+    stands = root.parent is not None
+    copy = (root.clone(ip=ir.InsertionPoint(root)) if stands else root.clone()).operation
+    try:
+        _write(copy, chosen)
+        raise_(copy)
+        return {
+            _number(loop) for loop in operations(copy, [FOR]) if WAS_PARALLEL in loop.attributes
+        }
+    finally:
+        copy.erase()
+
+
+def _write(root: ir.Operation, chosen: Collection[int]) -> None:
+    for loop in operations(root, [PARALLEL]):
+        if _number(loop) in chosen:
+            _nest(loop)
+
+
+def _number(loop: ir.Operation) -> int:
+    return ir.IntegerAttr(loop.attributes[WAS_PARALLEL]).value
+
+
+def _nest(loop: ir.Operation) -> None:
+    """Put a nest of `scf.for` in the place of a parallel loop."""
+    *bounds, inits = segments(loop, 4)
+    body = loop.regions[0].blocks[0]
+    *ops, reducing = [each.operation for each in body.operations]
+    carried, nest = inits, []
+    place = ir.InsertionPoint(loop)
+    for lower, upper, step in zip(*bounds, strict=True):
+        with loop.location, place:
+            made = scf.ForOp(lower, upper, step, carried)
+        made.operation.attributes[WAS_PARALLEL] = loop.attributes[WAS_PARALLEL]
+        nest.append(made)
+        carried, place = list(made.inner_iter_args), ir.InsertionPoint(made.body)
+    for outer, inner in itertools.pairwise(nest):
+        with loop.location, ir.InsertionPoint(outer.body):
+            scf.YieldOp(list(inner.operation.results))
+    for argument, made in zip(body.arguments, nest, strict=True):
+        argument.replace_all_uses_with(made.induction_variable)
+    with loop.location, place:
+        end = scf.YieldOp([]).operation
+    for op in ops:
+        op.move_before(end)
+    with loop.location, ir.InsertionPoint(end):
+        scf.YieldOp(_combined(reducing, carried))
+    end.erase()
+    replace_op(loop, *nest[0].operation.results)
+
+
+def _combined(reducing: ir.Operation, carried: list[ir.Value]) -> list[ir.Value]:
+    """What a `scf.reduce` makes of the values carried and of its own, at the insertion point."""
+    found: list[ir.Value] = []
+    for value, was, region in zip(reducing.operands, carried, reducing.regions, strict=True):
+        block = region.blocks[0]
+        given: dict[ir.Value, ir.Value] = dict(zip(block.arguments, (was, value), strict=True))
+        *ops, returning = [each.operation for each in block.operations]
+        for op in ops:
+            clone = op.clone().operation
+            replace_operands(clone, given)
+            given.update(zip(op.results, clone.results, strict=True))
+        (result,) = returning.operands
+        found.append(given.get(result, result))
+    return found
