@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, Protocol
 
 from linalg_ext.errors import ArgumentError
@@ -91,8 +93,14 @@ class Catalogue:
             importlib.import_module(name)
 
     def names(self) -> set[str]:
-        """What `attribute` answers to by the name of a file or folder."""
-        return {name.rpartition(".")[2] for name in self.modules()}
+        """Return the names of folders, and of files that define what they are named after.
+
+        Files of helpers define something else. No file is imported: a definition is found by its
+        text.
+        """
+        root = importlib.import_module(self.package)
+        walked = pkgutil.walk_packages(root.__path__, prefix=self.package + ".")
+        return {name for info in walked if (name := _offered_name(info))}
 
     def attribute(self, name: str) -> Any:
         """The transformation called `name`: from the file of that name, else the pass of that name.
@@ -112,6 +120,15 @@ class Catalogue:
         if found is None:
             raise missing
         return found
+
+
+def _offered_name(info: pkgutil.ModuleInfo) -> str | None:
+    leaf = info.name.rpartition(".")[2]
+    if leaf.startswith("_") or info.ispkg:
+        return None if leaf.startswith("_") else leaf
+    source = Path(info.module_finder.path, f"{leaf}.py").read_text(encoding="utf-8")  # type: ignore[union-attr]
+    defines = re.search(rf"^(def {leaf}\b|class {leaf}\b|{leaf}\b.*=)", source, re.MULTILINE)
+    return leaf if defines else None
 
 
 def _origin(registered: Registered) -> str:

@@ -26,6 +26,7 @@ def package(tmp_path, monkeypatch):
     (root / "inner" / "__init__.py").write_text("")
     (root / "one.py").write_text(PASS.format(name="one"))
     (root / "inner" / "two.py").write_text(PASS.format(name="two"))
+    (root / "inner" / "helpers.py").write_text("def help(): ...")
     (root / "inner" / "_private.py").write_text("raise RuntimeError('imported')")
     monkeypatch.syspath_prepend(tmp_path)
     yield "found_passes"
