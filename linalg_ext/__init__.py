@@ -137,7 +137,9 @@ register("kernel on dask", "linalg_ext.frameworks.dask.kernels:call_kernel_on_da
 register("kernel of a recipe", "linalg_ext.compiler.compilation:compile_recipe")
 register("formula of a definition", "linalg_ext.notations.formula:formula")
 register("LaTeX of a definition", "linalg_ext.notations.formula:latex")
-register("legalize exported", "linalg_ext.transforms.legalize.legalize_exported:legalize_exported")
+register(
+    "legalize exported", "linalg_ext.transforms.legalization.legalize_exported:legalize_exported"
+)
 register("run a pipeline", "linalg_ext.rewriting.pipeline:run_pipeline")
 register("call on traced", "linalg_ext.tracing.op_calls:call_on_traced")
 register("einsum on traced", "linalg_ext.tracing.contractions:einsum_on_traced")

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 from linalg_ext.transforms.ir_utils.walking import functions, operations, select
-from linalg_ext.transforms.legalize import decompose_structured_ops
+from linalg_ext.transforms.legalization import decompose_structured_ops
 
 from ._checks import refusal
 from .step import Passes, schedule_step

@@ -9,7 +9,7 @@ import pytest
 
 import linalg_ext as lx
 from examples import check_example, examples
-from linalg_ext.transforms.bufferize import reshape_destinations as file
+from linalg_ext.transforms.bufferization import reshape_destinations as file
 
 
 def test_the_example() -> None:

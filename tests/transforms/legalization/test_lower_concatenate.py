@@ -10,7 +10,7 @@ from destination_ops import call, compiled, text_of
 from examples import check_example, examples
 from linalg_ext.dialects.linalg_ext import concatenate
 from linalg_ext.errors import ExecutionError
-from linalg_ext.transforms.legalize import lower_concatenate as file
+from linalg_ext.transforms.legalization import lower_concatenate as file
 
 PARTS = [np.arange(4 * n, dtype=np.float32).reshape(4, n) + n for n in (3, 0, 5, 1)]
 

@@ -7,7 +7,7 @@ import pytest
 from examples import check_example, examples
 from linalg_ext.errors import LoweringError
 from linalg_ext.module import Module
-from linalg_ext.transforms.legalize import lower_views as lowering
+from linalg_ext.transforms.legalization import lower_views as lowering
 from linalg_ext.transforms.rewrites import fold_views as folding
 
 BUFFER = "memref<10x20xf32>"

@@ -9,7 +9,7 @@ from destination_ops import call, compiled
 from examples import check_example, examples
 from linalg_ext.dialects.linalg_ext import reverse
 from linalg_ext.errors import ExecutionError
-from linalg_ext.transforms.legalize import lower_reverse as file
+from linalg_ext.transforms.legalization import lower_reverse as file
 
 X = np.arange(24, dtype=np.float32).reshape(2, 4, 3)
 

@@ -7,7 +7,7 @@ import numpy as np
 from examples import check_example, examples
 from kernels import run
 from linalg_ext.module import Module
-from linalg_ext.transforms.legalize import mark_masked_operations as file
+from linalg_ext.transforms.legalization import mark_masked_operations as file
 
 BOTH = """
 func.func @f(%m: memref<4xf32>, %k: vector<4xi1>) -> (f32, f32) {

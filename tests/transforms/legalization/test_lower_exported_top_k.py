@@ -7,7 +7,7 @@ import pytest
 
 from examples import check_example, examples
 from kernels import run
-from linalg_ext.transforms.legalize import lower_exported_top_k as file
+from linalg_ext.transforms.legalization import lower_exported_top_k as file
 
 TEXT = """
 func.func @f(%x: {x}xf32>{more}, %v: {v}xf32>, %i: {v}xi32>) -> ({v}xf32>, {v}xi32>) {{

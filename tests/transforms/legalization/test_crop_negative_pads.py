@@ -7,7 +7,7 @@ import pytest
 
 import linalg_ext as lx
 from examples import check_example, examples
-from linalg_ext.transforms.legalize import crop_negative_pads as file
+from linalg_ext.transforms.legalization import crop_negative_pads as file
 
 X = np.arange(1, 31, dtype=np.float32).reshape(5, 6)
 

@@ -9,7 +9,7 @@ import pytest
 
 from examples import check_example, examples
 from kernels import kernel
-from linalg_ext.transforms.legalize import lower_exported_sort as file
+from linalg_ext.transforms.legalization import lower_exported_sort as file
 
 TEXT = """
 func.func @f(%x: {t}xf32>, %i: {t}xi64>) -> ({t}xf32>, {t}xi64>) {{

@@ -14,7 +14,7 @@ from linalg_ext.bindings import arith, ir, linalg, scf
 from linalg_ext.dialects import linalg_ext as ext
 from linalg_ext.module import Module
 from linalg_ext.transforms.ir_utils.walking import operations, select
-from linalg_ext.transforms.legalize import lower_views as lowering
+from linalg_ext.transforms.legalization import lower_views as lowering
 from view_modules import COLUMNS, OPEN, ROWS, STATIC, writing, written
 
 Combine = Callable[[ir.Value, ir.Value], ir.Value]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from examples import check_example, examples
-from linalg_ext.transforms.legalize import lower_scalar_tensors as file
+from linalg_ext.transforms.legalization import lower_scalar_tensors as file
 
 AROUND = """
 func.func @f(%a: tensor<f32>, %o: tensor<f32>) -> tensor<f32> {

@@ -12,7 +12,7 @@ from examples import check_example, examples
 from linalg_ext.bindings import arith, ir, scf
 from linalg_ext.dialects.linalg_ext import scatter
 from linalg_ext.errors import ExecutionError
-from linalg_ext.transforms.legalize import lower_scatter as file
+from linalg_ext.transforms.legalization import lower_scatter as file
 
 FAR = np.iinfo(np.int64)
 ROWS = np.array([[1], [4], [1], [-1], [FAR.max], [FAR.min], [0], [1]])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linalg_ext.transforms.bufferize.link_library_calls import link_library_calls
+from linalg_ext.transforms.bufferization.link_library_calls import link_library_calls
 from rewrite_texts import parsed, sections
 
 CALLED = "func.func private @f(memref<8xf32>, memref<8xf32>)\n"

@@ -10,7 +10,7 @@ import pytest
 import linalg_ext as lx
 from examples import check_example, examples
 from linalg_ext.module import Module
-from linalg_ext.transforms.bufferize import allocate_results_first as file
+from linalg_ext.transforms.bufferization import allocate_results_first as file
 
 
 def test_the_example() -> None:

@@ -10,7 +10,7 @@ import pytest
 from examples import check_example, examples
 from kernels import run
 from linalg_ext import compile
-from linalg_ext.transforms.legalize import lower_exported_scan as file
+from linalg_ext.transforms.legalization import lower_exported_scan as file
 
 RNG = np.random.default_rng(0)
 

@@ -7,7 +7,7 @@ import pytest
 from examples import check_example, examples
 from linalg_ext import errors
 from linalg_ext.module import Module
-from linalg_ext.transforms.legalize import lower_tensor_bitcast as file
+from linalg_ext.transforms.legalization import lower_tensor_bitcast as file
 
 
 def test_the_example() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from examples import check_example, examples
-from linalg_ext.transforms.legalize import lower_gather_scatter as file
+from linalg_ext.transforms.legalization import lower_gather_scatter as file
 
 
 def test_the_example() -> None:

@@ -11,7 +11,7 @@ from destination_ops import call, compiled
 from examples import check_example, examples
 from linalg_ext.dialects.linalg_ext import dynamic_broadcast_in_dim
 from linalg_ext.errors import ExecutionError
-from linalg_ext.transforms.legalize import lower_dynamic_broadcast as file
+from linalg_ext.transforms.legalization import lower_dynamic_broadcast as file
 
 TARGET = np.zeros((4, 3, 5), np.float32)
 

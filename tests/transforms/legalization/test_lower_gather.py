@@ -9,7 +9,7 @@ from destination_ops import call, compiled
 from examples import check_example, examples
 from linalg_ext.dialects.linalg_ext import gather
 from linalg_ext.errors import ExecutionError
-from linalg_ext.transforms.legalize import lower_gather as file
+from linalg_ext.transforms.legalization import lower_gather as file
 
 TABLE = np.arange(60, dtype=np.float32).reshape(4, 5, 3)
 FAR = np.iinfo(np.int64)

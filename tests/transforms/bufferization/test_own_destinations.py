@@ -8,7 +8,7 @@ import pytest
 import linalg_ext as lx
 from examples import check_example, examples
 from kernels import run
-from linalg_ext.transforms.bufferize import own_destinations as file
+from linalg_ext.transforms.bufferization import own_destinations as file
 
 A = np.arange(16, dtype=np.float32).reshape(4, 4)
 V = np.arange(1, 5, dtype=np.float32)

@@ -12,7 +12,7 @@ import pytest
 import linalg_ext as lx
 from examples import check_example, examples
 from linalg_ext.errors import LinalgExtError
-from linalg_ext.transforms.legalize import lower_stablehlo_open_shapes as file
+from linalg_ext.transforms.legalization import lower_stablehlo_open_shapes as file
 
 REVERSE = """
 func.func @f(%x: tensor<?x5xf32>) -> tensor<?x5xf32> {

@@ -9,7 +9,7 @@ from examples import check_example, examples
 from kernels import run
 from linalg_ext import errors
 from linalg_ext.module import Module
-from linalg_ext.transforms.bufferize import lower_strided_copies as file
+from linalg_ext.transforms.bufferization import lower_strided_copies as file
 
 
 def test_the_example() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from examples import check_example, examples
 from kernels import run
-from linalg_ext.transforms.bufferize import drop_deallocations as file
+from linalg_ext.transforms.bufferization import drop_deallocations as file
 
 
 def test_the_example() -> None:

@@ -8,7 +8,7 @@ import pytest
 from examples import check_example, examples
 from kernels import run
 from linalg_ext.errors import ExecutionError
-from linalg_ext.transforms.legalize import lower_exported_scatter as file
+from linalg_ext.transforms.legalization import lower_exported_scatter as file
 
 TEXT = """
 func.func @f(%u: {u}, %i: {i}, %x: {x}) -> {x} {{
