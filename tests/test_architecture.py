@@ -18,24 +18,23 @@ from resources import REPOSITORY, project_files
 TIERS: tuple[frozenset[str], ...] = tuple(
     frozenset(tier.split())
     for tier in (
-        "errors dispatch shown locks arrivals progress quick_call samples logs drawing",
-        "definition analysis cache",
+        "errors utils samples",
+        "symbolic definition cache",
         "opdsl notations",
         "opdsl_defs",
         # From here on MLIR may be needed.
         "bindings",
-        "target bytecode context diagnostics",
+        "target ir",
         "structured runtime",
-        "calling libraries",
-        "isolated",
+        "gml_st executable libraries",
+        "worker_process",
         "dialects",
-        "spelling",
+        "asm",
         "module",
         "rewriting",
         "transforms",
         "tuning settings",
         "compiler",
-        "calibration",
         "tracing",
         "frameworks explain",
         "cli",
@@ -46,15 +45,13 @@ TIERS: tuple[frozenset[str], ...] = tuple(
 
 NARROWER = {
     "opdsl_defs": {"errors", "opdsl"},
-    "target": {"errors", "cache", "dispatch"},
+    "target": {"errors", "cache", "utils"},
     "cache": {"errors"},
-    "dispatch": set(),
-    "locks": set(),
-    "drawing": set(),
+    "utils": {"errors"},
 }
 """Rooms that may import less than all that lies below them."""
 
-WITHOUT_MLIR = frozenset({"calling", "isolated", "target"}).union(
+WITHOUT_MLIR = frozenset({"executable", "target", "worker_process"}).union(
     *TIERS[: TIERS.index(frozenset({"bindings"}))]
 )
 """The rooms that load no MLIR: code that is there already is called without it."""
@@ -251,7 +248,10 @@ def _loaded_after(statement: str) -> set[str]:
 def test_importing_the_package_loads_nothing_heavy() -> None:
     loaded = _loaded_after("import linalg_ext")
     assert "linalg_ext" in loaded
-    assert {name for name in loaded if name.startswith("linalg_ext.")} == {"linalg_ext.utils.hooks"}
+    assert {name for name in loaded if name.startswith("linalg_ext.")} == {
+        "linalg_ext.utils",
+        "linalg_ext.utils.hooks",
+    }
     heavy = {*PROVIDERS, "numpy", "ml_dtypes", "yaml", "rich", "typer", "importlib.metadata"}
     assert loaded & heavy == set()
 
