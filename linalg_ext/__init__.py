@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from linalg_ext.utils.hooks import register
+from linalg_ext.utils.module_aliases import install_renamed
 
 if TYPE_CHECKING:
     # What `_LAZY` says at run time, for type checkers and editors.
@@ -159,6 +160,8 @@ register("HTML of a schedule", "linalg_ext.explain.notebook:schedule_html")
 register("rich of a schedule", "linalg_ext.explain.notebook:schedule_rich")
 register("HTML of a contraction", "linalg_ext.explain.contraction_tree:contraction_html")
 register("rich of a contraction", "linalg_ext.explain.contraction_tree:contraction_rich")
+
+install_renamed()
 
 
 def _public(name: str) -> Any:

@@ -19,11 +19,10 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
-from collections.abc import Sequence
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from linalg_ext.errors import BindingsError
+from linalg_ext.utils.module_aliases import AliasFinder
 
 if TYPE_CHECKING:
     # `x as x` is the spelling that type checkers take for "this module offers x".
@@ -111,14 +110,14 @@ def alias_as_mlir() -> None:
         BindingsError: another `mlir` package has been imported already.
     """
     root = provider()
-    if root == "mlir" or any(isinstance(finder, _AliasFinder) for finder in sys.meta_path):
+    if root == "mlir" or _is_aliased("mlir"):
         return
     if "mlir" in sys.modules:
         raise BindingsError(
             f"cannot alias `{root}` as `mlir`: a package of that name is already imported",
             cure="call linalg_ext.bindings.alias_as_mlir() before anything imports mlir",
         )
-    sys.meta_path.insert(0, _AliasFinder("mlir", root))
+    sys.meta_path.insert(0, AliasFinder({"mlir": root}))
 
 
 _chosen: str | None = None
@@ -210,39 +209,6 @@ def _placeholder_note() -> str | None:
     return None
 
 
-class _AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds `alias`, `alias.x`, ... as the module objects of `root`, `root.x`, ...
-
-    Binding the root alone in `sys.modules` would make Python load every submodule a second time
-    under the other name, and a second copy of the native types aborts the process.
-    """
-
-    def __init__(self, alias: str, root: str) -> None:
-        self.alias = alias
-        self.root = root
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        if fullname != self.alias and not fullname.startswith(self.alias + "."):
-            return None
-        real = self.root + fullname[len(self.alias) :]
-        if importlib.util.find_spec(real) is None:
-            return None
-        return importlib.machinery.ModuleSpec(fullname, self, origin=real)
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        module = importlib.import_module(str(spec.origin))
-        # The import system is about to overwrite these with the alias's: keep the real ones.
-        spec.loader_state = {
-            name: getattr(module, name)
-            for name in ("__spec__", "__loader__", "__package__")
-            if hasattr(module, name)
-        }
-        return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        spec = module.__spec__
-        state = spec.loader_state if spec is not None else None
-        for name, value in (state or {}).items():
-            setattr(module, name, value)
+def _is_aliased(name: str) -> bool:
+    finders = (finder for finder in sys.meta_path if isinstance(finder, AliasFinder))
+    return any(name in finder.aliases for finder in finders)

@@ -21,7 +21,7 @@ sys.meta_path.insert(0, Block())
 
 SERVE_AS_MLIR = """
 import linalg_ext.bindings as door, sys
-sys.meta_path.insert(0, door._AliasFinder("mlir", "torch_mlir"))
+sys.meta_path.insert(0, door.AliasFinder({"mlir": "torch_mlir"}))
 """
 """Makes the torch-mlir wheel look like LLVM's own package, which no registry has."""
 

@@ -1,0 +1,84 @@
+"""Modules under a second name: another package's, or the one that a module had before.
+
+Both names give the same module object. `sys.modules` with the root alone under the second name
+would make Python load every submodule again, and a second copy of native types aborts the process.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+
+RENAMED = {
+    "linalg_ext.analysis": "linalg_ext.symbolic",
+    "linalg_ext.analysis.numbers": "linalg_ext.symbolic.integers",
+    "linalg_ext.analysis.subsets": "linalg_ext.symbolic.index_sets",
+    "linalg_ext.calling": "linalg_ext.executable",
+    "linalg_ext.context": "linalg_ext.ir.context",
+    "linalg_ext.diagnostics": "linalg_ext.ir.diagnostics",
+    "linalg_ext.dialects.gml_st": "linalg_ext.gml_st",
+    "linalg_ext.isolated": "linalg_ext.worker_process",
+    "linalg_ext.transforms.nests": "linalg_ext.transforms.loop_raising",
+    "linalg_ext.transforms.subsets": "linalg_ext.transforms.gml_st",
+}
+"""Modules of version 0.1 by their old names. An import warns; version 0.3 will not have them."""
+
+
+class AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """A finder of modules by their aliases, and of what is below them.
+
+    It has to come first in `sys.meta_path`: the path of a renamed package would be found too.
+    """
+
+    def __init__(self, aliases: Mapping[str, str], *, warns: bool = False) -> None:
+        self.aliases = aliases
+        self.warns = warns
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Return a spec that loads the real module; None for any other name."""
+        real = self._real_name(fullname)
+        if real is None or importlib.util.find_spec(real) is None:
+            return None
+        if self.warns:
+            message = f"{fullname} is now {real}; the old name goes with version 0.3"
+            warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return importlib.machinery.ModuleSpec(fullname, self, origin=real)
+
+    def _real_name(self, name: str) -> str | None:
+        head, tail = name, ""
+        while head:
+            if head in self.aliases:
+                return self.aliases[head] + tail
+            head, dot, last = head.rpartition(".")
+            tail = f"{dot}{last}{tail}"
+        return None
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        """Return the real module, and keep what the import system is about to overwrite."""
+        module = importlib.import_module(str(spec.origin))
+        spec.loader_state = {
+            name: getattr(module, name)
+            for name in ("__spec__", "__loader__", "__package__")
+            if hasattr(module, name)
+        }
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Restore the real module's attributes."""
+        spec = module.__spec__
+        state = spec.loader_state if spec is not None else None
+        for name, value in (state or {}).items():
+            setattr(module, name, value)
+
+
+def install_renamed() -> None:
+    """Have the old names of `RENAMED` imported too."""
+    sys.meta_path.insert(0, AliasFinder(RENAMED, warns=True))
