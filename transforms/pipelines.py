@@ -1,14 +1,15 @@
 """The way down: named pipelines from linalg on tensors or memrefs to the LLVM dialect.
 
-    print(PIPELINES["linalg"])                      # what the first stage runs
+    print(PIPELINES["linalg"])                      # the passes of the first stage
     info = lower_to_llvm(module, on_stage=show)     # in place; show("linalg", module), ...
 
-Four stages, each a textual pipeline over upstream's passes and those of this package:
+Seven phases, each a list of passes in the room of its name, make four stages:
 
-    linalg    named and structured ops made generic, element-wise chains fused; still on tensors
-    buffers   tensors made memrefs, each with its deallocation
-    loops     structured ops made loops over scalars and vectors
-    llvm      everything made LLVM, failures made a status
+    stage     phases                  afterwards
+    linalg    legalization, fusion    generics on tensors, element-wise chains fused
+    buffers   bufferization           generics on memrefs, each allocation with its deallocation
+    loops     codegen, parallel       loops over scalars and vectors, shared ones outlined
+    llvm      memory, llvm            the LLVM dialect, failures as a status
 """
 
 from __future__ import annotations
@@ -23,213 +24,38 @@ from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, named_pipeline, run_in_place
 from linalg_ext.runtime import poison
 
+from . import bufferization, checks, codegen, fusion, legalization, llvm, memory, parallel
 from .ir_utils.plan_functions import PLAN
 from .llvm.report_failures import MESSAGES
 from .memory.check_allocations import OUT_OF_MEMORY
 from .memory.poison_allocations import NAME as POISON_ALLOCATIONS
-from .numerics.expand_narrow_floats import narrow_type_names
 
-_NARROW = ",".join(narrow_type_names())
+PHASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "legalization": (*legalization.PASSES, *legalization.DESTINATION_OPS),
+        "fusion": fusion.PASSES,
+        "bufferization": bufferization.PASSES,
+        "codegen": codegen.PASSES,
+        "parallel": parallel.PASSES,
+        "memory": memory.PASSES,
+        "llvm": llvm.PASSES,
+    }
+)
+"""The passes of each phase, each listed in the room of its name."""
 
-_FIRST = (
-    # What a library does is out of the way of all that would change it.
-    "linalg-ext-call-libraries",
-    # Upstream takes one that cuts off as much as it adds for one that does nothing.
-    "linalg-ext-crop-negative-pads",
-    # Upstream folds x / x to 1, whatever x is.
-    "linalg-ext-guard-integer-division",
-    # A masked region must hold one operation alone, and passes move constants into it.
-    "func.func(lower-vector-multi-reduction)",
-    "func.func(lower-vector-mask)",
-    "linalg-ext-mark-masked-operations",
-)
-_EXPORTED = (
-    "linalg-ext-lower-exported-scan",
-    "linalg-ext-lower-exported-scatter",
-    "linalg-ext-lower-exported-sort",
-    "linalg-ext-lower-exported-top-k",
-)
-"""What exporters write beyond upstream's dialects, before checks look at every index."""
+CHECKS = (*checks.SIZES, *legalization.PASSES, *checks.ACCESSES)
+"""The first half of legalization with run-time checks around it.
 
-_OURS = (
-    # Groups are apart from what is around them until all that fuses tensors is done.
-    "linalg-ext-outline-groups",
-    *_EXPORTED,
-    "linalg-ext-lower-views",
-    # What loops over subsets hold may be ops of all kinds.
-    "linalg-ext-lower-subset-loops",
-    # Contracts know the compute type of their steps and the order of their operands.
-    "linalg-ext-lower-contract",
-    # Passes of upstream's drop the attribute, and then compute in another type.
-    "linalg-ext-materialize-compute-type{strict=true}",
-    "linalg-ext-lower-elementwise",
-)
-"""Before all else: what only this library knows becomes what upstream knows."""
-
-CHECKS = (
-    "linalg-ext-outline-groups",
-    # Of ops as they were written: what they become may leave out what does not fit.
-    "linalg-ext-check-sizes",
-    *_OURS,
-    *_FIRST,
-    # It becomes single elements, and each of them is asked.
-    "linalg-ext-lower-gather-scatter",
-    "linalg-ext-check-accesses",
-    "linalg-ext-fold-position-checks",
-    # Most checks are of what is known; the passes to come need not walk over them.
-    "canonicalize",
-)
-"""What puts run-time checks into a module, before `lower_to_llvm`."""
-
-_LINALG = (
-    *_OURS,
-    "linalg-ext-refuse-unsupported",
-    "linalg-ext-refuse-recursion",
-    *_FIRST,
-    "linalg-ext-decompose-structured-ops",
-    # They stay in bounds by what they assert of sizes: no check of each element is needed.
-    "linalg-ext-lower-concatenate",
-    "linalg-ext-lower-reverse",
-    "linalg-ext-lower-dynamic-broadcast",
-    "linalg-ext-lower-gather",
-    "linalg-ext-lower-scatter",
-    "linalg-ext-lower-sort",
-    "linalg-ext-lower-gather-scatter",
-    "linalg-ext-lower-tensor-bitcast",
-    "convert-elementwise-to-linalg",
-    "func.func(lift-cf-to-scf)",
-    # What is inlined is simple then: a scope of allocas, say, is gone where it ends a function.
-    "canonicalize",
-    "inline",
-    # A tensor whose sizes are asked for is not fused, and one that nobody else reads is allocated.
-    "resolve-ranked-shaped-type-result-dims",
-    "canonicalize",
-    "cse",
-    "linalg-generalize-named-ops",
-    # Upstream's fusion would add several times to what is broadcast afterwards.
-    "linalg-ext-read-destinations-as-inputs",
-    "linalg-ext-spread-transposed-convolutions",
-    "linalg-ext-carry-prefixes",
-    "linalg-ext-look-up-labels",
-    "linalg-ext-keep-contractions",
-    "linalg-ext-keep-windows",
-    "linalg-ext-keep-effects",
-    "linalg-fuse-elementwise-ops",
-    "linalg-ext-fold-open-reshapes",
-    "linalg-ext-read-scalars-as-operands",
-    # What does not change in tiles of rows is packed once, while fills are still to be shaped.
-    "linalg-ext-pack-before-loops",
-    "linalg-ext-reshape-fills",
-    # Fusion asks for sizes of its own.
-    "resolve-ranked-shaped-type-result-dims",
-    "canonicalize",
-    "cse",
-    "linalg-ext-expand-known-powers",
-    "linalg-ext-separate-factors",
-    "linalg-ext-gather-attention",
-    "linalg-ext-inline-outlined-groups",
-    "linalg-ext-compute-parameters-first",
-)
-_BUFFERS = (
-    "linalg-ext-allocate-results-first",
-    "linalg-ext-reshape-destinations",
-    "linalg-ext-release-effects",
-    # What makes a tensor may write where that is put.
-    "linalg-ext-hoist-assertions",
-    # The elimination is wrong where two results share a state.
-    "linalg-ext-own-destinations",
-    "eliminate-empty-tensors",
-    "one-shot-bufferize{bufferize-function-boundaries=true"
-    " function-boundary-type-conversion=identity-layout-map allow-return-allocs-from-loops=true}",
-    # What was not fused into its readers is written out in the code.
-    "linalg-ext-refuse-constants",
-    "linalg-ext-link-library-calls",
-    "linalg-ext-move-large-allocas-to-heap",
-    "linalg-ext-drop-deallocations",
-    "buffer-deallocation-pipeline",
-    "convert-bufferization-to-memref",
-    "canonicalize",
-    "cse",
-    # What was kept by its name so far, and what bufferization made.
-    "linalg-generalize-named-ops",
-    # Parts of a loop may be shared between threads, and are fit for vectors.
-    "linalg-ext-split-index-sets",
-)
-_LOOPS = (
-    # Slices of an entry's work name a part of an operand once for each op.
-    "cse",
-    "linalg-ext-fuse-attention",
-    "linalg-ext-lower-strided-copies",
-    "linalg-ext-order-loops",
-    "linalg-ext-view-windows",
-    "linalg-ext-tile-windows",
-    # After passes that have nothing to do in the nests, and would walk over them.
-    "linalg-ext-pack-contractions",
-    "linalg-ext-vectorize-loops",
-    "linalg-ext-split-long-sums",
-    "convert-linalg-to-loops",
-    "canonicalize",
-    "cse",
-    "loop-invariant-code-motion",
-    "linalg-ext-vectorize-scans",
-    # Last, for what is freed parts the ops before it from those behind it.
-    "linalg-ext-shorten-lifetimes",
-    "linalg-ext-outline-shared-loops",
-    "linalg-ext-outline-repeated-loops",
-    "linalg-ext-outline-long-entries",
-)
-_LLVM = (
-    "linalg-ext-advise-huge-pages",
-    "linalg-ext-move-small-buffers-to-stack",
-    "linalg-ext-lower-vector-scan",
-    "convert-vector-to-scf",
-    "linalg-ext-hoist-allocas",
-    "lower-affine",
-    "convert-complex-to-standard",
-    "math-expand-ops{ops=clampf}",
-    # Before expm1 is expanded for scalars, and once more for what was extended to f32.
-    "linalg-ext-expand-vector-math",
-    "linalg-ext-expand-math",
-    f"arith-emulate-unsupported-floats{{source-types={_NARROW} target-type=f32}}",
-    "math-extend-to-supported-types{target-type=f32}",
-    "linalg-ext-expand-narrow-floats",
-    "linalg-ext-expand-vector-math",
-    "convert-math-to-funcs{min-width-of-fpowi-exponent=1}",
-    "convert-scf-to-cf",
-    "linalg-ext-keep-shared-functions",
-    "inline",
-    "linalg-ext-check-allocations",
-    "linalg-ext-report-failures",
-    "linalg-ext-lend-buffers",
-    "memref-expand",
-    "expand-strided-metadata",
-    "lower-affine",
-    "linalg-ext-guard-integer-division",
-    "arith-expand",
-    "convert-math-to-llvm{approximate-log1p=false}",
-    "convert-math-to-libm",
-    "linalg-ext-pass-narrow-floats-as-integers",
-    "convert-vector-to-llvm{enable-x86=true}",
-    "convert-complex-to-llvm",
-    "convert-arith-to-llvm",
-    "convert-index-to-llvm",
-    "finalize-memref-to-llvm",
-    "convert-func-to-llvm",
-    "convert-cf-to-llvm",
-    "convert-ub-to-llvm",
-    "reconcile-unrealized-casts",
-    "linalg-ext-move-narrow-floats-as-integers",
-    "linalg-ext-freeze-undefined",
-    "canonicalize",
-    "cse",
-    "linalg-ext-require-lowered",
-    "linalg-ext-require-instructions",
-    "linalg-ext-make-functions-internal",
-    "linalg-ext-set-target",
-)
+`lower_to_llvm(..., checked=True)` goes on from there.
+"""
 
 PIPELINES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"linalg": _LINALG, "buffers": _BUFFERS, "loops": _LOOPS, "llvm": _LLVM}
+    {
+        "linalg": (*PHASES["legalization"], *PHASES["fusion"]),
+        "buffers": PHASES["bufferization"],
+        "loops": (*PHASES["codegen"], *PHASES["parallel"]),
+        "llvm": (*PHASES["memory"], *PHASES["llvm"]),
+    }
 )
 """The passes of each stage, in the order in which they run."""
 
@@ -266,6 +92,7 @@ def lower_to_llvm(
     *,
     on_stage: Callable[[str, ir.Module], None] | None = None,
     stages: Sequence[str] = tuple(PIPELINES),
+    checked: bool = False,
 ) -> LoweringInfo:
     """Take `module` down to the LLVM dialect, in place.
 
@@ -276,6 +103,7 @@ def lower_to_llvm(
         on_stage: called with the name of each stage when it is done, and the module as it is then,
             to be read.
         stages: those to run, where a module has been through the first ones already.
+        checked: whether `CHECKS` ran on the module, which leaves legalization half done.
 
     Raises:
         PipelineError: a pass failed; names it and carries upstream's diagnostics.
@@ -285,7 +113,7 @@ def lower_to_llvm(
     reports: list[Report] = []
     is_planned = False
     for stage in stages:
-        passes = PIPELINES[stage]
+        passes = after_checks(stage) if checked else PIPELINES[stage]
         start = time.perf_counter()
         reports += run_in_place(module, ",".join(passes)).reports
         if stage == "loops":
@@ -305,6 +133,12 @@ def lower_to_llvm(
         seconds=MappingProxyType(seconds),
         reports=tuple(reports),
     )
+
+
+def after_checks(stage: str) -> tuple[str, ...]:
+    """Return the passes that a stage still has to run where `CHECKS` ran before."""
+    done = len(legalization.PASSES) if stage == "linalg" else 0
+    return PIPELINES[stage][done:]
 
 
 def _is_all_planned(module: ir.Module) -> bool:

@@ -142,7 +142,7 @@ def compile_in_place(
             written.extend(written_plans(module))
 
     written: list[WrittenPlan] = []
-    info = lower_to_llvm(work, on_stage=on_stage)
+    info = lower_to_llvm(work, on_stage=on_stage, checked=checked)
     reports += info.reports
     # What a library does may wait, for this interpreter even.
     open_ended |= any(report and report.pass_name == CALLS_LIBRARIES for report in reports)

@@ -9,7 +9,7 @@ from linalg_ext.executable.kernel import Kernel
 from linalg_ext.explain.measuring import Measured
 from linalg_ext.explain.pieces import table, tables
 from linalg_ext.explain.syntax import PYTHON, as_html
-from linalg_ext.transforms.pipelines import CHECKS, PIPELINES
+from linalg_ext.transforms.pipelines import CHECKS, PIPELINES, after_checks
 from linalg_ext.transforms.schedules.schedule import Schedule
 from linalg_ext.transforms.schedules.step import StepReport
 
@@ -57,6 +57,8 @@ def _focus(report: StepReport) -> str:
 def pipeline_html(stages: Sequence[str]) -> str:
     """The passes that each stage ran."""
     passes = {"checks": CHECKS, **PIPELINES}
+    if "checks" in stages:
+        passes["linalg"] = after_checks("linalg")
     parts = [
         f"<details><summary>{escape(name)}: {len(passes[name])} passes</summary>"
         f"<ol>{''.join(f'<li><code>{escape(one)}</code></li>' for one in passes[name])}</ol>"

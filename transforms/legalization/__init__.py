@@ -1,1 +1,56 @@
-"""Lowerings to linalg on tensors: StableHLO, tm_tensor, and the ops of this library's dialect."""
+"""Lowerings to linalg on tensors: StableHLO, tm_tensor, and the ops of this library's dialect.
+
+`PASSES` runs before the checks of bounds, so that these see every index. `DESTINATION_OPS` runs
+after them: these ops stay in bounds by what they assert of sizes.
+"""
+
+from __future__ import annotations
+
+PASSES = (
+    # Outlined groups are functions, which nothing is fused into or out of.
+    "linalg-ext-outline-groups",
+    "linalg-ext-lower-exported-scan",
+    "linalg-ext-lower-exported-scatter",
+    "linalg-ext-lower-exported-sort",
+    "linalg-ext-lower-exported-top-k",
+    "linalg-ext-lower-views",
+    # The body of a subset loop may hold ops of every kind below.
+    "linalg-ext-lower-subset-loops",
+    # A contract knows the compute type of its steps and the order of its operands.
+    "linalg-ext-lower-contract",
+    # Upstream's passes drop the attribute, and then compute in another type.
+    "linalg-ext-materialize-compute-type{strict=true}",
+    "linalg-ext-lower-elementwise",
+    "linalg-ext-refuse-unsupported",
+    "linalg-ext-refuse-recursion",
+    # A library call is out of reach of every pass that would change the op.
+    "linalg-ext-call-libraries",
+    # `canonicalize` folds a `tensor.pad` whose low and high pad cancel to its source.
+    "linalg-ext-crop-negative-pads",
+    # `canonicalize` folds x / x to 1, for x = 0 too.
+    "linalg-ext-guard-integer-division",
+    # A masked region must hold one operation alone, and passes move constants into it.
+    "func.func(lower-vector-multi-reduction)",
+    "func.func(lower-vector-mask)",
+    "linalg-ext-mark-masked-operations",
+)
+"""Ops that only this library or an exporter knows become upstream's."""
+
+DESTINATION_OPS = (
+    "linalg-ext-decompose-structured-ops",
+    "linalg-ext-lower-concatenate",
+    "linalg-ext-lower-reverse",
+    "linalg-ext-lower-dynamic-broadcast",
+    "linalg-ext-lower-gather",
+    "linalg-ext-lower-scatter",
+    "linalg-ext-lower-sort",
+    "linalg-ext-lower-gather-scatter",
+    "linalg-ext-lower-tensor-bitcast",
+    "convert-elementwise-to-linalg",
+    "func.func(lift-cf-to-scf)",
+    # The inliner takes functions that `canonicalize` has left simple: a scope of allocas that ends
+    # a function is gone by then.
+    "canonicalize",
+    "inline",
+)
+"""Ops with destinations become generics and loops, and every function but the entry is inlined."""

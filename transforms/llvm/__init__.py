@@ -1,1 +1,44 @@
-"""The last steps: status codes for failures, linkage, and the target of each function."""
+"""The last steps: the LLVM dialect, linkage, and the target of each function."""
+
+from __future__ import annotations
+
+from linalg_ext.transforms.memory import CHECKS
+from linalg_ext.transforms.numerics import PASSES as NUMERICS
+
+PASSES = (
+    "linalg-ext-lower-vector-scan",
+    "convert-vector-to-scf",
+    "linalg-ext-hoist-allocas",
+    "lower-affine",
+    *NUMERICS,
+    "convert-scf-to-cf",
+    "linalg-ext-keep-shared-functions",
+    "inline",
+    *CHECKS,
+    "memref-expand",
+    "expand-strided-metadata",
+    "lower-affine",
+    "linalg-ext-guard-integer-division",
+    "arith-expand",
+    "convert-math-to-llvm{approximate-log1p=false}",
+    "convert-math-to-libm",
+    "linalg-ext-pass-narrow-floats-as-integers",
+    "convert-vector-to-llvm{enable-x86=true}",
+    "convert-complex-to-llvm",
+    "convert-arith-to-llvm",
+    "convert-index-to-llvm",
+    "finalize-memref-to-llvm",
+    "convert-func-to-llvm",
+    "convert-cf-to-llvm",
+    "convert-ub-to-llvm",
+    "reconcile-unrealized-casts",
+    "linalg-ext-move-narrow-floats-as-integers",
+    "linalg-ext-freeze-undefined",
+    "canonicalize",
+    "cse",
+    "linalg-ext-require-lowered",
+    "linalg-ext-require-instructions",
+    "linalg-ext-make-functions-internal",
+    "linalg-ext-set-target",
+)
+"""Loops, vectors and memrefs become the LLVM dialect, and failures a status."""

@@ -1,1 +1,16 @@
 """Allocation of buffers: stack, heap and workspace, lifetimes, huge pages, checks."""
+
+from __future__ import annotations
+
+PASSES = (
+    "linalg-ext-advise-huge-pages",
+    "linalg-ext-move-small-buffers-to-stack",
+)
+"""Where each buffer lies, while loops are still loops."""
+
+CHECKS = (
+    "linalg-ext-check-allocations",
+    "linalg-ext-report-failures",
+    "linalg-ext-lend-buffers",
+)
+"""After all functions are inlined: failed allocations are reported, large ones pooled."""

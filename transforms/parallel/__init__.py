@@ -1,1 +1,12 @@
 """Partition of an entry's work into slices that threads share, and outlining of loops."""
+
+from __future__ import annotations
+
+PASSES = (
+    # A deallocation would keep the loops before it and behind it apart.
+    "linalg-ext-shorten-lifetimes",
+    "linalg-ext-outline-shared-loops",
+    "linalg-ext-outline-repeated-loops",
+    "linalg-ext-outline-long-entries",
+)
+"""Loops over slices become calls that threads share; equal loops become calls of one function."""
