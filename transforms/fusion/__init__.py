@@ -1,4 +1,4 @@
-"""Element-wise fusion: barriers before it, operands in the form that it takes, clean-up after it."""
+"""Element-wise fusion: barriers, operands in the form that it takes, clean-up after it."""
 
 from __future__ import annotations
 
