@@ -28,7 +28,7 @@ STUBS := .typings/.stamp
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help dev frameworks demo test nightly lint types bench yaml stubs notebooks docs dist
+.PHONY: help dev frameworks demo test nightly lint types bench yaml stubs lives notebooks docs dist
 .PHONY: canary lowest clean
 
 help: ## list the targets
@@ -65,6 +65,9 @@ yaml: $(CORE) ## write the YAML of the op library anew, beside its files
 
 stubs: $(DEV) ## write what editors know of ops, passes and steps anew
 	$(BIN)/python -m docs.generator.stubs
+
+lives: $(DEV) ## write the pages that follow an op through all passes anew
+	$(BIN)/python -m docs.generator.way_down
 
 notebooks: $(DEV) ## execute the tutorials, and store what comes out
 	$(BIN)/python -m notebooks $(NOTEBOOKS)
