@@ -14,34 +14,7 @@ from pathlib import Path
 import pytest
 
 from resources import REPOSITORY, project_files
-
-TIERS: tuple[frozenset[str], ...] = tuple(
-    frozenset(tier.split())
-    for tier in (
-        "errors utils samples",
-        "symbolic definition cache",
-        "opdsl notations",
-        "opdsl_defs",
-        # From here on MLIR may be needed.
-        "bindings",
-        "target ir",
-        "structured runtime",
-        "gml_st executable libraries",
-        "worker_process",
-        "dialects",
-        "asm",
-        "module",
-        "rewriting",
-        "transforms",
-        "tuning settings",
-        "compiler",
-        "tracing",
-        "frameworks explain",
-        "cli",
-        "__main__",
-    )
-)
-"""The rooms of `linalg_ext`, lowest first. A room imports from its own tier and those below."""
+from room_order import TIERS
 
 NARROWER = {
     "opdsl_defs": {"errors", "opdsl"},
