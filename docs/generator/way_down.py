@@ -83,7 +83,8 @@ def life(name: str) -> str:
     """Return the page that follows one op of `LIVES`."""
     parts = [
         f"# Life of a {name}",
-        f"{_OPENING[name]} Made by `make lives` for the target `{TARGET}`. Each phase shows the passes that changed the module, with their files, and the IR afterwards. "
+        f"{_OPENING[name]} Made by `make lives` for the target `{TARGET}`. Each phase shows the "
+        "passes that changed the module, with their files, and the IR afterwards. "
         "[All passes in order](passes_in_order.md).",
         fenced(LIVES[name], "mlir"),
     ]

@@ -107,12 +107,16 @@ def test_intermediate_tensors() -> None:
     run = kernel(
         """
         func.func @sum(%n: index) -> i64 {
+          %c0 = arith.constant 0 : index
+          %c1 = arith.constant 1 : index
           %zero = arith.constant dense<0> : tensor<i64>
-          %g = tensor.generate %n {
-          ^bb0(%i: index):
+          %e = tensor.empty(%n) : tensor<?xi64>
+          // An `scf.for` that carries a tensor is not fused into the reader: the memory is needed.
+          %g = scf.for %i = %c0 to %n step %c1 iter_args(%t = %e) -> tensor<?xi64> {
             %v = arith.index_cast %i : index to i64
-            tensor.yield %v : i64
-          } : tensor<?xi64>
+            %u = tensor.insert %v into %t[%i] : tensor<?xi64>
+            scf.yield %u : tensor<?xi64>
+          }
           %s = linalg.reduce ins(%g : tensor<?xi64>) outs(%zero : tensor<i64>) dimensions = [0]
             (%x: i64, %o: i64) { %t = arith.addi %x, %o : i64  linalg.yield %t : i64 }
           %r = tensor.extract %s[] : tensor<i64>
