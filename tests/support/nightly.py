@@ -65,7 +65,8 @@ def jobs(day: int) -> list[Job]:
     """Return the jobs of a day, by its number."""
 
     def suite(name: str, minutes: float, *words: str) -> Job:
-        return Job(name, ("-m", "pytest", "-q", "-n", "2", "--dist", "loadgroup", *words), minutes)
+        options = ("-q", "-n", "2", "--dist", "loadgroup", "--timeout", "0")
+        return Job(name, ("-m", "pytest", *options, *words), minutes)
 
     def corpus(name: str, minutes: float, *words: str) -> Job:
         return Job(name, ("-m", "schedule_corpus", *words), minutes)
