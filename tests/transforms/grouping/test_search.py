@@ -201,7 +201,7 @@ def test_wrong_ways_to_ask() -> None:
         search(CHAIN, function="g")
 
 
-def test_a_thousand_ops_are_searched_in_time() -> None:
+def test_a_thousand_ops_are_searched_in_few_moves() -> None:
     lines = "\n".join(
         f"  %v{at + 1} = linalg.exp ins(%v{at} : tensor<64xf32>) outs(%e : tensor<64xf32>)"
         " -> tensor<64xf32>"
@@ -212,7 +212,7 @@ def test_a_thousand_ops_are_searched_in_time() -> None:
         f"  %e = tensor.empty() : tensor<64xf32>\n{lines}\n  return %v1000 : tensor<64xf32>\n}}",
         trusted=True,
     )
-    found = search(module)
+    found = search(module, Search(seconds=600))
     # A thousand ops in a chain have 999 edges to merge along: none is tried more than a few times.
     assert 0 < found.tried < 4 * 999
     assert len(found.state.graph.nodes) == 1001
