@@ -129,7 +129,7 @@ _LAZY = {
 }
 """Each public name and where it lives: `package.module`, or `package.module:attribute`."""
 
-register("call on values", "linalg_ext.structured.calls:call_on_values")
+register("call on values", "linalg_ext.structured.forms.calls:call_on_values")
 register("call on arrays", "linalg_ext.compiler.op_calls:call_on_arrays")
 register("call on dask", "linalg_ext.frameworks.dask.ops:call_on_dask")
 register("einsum on dask", "linalg_ext.frameworks.dask.einsums:einsum_on_dask")

@@ -36,7 +36,7 @@ from linalg_ext.structured.extension.attributes import (
     segments,
 )
 from linalg_ext.structured.extension.definitions import LETTERS
-from linalg_ext.structured.maps import holds_maps, indexing_maps
+from linalg_ext.structured.utils.maps import holds_maps, indexing_maps
 
 from . import groups
 from .spelled.printing import Spelling, spell

@@ -51,6 +51,7 @@ The ops leave as scf, tensor, memref and arith: `linalg-ext-lower-subset-loops`.
 
 from __future__ import annotations
 
+from linalg_ext.gml_st import external_models as _external_models  # noqa: F401  # adds to tables
 from linalg_ext.gml_st.definitions import GmlSt
 from linalg_ext.gml_st.loops import BuiltLoop, for_, loop, parallel, set_yield, yield_
 from linalg_ext.gml_st.sets import (

@@ -8,10 +8,10 @@ from typing import TypeAlias
 from linalg_ext.bindings import arith, ir
 from linalg_ext.errors import ArgumentError, ArgumentTypeError, LinalgExtError
 from linalg_ext.ir.context import ensure_dialects
-from linalg_ext.structured.calls import as_values
+from linalg_ext.structured.forms.calls import as_values
+from linalg_ext.structured.indices.mixed import Index
 
 from .ir.checks import check_op
-from .ir.op_views import Index
 
 Given: TypeAlias = ir.Value | ir.OpView
 """A value, or an op that has one result."""

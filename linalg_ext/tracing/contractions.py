@@ -18,9 +18,9 @@ from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import ShapeError, caller_location
 from linalg_ext.notations.einsum import BROADCAST, Semiring, semiring
 from linalg_ext.runtime.dtypes import DType
-from linalg_ext.structured.calls import build, results_of
-from linalg_ext.structured.operands import bind
-from linalg_ext.structured.outputs import RuntimeSize, initial_tensor
+from linalg_ext.structured.forms.calls import build, results_of
+from linalg_ext.structured.utils.operands import bind
+from linalg_ext.structured.utils.outputs import RuntimeSize, initial_tensor
 from linalg_ext.tracing.axes import normal_axes
 from linalg_ext.tracing.casting import arrays_of, as_dtype, cast_to, common_dtype
 from linalg_ext.tracing.constants import as_traced

@@ -8,7 +8,7 @@ from typing import Any
 from linalg_ext.bindings import arith, cf, ir, linalg, tensor
 from linalg_ext.errors import ShapeError, caller_location
 from linalg_ext.runtime.dtypes import DType
-from linalg_ext.structured.constants import number_constant
+from linalg_ext.structured.utils.constants import number_constant
 from linalg_ext.tracing.elements import INT64, Element, constant, element_type, position
 from linalg_ext.tracing.sizes import AnySize, Size
 from linalg_ext.tracing.trace import Trace, at_users_line, running, static_sizes

@@ -8,7 +8,7 @@ import numpy as np
 
 from linalg_ext.bindings import arith, ir, tensor
 from linalg_ext.errors import ArgumentError, caller_location
-from linalg_ext.structured.constants import integer_constant
+from linalg_ext.structured.utils.constants import integer_constant
 from linalg_ext.tracing.axes import normal_axis
 from linalg_ext.tracing.casting import as_dtype, cast_to
 from linalg_ext.tracing.constants import as_traced, unwritten

@@ -15,8 +15,8 @@ from linalg_ext.bindings import arith, ir, memref, passmanager
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError, LinalgExtError, ShapeError
 from linalg_ext.gml_st.ir.loop_views import ForView, LoopView, ParallelView
 from linalg_ext.gml_st.ir.op_views import MaterializeView, TileView
-from linalg_ext.gml_st.ir.roots import defining
 from linalg_ext.ir.context import new_context
+from linalg_ext.structured.utils.values import producer
 from subset_modules import add, row_sum_loop, subset_module
 
 TYPES = ["tensor<8x?xf32>", "tensor<8xf32>", "memref<8x6xf32>", "index"]
@@ -27,7 +27,7 @@ HALF: Any = 0.5
 
 
 def made_by(value: ir.Value) -> ir.Operation:
-    op = defining(value)
+    op = producer(value)
     assert op is not None
     return op
 

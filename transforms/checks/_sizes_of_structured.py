@@ -13,7 +13,7 @@ from typing import Any
 
 from linalg_ext.bindings import affine, arith, ir, linalg, scf
 from linalg_ext.structured.extension import attributes as extension_ops
-from linalg_ext.structured.operands import to_ir_map
+from linalg_ext.structured.utils.operands import to_ir_map
 from linalg_ext.transforms.ir_utils.arithmetic import index
 from linalg_ext.transforms.ir_utils.tensor_loops import add, compare, mul, nest, sub
 

@@ -20,7 +20,7 @@ from typing import Any
 from linalg_ext.bindings import ir, passmanager, tensor
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.indices.sizes import by_origin, size_of
-from linalg_ext.structured.reassociation import collapsed_tensor, groups_of
+from linalg_ext.structured.utils.reassociation import collapsed_tensor, groups_of
 from linalg_ext.symbolic.integers import is_eq
 from linalg_ext.transforms.ir_utils.replacing import replace_each
 from linalg_ext.transforms.ir_utils.walking import operations, producer

@@ -44,8 +44,8 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.rewriting import Rewriter, rewrite
-from linalg_ext.structured.maps import split_operands
-from linalg_ext.structured.outputs import RuntimeSize, sizes_of
+from linalg_ext.structured.utils.maps import split_operands
+from linalg_ext.structured.utils.outputs import RuntimeSize, sizes_of
 from linalg_ext.transforms.ir_utils.generics import parallel_loops
 
 

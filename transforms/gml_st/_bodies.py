@@ -8,8 +8,9 @@ from linalg_ext.bindings import ir, memref, scf
 from linalg_ext.errors import ArgumentError
 from linalg_ext.gml_st.ir.inference import is_view_of
 from linalg_ext.gml_st.ir.loop_views import SetYieldView, YieldView
-from linalg_ext.gml_st.ir.roots import defining, is_defined_inside
+from linalg_ext.gml_st.ir.roots import is_defined_inside
 from linalg_ext.structured.indices.emission import Emitter
+from linalg_ext.structured.utils.values import producer
 
 
 def move_operations(operations: Iterable[ir.Operation], block: ir.Block) -> None:
@@ -37,7 +38,7 @@ def makers(set_: ir.Value, block: ir.Block) -> list[ir.Operation]:
     found: list[ir.Operation] = []
     open_ = [set_]
     while open_:
-        op = defining(open_.pop())
+        op = producer(open_.pop())
         if op is not None and op not in found and is_defined_inside(op.results[0], block):
             found.append(op)
             open_ += list(op.operands)

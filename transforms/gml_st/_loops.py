@@ -9,12 +9,12 @@ from linalg_ext.gml_st.ir.loop_views import LoopView, ParallelView, SetYieldView
 from linalg_ext.gml_st.ir.op_views import (
     ACCUMULATOR_FLAGS,
     INPUT_SLOTS,
-    OPERAND_SEGMENTS,
     OUTPUT_SLOTS,
     RESULT_SEGMENTS,
 )
-from linalg_ext.gml_st.ir.roots import defining
 from linalg_ext.gml_st.rules import Unserved
+from linalg_ext.structured.indices.mixed import OPERAND_SEGMENTS
+from linalg_ext.structured.utils.values import producer
 
 from ._covering import view_of
 
@@ -48,7 +48,7 @@ def with_output(
     target = destination
     if op.name != "gml_st.parallel":
         target = view.body.add_argument(destination.type, op.location)
-        if (owner := defining(set_)) is not None:
+        if (owner := producer(set_)) is not None:
             owner.operands[0] = target
     if isinstance(terminator, YieldView):
         groups = [[*terminator.values, value], [*terminator.subsets, set_]]
@@ -96,7 +96,7 @@ def with_destinations(terminator: SetYieldView, destinations: Sequence[ir.Value]
 
 def _of(set_: ir.Value, root: ir.Value) -> ir.Value:
     """The same part of another tensor."""
-    op = defining(set_)
+    op = producer(set_)
     if op is None or op.name not in ("gml_st.full", "gml_st.tile", "gml_st.point"):
         raise Unserved("a set of its outputs is no tile, point or whole")
     if not isinstance(op.operands[0].type, ir.RankedTensorType):

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from linalg_ext.bindings import ir
 from linalg_ext.gml_st.ir.loop_views import ForView, LoopView, ParallelView, SetYieldView, YieldView
 from linalg_ext.gml_st.ir.op_views import PARALLEL, MaterializeView
-from linalg_ext.gml_st.ir.roots import defining
 from linalg_ext.gml_st.ir.yield_checks import yield_destinations
+from linalg_ext.structured.utils.values import producer
 
 from ._bodies import combined, rename
 from ._set_elements import Place
@@ -115,7 +115,7 @@ class Nest:
 
 def is_view_at(value: ir.Value, destination: ir.Value, set_: ir.Value | None) -> bool:
     """Whether a value is what a set of the destination names already."""
-    op = defining(value)
+    op = producer(value)
     if op is None or op.name != "gml_st.materialize":
         return value == destination and set_ is None
     view = MaterializeView.of(op)
@@ -126,7 +126,7 @@ def is_same_set(one: ir.Value, other: ir.Value) -> bool:
     """Whether two sets are made in the same way of the same values."""
     if one == other:
         return True
-    made, also = defining(one), defining(other)
+    made, also = producer(one), producer(other)
     return (
         made is not None
         and also is not None

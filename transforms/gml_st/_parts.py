@@ -8,12 +8,12 @@ from linalg_ext import gml_st
 from linalg_ext.bindings import ir, tensor
 from linalg_ext.errors import ArgumentError
 from linalg_ext.gml_st.ir.op_views import FullView
-from linalg_ext.gml_st.ir.roots import defining
 from linalg_ext.gml_st.ir.sets_of_values import subset_of
 from linalg_ext.gml_st.rules.protocol import Unserved
-from linalg_ext.structured.constants import integer_constant
 from linalg_ext.structured.indices.sizes import as_number, mixed_sizes, sizes_of
-from linalg_ext.structured.operands import static_sizes
+from linalg_ext.structured.utils.constants import integer_constant
+from linalg_ext.structured.utils.operands import static_sizes
+from linalg_ext.structured.utils.values import producer
 from linalg_ext.symbolic.index_sets import Filter, Point, Tile, full
 from linalg_ext.symbolic.integers import Number, is_eq
 
@@ -71,7 +71,7 @@ def part_of(set_: ir.Value) -> Tile | Point:
     Raises:
         Unserved: it is no rectangle, or it is not known how it was made.
     """
-    op = defining(set_)
+    op = producer(set_)
     if op is not None and op.name == "gml_st.full":
         return full(sizes_of(FullView.of(op).source))
     try:

@@ -9,23 +9,24 @@ from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
 from linalg_ext.gml_st.ir.op_views import (
     DropDimsView,
-    Index,
     PairView,
     PointView,
     TileView,
     TransposeDimsView,
 )
-from linalg_ext.gml_st.ir.roots import called, defining, root_of
+from linalg_ext.gml_st.ir.roots import called, root_of
 from linalg_ext.gml_st.ir.sets_of_values import ToNumber, subset_of
-from linalg_ext.gml_st.ir.types import Size, is_container, subset_shape
+from linalg_ext.gml_st.ir.types import is_container, subset_shape
 from linalg_ext.structured.indices.emission import Emitter
+from linalg_ext.structured.indices.mixed import Index, Size
+from linalg_ext.structured.utils.values import producer
 from linalg_ext.symbolic.index_sets import Point, Tile, as_tile, full
 from linalg_ext.symbolic.integers import Number
 
 
 def is_root(value: ir.Value) -> bool:
     """Whether a superset is all there is: a tensor, a memref, a `gml_st.space`."""
-    op = defining(value)
+    op = producer(value)
     return is_container(value.type) or (op is not None and op.name == "gml_st.space")
 
 
@@ -67,7 +68,7 @@ def _root_sizes(set_: ir.Value, read: ToNumber) -> list[Number]:
     root = root_of(set_)
     if root is not None:
         return list(as_tile(subset_of(root, read)).sizes)
-    op = defining(set_)
+    op = producer(set_)
     if op is None:
         raise ArgumentError(f"a set is {called(set_)}", expected="the result of an op of gml_st")
     match op.name:

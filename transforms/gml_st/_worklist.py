@@ -14,10 +14,11 @@ from functools import cmp_to_key
 from linalg_ext.bindings import ir
 from linalg_ext.gml_st.ir.loop_views import AnyLoop, ForView, LoopView
 from linalg_ext.gml_st.ir.op_views import LOOPS, MaterializeView
-from linalg_ext.gml_st.ir.roots import defining, is_defined_inside
+from linalg_ext.gml_st.ir.roots import is_defined_inside
 from linalg_ext.gml_st.rules import Unserved
 from linalg_ext.rewriting import Report
 from linalg_ext.structured.interfaces.payload import reaches_outside_memory
+from linalg_ext.structured.utils.values import producer as producer_of
 from linalg_ext.symbolic.index_sets import Point, Tile
 
 from ._covering import covered_by, moves
@@ -102,7 +103,7 @@ class Worklist:
 
     def _read(self, loop: AnyLoop, op: ir.Operation) -> None:
         source = _outer_source(loop, op)
-        producer = None if source is None else defining(source)
+        producer = None if source is None else producer_of(source)
         if source is None or producer is None or producer in self._left:
             return
         if producer.name in LOOPS or not self._is_wanted(producer, source):

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from linalg_ext.bindings import ir, passmanager
 from linalg_ext.gml_st.ir.op_views import LOOPS, MaterializeView
-from linalg_ext.gml_st.ir.roots import defining
 from linalg_ext.gml_st.rules import has_rule
 from linalg_ext.structured.indices.sizes import SizeOf, size_of, value_of
 from linalg_ext.structured.interfaces.payload import reaches_outside_memory
+from linalg_ext.structured.utils.values import producer
 from linalg_ext.symbolic.integers import symbols_of
 from linalg_ext.transforms.ir_utils.walking import operations, replace_op, select
 
@@ -35,7 +35,7 @@ def erase_dead(op: ir.Operation, forget: Callable[[ir.Operation], None] = lambda
         each = open_.pop()
         if any(True for result in each.results for _ in result.uses) or not _may_go(each):
             continue
-        used = [owner for value in each.operands if (owner := defining(value)) is not None]
+        used = [owner for value in each.operands if (owner := producer(value)) is not None]
         forget(each)
         each.erase()
         # Each once: an op is looked at no more when it is gone.
@@ -44,7 +44,7 @@ def erase_dead(op: ir.Operation, forget: Callable[[ir.Operation], None] = lambda
 
 def erase_taken(op: ir.Operation) -> None:
     """Erase a materialize that nobody uses, and its set; what they are of stays."""
-    set_ = defining(op.operands[1])
+    set_ = producer(op.operands[1])
     op.erase()
     if set_ is not None and not any(True for result in set_.results for _ in result.uses):
         set_.erase()
@@ -77,7 +77,7 @@ def resolve_dims(root: ir.Operation) -> None:
     """Put what a tensor was made of in the place of `tensor.dim` of it, which kept it alive."""
     for dim in operations(root, ["tensor.dim"]):
         source, axis = dim.operands
-        owner = defining(axis)
+        owner = producer(axis)
         if owner is None or owner.name != "arith.constant":
             continue
         at = ir.IntegerAttr(owner.attributes["value"]).value
@@ -106,7 +106,7 @@ def fold_whole_parts(root: ir.Operation) -> None:
     """A materialize of all of a tensor is the tensor."""
     for op in operations(root, ["gml_st.materialize"]):
         view = MaterializeView.of(op)
-        set_ = defining(view.set)
+        set_ = producer(view.set)
         is_whole = set_ is not None and set_.name == "gml_st.full"
         if is_whole and view.source.type == op.results[0].type:
             replace_op(op, view.source)

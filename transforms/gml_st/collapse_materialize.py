@@ -35,12 +35,13 @@ from linalg_ext.bindings import ir, memref
 from linalg_ext.errors import ArgumentError, SubsetError
 from linalg_ext.gml_st.ir.inference import is_view_of
 from linalg_ext.gml_st.ir.op_views import MaterializeView
-from linalg_ext.gml_st.ir.roots import defining, is_filter
+from linalg_ext.gml_st.ir.roots import is_filter
 from linalg_ext.gml_st.ir.sets_of_values import subset_of
 from linalg_ext.gml_st.ir.types import subset_shape
 from linalg_ext.rewriting import Left, Rewriter, rewrite
 from linalg_ext.structured.indices.emission import Emitter
 from linalg_ext.structured.indices.values import IndexReader
+from linalg_ext.structured.utils.values import producer
 from linalg_ext.symbolic.index_sets import Filter, Point
 
 from ._roots import sizes_as_typed
@@ -52,7 +53,7 @@ NAME = "linalg-ext-collapse-materialize"
 def collapse_materialize(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
     """Materialize a part of a part from the whole."""
     outer = MaterializeView.of(op.operation)
-    maker = defining(outer.source)
+    maker = producer(outer.source)
     if maker is None or maker.name != "gml_st.materialize":
         return False
     inner = MaterializeView.of(maker)
@@ -73,7 +74,7 @@ def collapse_materialize(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
 
 def _within(set_: ir.Value, superset: ir.Value) -> ir.Value:
     """A set of what a superset names, as a set of that superset."""
-    op = defining(set_)
+    op = producer(set_)
     if op is not None and op.name in ("gml_st.full", "gml_st.space"):
         return superset
     emitter = Emitter()

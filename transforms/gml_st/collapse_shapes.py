@@ -34,10 +34,10 @@ from typing import Any
 
 from linalg_ext.bindings import ir, linalg, tensor
 from linalg_ext.errors import ArgumentError
-from linalg_ext.gml_st.ir.roots import defining
 from linalg_ext.rewriting import Left, Rewriter, rewrite
-from linalg_ext.structured.outputs import size_at
-from linalg_ext.structured.reassociation import collapsed_tensor, groups_of
+from linalg_ext.structured.utils.outputs import size_at
+from linalg_ext.structured.utils.reassociation import collapsed_tensor, groups_of
+from linalg_ext.structured.utils.values import producer
 
 NAME = "linalg-ext-collapse-shapes"
 
@@ -151,7 +151,7 @@ def _groups(dims: list[int] | None, count: int) -> Groups:
 def _collapsed(value: ir.Value, groups: Groups) -> ir.Value:
     """A tensor with fewer dimensions: one that is made so, or a view of one."""
     type_ = collapsed_tensor(value.type, groups)
-    maker = defining(value)
+    maker = producer(value)
     if maker is not None and maker.name == "tensor.empty":
         if type_.has_static_shape:
             return tensor.EmptyOp(list(type_.shape), type_.element_type).result

@@ -35,9 +35,9 @@ from linalg_ext.bindings import ir, memref
 from linalg_ext.errors import ArgumentError
 from linalg_ext.gml_st.ir.inference import is_view_of
 from linalg_ext.gml_st.ir.op_views import MaterializeView, PointView, TileView
-from linalg_ext.gml_st.ir.roots import defining
 from linalg_ext.gml_st.ir.types import is_container
 from linalg_ext.rewriting import Left, Rewriter, rewrite
+from linalg_ext.structured.utils.values import producer
 
 NAME = "linalg-ext-expand-materialize"
 
@@ -48,11 +48,11 @@ _WHOLES = ("gml_st.full", "gml_st.space")
 def expand_materialize(op: ir.OpView, rewriter: Rewriter) -> bool | Left:
     """Materialize a set of a set in two steps."""
     view = MaterializeView.of(op.operation)
-    maker = defining(view.set)
+    maker = producer(view.set)
     if maker is None or maker.name not in ("gml_st.tile", "gml_st.point"):
         return False
     part = TileView.of(maker) if maker.name == "gml_st.tile" else PointView.of(maker)
-    outer = defining(part.superset)
+    outer = producer(part.superset)
     if is_container(part.superset.type) or (outer is not None and outer.name in _WHOLES):
         return False
     try:

@@ -49,9 +49,9 @@ from collections.abc import Sequence
 
 from linalg_ext.bindings import ir
 from linalg_ext.gml_st.ir.loop_views import ForView, LoopView
-from linalg_ext.gml_st.ir.roots import defining
 from linalg_ext.gml_st.ir.yield_checks import yield_destinations
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.structured.utils.values import producer
 from linalg_ext.transforms.ir_utils.walking import operations
 
 from ._rebuilding import cast, rebuilt
@@ -83,7 +83,7 @@ def _uncast(given: Sequence[ir.Value], arguments: Sequence[ir.Value]) -> list[ir
 
 def _before_cast(value: ir.Value, argument: ir.Value) -> ir.Value:
     """What a value was before it was cast to a type that says less of it; else the value."""
-    op = defining(value)
+    op = producer(value)
     if op is None or op.name not in _CASTS:
         return value
     before = op.operands[0]

@@ -29,8 +29,9 @@ from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
 from linalg_ext.gml_st.ir.inference import materialized_type, static
 from linalg_ext.gml_st.ir.loop_views import SetYieldView, YieldView
-from linalg_ext.gml_st.ir.op_views import Index, MaterializeView, PointView, SpaceView, TileView
+from linalg_ext.gml_st.ir.op_views import MaterializeView, PointView, SpaceView, TileView
 from linalg_ext.rewriting import Left, Rewriter, rewrite
+from linalg_ext.structured.indices.mixed import Index
 
 from ._rebuilding import cast
 

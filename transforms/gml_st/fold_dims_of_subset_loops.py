@@ -43,9 +43,9 @@ from __future__ import annotations
 from linalg_ext.bindings import ir, memref, tensor
 from linalg_ext.gml_st.ir.loop_views import LoopView, ParallelView
 from linalg_ext.gml_st.ir.op_views import LOOPS
-from linalg_ext.gml_st.ir.roots import defining
 from linalg_ext.gml_st.ir.yield_checks import yield_destinations
 from linalg_ext.rewriting import Rewriter, rewrite
+from linalg_ext.structured.utils.values import producer
 
 from ._rebuilding import AnyLoop, view_of
 
@@ -71,7 +71,7 @@ def _given(value: ir.Value) -> ir.Value | None:
         if not isinstance(owner, ir.Operation | ir.OpView) or owner.operation.name not in LOOPS:
             return None
         return _given_for_argument(view_of(owner.operation), value)
-    op = defining(value)
+    op = producer(value)
     if op is None or op.name not in LOOPS:
         return None
     view = view_of(op)
@@ -99,7 +99,7 @@ def _keeps_sizes(view: AnyLoop, at: int) -> bool:
         return True
     value = end.values[yield_destinations(end, view).index(argument)]
     # Each of these gives its destination with something in it.
-    while (op := defining(value)) is not None and op.name in _INTO:
+    while (op := producer(value)) is not None and op.name in _INTO:
         value = op.operands[_INTO[op.name]]
     return value == argument
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from linalg_ext import gml_st
 from linalg_ext.bindings import ir, linalg
 from linalg_ext.definition.affine import AffineDim, AffineMap
-from linalg_ext.gml_st.ir.roots import defining
 from linalg_ext.gml_st.rules import PARALLEL, REDUCTION, Accumulation, Rule, Unserved, rule_of
 from linalg_ext.structured.indices.sizes import as_number, index, value_of
-from linalg_ext.structured.maps import maps_attribute
+from linalg_ext.structured.utils.maps import maps_attribute
+from linalg_ext.structured.utils.values import producer
 from linalg_ext.symbolic.index_sets import Point, Tile
 from linalg_ext.symbolic.integers import Number, Symbol, minimum
 
@@ -159,7 +159,7 @@ class _Loop:
                     gml_st.yield_(values, to=sets, accumulate=self._accumulate())
         for old, new in zip(self.op.results, loop.results, strict=True):
             old.replace_all_uses_with(new)
-        inner = None if self.cut.points else defining(values[0])
+        inner = None if self.cut.points else producer(values[0])
         self.op.erase()
         return Tiled([_owner(loop.results[0])], inner)
 
@@ -275,7 +275,7 @@ def _combination(accumulation: Accumulation) -> Callable[[ir.Value, ir.Value], i
 
 
 def _owner(value: ir.Value) -> ir.Operation:
-    owner = defining(value)
+    owner = producer(value)
     if owner is None:
         raise TypeError("the result of a loop is an argument")
     return owner

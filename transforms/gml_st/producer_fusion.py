@@ -10,10 +10,10 @@ from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
 from linalg_ext.gml_st.ir.loop_views import AnyLoop, ForView, LoopView
 from linalg_ext.gml_st.ir.op_views import LOOPS, MaterializeView
-from linalg_ext.gml_st.ir.roots import defining
 from linalg_ext.gml_st.rules import Rule, Unserved, rule_of
 from linalg_ext.rewriting import Report
 from linalg_ext.structured.indices.sizes import extract_slice
+from linalg_ext.structured.utils.values import producer as producer_of
 from linalg_ext.symbolic.index_sets import Point, Tile, as_tile, compose
 
 from ._covering import covered_by, depends_on, moves, view_of
@@ -250,7 +250,7 @@ class Fusion:
             outer, inner = view.outs[number], view.region_outs[number]
         else:
             outer = inner = view.terminator.destinations[number]
-        producer = defining(outer)
+        producer = producer_of(outer)
         if producer is None or producer.name in ("tensor.empty", *LOOPS):
             return
         if not isinstance(outer.type, ir.RankedTensorType):

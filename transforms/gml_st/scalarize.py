@@ -23,9 +23,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import ir, tensor
-from linalg_ext.gml_st.ir.roots import defining
 from linalg_ext.rewriting import Rewriter, rewrite
 from linalg_ext.structured.indices.emission import Emitter
+from linalg_ext.structured.utils.values import producer
 
 from ._bodies import move_here, rename
 
@@ -64,7 +64,7 @@ def _is_single(type_: ir.Type) -> bool:
 def _element(value: ir.Value) -> ir.Value:
     if not isinstance(value.type, ir.RankedTensorType):
         return value
-    maker = defining(value)
+    maker = producer(value)
     if maker is not None and maker.name == "tensor.extract_slice":
         slice_: Any = maker.opview
         whole, indices = slice_.source, _offsets(slice_)
@@ -194,7 +194,7 @@ def _types(values: Sequence[ir.Value]) -> list[ir.Type]:
 
 def _inserted(op: Any) -> list[ir.Value] | None:
     """A slice of one element that is known by itself, put in as an element."""
-    maker = defining(op.source)
+    maker = producer(op.source)
     if maker is None or maker.name != "tensor.from_elements" or not _is_single(op.source.type):
         return None
     if any(size != 1 for size in op.static_sizes):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from linalg_ext.structured.group import LABEL, PRESERVE, TILING, Group
+from linalg_ext.structured.destination_ops.group import LABEL, PRESERVE, TILING, Group
 
 from ._annotations import said
 

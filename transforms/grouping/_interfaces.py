@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from linalg_ext.errors import GroupingError
-from linalg_ext.structured.group import MOST_INITS, MOST_INPUTS
+from linalg_ext.structured.destination_ops.group import MOST_INITS, MOST_INPUTS
 
 from ._graph import Value
 from ._state import State

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from linalg_ext.errors import ArgumentTypeError, GroupingError
-from linalg_ext.structured.group import PRESERVE
+from linalg_ext.structured.destination_ops.group import PRESERVE
 
 from ._graph import ARGUMENTS, Graph, Node, Value
 from ._group_data import GroupData, Item, group_of_label

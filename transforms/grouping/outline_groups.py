@@ -29,7 +29,7 @@ from typing import Any
 from linalg_ext.bindings import func, ir
 from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.group import GROUPS, PRESERVED, UNIT, Group, is_within
+from linalg_ext.structured.destination_ops.group import GROUPS, PRESERVED, UNIT, Group, is_within
 from linalg_ext.transforms.gml_st.tile_and_fuse import tile_and_fuse
 from linalg_ext.transforms.ir_utils.walking import operations, producer
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from linalg_ext.bindings import ir
-from linalg_ext.structured import values
-from linalg_ext.structured.place import line_of
+from linalg_ext.structured.utils import values
+from linalg_ext.structured.utils.place import line_of
 
 producer: Callable[[Any], Any] = values.producer
 """The op that a value is a result of; None for an argument of a block."""

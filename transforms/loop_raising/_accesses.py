@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from linalg_ext.bindings import ir
 from linalg_ext.structured.indices.values import IndexReader
-from linalg_ext.structured.values import producer
+from linalg_ext.structured.utils.values import producer
 from linalg_ext.structured.views.view_ops import VIEW_OPS
 from linalg_ext.symbolic.integers import Number
 from linalg_ext.transforms.ir_utils.walking import select

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from linalg_ext.bindings import ir, linalg, tensor
-from linalg_ext.gml_st.ir.op_views import mixed, segments
 from linalg_ext.rewriting import Left
+from linalg_ext.structured.indices.mixed import mixed, segments
 from linalg_ext.structured.indices.sizes import by_origin, sizes_of
 from linalg_ext.structured.indices.values import IndexReader
 from linalg_ext.symbolic.integers import is_eq

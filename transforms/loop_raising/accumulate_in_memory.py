@@ -39,7 +39,7 @@ from linalg_ext.bindings import ir, memref, scf
 from linalg_ext.gml_st.ir.roots import is_defined_inside
 from linalg_ext.rewriting import Left, Report, module_pass
 from linalg_ext.structured.indices.values import IndexReader
-from linalg_ext.structured.values import producer
+from linalg_ext.structured.utils.values import producer
 from linalg_ext.transforms.ir_utils.walking import operations
 
 from ._accesses import Memory, is_load, is_pure

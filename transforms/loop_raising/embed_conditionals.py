@@ -52,7 +52,7 @@ from contextlib import contextmanager
 from linalg_ext.bindings import arith, ir, scf
 from linalg_ext.rewriting import Left, Report, module_pass
 from linalg_ext.structured.indices.values import IndexReader
-from linalg_ext.structured.values import producer
+from linalg_ext.structured.utils.values import producer
 from linalg_ext.symbolic.integers import is_le
 from linalg_ext.transforms.ir_utils.walking import operations, select
 

@@ -28,8 +28,8 @@ from functools import partial
 from typing import Protocol
 
 from linalg_ext.bindings import ir, scf
-from linalg_ext.gml_st.ir.op_views import segments
 from linalg_ext.rewriting import Report
+from linalg_ext.structured.indices.mixed import segments
 from linalg_ext.transforms.ir_utils.walking import operations, replace_op, replace_operands
 
 from ._bands import FOR

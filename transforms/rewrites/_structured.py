@@ -5,9 +5,9 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, RecognitionError
 from linalg_ext.rewriting import Left, Rewriter
-from linalg_ext.structured.contraction.pairs import Contraction, contraction_of
-from linalg_ext.structured.discardable import carry_over
 from linalg_ext.structured.recognition import RecognizedOp, recognize
+from linalg_ext.structured.recognition.contraction_pairs import Contraction, contraction_of
+from linalg_ext.structured.utils.discardable import carry_over
 
 LIBRARY_CALL = Left("it names the library function that it calls")
 

@@ -16,9 +16,9 @@ from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr
 from linalg_ext.definition.operand_maps import Indices
 from linalg_ext.structured.extension.attributes import COMPUTE_TYPE
-from linalg_ext.structured.maps import indexing_maps
-from linalg_ext.structured.reassociation import groups_of
-from linalg_ext.structured.values import producer
+from linalg_ext.structured.utils.maps import indexing_maps
+from linalg_ext.structured.utils.reassociation import groups_of
+from linalg_ext.structured.utils.values import producer
 
 Axes = tuple[int | None, ...]
 """For each dimension of a source the axis of the view that it is read by; None where it is 0."""

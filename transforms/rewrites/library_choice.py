@@ -18,9 +18,9 @@ from linalg_ext.libraries import (
     OperandType,
     library_names,
 )
-from linalg_ext.structured.contraction.pairs import Contraction, contraction_of
-from linalg_ext.structured.discardable import forget_memoized_maps
 from linalg_ext.structured.recognition import RecognizedOp, recognize
+from linalg_ext.structured.recognition.contraction_pairs import Contraction, contraction_of
+from linalg_ext.structured.utils.discardable import forget_memoized_maps
 from linalg_ext.transforms.ir_utils.walking import place
 
 ASKS = "library_call"

@@ -32,8 +32,8 @@ from linalg_ext.bindings import ir
 from linalg_ext.notations.einsum.plan import FLOPS_PER_BYTE
 from linalg_ext.rewriting import Left, Rewriter, rewrite
 from linalg_ext.structured.contraction.steps import ContractionBuilder, ContractionCall
-from linalg_ext.structured.discardable import discardable_attributes
 from linalg_ext.structured.extension.attributes import COMPUTE_TYPE, CONTRACT
+from linalg_ext.structured.utils.discardable import discardable_attributes
 
 
 @rewrite("linalg-ext-lower-contract", on=CONTRACT, driver="walk")

@@ -30,8 +30,8 @@ from linalg_ext.structured.extension.attributes import (
     own_attributes,
 )
 from linalg_ext.structured.forms.categories import build_elementwise
-from linalg_ext.structured.generic import build_generic
-from linalg_ext.structured.operands import bind
+from linalg_ext.structured.payload.generic import build_generic
+from linalg_ext.structured.utils.operands import bind
 
 
 @rewrite("linalg-ext-lower-elementwise", on=ELEMENTWISE)

@@ -20,7 +20,7 @@ from linalg_ext.structured.extension.attributes import (
     indexing_maps,
     sugar_attributes,
 )
-from linalg_ext.structured.maps import maps_attribute
+from linalg_ext.structured.utils.maps import maps_attribute
 
 
 @rewrite("linalg-ext-sugar-to-maps", on=(ELEMENTWISE,))

@@ -19,10 +19,10 @@ from linalg_ext.errors import ArgumentError, ArityError, DTypeError
 from linalg_ext.notations.einsum import BROADCAST, Semiring, definition_of
 from linalg_ext.notations.einsum.path import Path, find_path
 from linalg_ext.runtime.dtypes import DType, by_dtype
-from linalg_ext.structured.atomic import all_or_nothing
-from linalg_ext.structured.calls import as_value, build, require_insertion_point
-from linalg_ext.structured.operands import bind
-from linalg_ext.structured.outputs import make_outputs
+from linalg_ext.structured.forms.calls import as_value, build, require_insertion_point
+from linalg_ext.structured.utils.atomic import all_or_nothing
+from linalg_ext.structured.utils.operands import bind
+from linalg_ext.structured.utils.outputs import make_outputs
 
 Labels = tuple[str, ...]
 Apply = Callable[[list[Any], list[Labels], Labels, bool], Any]

@@ -10,9 +10,7 @@ from linalg_ext.dialects.linalg_ext.builders import tensors
 from linalg_ext.dialects.linalg_ext.dialect import LinalgExt, is_verified
 from linalg_ext.errors import ArityError, LinalgExtError
 from linalg_ext.ir.context import ensure_dialects
-from linalg_ext.structured.calls import as_values
-from linalg_ext.structured.extension.attributes import SEGMENTS
-from linalg_ext.structured.group import (
+from linalg_ext.structured.destination_ops.group import (
     GROUP,
     GROUP_YIELD,
     GROUPS,
@@ -25,6 +23,8 @@ from linalg_ext.structured.group import (
     TILING,
     check_group,
 )
+from linalg_ext.structured.extension.attributes import SEGMENTS
+from linalg_ext.structured.forms.calls import as_values
 
 _Values: TypeAlias = Sequence[ir.Value | ir.OpView]
 

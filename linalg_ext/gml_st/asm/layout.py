@@ -16,18 +16,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from linalg_ext.structured.indices.mixed import (
+    OPERAND_SEGMENTS,
+    STATIC_OFFSETS,
+    STATIC_SIZES,
+    STATIC_STRIDES,
+)
+
 INPUT_SLOTS, OUTPUT_SLOTS = 16, 8
 """How many inputs and how many outputs a loop may have at most."""
 
 DYNAMIC = -(2**63)
 """Stands in an array of numbers for one that an operand gives."""
 
-STATIC_OFFSETS, STATIC_SIZES = "static_offsets", "static_sizes"
-STATIC_STRIDES, STATIC_INDICES = "static_strides", "static_indices"
+STATIC_INDICES = "static_indices"
 REMAINING_DIMS, PERMUTATION = "remaining_dims", "permutation"
 ITERATOR_TYPES, DISTRIBUTION = "iterator_types", "distribution"
 ACCUMULATOR_FLAGS = "accumulator_flags"
-OPERAND_SEGMENTS, RESULT_SEGMENTS = "operandSegmentSizes", "resultSegmentSizes"
+RESULT_SEGMENTS = "resultSegmentSizes"
 
 GENERATED = frozenset(
     (

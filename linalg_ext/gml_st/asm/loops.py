@@ -20,7 +20,6 @@ from linalg_ext.gml_st.asm.layout import (
     DISTRIBUTION,
     INPUT_SLOTS,
     ITERATOR_TYPES,
-    OPERAND_SEGMENTS,
     OUTPUT_SLOTS,
     RESULT_SEGMENTS,
     segment_array,
@@ -30,6 +29,7 @@ from linalg_ext.gml_st.asm.op_reader import Op, Piece, Reading, TypeText, ending
 from linalg_ext.gml_st.asm.scope import Known, Region
 from linalg_ext.gml_st.asm.yields import empty_yield
 from linalg_ext.notations.mlir_text import Reader, Span
+from linalg_ext.structured.indices.mixed import OPERAND_SEGMENTS
 
 _TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 

@@ -22,13 +22,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from linalg_ext.gml_st.asm.layout import (
-    OPERAND_SEGMENTS,
     PERMUTATION,
     REMAINING_DIMS,
     STATIC_INDICES,
-    STATIC_OFFSETS,
-    STATIC_SIZES,
-    STATIC_STRIDES,
     number_array,
     segment_array,
 )
@@ -36,6 +32,12 @@ from linalg_ext.gml_st.asm.op_reader import Mixed, Op, Reading, TypeText, generi
 from linalg_ext.gml_st.asm.scope import Known
 from linalg_ext.gml_st.asm.types import ELEMENT, Shaped, is_element, product, shaped, subset_type
 from linalg_ext.notations.mlir_text import Reader, Span
+from linalg_ext.structured.indices.mixed import (
+    OPERAND_SEGMENTS,
+    STATIC_OFFSETS,
+    STATIC_SIZES,
+    STATIC_STRIDES,
+)
 
 ReadOp = Callable[[Reading, Op, Reader], int]
 """Reads an op whose name was taken, changes it, and gives the offset behind it."""

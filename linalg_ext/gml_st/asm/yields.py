@@ -17,17 +17,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from linalg_ext.gml_st.asm.layout import (
-    OPERAND_SEGMENTS,
-    OUTPUT_SLOTS,
-    flag_array,
-    segment_array,
-    slots,
-)
+from linalg_ext.gml_st.asm.layout import OUTPUT_SLOTS, flag_array, segment_array, slots
 from linalg_ext.gml_st.asm.op_reader import Op, Piece, Reading, ending, generic, listed
 from linalg_ext.gml_st.asm.renaming import rename_locals
 from linalg_ext.gml_st.asm.scope import Known, Region
 from linalg_ext.notations.mlir_text import Reader, Span
+from linalg_ext.structured.indices.mixed import OPERAND_SEGMENTS
 
 
 @dataclass(slots=True)

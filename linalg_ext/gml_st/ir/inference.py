@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
-from linalg_ext.gml_st.ir.op_views import Index, TileView
+from linalg_ext.gml_st.ir.op_views import TileView
 from linalg_ext.gml_st.ir.types import (
-    Size,
     SubsetShape,
     container_shape,
     is_container,
     is_element,
     subset_shape,
 )
+from linalg_ext.structured.indices.mixed import Index, Size
 
 
 def static(index: Index) -> int | None:

@@ -20,9 +20,9 @@ from linalg_ext.gml_st.ir.op_views import (
     ITERATOR_TYPES,
     OUTPUT_SLOTS,
     SEQUENTIAL,
-    segments,
     texts,
 )
+from linalg_ext.structured.indices.mixed import segments
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,21 @@ views of loops, and of what ends their bodies, are in `loops.py`.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self, TypeAlias
+from typing import Self
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ArityError
 from linalg_ext.gml_st.asm import layout
 from linalg_ext.structured.extension.attributes import integers
+from linalg_ext.structured.indices.mixed import (
+    STATIC_OFFSETS,
+    STATIC_SIZES,
+    STATIC_STRIDES,
+    Index,
+    mixed,
+    segments,
+)
 
 NAMESPACE = "gml_st."
 QUERIES = ("gml_st.offset", "gml_st.size", "gml_st.stride")
@@ -29,78 +35,15 @@ YIELDS = ("gml_st.yield", "gml_st.set_yield")
 INPUT_SLOTS, OUTPUT_SLOTS = layout.INPUT_SLOTS, layout.OUTPUT_SLOTS
 """How many inputs and how many outputs a loop may have at most."""
 
-STATIC_OFFSETS, STATIC_SIZES = layout.STATIC_OFFSETS, layout.STATIC_SIZES
-STATIC_STRIDES, STATIC_INDICES = layout.STATIC_STRIDES, layout.STATIC_INDICES
+STATIC_INDICES = layout.STATIC_INDICES
 REMAINING_DIMS, PERMUTATION = layout.REMAINING_DIMS, layout.PERMUTATION
 ITERATOR_TYPES, DISTRIBUTION = layout.ITERATOR_TYPES, layout.DISTRIBUTION
 ACCUMULATOR_FLAGS = layout.ACCUMULATOR_FLAGS
-OPERAND_SEGMENTS, RESULT_SEGMENTS = layout.OPERAND_SEGMENTS, layout.RESULT_SEGMENTS
+RESULT_SEGMENTS = layout.RESULT_SEGMENTS
 
 PARALLEL, REDUCTION, SEQUENTIAL = "parallel", "reduction", "sequential"
 ITERATORS = (PARALLEL, REDUCTION, SEQUENTIAL)
 """The types of iterators: `reduction` and `sequential` mean the same."""
-
-Index: TypeAlias = int | ir.Value
-"""An offset, a size, ...: a number, or an index that is known when the program runs."""
-
-
-def segments(op: ir.Operation, count: int) -> list[list[ir.Value]]:
-    """The operands of an op in its `count` groups.
-
-    Raises:
-        ArgumentError: what counts them is missing, or does not add up.
-    """
-    attribute = attribute_of(op, OPERAND_SEGMENTS)
-    if attribute is None:
-        raise ArgumentError(f"{OPERAND_SEGMENTS} is missing", expected=f"{count} numbers")
-    sizes = None
-    if isinstance(attribute, ir.DenseI32ArrayAttr):
-        sizes = [attribute[at] for at in range(len(attribute))]
-    operands = list(op.operands)
-    if (
-        sizes is None
-        or len(sizes) != count
-        or min(sizes, default=0) < 0
-        or sum(sizes) != len(operands)
-    ):
-        raise ArgumentError(
-            f"{OPERAND_SEGMENTS} = {attribute} does not count the {len(operands)} operands",
-            expected=f"array<i32: ...> of {count} numbers that add up to {len(operands)}",
-        )
-    ends = itertools.accumulate(sizes)
-    return [operands[end - size : end] for size, end in zip(sizes, ends, strict=True)]
-
-
-def attribute_of(op: ir.Operation, name: str) -> ir.Attribute | None:
-    """An attribute of an op, asked for once: verifiers read many of them."""
-    try:
-        attribute: ir.Attribute = op.attributes[name]
-    except KeyError:
-        return None
-    return attribute
-
-
-def mixed(op: ir.Operation, name: str, what: str, dynamic: Sequence[ir.Value]) -> tuple[Index, ...]:
-    """Numbers and values in their order: those of an array attribute, and `dynamic` in its gaps.
-
-    Raises:
-        ArgumentError: the attribute is missing, or has more or fewer gaps than there are values.
-    """
-    attribute = attribute_of(op, name)
-    if attribute is None:
-        raise ArgumentError(f"{name} is missing", expected="array<i64: ...>")
-    if not isinstance(attribute, ir.DenseI64ArrayAttr):
-        raise ArgumentError(f"{name} = {attribute}", expected="array<i64: ...>")
-    numbers = [attribute[at] for at in range(len(attribute))]
-    gap = ir.ShapedType.get_dynamic_size()
-    expected = numbers.count(gap)
-    if expected != len(dynamic):
-        raise ArityError(
-            f"expected {expected} dynamic {what} values, got {len(dynamic)}",
-            cure=f"each dynamic {what} in {name} is an operand",
-        )
-    values = iter(dynamic)
-    return tuple(next(values) if number == gap else number for number in numbers)
 
 
 def operand_of(op: ir.Operation, at: int) -> ir.Value:

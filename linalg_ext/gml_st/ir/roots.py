@@ -12,18 +12,14 @@ from linalg_ext.gml_st.ir.op_views import (
     TransposeDimsView,
     operand_of,
 )
-from linalg_ext.gml_st.ir.types import Size, is_container, is_element, subset_shape
-
-
-def defining(value: ir.Value) -> ir.Operation | None:
-    """The op that gives a value; None for the argument of a block."""
-    owner = value.owner
-    return owner.operation if isinstance(owner, ir.OpView | ir.Operation) else None
+from linalg_ext.gml_st.ir.types import is_container, is_element, subset_shape
+from linalg_ext.structured.indices.mixed import Size
+from linalg_ext.structured.utils.values import producer
 
 
 def called(value: ir.Value) -> str:
     """What an error calls a value: its name in the text is not known while that is parsed."""
-    op = defining(value)
+    op = producer(value)
     if op is None:
         return f"argument {ir.BlockArgument(value).arg_number} of the block"
     return f"the result of {op.name}"
@@ -36,7 +32,7 @@ def root_of(set_: ir.Value) -> ir.Value | None:
     where the set comes from somewhere else.
     """
     # The bindings take a while to give the type of a set: it is asked for last.
-    op = defining(set_)
+    op = producer(set_)
     if op is not None and op.name in _OF_THE_SAME_ROOT:
         superset = operand_of(op, 0)
         return superset if is_container(superset.type) else root_of(superset)
@@ -59,7 +55,7 @@ def root_sizes(set_: ir.Value) -> tuple[Size, ...] | None:
     root = root_of(set_)
     if root is not None:
         return subset_shape(root.type).sizes
-    op = defining(set_)
+    op = producer(set_)
     if op is None:
         return None
     if op.name == "gml_st.drop_dims":
@@ -81,7 +77,7 @@ def rank_of(set_: ir.Value) -> int | None:
     """The number of dimensions of a set; None for an element that comes from somewhere else."""
     if not is_element(set_.type):
         return subset_shape(set_.type).rank
-    op = defining(set_)
+    op = producer(set_)
     if op is None:
         return None
     match op.name:
@@ -96,7 +92,7 @@ def rank_of(set_: ir.Value) -> int | None:
 
 def is_filter(set_: ir.Value) -> bool:
     """Whether a set is one of `gml_st.filter`, whose elements are no rectangle."""
-    op = defining(set_)
+    op = producer(set_)
     return op is not None and op.name == "gml_st.filter"
 
 
@@ -117,7 +113,7 @@ def dependences(value: ir.Value, arguments: Sequence[ir.Value]) -> set[int]:
         if one in seen:
             continue
         seen.add(one)
-        op = defining(one)
+        op = producer(one)
         if op is None:
             own = {at for at, argument in enumerate(arguments) if argument == one}
             if not own and _is_inside(_home(one), block):

@@ -18,7 +18,6 @@ from linalg_ext.gml_st.ir.op_views import (
     DropDimsView,
     FilterView,
     FullView,
-    Index,
     IsEmptyView,
     MaterializeView,
     PairView,
@@ -28,9 +27,8 @@ from linalg_ext.gml_st.ir.op_views import (
     TileView,
     TransposeDimsView,
 )
-from linalg_ext.gml_st.ir.roots import defining, is_filter, rank_of, root_sizes
+from linalg_ext.gml_st.ir.roots import is_filter, rank_of, root_sizes
 from linalg_ext.gml_st.ir.types import (
-    Size,
     SubsetShape,
     container_shape,
     element_set_type,
@@ -39,6 +37,8 @@ from linalg_ext.gml_st.ir.types import (
     subset_shape,
     subset_type,
 )
+from linalg_ext.structured.indices.mixed import Index, Size
+from linalg_ext.structured.utils.values import producer
 
 
 def check_space(op: ir.Operation) -> None:
@@ -343,7 +343,7 @@ def _outside(rank: int | None) -> str:
 
 def _known_indices(indices: ir.Value, rank: int) -> list[tuple[int, list[int]]]:
     """The rows of a filter's indices, where they are a constant: position and indices."""
-    op = defining(indices)
+    op = producer(indices)
     if op is None or op.name != "arith.constant":
         return []
     value = op.attributes["value"]

@@ -11,16 +11,17 @@ from linalg_ext.gml_st.ir.op_views import (
     DropDimsView,
     FilterView,
     FullView,
-    Index,
     PairView,
     PointView,
     SpaceView,
     TileView,
     TransposeDimsView,
 )
-from linalg_ext.gml_st.ir.roots import called, defining
+from linalg_ext.gml_st.ir.roots import called
 from linalg_ext.gml_st.ir.types import is_container, subset_shape
-from linalg_ext.structured.outputs import size_at
+from linalg_ext.structured.indices.mixed import Index
+from linalg_ext.structured.utils.outputs import size_at
+from linalg_ext.structured.utils.values import producer
 from linalg_ext.symbolic.index_sets import (
     Filter,
     Point,
@@ -53,7 +54,7 @@ def subset_of(set_: ir.Value, number_of: ToNumber) -> Subset:
     """
     if is_container(set_.type):
         return full(_sizes(set_, number_of))
-    op = defining(set_)
+    op = producer(set_)
     if op is None or op.name not in _READERS:
         raise ArgumentError(
             f"a set is {called(set_)}",
@@ -90,7 +91,7 @@ def _point(op: ir.Operation, _: ir.Value, number_of: ToNumber) -> Subset:
 
 def _within(inner: T, superset: ir.Value, number_of: ToNumber) -> T:
     """The same relative to the root: nothing to do where the superset is all of it."""
-    op = defining(superset)
+    op = producer(superset)
     is_root = is_container(superset.type) or (op is not None and op.name in _WHOLES)
     if is_root:
         return inner

@@ -18,11 +18,9 @@ from functools import lru_cache
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
+from linalg_ext.structured.indices.mixed import Size
 
 SUBSET, ELEMENT = "gml_st.subset", "gml_st.element"
-
-Size = int | None
-"""A size in a type; None where it is dynamic."""
 
 
 @dataclass(frozen=True)

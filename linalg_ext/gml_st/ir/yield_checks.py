@@ -10,9 +10,10 @@ from linalg_ext.gml_st.ir.inference import composed_strides, is_view_of, materia
 from linalg_ext.gml_st.ir.loop_checks import trip_count
 from linalg_ext.gml_st.ir.loop_views import ForView, LoopView, ParallelView, SetYieldView, YieldView
 from linalg_ext.gml_st.ir.op_views import PARALLEL, YIELDS, TileView
-from linalg_ext.gml_st.ir.roots import called, defining, dependences, is_defined_inside, root_of
+from linalg_ext.gml_st.ir.roots import called, dependences, is_defined_inside, root_of
 from linalg_ext.gml_st.ir.set_checks import check_set_of
 from linalg_ext.gml_st.ir.types import is_container, is_element, subset_shape
+from linalg_ext.structured.utils.values import producer
 
 
 def check_place(op: ir.Operation) -> None:
@@ -232,11 +233,11 @@ def _is_maybe_empty(set_: ir.Value) -> bool:
 
 def _steps_into_itself(set_: ir.Value, ivs: Sequence[ir.Value], dim: int, step: int) -> bool:
     """Whether a tile begins at an induction variable, and the next one begins inside it."""
-    op = defining(set_)
+    op = producer(set_)
     if op is None or op.name != "gml_st.tile":
         return False
     tile = TileView.of(op)
-    whole = defining(tile.superset)
+    whole = producer(tile.superset)
     if not is_container(tile.superset.type) and (whole is None or whole.name not in _WHOLES):
         return False
     moving = [

@@ -10,10 +10,10 @@ from linalg_ext.definition.neutral import neutral_element
 from linalg_ext.errors import LinalgExtError
 from linalg_ext.gml_st.rules.protocol import Accumulation
 from linalg_ext.runtime.dtypes import by_mlir
-from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.payload.casts import Scalar
 from linalg_ext.structured.payload.function_ops import emit_function
 from linalg_ext.structured.recognition import recognize
+from linalg_ext.structured.utils.constants import number_constant
 
 
 def accumulation_of(op: ir.Operation, number: int) -> Accumulation | None:

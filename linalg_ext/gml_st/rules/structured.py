@@ -34,7 +34,7 @@ from linalg_ext.gml_st.rules.protocol import (
 from linalg_ext.structured.extension.attributes import COMPUTE_TYPE, OVERWRITE
 from linalg_ext.structured.extension.attributes import NAMES as EXTENSION_OPS
 from linalg_ext.structured.indices.sizes import size_of
-from linalg_ext.structured.maps import indexing_maps, is_valid, split_operands
+from linalg_ext.structured.utils.maps import indexing_maps, is_valid, split_operands
 from linalg_ext.symbolic.index_sets import Point, Tile
 from linalg_ext.symbolic.integers import Number, is_eq
 

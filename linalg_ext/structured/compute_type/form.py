@@ -18,14 +18,14 @@ from linalg_ext.definition.specialization import specialize
 from linalg_ext.errors import RecognitionError
 from linalg_ext.runtime.dtypes import by_mlir
 from linalg_ext.structured.compute_type.attribute import clear_compute_type, form_of
-from linalg_ext.structured.constants import number_constant
-from linalg_ext.structured.discardable import carry_over, discardable_attributes
-from linalg_ext.structured.generic import build_generic
-from linalg_ext.structured.operands import BoundOp, bind_types
-from linalg_ext.structured.outputs import empty_tensor, sizes_of
 from linalg_ext.structured.payload.casts import Scalar, cast
+from linalg_ext.structured.payload.generic import build_generic
 from linalg_ext.structured.recognition import RecognizedOp, recognize
-from linalg_ext.structured.values import producer
+from linalg_ext.structured.utils.constants import number_constant
+from linalg_ext.structured.utils.discardable import carry_over, discardable_attributes
+from linalg_ext.structured.utils.operands import BoundOp, bind_types
+from linalg_ext.structured.utils.outputs import empty_tensor, sizes_of
+from linalg_ext.structured.utils.values import producer
 
 _WITH_BODY_OF_ITS_OWN = frozenset({"linalg.generic", "linalg.map", "linalg.reduce"})
 """Ops whose body their author writes; that of the others of linalg follows from the rest."""

@@ -1,1 +1,1 @@
-"""Contractions: found in what an op computes, built step by step, explained."""
+"""Contractions of any number of operands: built step by step, explained."""

@@ -25,13 +25,13 @@ from linalg_ext.notations.einsum.plan import FLOPS_PER_BYTE, ContractionPlan, St
 from linalg_ext.notations.einsum.semiring import Semiring
 from linalg_ext.notations.einsum.subscripts import LETTERS
 from linalg_ext.runtime.dtypes import by_mlir
-from linalg_ext.structured.contraction.form import find_contraction
 from linalg_ext.structured.contraction.steps import (
     ContractionBuilder,
     ContractionCall,
 )
 from linalg_ext.structured.extension.attributes import CONTRACT
 from linalg_ext.structured.recognition import recognize
+from linalg_ext.structured.recognition.contraction_form import find_contraction
 from linalg_ext.utils.display import Shown
 
 Labels = tuple[str, ...]

@@ -21,8 +21,6 @@ from linalg_ext.notations.einsum.contraction import Contraction
 from linalg_ext.notations.einsum.plan import FLOPS_PER_BYTE, ContractionPlan, Step, plan_contraction
 from linalg_ext.notations.einsum.semiring import Semiring
 from linalg_ext.runtime.dtypes import by_mlir
-from linalg_ext.structured.calls import build
-from linalg_ext.structured.constants import is_bool, number_constant
 from linalg_ext.structured.extension.attributes import (
     COMPUTE_TYPE,
     OVERWRITE,
@@ -31,10 +29,12 @@ from linalg_ext.structured.extension.attributes import (
     indexing_maps,
 )
 from linalg_ext.structured.extension.definitions import contract_definition
+from linalg_ext.structured.forms.calls import build
 from linalg_ext.structured.forms.most_specific import build_most_specific, build_plain
-from linalg_ext.structured.operands import bind
-from linalg_ext.structured.outputs import size_at
 from linalg_ext.structured.recognition import RecognizedOp
+from linalg_ext.structured.utils.constants import is_bool, number_constant
+from linalg_ext.structured.utils.operands import bind
+from linalg_ext.structured.utils.outputs import size_at
 
 Labels = tuple[str, ...]
 

@@ -21,7 +21,7 @@ from linalg_ext.structured.destination_ops.op_fields import (
     segments_of,
 )
 from linalg_ext.structured.extension.definitions import LETTERS
-from linalg_ext.structured.operands import static_sizes
+from linalg_ext.structured.utils.operands import static_sizes
 
 MOST_INPUTS = len(LETTERS)
 

@@ -20,7 +20,7 @@ from linalg_ext.structured.destination_ops.op_fields import (
     dimensions_of,
     ranked_tensor,
 )
-from linalg_ext.structured.operands import static_sizes
+from linalg_ext.structured.utils.operands import static_sizes
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from linalg_ext.bindings import ir
 from linalg_ext.errors import ShapeError
 from linalg_ext.structured.destination_ops.op_fields import check_elements, check_results
 from linalg_ext.structured.destination_ops.windows import Windows, windows_of
-from linalg_ext.structured.operands import static_sizes
+from linalg_ext.structured.utils.operands import static_sizes
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError, ShapeError
 from linalg_ext.structured.extension.attributes import SEGMENTS, integers
-from linalg_ext.structured.operands import grouped, static_sizes
+from linalg_ext.structured.utils.operands import grouped, static_sizes
 
 YIELD = "linalg_ext.yield"
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import DTypeError, ShapeError
-from linalg_ext.structured.constants import is_integer
 from linalg_ext.structured.destination_ops.op_fields import differ, ranked_tensor
-from linalg_ext.structured.operands import static_sizes
+from linalg_ext.structured.utils.constants import is_integer
+from linalg_ext.structured.utils.operands import static_sizes
 
 
 @dataclass(frozen=True)

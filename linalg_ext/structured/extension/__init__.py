@@ -1,1 +1,1 @@
-"""The structured ops of our own dialect: what they say, their rules, their builder."""
+"""The structured ops of our own dialect: their attributes, and the definitions that these give."""

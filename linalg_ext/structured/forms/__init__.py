@@ -1,1 +1,1 @@
-"""The ops that say a definition: upstream's named ops, those with maps, categories, ours."""
+"""Definitions as ops: of upstream by name, with maps or a category, of ours; or generic."""

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from linalg_ext.bindings import ir, linalg
 from linalg_ext.definition.affine import AffineMap
 from linalg_ext.definition.functions import Function
-from linalg_ext.structured.constants import is_complex, is_float
-from linalg_ext.structured.maps import is_valid, maps_attribute, refusal
+from linalg_ext.structured.utils.constants import is_complex, is_float
+from linalg_ext.structured.utils.maps import is_valid, maps_attribute, refusal
 
 _INTEGERS_ONLY = frozenset(("div_unsigned", "max_unsigned", "min_unsigned"))
 _ON_INTEGERS = frozenset(("add", "sub", "mul", "div", "max_signed", "min_signed", *_INTEGERS_ONLY))

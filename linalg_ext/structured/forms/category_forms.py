@@ -13,11 +13,11 @@ from linalg_ext.definition.affine import AffineMap
 from linalg_ext.definition.functions import BINARY, UNARY, Function
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.definition.scalar import Access, Apply, ScalarExpr, ScalarOperand
-from linalg_ext.structured.constants import is_float
-from linalg_ext.structured.contraction.pairs import contraction_of
 from linalg_ext.structured.forms.categories import build_contract, build_elementwise
 from linalg_ext.structured.recognition import RecognizedOp
 from linalg_ext.structured.recognition.agreement import kept_if_same
+from linalg_ext.structured.recognition.contraction_pairs import contraction_of
+from linalg_ext.structured.utils.constants import is_float
 
 
 def build_category(recognized: RecognizedOp) -> ir.Operation | None:

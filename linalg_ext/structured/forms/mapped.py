@@ -18,7 +18,6 @@ from linalg_ext.definition.scalar import Apply
 from linalg_ext.definition.specialization import at_rank, specialize
 from linalg_ext.errors import ArgumentError
 from linalg_ext.ir.context import ensure_dialects
-from linalg_ext.structured.contraction.form import find_contraction
 from linalg_ext.structured.extension.attributes import (
     CAST,
     CONTRACT,
@@ -29,9 +28,10 @@ from linalg_ext.structured.extension.attributes import (
 )
 from linalg_ext.structured.extension.definitions import LETTERS, elementwise_definition
 from linalg_ext.structured.forms.categories import build_contract, build_elementwise
-from linalg_ext.structured.maps import INDEXING_MAPS, is_valid, maps_attribute, refusal
-from linalg_ext.structured.operands import BoundOp
 from linalg_ext.structured.recognition import recognize
+from linalg_ext.structured.recognition.contraction_form import find_contraction
+from linalg_ext.structured.utils.maps import INDEXING_MAPS, is_valid, maps_attribute, refusal
+from linalg_ext.structured.utils.operands import BoundOp
 
 
 def build_mapped(bound: BoundOp) -> ir.Operation | None:

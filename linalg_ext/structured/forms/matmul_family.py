@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from linalg_ext.bindings import ir, linalg
 from linalg_ext.definition.affine import AffineDim, AffineMap
-from linalg_ext.structured.contraction.pairs import Contraction, contraction_of
-from linalg_ext.structured.maps import maps_attribute
 from linalg_ext.structured.recognition import RecognizedOp
 from linalg_ext.structured.recognition.agreement import kept_if_same
+from linalg_ext.structured.recognition.contraction_pairs import Contraction, contraction_of
+from linalg_ext.structured.utils.maps import maps_attribute
 
 _ACCEPTED: Mapping[str, tuple[str, str, str, str]] = {
     "linalg.matmul": ("mnk", "mk km k", "kn nk k", "mn"),

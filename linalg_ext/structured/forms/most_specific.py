@@ -12,15 +12,15 @@ from functools import lru_cache
 from linalg_ext.bindings import ir
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.model import OpDefinition
-from linalg_ext.structured.contraction.pairs import contraction_of
 from linalg_ext.structured.forms.category_forms import build_category
 from linalg_ext.structured.forms.matmul_family import MatmulForm, build_matmul, matmul_form
 from linalg_ext.structured.forms.named import build_named
 from linalg_ext.structured.forms.named_forms import named_forms
 from linalg_ext.structured.forms.rearranging_forms import build_rearrangement
-from linalg_ext.structured.generic import build_generic
-from linalg_ext.structured.operands import BoundOp, bind, bind_types
+from linalg_ext.structured.payload.generic import build_generic
 from linalg_ext.structured.recognition import RecognizedOp
+from linalg_ext.structured.recognition.contraction_pairs import contraction_of
+from linalg_ext.structured.utils.operands import BoundOp, bind, bind_types
 
 
 def build_most_specific(recognized: RecognizedOp) -> ir.Operation:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import func, ir, linalg
-from linalg_ext.structured.generic import build_generic
-from linalg_ext.structured.operands import BoundOp, bind
+from linalg_ext.structured.payload.generic import build_generic
+from linalg_ext.structured.utils.operands import BoundOp, bind
 
 _verdicts: dict[tuple[object, ...], bool] = {}
 

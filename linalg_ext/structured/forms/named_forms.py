@@ -25,8 +25,8 @@ from linalg_ext.definition.types import PREDEFINED
 from linalg_ext.errors import ArgumentError, ShapeError
 from linalg_ext.opdsl import StructuredOp
 from linalg_ext.structured.forms.named import build_named
-from linalg_ext.structured.operands import bind
 from linalg_ext.structured.recognition import RecognizedOp
+from linalg_ext.structured.utils.operands import bind
 
 _CASTS = ("cast_signed", "cast_unsigned")
 _MOST_PERMUTED = 3

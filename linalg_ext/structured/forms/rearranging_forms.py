@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from linalg_ext.bindings import ir, linalg
 from linalg_ext.definition.scalar import Access
 from linalg_ext.notations.affine_text import parse_affine_map
-from linalg_ext.structured.contraction.pairs import plain_dims
 from linalg_ext.structured.recognition import RecognizedOp
+from linalg_ext.structured.recognition.contraction_pairs import plain_dims
 
 
 def build_rearrangement(recognized: RecognizedOp) -> ir.Operation | None:

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from linalg_ext.bindings import affine, arith, ir
 from linalg_ext.errors import ArgumentError
-from linalg_ext.structured.constants import integer_constant
+from linalg_ext.structured.utils.constants import integer_constant
 from linalg_ext.symbolic.integers import (
     AllOf,
     AnyOf,

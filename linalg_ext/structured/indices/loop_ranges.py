@@ -1,6 +1,6 @@
 """What the induction variables of loops run over.
 
-Other rooms may say it of their own loops: `RANGES` is a table by the name of the op.
+Dialects above add the ranges of their own loops by `add_loop_ranges`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from linalg_ext.bindings import ir
-from linalg_ext.gml_st.ir.op_views import Index
+from linalg_ext.structured.indices.mixed import OPERAND_SEGMENTS, Index, mixed
 
 
 class Range(NamedTuple):
@@ -23,10 +23,15 @@ class Range(NamedTuple):
 def range_of(argument: ir.BlockArgument) -> Range | None:
     """What an argument runs over; None for one that is no induction variable, or not known."""
     op = argument.owner.owner
-    if not isinstance(op, (ir.Operation, ir.OpView)) or op.operation.name not in RANGES:
+    if not isinstance(op, (ir.Operation, ir.OpView)) or op.operation.name not in _RANGES:
         return None
-    ranges = RANGES[op.operation.name](op.operation)
+    ranges = _RANGES[op.operation.name](op.operation)
     return ranges[argument.arg_number] if argument.arg_number < len(ranges) else None
+
+
+def add_loop_ranges(op_name: str, ranges: Callable[[ir.Operation], Sequence[Range]]) -> None:
+    """Add a loop of a dialect above: a function of the op gives what each iterator runs over."""
+    _RANGES[op_name] = ranges
 
 
 def _for(op: ir.Operation) -> Sequence[Range]:
@@ -34,14 +39,15 @@ def _for(op: ir.Operation) -> Sequence[Range]:
     return [Range(lower, upper, step)]
 
 
-def _parallel(op: ir.Operation) -> Sequence[Range]:
+def parallel_ranges(op: ir.Operation) -> Sequence[Range]:
+    """The ranges of a loop whose first groups of operands are lower bounds, upper bounds, steps."""
     lower, upper, step, *_ = _segments(op)
     return [Range(*bounds) for bounds in zip(lower, upper, step, strict=True)]
 
 
 def _forall(op: ir.Operation) -> Sequence[Range]:
     lists = (
-        _mixed(op, name, segment)
+        mixed(op, name, name, segment)
         for name, segment in zip(
             ("staticLowerBound", "staticUpperBound", "staticStep"), _segments(op), strict=False
         )
@@ -51,22 +57,12 @@ def _forall(op: ir.Operation) -> Sequence[Range]:
 
 def _segments(op: ir.Operation) -> list[list[ir.Value]]:
     operands = iter(list(op.operands))
-    sizes = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])
+    sizes = ir.DenseI32ArrayAttr(op.attributes[OPERAND_SEGMENTS])
     return [[next(operands) for _ in range(size)] for size in sizes]
 
 
-def _mixed(op: ir.Operation, name: str, dynamic: Sequence[ir.Value]) -> list[Index]:
-    values = iter(dynamic)
-    gap = ir.ShapedType.get_dynamic_size()
-    static = ir.DenseI64ArrayAttr(op.attributes[name])
-    return [next(values) if number == gap else number for number in static]
-
-
-RANGES: dict[str, Callable[[ir.Operation], Sequence[Range]]] = {
+_RANGES: dict[str, Callable[[ir.Operation], Sequence[Range]]] = {
     "scf.for": _for,
     "scf.forall": _forall,
-    "scf.parallel": _parallel,
-    "gml_st.for": _parallel,
-    "gml_st.loop": _parallel,
-    "gml_st.parallel": _parallel,
+    "scf.parallel": parallel_ranges,
 }

@@ -6,27 +6,26 @@ let go of the op.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from linalg_ext.bindings import ir, memref, tensor
-from linalg_ext.gml_st.ir.loop_views import ForView, LoopView, ParallelView
-from linalg_ext.gml_st.ir.op_views import (
+from linalg_ext.structured.extension.attributes import integers
+from linalg_ext.structured.indices.emission import Emitter
+from linalg_ext.structured.indices.mixed import (
     STATIC_OFFSETS,
     STATIC_SIZES,
     STATIC_STRIDES,
     Index,
-    TileView,
     mixed,
+    mixed_attribute,
     segments,
 )
-from linalg_ext.gml_st.ir.roots import defining
-from linalg_ext.structured.constants import integer_constant
-from linalg_ext.structured.extension.attributes import integers
-from linalg_ext.structured.indices.emission import Emitter
 from linalg_ext.structured.indices.values import IndexReader
-from linalg_ext.structured.reassociation import groups_of
+from linalg_ext.structured.utils.constants import integer_constant
+from linalg_ext.structured.utils.reassociation import groups_of
+from linalg_ext.structured.utils.values import producer
 from linalg_ext.symbolic.index_sets import Tile
 from linalg_ext.symbolic.integers import (
     Number,
@@ -61,7 +60,7 @@ def size_of(value: ir.Value, axis: int) -> Number:
     shape = ir.ShapedType(value.type)
     if not shape.is_dynamic_dim(axis):
         return shape.get_dim_size(axis)
-    op = defining(value) if isinstance(value.type, ir.RankedTensorType) else None
+    op = producer(value) if isinstance(value.type, ir.RankedTensorType) else None
     found = None if op is None else _made_size(op, value, axis)
     return Symbol(SizeOf(value, axis), lower=0).number if found is None else found
 
@@ -82,7 +81,7 @@ def by_origin(number: Number) -> Number:
 
 
 def _size_at_origin(asked: SizeOf) -> Number:
-    op = defining(asked.tensor)
+    op = producer(asked.tensor)
     if op is not None and op.name == "bufferization.to_tensor":
         return size_of(op.operands[0], asked.axis)
     return size_of(asked.tensor, asked.axis)
@@ -90,7 +89,7 @@ def _size_at_origin(asked: SizeOf) -> Number:
 
 def _asked(value: ir.Value) -> SizeOf | None:
     """The size that an op asks for; None where the value is none."""
-    op = defining(value)
+    op = producer(value)
     if op is None or op.name not in ("tensor.dim", "memref.dim"):
         return None
     axis = as_number(op.operands[1])
@@ -228,31 +227,24 @@ def _made_size(op: ir.Operation, value: ir.Value, axis: int) -> Number | None:
         case "tensor.pad":
             low, high = pad_numbers(op)
             return low[axis] + size_of(op.operands[0], axis) + high[axis]
-        case "gml_st.materialize":
-            tile = defining(op.operands[1])
-            if tile is None or tile.name != "gml_st.tile":
-                return None
-            return as_number(TileView.of(tile).sizes[axis])
-        case "gml_st.loop" | "gml_st.for" | "gml_st.parallel":
-            return size_of(_destination(op, ir.OpResult(value).result_number), axis)
-    return None
+    size = _RESULT_SIZES.get(op.name)
+    return None if size is None else size(op, value, axis)
 
 
-def _destination(loop: ir.Operation, number: int) -> ir.Value:
-    if loop.name == "gml_st.parallel":
-        return ParallelView.of(loop).terminator.destinations[number]
-    return (LoopView if loop.name == "gml_st.loop" else ForView).of(loop).outs[number]
+ResultSize: TypeAlias = Callable[[ir.Operation, ir.Value, int], Number | None]
+"""The size of a result of an op along an axis; None where it is not known."""
+
+_RESULT_SIZES: dict[str, ResultSize] = {}
+
+
+def add_result_sizes(op_name: str, size: ResultSize) -> None:
+    """Add an op of a dialect above: the sizes of its results by what it is given."""
+    _RESULT_SIZES[op_name] = size
 
 
 def _dynamic_before(type_: ir.Type, axis: int) -> int:
     shape = ir.ShapedType(type_)
     return sum(shape.is_dynamic_dim(each) for each in range(axis))
-
-
-def mixed_attribute(numbers: Sequence[Index]) -> ir.DenseI64ArrayAttr:
-    """The static part of numbers that ops hold half as an attribute, half as operands."""
-    gap = ir.ShapedType.get_dynamic_size()
-    return ir.DenseI64ArrayAttr.get([n if isinstance(n, int) else gap for n in numbers])
 
 
 def extract_slice(source: ir.Value, tile: Tile) -> ir.Value:

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.errors import LinalgExtError
-from linalg_ext.gml_st.ir.op_views import Index
 from linalg_ext.notations.affine_text import parse_affine_map
 from linalg_ext.structured.indices.loop_ranges import range_of
+from linalg_ext.structured.indices.mixed import Index
 from linalg_ext.symbolic.integers import (
     Number,
     Operand,

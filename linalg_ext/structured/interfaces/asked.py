@@ -7,7 +7,7 @@ from typing import TypeAlias, TypeVar
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ArgumentTypeError
-from linalg_ext.structured.place import place_of
+from linalg_ext.structured.utils.place import place_of
 
 T = TypeVar("T")
 

@@ -14,8 +14,8 @@ from linalg_ext.ir.diagnostics import collected, joined, of_error
 from linalg_ext.structured.interfaces.asked import as_value, listed
 from linalg_ext.structured.interfaces.destinations import DestinationRule
 from linalg_ext.structured.interfaces.invariants import is_buffer, is_shaped, is_tensor
-from linalg_ext.structured.maps import has_payload
-from linalg_ext.structured.place import place_of
+from linalg_ext.structured.utils.maps import has_payload
+from linalg_ext.structured.utils.place import place_of
 
 Captured: TypeAlias = Mapping[ir.Value, ir.Value]
 """For values from outside that a region uses: what it is to use in place of them."""

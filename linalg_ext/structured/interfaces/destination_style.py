@@ -23,9 +23,9 @@ from linalg_ext.structured.interfaces.invariants import (
     is_shaped,
     is_tensor,
 )
-from linalg_ext.structured.operands import static_sizes
-from linalg_ext.structured.outputs import size_at
-from linalg_ext.structured.place import place_of
+from linalg_ext.structured.utils.operands import static_sizes
+from linalg_ext.structured.utils.outputs import size_at
+from linalg_ext.structured.utils.place import place_of
 
 
 def destination_style(op: ir.Operation | ir.OpView) -> DestinationStyle:

@@ -1,7 +1,8 @@
 """Which operands of an op are its destinations: one rule for each kind of op.
 
 Ops of linalg with a body are known by the body: it yields one value for each destination. All
-others are in a table, which `declare_destination_style` adds to.
+others are in a table: dialects above add to it by `add_destination_rule`, users by
+`declare_destination_style`.
 """
 
 from __future__ import annotations
@@ -11,12 +12,11 @@ from dataclasses import dataclass
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
-from linalg_ext.gml_st.ir.loop_views import ForView, LoopView
+from linalg_ext.structured.destination_ops.group import GROUPS
 from linalg_ext.structured.extension import attributes as extension_ops
-from linalg_ext.structured.group import GROUPS
 from linalg_ext.structured.interfaces import initial_values
 from linalg_ext.structured.interfaces.asked import listed
-from linalg_ext.structured.maps import has_payload
+from linalg_ext.structured.utils.maps import has_payload
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,11 @@ def rule_of(op: ir.Operation) -> DestinationRule | None:
     return _RULES.get(op.name) or _declared.get(op.name)
 
 
+def add_destination_rule(op_name: str, rule: DestinationRule) -> None:
+    """Add the rule of an op of this library that is defined above this room."""
+    _RULES[op_name] = rule
+
+
 def declare_destination_style(
     op_name: str,
     *,
@@ -66,7 +71,7 @@ def declare_destination_style(
     """
     if not isinstance(op_name, str) or not all(op_name.partition(".")):
         raise ArgumentError(f"{op_name!r} names no op", expected='a name such as "my.sort"')
-    if op_name in _RULES or op_name.startswith(("linalg.", "scf.", "tensor.")):
+    if op_name in _RULES or op_name.startswith(("gml_st.", "linalg.", "scf.", "tensor.")):
         raise ArgumentError(
             f"{op_name} is an op of upstream's or of this library: its destinations are known"
         )
@@ -130,23 +135,10 @@ def _tied_to_results(op: ir.Operation) -> Sequence[int]:
     return range(len(op.operands) - len(op.results), len(op.operands))
 
 
-def _outputs_of_loop(op: ir.Operation) -> Sequence[int]:
-    return range(len(op.operands) - len(_loop(op).outs), len(op.operands))
-
-
-def _argument_of_loop(op: ir.Operation, position: int) -> ir.BlockArgument:
-    loop = _loop(op)
-    return ir.BlockArgument(loop.region_outs[position - len(op.operands)])
-
-
-def _loop(op: ir.Operation) -> LoopView | ForView:
-    return LoopView.of(op) if op.name == "gml_st.loop" else ForView.of(op)
-
-
 _PAYLOAD = DestinationRule(_yielded, initial_values.structured_reads, on_buffers=True)
 _OVERWRITES = DestinationRule(_second, initial_values.never)
 
-_RULES: Mapping[str, DestinationRule] = {
+_RULES: dict[str, DestinationRule] = {
     **dict.fromkeys(extension_ops.NAMES, DestinationRule(_last, initial_values.extension_op_reads)),
     **dict.fromkeys(
         (f"linalg_ext.{name}" for name in ("concatenate", "gather", "reverse", "sort")),
@@ -159,10 +151,6 @@ _RULES: Mapping[str, DestinationRule] = {
         DestinationRule(_tied_to_results, initial_values.always, carried=_argument_of_forall),
     ),
     "linalg_ext.scatter": DestinationRule(_last, initial_values.always),
-    **dict.fromkeys(
-        ("gml_st.loop", "gml_st.for"),
-        DestinationRule(_outputs_of_loop, initial_values.always, carried=_argument_of_loop),
-    ),
     "linalg.softmax": DestinationRule(_second, initial_values.never, on_buffers=True),
     "linalg.pack": DestinationRule(_second, initial_values.never, on_buffers=True),
     "linalg.unpack": DestinationRule(_second, initial_values.never, on_buffers=True),

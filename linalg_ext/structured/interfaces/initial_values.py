@@ -9,9 +9,9 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim
 from linalg_ext.structured.extension import attributes as extension_ops
-from linalg_ext.structured.maps import indexing_maps
-from linalg_ext.structured.operands import static_sizes
-from linalg_ext.structured.values import producer
+from linalg_ext.structured.utils.maps import indexing_maps
+from linalg_ext.structured.utils.operands import static_sizes
+from linalg_ext.structured.utils.values import producer
 from linalg_ext.symbolic.index_sets import full, image
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, DTypeError, LinalgExtError, ShapeError
-from linalg_ext.structured.place import place_of
+from linalg_ext.structured.utils.place import place_of
 
 
 def is_tensor(type_: ir.Type) -> bool:

@@ -13,12 +13,12 @@ from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.definition.model import IteratorType
 from linalg_ext.errors import ArgumentError
-from linalg_ext.structured import maps as live_maps
 from linalg_ext.structured.interfaces import map_attributes
 from linalg_ext.structured.interfaces.asked import OperandLike, listed, position_of
 from linalg_ext.structured.interfaces.destination_style import DestinationStyle
 from linalg_ext.structured.interfaces.loop_info import Loop, loops_of
-from linalg_ext.structured.place import place_of
+from linalg_ext.structured.utils import maps as live_maps
+from linalg_ext.structured.utils.place import place_of
 
 
 class LoopRange(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, LinalgExtError
 from linalg_ext.structured.extension import attributes as extension_ops
-from linalg_ext.structured.maps import INDEXING_MAPS
-from linalg_ext.structured.place import place_of
+from linalg_ext.structured.utils.maps import INDEXING_MAPS
+from linalg_ext.structured.utils.place import place_of
 
 _WINDOW = ("strides", "dilations")
 _LISTS = ("permutation", "dimensions")

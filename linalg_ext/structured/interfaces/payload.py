@@ -13,10 +13,10 @@ from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.scalar import Access, ScalarOperand
 from linalg_ext.errors import ArgumentError
 from linalg_ext.structured.extension import attributes as extension_ops
-from linalg_ext.structured.generic import build_generic
 from linalg_ext.structured.interfaces import initial_values
-from linalg_ext.structured.operands import bind
-from linalg_ext.structured.place import place_of
+from linalg_ext.structured.payload.generic import build_generic
+from linalg_ext.structured.utils.operands import bind
+from linalg_ext.structured.utils.place import place_of
 
 RegionBuilder: TypeAlias = Callable[[ir.Block], None]
 """Appends a payload to a block whose arguments are elements of the operands, inits last."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ArgumentTypeError
-from linalg_ext.structured import maps as live_maps
 from linalg_ext.structured.extension import attributes as extension_ops
 from linalg_ext.structured.interfaces import library_names, payload
 from linalg_ext.structured.interfaces.asked import OperandLike, operation_of, position_of
@@ -24,7 +23,8 @@ from linalg_ext.structured.interfaces.footprints import (
 from linalg_ext.structured.interfaces.invariants import check
 from linalg_ext.structured.interfaces.iteration_space import IterationSpace
 from linalg_ext.structured.interfaces.payload import RegionBuilder
-from linalg_ext.structured.place import place_of
+from linalg_ext.structured.utils import maps as live_maps
+from linalg_ext.structured.utils.place import place_of
 from linalg_ext.symbolic.index_sets import (
     Point,
     Preimage,

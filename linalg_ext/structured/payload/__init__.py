@@ -1,1 +1,1 @@
-"""Scalar expressions as ops, and casts: what the body of a structured op is made of."""
+"""Scalar expressions and casts as ops, and `linalg.generic` with a body of them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linalg_ext.bindings import arith, complex, ir
-from linalg_ext.structured.constants import (
+from linalg_ext.structured.utils.constants import (
     float_constant,
     integer_constant,
     is_bool,

@@ -23,9 +23,9 @@ from linalg_ext.definition.scalar import (
     Size,
 )
 from linalg_ext.errors import DTypeError
-from linalg_ext.structured.constants import float_constant, integer_constant, is_integer
 from linalg_ext.structured.payload.casts import Scalar, cast
 from linalg_ext.structured.payload.function_ops import emit_function
+from linalg_ext.structured.utils.constants import float_constant, integer_constant, is_integer
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from types import ModuleType
 
 from linalg_ext.bindings import arith, complex, ir, math
-from linalg_ext.structured.constants import (
+from linalg_ext.structured.payload.casts import Scalar, cast
+from linalg_ext.structured.utils.constants import (
     integer_constant,
     is_bool,
     is_complex,
@@ -19,7 +20,6 @@ from linalg_ext.structured.constants import (
     is_integer,
     number_constant,
 )
-from linalg_ext.structured.payload.casts import Scalar, cast
 
 Emitter = Callable[..., "ir.Value | None"]
 

@@ -1,4 +1,4 @@
-"""Structured ops of live IR as definitions: the way back."""
+"""Structured ops of live IR as definitions: the way back. Contractions, found in definitions."""
 
 from linalg_ext.structured.recognition.definitions import RecognizedOp, definition_of, recognize
 

@@ -18,11 +18,11 @@ from linalg_ext.definition.scalar import (
 )
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import RecognitionError
-from linalg_ext.structured.constants import is_bool
-from linalg_ext.structured.operands import predefined_types
-from linalg_ext.structured.place import place_of
 from linalg_ext.structured.recognition.patterns import attributes_of, match, patterns
-from linalg_ext.structured.values import producer
+from linalg_ext.structured.utils.constants import is_bool
+from linalg_ext.structured.utils.operands import predefined_types
+from linalg_ext.structured.utils.place import place_of
+from linalg_ext.structured.utils.values import producer
 
 _CASTS: Mapping[str, Function] = {
     **dict.fromkeys(

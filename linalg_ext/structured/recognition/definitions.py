@@ -19,10 +19,10 @@ from linalg_ext.errors import ArgumentError, DefinitionError
 from linalg_ext.notations.affine_text import parse_affine_map
 from linalg_ext.structured.extension.attributes import NAMES as EXTENSION_OPS
 from linalg_ext.structured.extension.attributes import OVERWRITE, extension_definition
-from linalg_ext.structured.maps import has_payload
-from linalg_ext.structured.operands import bind
 from linalg_ext.structured.recognition.body import BodyReader, refusal
 from linalg_ext.structured.recognition.fingerprint import fingerprint
+from linalg_ext.structured.utils.maps import has_payload
+from linalg_ext.structured.utils.operands import bind
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import DTypeError
 from linalg_ext.ir.context import new_context
 from linalg_ext.structured.payload.expressions import PayloadScope, emit_expression
-from linalg_ext.structured.values import producer
+from linalg_ext.structured.utils.values import producer
 
 _PERMISSIONS = frozenset({"fastmath", "overflowFlags"})
 """Attributes that allow a result to differ: without them an op means no less."""

@@ -16,8 +16,8 @@ from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ArgumentTypeError
 from linalg_ext.structured.indices.sizes import sizes_of
 from linalg_ext.structured.interfaces.asked import as_value
-from linalg_ext.structured.reassociation import groups_of
-from linalg_ext.structured.values import producer
+from linalg_ext.structured.utils.reassociation import groups_of
+from linalg_ext.structured.utils.values import producer
 from linalg_ext.structured.views.placement import ViewReader, placement, step_of
 from linalg_ext.structured.views.view_ops import is_view
 from linalg_ext.symbolic.index_sets import Tile

@@ -9,18 +9,18 @@ from types import MappingProxyType
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ShapeError
-from linalg_ext.gml_st.ir.op_views import (
+from linalg_ext.structured.extension.attributes import integers
+from linalg_ext.structured.indices.mixed import (
     STATIC_OFFSETS,
     STATIC_SIZES,
     STATIC_STRIDES,
     mixed,
     segments,
 )
-from linalg_ext.structured.extension.attributes import integers
 from linalg_ext.structured.indices.sizes import sizes_of
 from linalg_ext.structured.indices.values import IndexReader
-from linalg_ext.structured.place import place_of
-from linalg_ext.structured.values import producer
+from linalg_ext.structured.utils.place import place_of
+from linalg_ext.structured.utils.values import producer
 from linalg_ext.structured.views import view_ops
 from linalg_ext.symbolic.index_sets import (
     Tile,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linalg_ext.bindings import ir
-from linalg_ext.gml_st.ir.types import Size
+from linalg_ext.structured.indices.mixed import Size
 from linalg_ext.symbolic.index_sets import Tile
 
 

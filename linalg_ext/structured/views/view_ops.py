@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ArityError, DTypeError, ShapeError
-from linalg_ext.gml_st.ir.op_views import segments
 from linalg_ext.structured.extension.attributes import integers
-from linalg_ext.structured.operands import static_sizes
+from linalg_ext.structured.indices.mixed import segments
+from linalg_ext.structured.utils.operands import static_sizes
 
 RANGE = "linalg_ext.range"
 SLICE = "linalg_ext.slice"

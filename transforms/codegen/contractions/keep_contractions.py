@@ -48,8 +48,8 @@ from typing import Any
 from linalg_ext.bindings import ir, linalg
 from linalg_ext.errors import RecognitionError
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.structured.contraction.pairs import Contraction, contraction_of
 from linalg_ext.structured.recognition import recognize
+from linalg_ext.structured.recognition.contraction_pairs import Contraction, contraction_of
 from linalg_ext.transforms.analysis.fills import is_computed
 from linalg_ext.transforms.codegen.base.machine import this_machine
 from linalg_ext.transforms.codegen.base.scalar_steps import read_steps, scalars_of

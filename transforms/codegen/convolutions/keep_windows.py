@@ -46,8 +46,8 @@ from linalg_ext.definition.affine import AffineConst, AffineDim
 from linalg_ext.errors import DTypeError, RecognitionError
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.forms.most_specific import build_most_specific
-from linalg_ext.structured.maps import indexing_maps, split_operands
 from linalg_ext.structured.recognition import recognize
+from linalg_ext.structured.utils.maps import indexing_maps, split_operands
 from linalg_ext.transforms.analysis.fills import is_computed
 from linalg_ext.transforms.ir_utils.walking import select
 

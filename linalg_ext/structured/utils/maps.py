@@ -14,7 +14,7 @@ from linalg_ext.definition.affine import AffineDim, AffineMap
 from linalg_ext.ir.diagnostics import collected
 from linalg_ext.notations.affine_text import parse_affine_map
 from linalg_ext.structured.extension import attributes as extension_ops
-from linalg_ext.structured.operands import to_ir_map
+from linalg_ext.structured.utils.operands import to_ir_map
 
 INDEXING_MAPS = "indexing_maps"
 

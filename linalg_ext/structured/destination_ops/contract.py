@@ -19,7 +19,7 @@ from linalg_ext.structured.extension.attributes import (
     segments,
 )
 from linalg_ext.structured.extension.definitions import LETTERS
-from linalg_ext.structured.maps import maps_attribute
+from linalg_ext.structured.utils.maps import maps_attribute
 
 Labels = tuple[str, ...]
 

@@ -21,7 +21,7 @@ from linalg_ext.structured.destination_ops.op_fields import (
     segments_of,
 )
 from linalg_ext.structured.extension.attributes import SEGMENTS, integers
-from linalg_ext.structured.side_effects import side_effect
+from linalg_ext.structured.utils.side_effects import side_effect
 
 from . import group_layout
 

@@ -7,7 +7,6 @@ from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.functions import BINARY
 from linalg_ext.definition.model import OpDefinition
 from linalg_ext.errors import ArgumentError, DTypeError
-from linalg_ext.structured.constants import is_complex
 from linalg_ext.structured.extension.attributes import (
     COMPUTE_TYPE,
     CONTRACT,
@@ -15,8 +14,9 @@ from linalg_ext.structured.extension.attributes import (
     elementwise_function,
     extension_definition,
 )
-from linalg_ext.structured.operands import bind
 from linalg_ext.structured.recognition.patterns import has_meaning
+from linalg_ext.structured.utils.constants import is_complex
+from linalg_ext.structured.utils.operands import bind
 
 _sound: set[tuple[object, ...]] = set()
 """What ops said that were found to keep the rules: verifiers run after every pass."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from linalg_ext.bindings import ir
-from linalg_ext.structured.maps import is_valid
+from linalg_ext.structured.utils.maps import is_valid
 
 
 def place_of(op: ir.Operation) -> str:

@@ -14,8 +14,8 @@ from linalg_ext.definition.statements import reads_before
 from linalg_ext.definition.types import PREDEFINED
 from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
 from linalg_ext.runtime.dtypes import DType, by_mlir
-from linalg_ext.structured.constants import integer_constant, number_constant
-from linalg_ext.structured.operands import bind_types, static_sizes
+from linalg_ext.structured.utils.constants import integer_constant, number_constant
+from linalg_ext.structured.utils.operands import bind_types, static_sizes
 
 
 class RuntimeSize:

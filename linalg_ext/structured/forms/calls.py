@@ -23,14 +23,14 @@ from linalg_ext.notations.operand_keywords import (
     with_operand_maps,
 )
 from linalg_ext.opdsl.op import StructuredOp
-from linalg_ext.structured.atomic import all_or_nothing
 from linalg_ext.structured.compute_type.attribute import as_compute_type, set_compute_type
-from linalg_ext.structured.constants import number_constant
 from linalg_ext.structured.forms.mapped import build_mapped
 from linalg_ext.structured.forms.named import build_named
-from linalg_ext.structured.generic import build_generic, shapes_of, symbol_size
-from linalg_ext.structured.operands import BoundOp, bind, predefined_types, static_sizes
-from linalg_ext.structured.outputs import empty_tensor, make_outputs
+from linalg_ext.structured.payload.generic import build_generic, shapes_of, symbol_size
+from linalg_ext.structured.utils.atomic import all_or_nothing
+from linalg_ext.structured.utils.constants import number_constant
+from linalg_ext.structured.utils.operands import BoundOp, bind, predefined_types, static_sizes
+from linalg_ext.structured.utils.outputs import empty_tensor, make_outputs
 
 Built = ir.Value | ir.OpResultList | list[ir.Value] | ir.Operation
 """What is built: a result, several of them, or an op that writes memrefs."""

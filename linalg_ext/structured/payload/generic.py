@@ -8,9 +8,9 @@ from linalg_ext.definition.scalar import Access, Size
 from linalg_ext.definition.shapes import infer_extents, narrowed_axes, symbol_sizes
 from linalg_ext.definition.statements import why_several
 from linalg_ext.errors import DefinitionError, ShapeError
-from linalg_ext.structured.operands import BoundOp, to_ir_map
-from linalg_ext.structured.outputs import RuntimeSize, as_operand, size_at, sizes_of
 from linalg_ext.structured.payload.expressions import PayloadScope, emit_assignments
+from linalg_ext.structured.utils.operands import BoundOp, to_ir_map
+from linalg_ext.structured.utils.outputs import RuntimeSize, as_operand, size_at, sizes_of
 
 
 def build_generic(bound: BoundOp) -> ir.Operation:

@@ -17,8 +17,8 @@ from linalg_ext.definition.functions import BINARY, TYPE
 from linalg_ext.definition.model import Assignment, OpDefinition, OperandKind, Reduction
 from linalg_ext.definition.scalar import Access, Apply
 from linalg_ext.definition.specialization import specialize
-from linalg_ext.structured.contraction.form import find_contraction
 from linalg_ext.structured.recognition import RecognizedOp
+from linalg_ext.structured.recognition.contraction_form import find_contraction
 
 Indices = tuple[str, ...]
 

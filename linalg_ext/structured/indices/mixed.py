@@ -1,0 +1,89 @@
+"""Offsets, sizes and strides as ops hold them: numbers in an attribute, values as operands.
+
+An op counts its groups of operands in `operandSegmentSizes`. A number that is known only when the
+program runs is a gap in the attribute and an operand.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from linalg_ext.bindings import ir
+from linalg_ext.errors import ArgumentError, ArityError
+
+OPERAND_SEGMENTS = "operandSegmentSizes"
+STATIC_OFFSETS, STATIC_SIZES = "static_offsets", "static_sizes"
+STATIC_STRIDES = "static_strides"
+
+Index: TypeAlias = int | ir.Value
+"""An offset, a size, ...: a number, or an index that is known when the program runs."""
+
+Size: TypeAlias = int | None
+"""A size in a type; None where it is dynamic."""
+
+
+def segments(op: ir.Operation, count: int) -> list[list[ir.Value]]:
+    """The operands of an op in its `count` groups.
+
+    Raises:
+        ArgumentError: what counts them is missing, or does not add up.
+    """
+    attribute = attribute_of(op, OPERAND_SEGMENTS)
+    if attribute is None:
+        raise ArgumentError(f"{OPERAND_SEGMENTS} is missing", expected=f"{count} numbers")
+    sizes = None
+    if isinstance(attribute, ir.DenseI32ArrayAttr):
+        sizes = [attribute[at] for at in range(len(attribute))]
+    operands = list(op.operands)
+    if (
+        sizes is None
+        or len(sizes) != count
+        or min(sizes, default=0) < 0
+        or sum(sizes) != len(operands)
+    ):
+        raise ArgumentError(
+            f"{OPERAND_SEGMENTS} = {attribute} does not count the {len(operands)} operands",
+            expected=f"array<i32: ...> of {count} numbers that add up to {len(operands)}",
+        )
+    ends = itertools.accumulate(sizes)
+    return [operands[end - size : end] for size, end in zip(sizes, ends, strict=True)]
+
+
+def attribute_of(op: ir.Operation, name: str) -> ir.Attribute | None:
+    """An attribute of an op, asked for once: verifiers read many of them."""
+    try:
+        attribute: ir.Attribute = op.attributes[name]
+    except KeyError:
+        return None
+    return attribute
+
+
+def mixed(op: ir.Operation, name: str, what: str, dynamic: Sequence[ir.Value]) -> tuple[Index, ...]:
+    """Numbers and values in their order: those of an array attribute, and `dynamic` in its gaps.
+
+    Raises:
+        ArgumentError: the attribute is missing, or has more or fewer gaps than there are values.
+    """
+    attribute = attribute_of(op, name)
+    if attribute is None:
+        raise ArgumentError(f"{name} is missing", expected="array<i64: ...>")
+    if not isinstance(attribute, ir.DenseI64ArrayAttr):
+        raise ArgumentError(f"{name} = {attribute}", expected="array<i64: ...>")
+    numbers = [attribute[at] for at in range(len(attribute))]
+    gap = ir.ShapedType.get_dynamic_size()
+    expected = numbers.count(gap)
+    if expected != len(dynamic):
+        raise ArityError(
+            f"expected {expected} dynamic {what} values, got {len(dynamic)}",
+            cure=f"each dynamic {what} in {name} is an operand",
+        )
+    values = iter(dynamic)
+    return tuple(next(values) if number == gap else number for number in numbers)
+
+
+def mixed_attribute(numbers: Sequence[Index]) -> ir.DenseI64ArrayAttr:
+    """The static part of numbers that ops hold half as an attribute, half as operands."""
+    gap = ir.ShapedType.get_dynamic_size()
+    return ir.DenseI64ArrayAttr.get([n if isinstance(n, int) else gap for n in numbers])
