@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from linalg_ext import transforms as transforms
     from linalg_ext import tuning as tuning
     from linalg_ext.compiler import Kernel, compile
-    from linalg_ext.compiler.contract import contract
     from linalg_ext.compiler.einsum import einsum
-    from linalg_ext.executable.export.loading import load
+    from linalg_ext.compiler.einsum.contract import contract
+    from linalg_ext.executable.loading import load
     from linalg_ext.frameworks.jax.function import from_jax
     from linalg_ext.frameworks.onnx.model import from_onnx
     from linalg_ext.frameworks.torch.model import from_torch
@@ -98,7 +98,7 @@ _LAZY = {
     "cache": "linalg_ext.cache",
     "compile": "linalg_ext.compiler:compile",
     "cond": "linalg_ext.tracing:cond",
-    "contract": "linalg_ext.compiler.contract:contract",
+    "contract": "linalg_ext.compiler.einsum.contract:contract",
     "dialects": "linalg_ext.dialects",
     "einsum": "linalg_ext.compiler.einsum:einsum",
     "errors": "linalg_ext.errors",
@@ -110,7 +110,7 @@ _LAZY = {
     "jit": "linalg_ext.tracing:jit",
     "libraries": "linalg_ext.libraries",
     "library": "linalg_ext.libraries:library",
-    "load": "linalg_ext.executable.export.loading:load",
+    "load": "linalg_ext.executable.loading:load",
     "loop": "linalg_ext.tracing:loop",
     "memory": "linalg_ext.runtime.pool:memory",
     "ops": "linalg_ext.opdsl_defs",

@@ -12,7 +12,7 @@ from linalg_ext.cli.files import write_text
 if TYPE_CHECKING:
     import numpy as np
 
-    from linalg_ext.executable.explanation import Explanation
+    from linalg_ext.executable.description.explanation import Explanation
 
     Array = np.ndarray[Any, Any]
 

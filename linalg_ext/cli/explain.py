@@ -126,7 +126,7 @@ def explain(
 
 
 def _loaded(folder: str) -> _Explained:
-    from linalg_ext.executable.export.loading import load
+    from linalg_ext.executable.loading import load
 
     return _Explained(load(folder), "", None, None)
 

@@ -15,7 +15,7 @@ from linalg_ext.errors import (
     LinalgExtError,
     caller_location,
 )
-from linalg_ext.executable.signature import Signature
+from linalg_ext.executable.description.signature import Signature
 from linalg_ext.runtime import dtypes
 from linalg_ext.runtime.call_frame import Frame, FrameLayout
 from linalg_ext.runtime.dtypes import DType

@@ -10,8 +10,8 @@ import numpy as np
 from linalg_ext.errors import AliasingError, ArgumentError, LayoutError, ShapeError
 from linalg_ext.executable.argument import Argument, Array, shape_text
 from linalg_ext.executable.conversion import PYTHON_NUMBERS, from_python, of_buffer
+from linalg_ext.executable.description.signature import ArrayType, Parameter
 from linalg_ext.executable.overlap import overlaps_itself, share_memory
-from linalg_ext.executable.signature import ArrayType, Parameter
 from linalg_ext.runtime import dtypes
 from linalg_ext.runtime.call_frame import Frame, FrameLayout
 from linalg_ext.runtime.descriptors import (

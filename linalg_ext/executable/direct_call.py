@@ -15,8 +15,8 @@ from numpy import ndarray
 
 from linalg_ext.executable.argument import Argument
 from linalg_ext.executable.arrays import ArrayArgument, StridedArgument
-from linalg_ext.executable.code import Code
-from linalg_ext.executable.failures import Failures
+from linalg_ext.executable.description.code import Code
+from linalg_ext.executable.description.failures import Failures
 from linalg_ext.executable.parallel_variant import SharedWork
 from linalg_ext.executable.results import ResultSlot
 from linalg_ext.executable.scalars import ScalarArgument

@@ -20,17 +20,26 @@ from linalg_ext.errors import (
 )
 from linalg_ext.executable.argument import refuse_keywords
 from linalg_ext.executable.arrays import ArrayArgument, check_aliasing
-from linalg_ext.executable.code import Code, Entry
+from linalg_ext.executable.description.code import Code, Entry
+from linalg_ext.executable.description.failures import Failures
+from linalg_ext.executable.description.signature import Signature
+from linalg_ext.executable.description.stage import Stage
 from linalg_ext.executable.direct_call import Callee, DirectCall, direct_call
 from linalg_ext.executable.dynamic_call import OpenCall, open_call
-from linalg_ext.executable.failures import Failures
 from linalg_ext.executable.foreign_arrays import call_with_guests, has_guests
+from linalg_ext.executable.kernel_data import (
+    Data,
+    entry_data,
+    entry_of,
+    explanation_data,
+    explanation_of,
+    signature_data,
+    signature_of,
+)
 from linalg_ext.executable.layout import argument_of, laid_out
 from linalg_ext.executable.parallel_variant import SharedWork
 from linalg_ext.executable.provenance import Recipe, arrived
 from linalg_ext.executable.results import ResultSlot, split_out
-from linalg_ext.executable.signature import Signature
-from linalg_ext.executable.stage import Stage
 from linalg_ext.runtime.buffers import take_over
 from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame
 from linalg_ext.runtime.descriptors import Descriptor, word_count
@@ -48,7 +57,7 @@ from linalg_ext.utils.locks import Lock
 from linalg_ext.utils.vectorcall import quickly_called
 
 if TYPE_CHECKING:
-    from linalg_ext.executable.explanation import Explanation, Row
+    from linalg_ext.executable.description.explanation import Explanation, Row
     from linalg_ext.runtime.vectorcall_record import Record
 
 
@@ -321,10 +330,19 @@ class Kernel(Shown, shown_as="kernel"):
         Raises:
             ExportError: the folder is something else, or cannot be written; no linker, or it fails.
         """
-        # It builds on this.
-        from linalg_ext.executable.export.saving import export
+        # Only now: calls need none of it.
+        from linalg_ext.executable.export.saving import Exported, export
 
-        return export(self, folder, library=library)
+        contents = Exported(
+            self.signature,
+            self.entry,
+            self.code,
+            self.target,
+            self.steps,
+            self.assertions,
+            data_of(self),
+        )
+        return export(contents, folder, library=library)
 
     def asm(self, *, whole: bool = False) -> str:
         """The machine code as assembly text: of the entry, or of everything with `whole`."""
@@ -391,3 +409,47 @@ class Kernel(Shown, shown_as="kernel"):
             where=caller_location(),
             expected=str(self.signature),
         )
+
+
+def data_of(kernel: Kernel) -> Data:
+    """A kernel as plain data: not its code, its stages, or what of its work can be shared."""
+    data: Data = {
+        "signature": signature_data(kernel.signature),
+        "entry": entry_data(kernel.entry),
+        "opt_level": kernel.opt_level,
+        "libraries": [str(library) for library in kernel.code.libraries],
+        "assertions": kernel.assertions,
+        "open_ended": kernel.callee.open_ended,
+        "code_seconds": kernel.times["code"],
+    }
+    if kernel.explanation is not None:
+        data["explanation"] = explanation_data(kernel.explanation())
+    return data
+
+
+def kernel_of(
+    data: Mapping[str, Any],
+    code: Code,
+    stages: Sequence[Stage],
+    target: Target,
+    shared: SharedWork | None = None,
+    *,
+    is_kept: bool = False,
+    recipe: Recipe | None = None,
+) -> Kernel:
+    """What `data_of` gave, as a kernel again."""
+    told = data.get("explanation")
+    return Kernel(
+        signature_of(data["signature"]),
+        entry_of(data["entry"]),
+        code,
+        stages=stages,
+        assertions=data["assertions"],
+        open_ended=data["open_ended"],
+        codegen_seconds=data["code_seconds"],
+        target=target,
+        shared=shared,
+        explanation=None if told is None else lambda: explanation_of(told, target),
+        is_kept=is_kept,
+        recipe=recipe,
+    )

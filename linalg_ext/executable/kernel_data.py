@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from linalg_ext.executable.code import Entry
-from linalg_ext.executable.decision import decisions_data, told_of
-from linalg_ext.executable.parallel_variant import Work
-from linalg_ext.executable.signature import (
+from linalg_ext.executable.description.code import Entry
+from linalg_ext.executable.description.decision import decisions_data, told_of
+from linalg_ext.executable.description.signature import (
     ArrayType,
     Parameter,
     Result,
@@ -16,12 +15,13 @@ from linalg_ext.executable.signature import (
     Signature,
     ValueType,
 )
-from linalg_ext.executable.stage import Stage
+from linalg_ext.executable.description.stage import Stage
+from linalg_ext.executable.parallel_variant import Work
 from linalg_ext.runtime.dtypes import ElementType, by_mlir
 from linalg_ext.target import Target
 
 if TYPE_CHECKING:
-    from linalg_ext.executable.explanation import Explanation
+    from linalg_ext.executable.description.explanation import Explanation
 
 Data = dict[str, Any]
 
@@ -114,7 +114,7 @@ def explanation_data(explanation: Explanation) -> Data:
 
 def explanation_of(data: Mapping[str, Any], target: Target) -> Explanation:
     """What `explanation_data` gave, as an explanation again."""
-    from linalg_ext.executable.explanation import Explanation
+    from linalg_ext.executable.description.explanation import Explanation
 
     return Explanation(
         data["signature"],

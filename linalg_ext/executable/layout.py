@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from linalg_ext.executable.argument import Argument
 from linalg_ext.executable.arrays import ArrayArgument, StridedArgument
+from linalg_ext.executable.description.signature import ArrayType, Parameter
 from linalg_ext.executable.results import ResultSlot
 from linalg_ext.executable.scalars import ScalarArgument
-from linalg_ext.executable.signature import ArrayType, Parameter
 from linalg_ext.runtime.call_frame import FrameLayout
 
 

@@ -17,8 +17,8 @@ from linalg_ext.errors import (
     caller_location,
 )
 from linalg_ext.executable.argument import Argument, Array, shape_text
+from linalg_ext.executable.description.signature import ArrayType, Result, ScalarType
 from linalg_ext.executable.overlap import overlaps_itself, share_memory
-from linalg_ext.executable.signature import ArrayType, Result, ScalarType
 from linalg_ext.runtime import dtypes
 from linalg_ext.runtime.call_frame import Frame, FrameLayout
 from linalg_ext.runtime.descriptors import address_of, contiguous_strides

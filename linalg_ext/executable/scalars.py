@@ -9,7 +9,7 @@ import numpy as np
 from linalg_ext.errors import ArgumentError, ShapeError
 from linalg_ext.executable.argument import Argument, Array
 from linalg_ext.executable.conversion import PYTHON_NUMBERS, from_python
-from linalg_ext.executable.signature import Parameter, ScalarType
+from linalg_ext.executable.description.signature import Parameter, ScalarType
 from linalg_ext.runtime import dtypes
 from linalg_ext.runtime.call_frame import SCALAR_WORDS, WORD, Frame
 

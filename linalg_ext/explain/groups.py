@@ -7,14 +7,14 @@ from html import escape
 
 from linalg_ext.compiler.entry import PREFIX
 from linalg_ext.errors import LinalgExtError
+from linalg_ext.executable.description.stage import Stage
 from linalg_ext.executable.kernel import Kernel
-from linalg_ext.executable.stage import Stage
 from linalg_ext.explain.dataflow_graph import Dataflow, dataflow, of_state
 from linalg_ext.explain.located_text import LocatedText, module_of
 from linalg_ext.explain.pieces import table
 from linalg_ext.structured.destination_ops.group import GROUPS
+from linalg_ext.target.text import seconds_text
 from linalg_ext.transforms.grouping import Found, Step
-from linalg_ext.transforms.grouping.cost import seconds_text
 
 _MOST_ROWS = 500
 """Of the moves of a search."""

@@ -1,13 +1,15 @@
-"""What every importer of models needs of the bindings."""
+"""What importers of models need of the bindings and of ONNX, looked for when it is first used."""
 
 from __future__ import annotations
 
 import functools
+import importlib
 import importlib.util
 from pathlib import Path
+from typing import Any
 
 from linalg_ext import bindings
-from linalg_ext.errors import BindingsError
+from linalg_ext.errors import BindingsError, MissingExtraError
 from linalg_ext.runtime.kernel_cache import file_stamp
 
 
@@ -35,3 +37,44 @@ def importer_files() -> list[object]:
     places = () if spec is None else (spec.submodule_search_locations or ())
     files = (path for place in places for path in Path(place, "extras").glob("*.py"))
     return [file_stamp(path) for path in sorted(files)]
+
+
+_INSTALL_ONNX = "pip install 'linalg-ext[onnx]'"
+
+
+def onnx() -> Any:
+    """The package of ONNX.
+
+    Raises:
+        MissingExtraError: it is not installed, or in a version that does not fit.
+    """
+    try:
+        found = importlib.import_module("onnx")
+        importlib.import_module("onnx.shape_inference")
+    except (ImportError, AttributeError) as error:
+        raise _missing_onnx(error) from error
+    return found
+
+
+def onnx_importer() -> Any:
+    """torch-mlir's importer of ONNX; makes its dialects known.
+
+    Raises:
+        MissingExtraError: ONNX is not installed, or in a version that does not fit.
+        BindingsError: the bindings in use are LLVM's own, which have no importer.
+    """
+    require_torch_mlir("models of ONNX")
+    try:
+        found = importlib.import_module("torch_mlir.extras.onnx_importer")
+    except (ImportError, AttributeError) as error:
+        raise _missing_onnx(error) from error
+    importlib.import_module("linalg_ext.frameworks.torch.dialect")
+    return found
+
+
+def _missing_onnx(error: Exception) -> MissingExtraError:
+    return MissingExtraError(
+        f"ONNX is needed, and cannot be imported: {error}",
+        expected="onnx 1.16 or later",
+        cure=f"install it with: {_INSTALL_ONNX}",
+    )

@@ -1,6 +1,6 @@
 """Rewrites, passes and pipelines written in Python, on upstream's drivers."""
 
-from linalg_ext.executable.explanation import Decision
+from linalg_ext.executable.description.explanation import Decision
 from linalg_ext.rewriting.module_pass import ModulePass, module_pass
 from linalg_ext.rewriting.pipeline import PipelineRun, run_in_place, run_pipeline
 from linalg_ext.rewriting.report import Left, Report

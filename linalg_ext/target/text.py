@@ -16,6 +16,22 @@ def bytes_text(count: int) -> str:
     return f"{count} B"
 
 
+def count_text(count: float) -> str:
+    """A number of operations for people: `2.15 G`."""
+    for unit, size in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count:.3g} "
+
+
+def seconds_text(seconds: float) -> str:
+    """A time for people: `9.6 ms`."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"
+
+
 def table(rows: Iterable[tuple[str, str]]) -> str:
     """Names and what is said of each, in two columns."""
     listed = list(rows)

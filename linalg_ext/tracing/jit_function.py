@@ -12,7 +12,7 @@ import numpy as np
 
 from linalg_ext.compiler.searching import asked_search, searching
 from linalg_ext.errors import ArgumentError, caller_location
-from linalg_ext.executable.explanation import Explanation
+from linalg_ext.executable.description.explanation import Explanation
 from linalg_ext.executable.foreign_arrays import Guests, has_guests
 from linalg_ext.runtime.registered import Libraries, in_force
 from linalg_ext.runtime.vectorcall import caller

@@ -25,11 +25,11 @@ from linalg_ext.errors import (
 )
 from linalg_ext.executable.argument import refuse_keywords
 from linalg_ext.executable.arrays import ArrayArgument, check_aliasing
-from linalg_ext.executable.explanation import Explanation
+from linalg_ext.executable.description.explanation import Explanation
+from linalg_ext.executable.description.signature import ArrayType, Signature
 from linalg_ext.executable.foreign_arrays import call_with_guests, has_guests
 from linalg_ext.executable.kernel_data import signature_of
 from linalg_ext.executable.results import ResultSlot, split_out
-from linalg_ext.executable.signature import ArrayType, Signature
 from linalg_ext.runtime import ipc, kernel_cache, processes
 from linalg_ext.runtime.child import Child, imports
 from linalg_ext.runtime.dtypes import dtype_named

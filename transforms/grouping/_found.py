@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from linalg_ext.module import Module, ModuleLike
+from linalg_ext.target.text import seconds_text
 from linalg_ext.utils.svg.graphs import drawing
 
 from ._plan import Plan
@@ -15,7 +16,7 @@ from ._realizing import realize
 from ._settings import Search
 from ._state import State
 from ._trace import Trace
-from .cost import Cost, CostModel, seconds_text
+from .cost import Cost, CostModel
 from .state_picture import lines_of, picture_of, shown_items, text_of
 
 if TYPE_CHECKING:

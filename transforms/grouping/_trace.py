@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from textwrap import shorten
 
+from linalg_ext.target.text import seconds_text
 from linalg_ext.utils.svg.plot import Plot
 
 from ._graph import Graph
 from ._move import Move
 from ._state import State
-from .cost import seconds_text
 
 _SHOWN = 12
 """Rows at the begin and at the end of a long trace that are printed."""

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from linalg_ext.target.text import seconds_text
+
 if TYPE_CHECKING:
     from ._state import State
 
@@ -76,11 +78,3 @@ class CostModel(Protocol):
     def what_if(self, state: State, group: int, tiling: tuple[int, ...]) -> Cost:
         """What a group would cost if it were tiled so; the state stays as it is."""
         ...
-
-
-def seconds_text(seconds: float) -> str:
-    """A time for people: `3.2 us`."""
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds * 1e9:.3g} ns"

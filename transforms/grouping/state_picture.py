@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from linalg_ext.target.text import seconds_text
 from linalg_ext.utils.svg.graphs import Box, Edge, Picture, drawing
 
 from ._annotations import said
 from ._candidates import FREE, outermost
 from ._graph import ARGUMENTS, Value
 from ._state import ROOT, State
-from .cost import CostModel, seconds_text
+from .cost import CostModel
 
 _MOST_LINES = 14
 """Of a box; what is more is counted."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from linalg_ext.executable.code import Entry
-from linalg_ext.executable.failures import told
-from linalg_ext.executable.signature import ArrayType, Result, Signature, ValueType
+from linalg_ext.executable.description.code import Entry
+from linalg_ext.executable.description.failures import told
+from linalg_ext.executable.description.signature import ArrayType, Result, Signature, ValueType
 
 _C_TYPES = {
     "f64": "double",

@@ -6,20 +6,22 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
 from linalg_ext.cache.checked import make_folders
 from linalg_ext.cache.keys import checksum
 from linalg_ext.errors import ExportError, LinalgExtError
+from linalg_ext.executable.description.code import Code, Entry
+from linalg_ext.executable.description.failures import told
+from linalg_ext.executable.description.signature import Signature
+from linalg_ext.executable.description.stage import Stage
 from linalg_ext.executable.export import loader
 from linalg_ext.executable.export.format import FORMAT, RECORD, Data, sealed
 from linalg_ext.executable.export.header import c_name, header
 from linalg_ext.executable.export.linking import link, linker
-from linalg_ext.executable.failures import told
-from linalg_ext.executable.kernel import Kernel
-from linalg_ext.executable.serialization import data_of
-from linalg_ext.executable.stage import Stage
 from linalg_ext.runtime.disassembly import defined_symbols, undefined_symbols
 from linalg_ext.runtime.machine_code import PORTABLE, packed_names
 from linalg_ext.runtime.object_file import runs_at_loading
@@ -30,7 +32,26 @@ from linalg_ext.target.linux import flags as flags_of_this_machine
 _OTHERS_WRITE = 0o022
 
 
-def export(kernel: Kernel, folder: str | PathLike[str], *, library: bool | None = None) -> Path:
+@dataclass(frozen=True)
+class Exported:
+    """The parts of a kernel that are written.
+
+    Attributes:
+        signature, entry, code, target, assertions: as of the kernel.
+        stages: the module at each point of the way down.
+        data: the kernel as plain data.
+    """
+
+    signature: Signature
+    entry: Entry
+    code: Code
+    target: Target
+    stages: Sequence[Stage]
+    assertions: Sequence[str]
+    data: Data
+
+
+def export(kernel: Exported, folder: str | PathLike[str], *, library: bool | None = None) -> Path:
     """Write a kernel: see `Kernel.export`."""
     place = _place(folder)
     try:
@@ -72,7 +93,7 @@ def _place(folder: str | PathLike[str]) -> Path:
     return Path(os.path.realpath(place))
 
 
-def _write(kernel: Kernel, folder: Path, library: bool | None) -> None:
+def _write(kernel: Exported, folder: Path, library: bool | None) -> None:
     code, name = kernel.code.object_code(), c_name(kernel.entry)
     if runs_at_loading(code):
         raise ExportError(
@@ -105,7 +126,7 @@ def _write(kernel: Kernel, folder: Path, library: bool | None) -> None:
     stages = folder / "stages"
     stages.mkdir()
     record: Data = {
-        **data_of(kernel),
+        **kernel.data,
         "made_by": f"linalg_ext {_version()}",
         "symbol": symbol,
         "target": to_data(kernel.target),
@@ -113,7 +134,7 @@ def _write(kernel: Kernel, folder: Path, library: bool | None) -> None:
         "unnamed": [] if is_portable else sorted(_unnamed(kernel.target)),
         "needs": needs,
         "failures": [told(message)[0] for message in kernel.assertions],
-        "stages": [_write_stage(stages, *each) for each in enumerate(kernel.steps)],
+        "stages": [_write_stage(stages, *each) for each in enumerate(kernel.stages)],
         "files": files,
     }
     record["checksums"] = {
@@ -152,7 +173,7 @@ def _unnamed(target: Target) -> frozenset[str]:
     return UNNAMED[target.architecture] & flags_of_this_machine()
 
 
-def _notes(kernel: Kernel, flags: list[str], needs: list[str], code: str) -> list[str]:
+def _notes(kernel: Exported, flags: list[str], needs: list[str], code: str) -> list[str]:
     target = kernel.target
     notes = [
         f"made by linalg_ext {_version()} for {target.name} ({target.architecture}); "

@@ -6,12 +6,15 @@ import re
 from typing import Any
 
 from linalg_ext.errors import CrashError, IRError, ModelError
-from linalg_ext.frameworks.onnx.requirements import ENTRY, importer, onnx
+from linalg_ext.frameworks.requirements import onnx, onnx_importer
 from linalg_ext.frameworks.torch_dialect.cutting_pads import write_cutting_pads
 from linalg_ext.frameworks.torch_dialect.views import write_views
 from linalg_ext.ir.context import new_context
 from linalg_ext.module import Module
 from linalg_ext.runtime import parser_process
+
+ENTRY = "main"
+"""The function of a module that a model becomes."""
 
 _TO_TORCH = "torch-onnx-to-torch-backend-pipeline"
 _TO_LINALG = "inline,torch-backend-to-linalg-on-tensors-backend-pipeline{allow-non-finites=true}"
@@ -88,7 +91,7 @@ def _error(node: Any, reason: str) -> ModelError:
 
 
 def _torch_ir(model: Any) -> Any:
-    found = importer()
+    found = onnx_importer()
     context = new_context()
     model.graph.name = ENTRY
     try:

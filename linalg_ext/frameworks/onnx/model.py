@@ -15,9 +15,9 @@ from linalg_ext.errors import ArgumentError, ArityError, IRError, refuse_picklin
 from linalg_ext.executable import disk_cache
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.frameworks.modules import module_of
+from linalg_ext.frameworks.onnx.importing import ENTRY
 from linalg_ext.frameworks.onnx.preparing import Prepared, prepared
-from linalg_ext.frameworks.onnx.requirements import ENTRY, onnx
-from linalg_ext.frameworks.requirements import importer_files, require_torch_mlir
+from linalg_ext.frameworks.requirements import importer_files, onnx, require_torch_mlir
 from linalg_ext.settings import Options
 
 if TYPE_CHECKING:

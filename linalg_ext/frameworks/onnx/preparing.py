@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.errors import ArgumentError, ModelError
-from linalg_ext.frameworks.onnx.requirements import onnx
 from linalg_ext.frameworks.onnx.rewriting import newer, rewritten
+from linalg_ext.frameworks.requirements import onnx
 
 Array = np.ndarray[Any, Any]
 

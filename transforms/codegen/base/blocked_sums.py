@@ -20,11 +20,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref, scf
-from linalg_ext.transforms.codegen.vectorization.order_loops import factor_of
 from linalg_ext.transforms.ir_utils.arithmetic import index
 from linalg_ext.transforms.ir_utils.buffer_sizes import dim
 from linalg_ext.transforms.ir_utils.generics import (
     extents_of,
+    factor_of,
     input_count,
     loop_of,
     maps_of,

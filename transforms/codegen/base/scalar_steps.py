@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import ir
+from linalg_ext.transforms.codegen.base.vectorizable import unfit
 from linalg_ext.transforms.codegen.vector_math.expand_vector_math import EXPANSIONS
-from linalg_ext.transforms.codegen.vectorization.loop_nests import unfit
 from linalg_ext.transforms.ir_utils.walking import producer
 
 from .operand_types import Argument

@@ -48,7 +48,7 @@ from linalg_ext.transforms.codegen.base.machine import Machine, this_machine
 from linalg_ext.transforms.codegen.base.operand_types import Argument, argument_of
 from linalg_ext.transforms.codegen.base.problem import Dimension, Operand, Problem, classify
 from linalg_ext.transforms.codegen.base.scalar_steps import Elementwise
-from linalg_ext.transforms.codegen.explaining import PlannedContraction
+from linalg_ext.transforms.codegen.contractions.planned_contraction import PlannedContraction
 from linalg_ext.transforms.ir_utils.arithmetic import index
 from linalg_ext.transforms.ir_utils.plan_functions import CONTRACTION, Functions
 from linalg_ext.transforms.parallel.share_work import threads_of

@@ -1,103 +1,21 @@
 """Which plan a contraction gets, and which others there are: one place for who explains or tunes.
 
 The plan is what `make_plan` gives, unless a choice for that problem is in force; the others are
-variations of it that compute the same, in the order of the model's estimates:
-
-    with choosing(Choices(plans={problem_key(problem): Variation(rows=8, vectors=3)})):
-        lower_to_llvm(module)
+variations of it that compute the same, in the order of the model's estimates.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from linalg_ext.target import Target
+from linalg_ext.transforms.codegen.base.choices import Variation, choices
 from linalg_ext.transforms.codegen.base.problem import Problem
 
 from .contraction_cost import Estimate, cycles_of_a_step, estimate
 from .contraction_plan import Plan, Tile
-
-
-@dataclass(frozen=True)
-class Variation:
-    """What differs from the plan that the model gives; 0 where nothing does.
-
-    Attributes:
-        rows, vectors: of the tile.
-        row_block, column_block, depth_block: of the blocks.
-    """
-
-    rows: int = 0
-    vectors: int = 0
-    row_block: int = 0
-    column_block: int = 0
-    depth_block: int = 0
-
-    def __bool__(self) -> bool:
-        return any(asdict(self).values())
-
-    def __str__(self) -> str:
-        tile = f"tile {self.rows} x {self.vectors} vectors" if self.rows else ""
-        blocks = [
-            f"{name.removesuffix('_block')} {getattr(self, name)}"
-            for name in ("row_block", "column_block", "depth_block")
-            if getattr(self, name)
-        ]
-        of_blocks = f"blocks {', '.join(blocks)}" if blocks else ""
-        return "; ".join(filter(None, (tile, of_blocks))) or "as the model says"
-
-    def as_data(self) -> dict[str, int]:
-        """What JSON can hold."""
-        return {name: value for name, value in asdict(self).items() if value}
-
-    @classmethod
-    def from_data(cls, data: Any) -> Variation | None:
-        """Back from `as_data`; None where it is not of that form."""
-        known = {one.name for one in fields(cls)}
-        if not isinstance(data, dict) or not set(data) <= known:
-            return None
-        if any(type(value) is not int or not 0 < value < 1 << 32 for value in data.values()):
-            return None
-        return cls(**data)
-
-
-@dataclass(frozen=True)
-class Choices:
-    """What is chosen in the place of what the model says.
-
-    Attributes:
-        plans: for problems, by `problem_key`, the variation of the plan.
-        vector_bits: of the registers of loops over vectors; 0 for the widest.
-        streams: whether large results of such loops go past the caches; None for the model's word.
-    """
-
-    plans: Mapping[str, Variation] = field(default_factory=dict)
-    vector_bits: int = 0
-    streams: bool | None = None
-
-
-_in_force: ContextVar[Choices | None] = ContextVar("linalg_ext.choices", default=None)
-_NONE = Choices()
-
-
-def choices() -> Choices:
-    """What is in force."""
-    return _in_force.get() or _NONE
-
-
-@contextmanager
-def choosing(chosen: Choices) -> Iterator[None]:
-    """Have the code that is made inside the `with` block follow these choices."""
-    token = _in_force.set(chosen)
-    try:
-        yield
-    finally:
-        _in_force.reset(token)
 
 
 def problem_key(problem: Problem) -> str:

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import arith, ir, memref
+from linalg_ext.transforms.codegen.base.choices import choices
 from linalg_ext.transforms.codegen.base.machine import this_machine
-from linalg_ext.transforms.codegen.contractions.plan_selection import choices
 from linalg_ext.transforms.ir_utils.arithmetic import constant
 
 from .loop_nests import Access

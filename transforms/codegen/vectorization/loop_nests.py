@@ -6,12 +6,14 @@ every axis is indexed by one loop or by 0, and its body is arithmetic that vecto
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Left
+from linalg_ext.transforms.codegen.base.vectorizable import ELEMENTS, NARROW_FLOATS, unfit
 from linalg_ext.transforms.codegen.vector_math.expand_vector_math import EXPANSIONS
 from linalg_ext.transforms.ir_utils.generics import (
     input_count,
@@ -23,7 +25,6 @@ from linalg_ext.transforms.ir_utils.generics import (
 
 from ._reductions import FirstBest, Reduction, reduction_of
 from ._roots import Root, root_of
-from ._short_rows import is_gathered
 
 SHORTEST = 4
 """A loop that is known to be shorter is not worth vectors."""
@@ -36,30 +37,6 @@ ASSERT = "cf.assert"
 
 _ANYWHERE = -1
 """Along an axis that no loop indexes alone."""
-
-_ELEMENTS = frozenset(["f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "i1"])
-_NARROW_FLOATS = ("f16", "bf16")
-_NATIVE_MATH = frozenset(
-    f"math.{name}"
-    for name in [
-        "absf",
-        "absi",
-        "ceil",
-        "copysign",
-        "floor",
-        "fma",
-        "isfinite",
-        "isinf",
-        "isnan",
-        "isnormal",
-        "roundeven",
-        "rsqrt",
-        "sqrt",
-        "trunc",
-        "clampf",
-    ]
-)
-_SCALAR_ARITH = frozenset({"arith.scaling_extf", "arith.scaling_truncf"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,7 +240,7 @@ def _access(value: Any, map_: Any) -> Access | Left:
 
 def unfit_memory(type_: Any) -> str | None:
     """Why the elements of a memref cannot be in vectors; None where they can."""
-    if str(type_.element_type) not in _ELEMENTS | {"index"}:
+    if str(type_.element_type) not in ELEMENTS | {"index"}:
         return f"elements of {type_.element_type} in memory"
     try:
         type_.get_strides_and_offset()
@@ -292,24 +269,6 @@ def _loaded(body: Any) -> list[Access] | Left:
     return found
 
 
-def unfit(op: Any) -> str | None:
-    """Why an operation of a body cannot be on vectors; None where it can."""
-    if op.name in ("linalg.yield", "linalg.index"):
-        return None
-    for value in (*op.operands, *op.results):
-        if not isinstance(value.type, ir.IndexType) and str(value.type) not in _ELEMENTS:
-            return f"{op.name} on {value.type}"
-    if op.name.startswith("arith.") and op.name not in _SCALAR_ARITH:
-        return None
-    if op.name in _NATIVE_MATH:
-        return None
-    element = str(op.results[0].type) if len(op.results) else ""
-    element = "f32" if element in _NARROW_FLOATS else element
-    if op.name in EXPANSIONS.get(element, {}):
-        return None
-    return f"{op.name} has no form on vectors"
-
-
 def _innermost_obstacle(nest: Nest) -> Left | None:
     """Why the innermost loop cannot be over vectors."""
     if not nest.rank:
@@ -319,7 +278,7 @@ def _innermost_obstacle(nest: Nest) -> Left | None:
     if not any(True for _ in nest.extents(inner)):
         return Left("a loop without a length")
     is_short = extent is not None and extent < SHORTEST and nest.rank > 1
-    if is_short and not nest.is_parallel[inner] and not is_gathered(nest):
+    if is_short and not nest.is_parallel[inner] and not _is_gathered(nest):
         return Left("the innermost loop is short")
     for access in nest.accesses:
         if inner not in access.dims:
@@ -369,7 +328,7 @@ def widest_bits(nests: Sequence[Nest]) -> int:
         read, computed = (_without_places(nest, values) for values in _on_vectors(nest))
         if isinstance(nest.reduction, FirstBest):
             widths.append(nest.reduction.position_type.width)
-        narrow = any(str(value.type) in _NARROW_FLOATS for value in computed)
+        narrow = any(str(value.type) in NARROW_FLOATS for value in computed)
         widths += [32] if narrow else []
         types = [value.type for value in (*read, *computed)]
         widths += [t.width for t in types if isinstance(t, ir.IntegerType | ir.FloatType)]
@@ -400,3 +359,42 @@ def _on_vectors(nest: Nest) -> tuple[list[Any], list[Any]]:
             varying.update(operation.results)
             computed += operation.results
     return read, computed
+
+
+# LLVM unrolls loops of a few rounds, and puts the rounds of the loop around them into the lanes of
+# vectors. What lies a few elements apart from round to round it loads as a whole, and takes apart;
+# what lies farther apart it gathers, element by element.
+
+_UNROLLED = 64
+"""Rounds of inner loops together that are unrolled."""
+
+_FARTHEST = 8
+"""Elements from round to round up to which whole vectors are loaded."""
+
+_GATHERED_BITS = 32
+"""Of the narrowest elements that x86 gathers."""
+
+
+def _is_gathered(nest: Nest) -> bool:
+    """Whether LLVM would gather what a nest reads, where its innermost loops are short."""
+    unrolled: list[int] = []
+    for dim in reversed(range(nest.rank)):
+        extent = nest.static_extent(dim)
+        if extent is None or extent * _rounds(nest, unrolled) > _UNROLLED:
+            return any(
+                dim in access.dims
+                and _rounds(nest, unrolled, access.dims) > _FARTHEST
+                and _bits(access.memref.type.element_type) >= _GATHERED_BITS
+                for access in nest.reads
+            )
+        unrolled.append(dim)
+    return False
+
+
+def _bits(element: Any) -> int:
+    return 0 if isinstance(element, ir.IndexType) else int(element.width)
+
+
+def _rounds(nest: Nest, dims: list[int], among: tuple[int | None, ...] | None = None) -> int:
+    """How many rounds loops have together, or those of them that index an access."""
+    return math.prod(nest.static_extent(dim) or 0 for dim in dims if among is None or dim in among)

@@ -35,7 +35,7 @@ from typing import Any
 
 from linalg_ext.bindings import ir
 from linalg_ext.rewriting import Report, module_pass
-from linalg_ext.transforms.ir_utils.generics import input_count, maps_of, parallel_loops
+from linalg_ext.transforms.ir_utils.generics import factor_of, input_count, maps_of, parallel_loops
 from linalg_ext.transforms.ir_utils.walking import operations
 
 NAME = "linalg-ext-order-loops"
@@ -144,26 +144,6 @@ def _step(type_: Any, map_: Any, dim: int) -> int | None:
             return None
         step += factor * stride
     return step
-
-
-def factor_of(expression: Any, dim: int) -> int | None:
-    """The factor of a dimension in an affine expression; None where it is not linear in it."""
-    if isinstance(expression, ir.AffineDimExpr):
-        return int(expression.position == dim)
-    if isinstance(expression, ir.AffineConstantExpr | ir.AffineSymbolExpr):
-        return 0
-    left, right = factor_of(expression.lhs, dim), factor_of(expression.rhs, dim)
-    if left == 0 and right == 0:
-        return 0
-    if left is None or right is None:
-        return None
-    if isinstance(expression, ir.AffineAddExpr):
-        return left + right
-    if isinstance(expression, ir.AffineMulExpr) and isinstance(
-        expression.rhs, ir.AffineConstantExpr
-    ):
-        return left * expression.rhs.value
-    return None
 
 
 def _extent(op: Any, maps: Sequence[Any], dim: int) -> int:

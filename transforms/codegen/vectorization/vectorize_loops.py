@@ -39,9 +39,9 @@ from linalg_ext.errors import ArgumentError
 from linalg_ext.rewriting import Report, module_pass
 from linalg_ext.structured.destination_ops.group import may_be_fused
 from linalg_ext.transforms.bufferization.lower_strided_copies import replace_copy
+from linalg_ext.transforms.codegen.base.choices import choices
 from linalg_ext.transforms.codegen.base.machine import this_machine
-from linalg_ext.transforms.codegen.contractions.plan_selection import choices
-from linalg_ext.transforms.codegen.explaining import summary_of
+from linalg_ext.transforms.codegen.vectorization.planned_loops import summary_of
 from linalg_ext.transforms.ir_utils.generics import parallel_loops
 from linalg_ext.transforms.ir_utils.walking import operations
 

@@ -40,6 +40,7 @@ from typing import Any
 
 from linalg_ext.bindings import arith, ir, scf, vector
 from linalg_ext.rewriting import Report, module_pass
+from linalg_ext.transforms.codegen.base.choices import choices
 from linalg_ext.transforms.codegen.base.long_sums import (
     ADDITIONS,
     compensated,
@@ -47,7 +48,7 @@ from linalg_ext.transforms.codegen.base.long_sums import (
     nothing,
 )
 from linalg_ext.transforms.codegen.base.machine import this_machine
-from linalg_ext.transforms.codegen.contractions.plan_selection import choices
+from linalg_ext.transforms.codegen.base.vectorizable import unfit
 from linalg_ext.transforms.ir_utils.arithmetic import index
 from linalg_ext.transforms.ir_utils.generics import inside
 from linalg_ext.transforms.ir_utils.walking import producer, select
@@ -56,7 +57,7 @@ from ._bounds import as_index, first_lanes, is_same, whole_steps
 from ._roots import root_of
 from ._rows import as_row, load_row, on_rows, store_row
 from .combiners import Combiner, combiner_by
-from .loop_nests import SHORTEST, is_in_rows, unfit, unfit_memory
+from .loop_nests import SHORTEST, is_in_rows, unfit_memory
 
 NAME = "linalg-ext-vectorize-scans"
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.frameworks.onnx.requirements import onnx
 from linalg_ext.frameworks.onnx.rewriting.writing import Array, Known, attributes_of
+from linalg_ext.frameworks.requirements import onnx
 
 _MOST_ELEMENTS = 1024
 """Of a value that is computed beforehand."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from linalg_ext.frameworks.onnx.requirements import onnx
 from linalg_ext.frameworks.onnx.rewriting.inlining import inlined
 from linalg_ext.frameworks.onnx.rewriting.writing import Unwritten, Writer
+from linalg_ext.frameworks.requirements import onnx
 
 _MOST_STEPS = 256
 """A loop of more would be a graph too large to compile."""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from linalg_ext.frameworks.onnx.requirements import onnx
 from linalg_ext.frameworks.onnx.rewriting.writing import Unwritten, Writer, at
+from linalg_ext.frameworks.requirements import onnx
 
 
 def _softsign(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:

@@ -6,9 +6,9 @@ import importlib
 from collections.abc import Mapping
 from typing import Any
 
-from linalg_ext.frameworks.onnx.requirements import onnx
 from linalg_ext.frameworks.onnx.rewriting.inlining import inlined
 from linalg_ext.frameworks.onnx.rewriting.writing import Known
+from linalg_ext.frameworks.requirements import onnx
 
 _BY_DEFINITION = frozenset(
     {

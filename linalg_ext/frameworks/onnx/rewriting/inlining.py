@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from linalg_ext.frameworks.onnx.requirements import onnx
+from linalg_ext.frameworks.requirements import onnx
 
 
 def inlined(

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.frameworks.onnx.requirements import onnx
 from linalg_ext.frameworks.onnx.rewriting.writing import Writer, at
+from linalg_ext.frameworks.requirements import onnx
 
 
 def _matmul_integer(write: Writer, node: Any, attributes: Mapping[str, Any]) -> None:

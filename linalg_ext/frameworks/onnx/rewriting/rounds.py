@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from linalg_ext.frameworks.onnx.requirements import onnx
 from linalg_ext.frameworks.onnx.rewriting import (
     control,
     elements,
@@ -19,6 +18,7 @@ from linalg_ext.frameworks.onnx.rewriting import (
 from linalg_ext.frameworks.onnx.rewriting.constants import compute, known_of
 from linalg_ext.frameworks.onnx.rewriting.function_bodies import call_of_function
 from linalg_ext.frameworks.onnx.rewriting.writing import Known, Unwritten, Writer, attributes_of
+from linalg_ext.frameworks.requirements import onnx
 
 Rewrite = Callable[[Writer, Any, Mapping[str, Any]], None]
 

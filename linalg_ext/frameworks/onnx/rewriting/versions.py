@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.frameworks.onnx.requirements import onnx
 from linalg_ext.frameworks.onnx.rewriting.constants import known_of
 from linalg_ext.frameworks.onnx.rewriting.writing import Writer
+from linalg_ext.frameworks.requirements import onnx
 
 _OLDEST = 13
 """Axes are inputs since then, and rewrites write them so."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from linalg_ext.frameworks.onnx.requirements import onnx
+from linalg_ext.frameworks.requirements import onnx
 
 Array = np.ndarray[Any, Any]
 

@@ -11,17 +11,15 @@ import pytest
 
 import linalg_ext as lx
 from linalg_ext.target import Target
+from linalg_ext.transforms.codegen.base.choices import Choices, Variation, choices, choosing
 from linalg_ext.transforms.codegen.contractions.contraction_cost import estimate
 from linalg_ext.transforms.codegen.contractions.plan_selection import (
-    Choices,
-    Variation,
     candidates,
-    choices,
-    choosing,
     problem_key,
     varied,
 )
-from linalg_ext.transforms.codegen.explaining import PlannedContraction, PlannedLoops
+from linalg_ext.transforms.codegen.contractions.planned_contraction import PlannedContraction
+from linalg_ext.transforms.codegen.vectorization.planned_loops import PlannedLoops
 from targets import runnable_targets
 
 Array = np.ndarray[Any, np.dtype[Any]]

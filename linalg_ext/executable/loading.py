@@ -8,10 +8,9 @@ from os import PathLike
 from linalg_ext.cache.checked import Folder, Rule, open_folder
 from linalg_ext.cache.keys import checksum
 from linalg_ext.errors import ExportError, LinalgExtError, TargetError
+from linalg_ext.executable.description.stage import Stage
 from linalg_ext.executable.export.format import RECORD, Data, damaged, opened
-from linalg_ext.executable.kernel import Kernel
-from linalg_ext.executable.serialization import kernel_of
-from linalg_ext.executable.stage import Stage
+from linalg_ext.executable.kernel import Kernel, kernel_of
 from linalg_ext.runtime.object_loader import LoadedCode
 from linalg_ext.target import Target, from_data, host
 from linalg_ext.target.linux import flags as flags_of_this_machine

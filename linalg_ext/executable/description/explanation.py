@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from linalg_ext.executable.decision import Decision, Row
+from linalg_ext.executable.description.decision import Decision, Row
 from linalg_ext.target import Target
 from linalg_ext.target.text import bytes_text
 

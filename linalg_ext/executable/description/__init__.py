@@ -1,0 +1,1 @@
+"""Parts of a kernel: its signature, code, stages, failures, and the decisions that made it."""
