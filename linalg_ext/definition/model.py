@@ -221,9 +221,8 @@ class OpDefinition:
         """The structured ops that this is, one after the other, see `statements`; mostly one."""
         if len(self.assignments) == 1:
             return (self,)
-        from linalg_ext.definition.statements import steps
-
-        return steps(self)
+        found: tuple[OpDefinition, ...] = hooks.handler("steps of a definition")(self)
+        return found
 
     @cached_property
     def inputs(self) -> tuple[Operand, ...]:
@@ -354,9 +353,8 @@ class OpDefinition:
 
     def canonical(self) -> OpDefinition:
         """The canonical form: equal for definitions of the same operation, see `equivalence`."""
-        from linalg_ext.definition.equivalence import canonical
-
-        return canonical(self)
+        form: OpDefinition = hooks.handler("canonical form of a definition")(self)
+        return form
 
     def equivalent(self, other: OpDefinition) -> bool:
         """Whether another definition is the same operation.
@@ -385,9 +383,7 @@ class OpDefinition:
             array([[3.],
                    [3.]])
         """
-        from linalg_ext.definition.oracle import reference
-
-        return reference(self, operands, keywords)
+        return hooks.handler("reference of a definition")(self, operands, keywords)
 
     def formula(self) -> str:
         """The op in one line: `C[m, n] = Σ_{k} A[m, k] * B[k, n]`, casts left out."""

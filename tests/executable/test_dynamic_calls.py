@@ -126,7 +126,7 @@ def test_mistakes_of_where_results_go_are_told_as_ever(add: lx.Kernel) -> None:
     ):
         with pytest.raises(error) as caught:
             add(a, a, out=out)
-        assert "test_open_calls.py" in str(caught.value.where)
+        assert "test_dynamic_calls.py" in str(caught.value.where)
     np.testing.assert_array_equal(a, _numbers(4, 4))
 
 
@@ -140,7 +140,7 @@ def test_mistakes_are_told_as_ever(add: lx.Kernel) -> None:
     ):
         with pytest.raises(error) as caught:
             add(*arguments)
-        assert "test_open_calls.py" in str(caught.value.where)
+        assert "test_dynamic_calls.py" in str(caught.value.where)
 
 
 def test_known_sizes_among_open_ones() -> None:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ._graph import ARGUMENTS, Graph, Node, Result, Value
     from ._group_data import GroupData
     from ._model import TargetModel
-    from ._move import Move
     from ._moves_of_groups import Annotate, Dissolve, Insert, Merge, Split
     from ._moves_of_ops import Deduplicate, Duplicate, MoveIn, MoveOut, Reorder
     from ._plan import MOVES, Plan, apply_move
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from ._search import search
     from ._settings import Search
     from ._starts import STARTS
-    from ._state import ROOT, State
+    from ._state import ROOT, Move, State
     from ._strategies import STRATEGIES, Strategy
     from ._trace import Step, Trace
     from .cost import Cost, CostModel
@@ -48,7 +47,6 @@ _HOMES = {
     "_graph": "ARGUMENTS Graph Node Result Value",
     "_group_data": "GroupData",
     "_model": "TargetModel",
-    "_move": "Move",
     "_moves_of_groups": "Annotate Dissolve Insert Merge Split",
     "_moves_of_ops": "Deduplicate Duplicate MoveIn MoveOut Reorder",
     "state_picture": "picture",
@@ -58,7 +56,7 @@ _HOMES = {
     "_search": "search",
     "_settings": "Search",
     "_starts": "STARTS",
-    "_state": "ROOT State",
+    "_state": "ROOT Move State",
     "_strategies": "STRATEGIES Strategy",
     "_trace": "Step Trace",
 }

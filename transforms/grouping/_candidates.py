@@ -9,10 +9,9 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 
 from ._graph import ARGUMENTS
-from ._move import Move
 from ._moves_of_groups import Merge, Split
 from ._moves_of_ops import Duplicate
-from ._state import ROOT, State
+from ._state import ROOT, Move, State
 
 FREE = frozenset(
     {"arith.constant", "tensor.empty", "tensor.splat", "tensor.dim", "tensor.from_elements"}

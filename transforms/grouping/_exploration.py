@@ -30,10 +30,9 @@ from ._annotations import notes_of
 from ._best_tiling import BestTilings
 from ._candidates import moves_near, outermost, random_move
 from ._graph import Graph
-from ._move import Move
 from ._moves_of_groups import Annotate, Dissolve, Insert, Merge, Split
 from ._moves_of_ops import Deduplicate, Duplicate, MoveIn, MoveOut, Reorder
-from ._state import ROOT, State
+from ._state import ROOT, Move, State
 from ._tiling import tiling_of
 from ._trace import Step, Trace
 from .cost import CostModel

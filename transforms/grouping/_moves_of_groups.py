@@ -11,8 +11,8 @@ from linalg_ext.structured.destination_ops.group import PRESERVE
 from ._annotations import AttributeText, Note, Notes, check_name, note_text, notes_of
 from ._group_data import GroupData, Item
 from ._interfaces import check_interface
-from ._move import ITEMS, Move, check_orders, gathered, in_order, named
-from ._state import State
+from ._item_order import check_orders, gathered, in_order
+from ._state import ITEMS, Move, State, named
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,9 +9,9 @@ from linalg_ext.errors import GroupingError
 from ._graph import ARGUMENTS, Value
 from ._group_data import Item
 from ._interfaces import check_interface
-from ._move import ITEMS, Move, check_orders, gathered, named
+from ._item_order import check_orders, gathered
 from ._moves_of_groups import check_groupable
-from ._state import ROOT, State
+from ._state import ITEMS, ROOT, Move, State, named
 
 
 @dataclass(frozen=True, repr=False)

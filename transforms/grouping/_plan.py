@@ -11,12 +11,11 @@ from linalg_ext.errors import ArgumentError, ArgumentTypeError, GroupingError
 from linalg_ext.module import ModuleLike
 
 from ._annotations import AttributeText
-from ._move import Move
 from ._moves_of_groups import Annotate, Dissolve, Insert, Merge, Split
 from ._moves_of_ops import Deduplicate, Duplicate, MoveIn, MoveOut, Reorder
 from ._reading import read_graph
 from ._realizing import realize
-from ._state import ROOT, State
+from ._state import ROOT, Move, State
 
 MOVES: dict[str, type[Move]] = {
     kind.__name__: kind

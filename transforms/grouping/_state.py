@@ -1,6 +1,6 @@
 """A way of grouping the ops of a graph: which stands in which group, in which order.
 
-A state is changed by moves alone (`_moves.py`); each is O(what it touches), and can be undone. What
+A state is changed by moves alone (`Move`); each is O(what it touches), and can be undone. What
 this file keeps true of every state:
 
 - an item (a node, a copy of one, or a group) stands after all that it needs;
@@ -11,21 +11,21 @@ this file keeps true of every state:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
+from hashlib import blake2b
+from typing import Any, TypeVar
 
 from linalg_ext.errors import ArgumentTypeError, GroupingError
-from linalg_ext.structured.destination_ops.group import PRESERVE
+from linalg_ext.structured.destination_ops.group import LABEL, PRESERVE
+from linalg_ext.utils import hooks
 
+from ._annotations import AttributeText, note_of, said
 from ._graph import ARGUMENTS, Graph, Node, Value
 from ._group_data import GroupData, Item, group_of_label
-from ._hashing import hash_of, hash_of_group
 from ._journal import ABSENT, Journal
-from ._listing import listed
-
-if TYPE_CHECKING:
-    from ._move import Move
 
 ROOT = -1
 """The parent of what stands in no group."""
@@ -162,8 +162,8 @@ class State:
         groups are numbered and labelled, and the order of what is independent, does not matter.
         """
         if group != ROOT:
-            return hash_of_group(self, group, self._hashes)
-        return hash_of(self, self._hashes)
+            return _hash_of_group(self, group, self._hashes)
+        return _hash_of(self, self._hashes)
 
     def inputs(self, group: int) -> tuple[Value, ...]:
         """The values from outside that a group reads, each once."""
@@ -389,9 +389,160 @@ class State:
 
     def __repr__(self) -> str:
         head = f"State of @{self.graph.function}: {len(self._groups)} groups, key {self.key():016x}"
-        return "\n".join([head, *listed(self)])
+        return "\n".join([head, *_listed(self)])
 
     def _repr_svg_(self) -> str:
-        from .state_picture import picture
+        return str(hooks.handler("SVG of a state of groups")(self))
 
-        return picture(self)
+
+Orders = tuple[tuple[int, tuple[int, ...]], ...]
+"""For some groups, the items that they hold, in order."""
+
+Arranged = tuple[int, tuple[int, ...]]
+"""A group, and an order of what it holds that is known to be sound."""
+
+ITEMS = {"items": True}
+"""The metadata of a field of a move that holds numbers of items."""
+
+_Moved = TypeVar("_Moved", bound="Move")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Move(ABC):
+    """A change of a state that can be taken back, as data.
+
+    Items are named by their numbers, and groups by their labels, too. What a move does not say of
+    the order in which items stand after it, it chooses: what is in the way of a group that comes
+    together goes before it where it can, and else after it. `orders` says it instead, for any of
+    the groups that the move changes; a move that takes another back has them, so that all is as it
+    was.
+
+    Attributes:
+        orders: how what groups hold is to be ordered after it, where that matters.
+    """
+
+    orders: Orders = field(default=(), repr=False, metadata=ITEMS)
+
+    @abstractmethod
+    def make(self, state: State) -> Move:
+        """Make the move on a state; returns the one that takes it back.
+
+        Raises:
+            GroupingError: it is not legal.
+        """
+
+    def __repr__(self) -> str:
+        """The call that makes it, without what would be so anyway."""
+        given = []
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.repr and value != each.default:
+                name = "" if each.default is MISSING else f"{each.name}="
+                given.append(name + repr(_meant(each.name, value)))
+        return f"{type(self).__name__}({', '.join(given)})"
+
+    def renumbered(self: _Moved, number: Callable[[int], int]) -> _Moved:
+        """The same move where items have other numbers."""
+
+        def other(value: object) -> object:
+            if isinstance(value, tuple):
+                return tuple(map(other, value))
+            return number(value) if isinstance(value, int) else value
+
+        changes: dict[str, Any] = {
+            each.name: other(getattr(self, each.name))
+            for each in fields(self)
+            if each.metadata.get("items")
+        }
+        return replace(self, **changes)
+
+    def arrange(
+        self, state: State, group: int, natural: Sequence[int], new: Sequence[int] = ()
+    ) -> Arranged:
+        """Set what a group holds: in the order that the move says, else as given.
+
+        Args:
+            natural: an order in which each item stands after what it needs.
+            new: those that did not stand in the group before.
+
+        Raises:
+            GroupingError: the move says an order of other items.
+        """
+        order = dict(self.orders).get(group, tuple(natural))
+        if order != tuple(natural) and sorted(order) != sorted(natural):
+            raise GroupingError(
+                f"the order of {named(state, group)} is of other items than it holds",
+                expected=f"an order of {sorted(natural)}",
+            )
+        state.put_children(group, order, new)
+        return group, tuple(natural)
+
+
+def _meant(name: str, value: Any) -> Any:
+    """The value of a field of a move, annotations as they would be given."""
+    if name == "annotations":
+        return {each: note_of(text) for each, text in value}
+    return note_of(value) if isinstance(value, AttributeText) else value
+
+
+def named(state: State, group: int) -> str:
+    """A group, or what stands in none, for a message."""
+    return "the function" if group == ROOT else state.describe(group)
+
+
+# A hash is a sum over what is hashed, so the order of items does not matter, and what stands in no
+# group adds nothing: a state without groups hashes to 0.
+
+_MASK = (1 << 64) - 1
+
+
+def _hash_of(state: State, known: dict[int, int]) -> int:
+    """The hash of a state; `known` keeps those of groups in which nothing changed since."""
+    outer = (group for group in state.groups if not state.is_nested(group))
+    gone = _sum(_token(f"gone {node}") for node in state.gone)
+    return _sum([gone, *(_hash_of_group(state, group, known) for group in outer)])
+
+
+def _hash_of_group(state: State, group: int, known: dict[int, int]) -> int:
+    """The hash of a group; `known` keeps those in which nothing changed since."""
+    if group not in known:
+        inner = _sum(_of_item(state, item, known) for item in state.children(group))
+        data = state.data(group)
+        # By value: the same number is written in several ways.
+        notes = sorted((n, repr(note_of(t))) for n, t in data.texts.items() if n != LABEL)
+        known[group] = _token(f"group {inner} {notes} {data.is_isolated}")
+    return known[group]
+
+
+def _of_item(state: State, item: int, known: dict[int, int]) -> int:
+    if state.is_group(item):
+        return _hash_of_group(state, item, known)
+    copied = [at for at, value in enumerate(state.reads(item)) if state.is_copy(value.node)]
+    kind = "copy" if state.is_copy(item) else "node"
+    return _token(f"{kind} {state.node(item).number} {copied}")
+
+
+@functools.lru_cache(maxsize=65536)
+def _token(text: str) -> int:
+    # Not `hash`: a key must be the same in every process.
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def _sum(numbers: Iterable[int]) -> int:
+    return sum(numbers) & _MASK
+
+
+def _listed(state: State, group: int = ROOT, depth: int = 1) -> Iterator[str]:
+    """A line for each item of a group, and of those in it."""
+    indent = "  " * depth
+    for item in state.children(group):
+        if not state.is_group(item):
+            reads = ", ".join(map(str, state.reads(item)))
+            yield f"{indent}{item:>4}  {state.node(item).op}  {reads}".rstrip()
+            continue
+        data = state.data(item)
+        kind = "isolated group" if data.is_isolated else "group"
+        label = f'"{data.label}"' if data.label else ""
+        row = "  ".join(filter(None, (label, said(data.texts))))
+        yield f"{indent}{item:>4}  {kind} {row}".rstrip()
+        yield from _listed(state, item, depth + 1)

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from linalg_ext.errors import GroupingError
 
 from ._exploration import Exploration, Path, Reached
-from ._move import Move
+from ._state import Move
 
 Strategy: TypeAlias = Callable[[Exploration], None]
 """Makes moves until it knows no better or `is_over`; what it leaves behind does not matter."""

@@ -10,8 +10,7 @@ from linalg_ext.target.text import seconds_text
 from linalg_ext.utils.svg.plot import Plot
 
 from ._graph import Graph
-from ._move import Move
-from ._state import State
+from ._state import Move, State
 
 _SHOWN = 12
 """Rows at the begin and at the end of a long trace that are printed."""

@@ -14,6 +14,7 @@ from linalg_ext.symbolic.integers.expression import (
     Operand,
     Quotient,
     Remainder,
+    add_division,
     as_number,
     linear,
     multiply,
@@ -210,3 +211,7 @@ def _nested_quotient(x: Expression, q: int) -> Number | None:
     if factor != 1 or not isinstance(atom, Quotient) or not isinstance(atom.divisor, int):
         return None
     return floordiv(linear((atom.dividend, 1), (x.constant * atom.divisor, 1)), atom.divisor * q)
+
+
+add_division("//", floordiv)
+add_division("%", modulo)
