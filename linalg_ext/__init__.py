@@ -151,7 +151,7 @@ register("SVG of a footprint", "linalg_ext.explain.footprint_drawing:svg_of_foot
 register("SVG of a state of groups", "linalg_ext.transforms.grouping.state_picture:picture")
 register("text of bytecode", "linalg_ext.compiler.stages:text_of")
 register("size of bytecode", "linalg_ext.compiler.stages:size_of")
-register("measure modules", "linalg_ext.compiler.grouped:seconds_of")
+register("measure modules", "linalg_ext.compiler.group_measurement:seconds_of")
 register("calibrate", "linalg_ext.compiler.calibration.calibrating:calibrate")
 register("cut into slices", "linalg_ext.compiler.slicing:cut")
 register("jitted einsum", "linalg_ext.tracing.jitted_einsum:on_arrays")

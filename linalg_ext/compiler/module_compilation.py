@@ -12,8 +12,9 @@ from linalg_ext.bindings import ir
 from linalg_ext.compiler.effects import written_arguments
 from linalg_ext.compiler.entry import find_entry, wrap_entry
 from linalg_ext.compiler.explaining import WrittenPlan, explained, written_plans
-from linalg_ext.compiler.grouped import group_entry
 from linalg_ext.compiler.portable_call import add_portable_call
+from linalg_ext.compiler.searching import in_force as asked_in_force
+from linalg_ext.compiler.searching import not_searching
 from linalg_ext.compiler.signature import read_signature
 from linalg_ext.compiler.slicing import work_to_share
 from linalg_ext.compiler.source import own_copy
@@ -26,7 +27,7 @@ from linalg_ext.executable.provenance import Recipe
 from linalg_ext.ir.context import Borrowed, borrowed_context
 from linalg_ext.libraries import in_force
 from linalg_ext.module import Module, ModuleLike
-from linalg_ext.rewriting import run_in_place
+from linalg_ext.rewriting import Report, run_in_place
 from linalg_ext.runtime.cross_compilation import engine_for
 from linalg_ext.runtime.libraries import is_provided, load_libraries
 from linalg_ext.target import current, host, override
@@ -116,7 +117,7 @@ def compile_in_place(
     # Before the entry is wrapped: errors then show the names that the user wrote.
     refuse_unsupported.apply(own.ir.operation)
     refuse_recursion.apply(own.ir.operation)
-    reports = group_entry(own, entry, trusted=trusted)
+    reports = _group_entry(own, entry, trusted=trusted)
     with own.context:
         function = find_entry(own.ir, entry)
         signature = read_signature(
@@ -194,3 +195,28 @@ def _log(kernel: Kernel) -> None:
 def _is_registered(name: str) -> bool:
     """Whether a registered library has a function of the name that a module declares."""
     return any(library.declared(name) for library in in_force())
+
+
+def _group_entry(module: Module, entry: str | None, *, trusted: bool) -> list[Report]:
+    """Give the entry of a module the groups that are searched for; what came out.
+
+    Raises:
+        ArgumentError: it cannot be searched.
+        UntrustedError: it is to be measured, and nobody vouches for it.
+    """
+    asked = asked_in_force()
+    if asked is None:
+        return []
+    from linalg_ext.transforms.grouping import search
+
+    with module.context:
+        function = find_entry(module.ir, entry).operation
+        name = ir.StringAttr(function.attributes["sym_name"]).value
+    with not_searching():
+        found = search(module, asked, function=name, trusted=trusted)
+    report = Report("linalg-ext-search", decisions=[found])
+    if found.is_worth_it:
+        found.realize(module)
+    else:
+        report.leave(found.title, "what pipelines fuse by themselves costs hardly more")
+    return [report]

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from linalg_ext.compiler.op_call import OpCall
 from linalg_ext.compiler.op_dtypes import resolve_dtypes
-from linalg_ext.definition.attributes import CallAttributes, resolve_attributes
+from linalg_ext.definition.attributes import resolve_attributes
 from linalg_ext.definition.call_inputs import per_output, split_inputs
-from linalg_ext.definition.call_shapes import Shape, resolve_shapes
-from linalg_ext.definition.identity import identity
+from linalg_ext.definition.call_shapes import resolve_shapes
 from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
 from linalg_ext.errors import (
     ArgumentError,
@@ -36,11 +35,8 @@ from linalg_ext.notations.operand_keywords import (
     with_operand_maps,
 )
 from linalg_ext.opdsl.op import StructuredOp
-from linalg_ext.runtime import kernel_cache
 from linalg_ext.runtime.dtypes import DType, by_dtype, dtype_named
-from linalg_ext.runtime.registered import in_force
 from linalg_ext.runtime.threads import checked
-from linalg_ext.target import override
 from linalg_ext.utils.locks import Lock
 
 Array = np.ndarray[Any, DType]
@@ -160,60 +156,6 @@ def _call(op: StructuredOp, operands: tuple[Any, ...], keywords: dict[str, Any])
         return run(arguments, None, threads)
     order = tuple(outs.get(output.name) for output in definition.outputs)
     return run(arguments, order if len(order) > 1 else order[0], threads)
-
-
-@dataclass(frozen=True)
-class OpCall:
-    """What a kernel for an op is compiled for.
-
-    Attributes:
-        definition: the op, with the maps of the call.
-        maps: what tells it from the op without them; empty for none.
-    """
-
-    definition: OpDefinition
-    dtypes: Mapping[str, DType]
-    shapes: Mapping[str, Shape]
-    attributes: CallAttributes
-    initialized: frozenset[str]
-    maps: tuple[object, ...]
-    compute_type: DType | None
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """What its kernel goes by in this process."""
-        return (
-            tuple(self.dtypes.items()),
-            tuple(self.shapes.items()),
-            self.attributes.key,
-            self.initialized,
-            self.maps,
-            self.compute_type,
-            override(),
-            in_force(),
-        )
-
-    @property
-    def kept_key(self) -> str | None:
-        """What its kernel is kept under on disk; None where nobody can tell what it is made of."""
-        try:
-            return kernel_cache.key_of(
-                "op",
-                identity(self.definition),
-                {name: _told(dtype) for name, dtype in self.dtypes.items()},
-                dict(self.shapes),
-                dict(self.attributes.symbols),
-                {name: function.name for name, function in self.attributes.functions.items()},
-                self.initialized,
-                bool(self.maps),
-                None if self.compute_type is None else _told(self.compute_type),
-            )
-        except TypeError:
-            return None
-
-
-def _told(dtype: DType) -> tuple[str, str]:
-    return dtype.str, dtype.name
 
 
 _kernels: WeakKeyDictionary[StructuredOp, dict[tuple[object, ...], Kernel]] = WeakKeyDictionary()

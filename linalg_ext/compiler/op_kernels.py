@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from linalg_ext.bindings import func, ir
 from linalg_ext.compiler.module_compilation import compile_in_place
+from linalg_ext.compiler.op_call import OpCall
 from linalg_ext.compiler.op_dtypes import unsigned_type_vars
 from linalg_ext.definition.model import OperandKind
 from linalg_ext.executable.kernel import Kernel
@@ -15,9 +14,6 @@ from linalg_ext.runtime.dtypes import by_dtype
 from linalg_ext.structured.forms.calls import build, results_of
 from linalg_ext.structured.utils.operands import bind
 from linalg_ext.structured.utils.outputs import initial_tensor
-
-if TYPE_CHECKING:
-    from linalg_ext.compiler.op_calls import OpCall
 
 
 def compile_op(call: OpCall, key: str | None) -> Kernel:

@@ -115,6 +115,7 @@ def einsum(
     from linalg_ext.compiler.einsum.general import evaluated
 
     return evaluated(
+        einsum,
         operands,
         is_usual=is_usual,
         out=out,

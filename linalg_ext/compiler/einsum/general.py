@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import lru_cache
 from typing import Any
@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.compiler.einsum.algebra import Algebra, Array
-from linalg_ext.compiler.einsum.api import einsum
 from linalg_ext.compiler.einsum.dtypes import (
     Dtypes,
     as_dtype,
@@ -49,6 +48,7 @@ from linalg_ext.utils import hooks
 
 
 def evaluated(
+    einsum: Callable[..., Any],
     operands: Sequence[Any],
     *,
     is_usual: bool,
@@ -67,6 +67,7 @@ def evaluated(
     """What `einsum` gives; see there.
 
     Args:
+        einsum: the public function, which arrays of other libraries are handed back to.
         operands: of the call.
         is_usual: whether the call is of two arrays and says nothing else but `out`.
         out, dtype, casting, order, optimize, compute_type, kind, outs: of the call.

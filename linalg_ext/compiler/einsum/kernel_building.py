@@ -8,7 +8,7 @@ from dataclasses import replace
 from linalg_ext.bindings import func, ir, linalg
 from linalg_ext.compiler.einsum.algebra import Algebra, Array
 from linalg_ext.compiler.einsum.dtypes import Dtypes
-from linalg_ext.compiler.einsum.kernels import Form
+from linalg_ext.compiler.einsum.loop_nests import Form
 from linalg_ext.compiler.einsum.path_emission import on_values
 from linalg_ext.compiler.einsum.request import Request
 from linalg_ext.compiler.module_compilation import compile_copy, compile_in_place

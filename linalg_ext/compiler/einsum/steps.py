@@ -10,13 +10,8 @@ from functools import lru_cache
 import numpy as np
 
 from linalg_ext.compiler.einsum.algebra import Algebra, Array, tell_numpy_computes
-from linalg_ext.compiler.einsum.kernels import (
-    CONTRACT,
-    INNER,
-    REDUCE,
-    contract_form,
-    kernel_for,
-)
+from linalg_ext.compiler.einsum.kernels import kernel_for
+from linalg_ext.compiler.einsum.loop_nests import CONTRACT, INNER, REDUCE, contract_form
 from linalg_ext.compiler.einsum.specialized import is_packed, specialized_kernel
 from linalg_ext.runtime.poison import empty
 from linalg_ext.runtime.pool import memory

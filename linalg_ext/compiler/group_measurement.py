@@ -1,4 +1,4 @@
-"""The groups that a compilation searches for, where somebody asks for that."""
+"""Groupings of the ops of a function, measured: the seconds of a call of each module."""
 
 from __future__ import annotations
 
@@ -7,44 +7,16 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from linalg_ext import cache
-from linalg_ext.bindings import ir
-from linalg_ext.compiler.entry import find_entry
-from linalg_ext.compiler.searching import in_force, not_searching
+from linalg_ext.compiler.compilation import compile
 from linalg_ext.compiler.synthetic_arguments import arguments_of, obstacle
 from linalg_ext.errors import ArgumentError
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.module import Module
-from linalg_ext.rewriting import Report
 from linalg_ext.runtime import threads
 from linalg_ext.tuning.racing import race
 
 _SECONDS = 1.0
 """How long groupings are measured at most, all together."""
-
-
-def group_entry(module: Module, entry: str | None, *, trusted: bool) -> list[Report]:
-    """Give the entry of a module the groups that are searched for; what came out.
-
-    Raises:
-        ArgumentError: it cannot be searched.
-        UntrustedError: it is to be measured, and nobody vouches for it.
-    """
-    asked = in_force()
-    if asked is None:
-        return []
-    from linalg_ext.transforms.grouping import search
-
-    with module.context:
-        function = find_entry(module.ir, entry).operation
-        name = ir.StringAttr(function.attributes["sym_name"]).value
-    with not_searching():
-        found = search(module, asked, function=name, trusted=trusted)
-    report = Report("linalg-ext-search", decisions=[found])
-    if found.is_worth_it:
-        found.realize(module)
-    else:
-        report.leave(found.title, "what pipelines fuse by themselves costs hardly more")
-    return [report]
 
 
 def seconds_of(modules: Sequence[Module], function: str) -> Sequence[float]:
@@ -53,8 +25,6 @@ def seconds_of(modules: Sequence[Module], function: str) -> Sequence[float]:
     Raises:
         ArgumentError: they cannot be made up.
     """
-    from linalg_ext.compiler.compilation import compile
-
     with cache.off():
         kernels = [compile(module, function, trusted=True, checked=False) for module in modules]
     if kernels and (why := obstacle(kernels[0])) is not None:
