@@ -145,6 +145,12 @@ register(
     "legalize exported", "linalg_ext.transforms.legalization.legalize_exported:legalize_exported"
 )
 register("run a pipeline", "linalg_ext.rewriting.pipeline:run_pipeline")
+register("ufunc on traced", "linalg_ext.tracing.ufuncs:record_ufunc")
+register("function on traced", "linalg_ext.tracing.numpy_functions:record_function")
+register("names of recorded functions", "linalg_ext.tracing.numpy_functions:recorded_names")
+register("namespace of traced", "linalg_ext.tracing.array_api:namespace")
+register("part of traced", "linalg_ext.tracing.indexing:indexed")
+register("update of traced", "linalg_ext.tracing.updates:updated")
 register("call on traced", "linalg_ext.tracing.op_calls:call_on_traced")
 register("einsum on traced", "linalg_ext.tracing.contractions:einsum_on_traced")
 register("SVG of a footprint", "linalg_ext.explain.footprint_drawing:svg_of_footprint")

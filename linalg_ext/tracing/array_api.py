@@ -8,16 +8,18 @@ What the standard has and this lacks raises an AttributeError that says so.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from linalg_ext.errors import UnrecordedAttributeError, caller_location
 from linalg_ext.tracing import creation, sorting
-from linalg_ext.tracing.casting import as_dtype, cast_to
+from linalg_ext.tracing.casting import cast_to
 from linalg_ext.tracing.constants import as_traced
+from linalg_ext.tracing.elements import as_dtype
 from linalg_ext.tracing.splitting import unstack as unstack
 from linalg_ext.tracing.traced import Traced
 
@@ -103,6 +105,11 @@ def sort(x: Any, /, *, axis: int = -1, descending: Any = False, stable: Any = Tr
 def argsort(x: Any, /, *, axis: int = -1, descending: Any = False, stable: Any = True) -> Traced:
     """The places of the elements along an axis, in their order."""
     return sorting.order_of(as_traced(x), axis, descending)
+
+
+def namespace() -> ModuleType:
+    """This module, for `x.__array_namespace__()`."""
+    return sys.modules[__name__]
 
 
 def __getattr__(name: str) -> Any:

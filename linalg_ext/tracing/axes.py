@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.errors import ArgumentError, ShapeError, caller_location
-from linalg_ext.tracing.traced import Traced
 
 
 def normal_axis(axis: Any, rank: int, name: str) -> int:
@@ -42,17 +40,3 @@ def normal_axes(axes: Any, rank: int, name: str) -> tuple[int, ...]:
     if len(set(found)) < len(found):
         raise ShapeError(f"{name}: axes {tuple(given)} name one twice", where=caller_location())
     return tuple(found)
-
-
-def with_axes_of_one(value: Traced, axes: Sequence[int], rank: int) -> Traced:
-    """A view of a rank with axes of size 1 at some places, the others in order."""
-    rest = iter(zip(value.shape, value.axes, strict=True))
-    both = [(1, None) if axis in axes else next(rest) for axis in range(rank)]
-    return Traced(
-        value.tensor,
-        value.dtype,
-        tuple(size for size, _ in both),
-        [dim for _, dim in both],
-        weak=value.weak,
-        base=value,
-    )

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.errors import DTypeError, caller_location
-from linalg_ext.runtime.dtypes import DType, by_dtype, dtype_named
+from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing.constants import as_constant, as_traced
-from linalg_ext.tracing.emission import pointwise
 from linalg_ext.tracing.sizes import Size
 from linalg_ext.tracing.traced import Number, Traced
 
@@ -54,31 +53,9 @@ def common_dtype(name: str, values: Sequence[Any]) -> DType:
         ) from None
 
 
-def as_dtype(value: Any) -> DType:
-    """A dtype that MLIR knows.
-
-    Raises:
-        DTypeError: it is none.
-    """
-    try:
-        dtype = dtype_named(value)
-        by_dtype(dtype)
-    except TypeError as error:
-        raise DTypeError(
-            f"{value!r} is no dtype that can be traced",
-            where=caller_location(),
-            cure=getattr(error, "cure", None) or "give np.float32, np.int64, bool, ...",
-        ) from None
-    return dtype
-
-
 def cast_to(value: Any, dtype: Any) -> Traced:
     """A value cast as by `astype`; itself where it has the dtype."""
-    traced = as_traced(value)
-    wanted = as_dtype(dtype)
-    if wanted == traced.dtype and traced.weak is None:
-        return traced
-    return pointwise("astype", lambda x: x.to(wanted), [traced], wanted)
+    return as_traced(value).astype(dtype)
 
 
 def arrays_of(*values: Any) -> list[Traced]:

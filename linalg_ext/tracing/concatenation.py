@@ -9,8 +9,9 @@ import numpy as np
 
 from linalg_ext.errors import ArgumentError, DTypeError, ShapeError, caller_location
 from linalg_ext.tracing.axes import normal_axis
-from linalg_ext.tracing.casting import as_dtype, cast_to, common_dtype
+from linalg_ext.tracing.casting import cast_to, common_dtype
 from linalg_ext.tracing.constants import as_traced, unwritten
+from linalg_ext.tracing.elements import as_dtype
 from linalg_ext.tracing.emission import broadcast_shapes, full, shape_text
 from linalg_ext.tracing.shaping import at_least, expand_dims, ravel, swapaxes
 from linalg_ext.tracing.sizes import AnySize

@@ -12,10 +12,11 @@ from linalg_ext.runtime.dlpack import from_dlpack, is_exported
 from linalg_ext.runtime.dtypes import DType, by_dtype
 from linalg_ext.structured.utils.constants import number_constant
 from linalg_ext.tracing.elements import INT64, Element, element_type, position, select
-from linalg_ext.tracing.emission import empty, full, structured
-from linalg_ext.tracing.sizes import Size
+from linalg_ext.tracing.emission import full, structured
+from linalg_ext.tracing.generics import empty
+from linalg_ext.tracing.sizes import Shape, Size
 from linalg_ext.tracing.trace import at_users_line
-from linalg_ext.tracing.traced import Shape, Traced, current_trace
+from linalg_ext.tracing.traced import Traced, current_trace
 from linalg_ext.utils.hooks import is_dask
 
 SMALL = 64

@@ -22,9 +22,9 @@ from linalg_ext.structured.forms.calls import build, results_of
 from linalg_ext.structured.utils.operands import bind
 from linalg_ext.structured.utils.outputs import RuntimeSize, initial_tensor
 from linalg_ext.tracing.axes import normal_axes
-from linalg_ext.tracing.casting import arrays_of, as_dtype, cast_to, common_dtype
+from linalg_ext.tracing.casting import arrays_of, cast_to, common_dtype
 from linalg_ext.tracing.constants import as_traced
-from linalg_ext.tracing.elements import element_type
+from linalg_ext.tracing.elements import as_dtype, element_type
 from linalg_ext.tracing.emission import broadcast_shapes, materialized, shape_text
 from linalg_ext.tracing.shaping import expand_dims, reshape
 from linalg_ext.tracing.sizes import AnySize, Size, same

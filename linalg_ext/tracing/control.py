@@ -23,9 +23,9 @@ from linalg_ext.tracing.containers import Structure, flatten, unflatten
 from linalg_ext.tracing.elements import INT64, element_type
 from linalg_ext.tracing.emission import shape_text
 from linalg_ext.tracing.regions import as_index, branch, counted, while_holds
-from linalg_ext.tracing.sizes import Size, same
+from linalg_ext.tracing.sizes import Shape, Size, same
 from linalg_ext.tracing.trace import at_users_line, running
-from linalg_ext.tracing.traced import Shape, Traced, current_trace, xp
+from linalg_ext.tracing.traced import Traced, current_trace, xp
 from linalg_ext.tracing.unsupported import refuse
 
 _Kind = tuple[Shape, DType]

@@ -11,12 +11,13 @@ from typing import Any, cast
 import numpy as np
 
 from linalg_ext.errors import ShapeError, caller_location
-from linalg_ext.tracing.casting import arrays_of, as_dtype, cast_to, common_dtype
+from linalg_ext.tracing.casting import arrays_of, cast_to, common_dtype
 from linalg_ext.tracing.constants import affine, as_constant, as_traced
 from linalg_ext.tracing.elements import (
     BOOL,
     INT64,
     Element,
+    as_dtype,
     constant,
     part_dtype,
     position,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from linalg_ext.bindings import arith, ir, linalg
 from linalg_ext.bindings import complex as complex_dialect
 from linalg_ext.definition.functions import BINARY
 from linalg_ext.errors import DTypeError, caller_location
-from linalg_ext.runtime.dtypes import DType, by_dtype
+from linalg_ext.runtime.dtypes import DType, by_dtype, dtype_named
 from linalg_ext.structured.payload.casts import Scalar, cast
 from linalg_ext.structured.payload.function_ops import emit_function
 from linalg_ext.structured.utils.constants import number_constant
@@ -167,6 +168,24 @@ def element_type(dtype: DType) -> ir.Type:
     """The element type of MLIR for a dtype."""
     trace = running()
     return trace.element(dtype) if trace else ir.Type.parse(by_dtype(dtype).mlir)
+
+
+def as_dtype(value: Any) -> DType:
+    """A dtype that MLIR knows.
+
+    Raises:
+        DTypeError: it is none.
+    """
+    try:
+        dtype = dtype_named(value)
+        by_dtype(dtype)
+    except TypeError as error:
+        raise DTypeError(
+            f"{value!r} is no dtype that can be traced",
+            where=caller_location(),
+            cure=getattr(error, "cure", None) or "give np.float32, np.int64, bool, ...",
+        ) from None
+    return dtype
 
 
 def _to_integer(x: Element, dtype: DType) -> Element:

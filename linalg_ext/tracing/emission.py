@@ -10,9 +10,10 @@ from linalg_ext.errors import ShapeError, caller_location
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.structured.utils.constants import number_constant
 from linalg_ext.tracing.elements import INT64, Element, constant, element_type, position
-from linalg_ext.tracing.sizes import AnySize, Size
-from linalg_ext.tracing.trace import Trace, at_users_line, running, static_sizes
-from linalg_ext.tracing.traced import Number, Shape, Traced, current_trace
+from linalg_ext.tracing.generics import empty, generic, identity_map, is_one, read_map
+from linalg_ext.tracing.sizes import AnySize, Shape, Size
+from linalg_ext.tracing.trace import at_users_line, running, static_sizes
+from linalg_ext.tracing.traced import Number, Traced, current_trace
 
 Body = Callable[..., Element]
 
@@ -111,86 +112,19 @@ def reduction(
     return [Traced(value, dtype, shape) for value, (_, dtype) in zip(results, starts, strict=True)]
 
 
-def generic(
-    trace: Trace,
-    inputs: Sequence[ir.Value],
-    outputs: Sequence[ir.Value],
-    maps: Sequence[ir.AffineMap],
-    kinds: Sequence[str],
-    body: Callable[[Sequence[ir.Value]], Sequence[Element]],
-) -> list[ir.Value]:
-    """`linalg.generic`, its body built by `body` of the block's arguments."""
-    op = linalg.GenericOp(
-        result_tensors=[output.type for output in outputs],
-        inputs=list(inputs),
-        outputs=list(outputs),
-        indexing_maps=ir.ArrayAttr.get([ir.AffineMapAttr.get(map) for map in maps]),
-        iterator_types=ir.ArrayAttr.get([trace.iterator(kind) for kind in kinds]),
-    )
-    elements = [ir.ShapedType(value.type).element_type for value in (*inputs, *outputs)]
-    block = op.regions[0].blocks.append(*elements)
-    try:
-        with ir.InsertionPoint(block):
-            linalg.YieldOp([element.value for element in body(list(block.arguments))])
-    except BaseException:
-        # Half an op must not stay behind: somebody may catch the error, and go on.
-        op.operation.erase()
-        raise
-    return list(op.results)
-
-
 def _read(operands: Sequence[Traced], shape: Shape) -> tuple[list[ir.Value], list[ir.AffineMap]]:
     """The tensors of operands, and how a space of a shape reads them."""
-    values, maps = [], []
-    trace = running()
-    for operand in operands:
-        offset = len(shape) - operand.ndim
-        tensor_value = operand.tensor
-        rank = ir.ShapedType(tensor_value.type).rank
-        indices: list[ir.AffineExpr] = [ir.AffineConstantExpr.get(0)] * rank
-        for axis, dim in enumerate(operand.axes):
-            if dim is None:
-                continue
-            stretched = _is_one(operand.shape[axis], trace) and not _is_one(
-                shape[offset + axis], trace
-            )
-            if not stretched:
-                indices[dim] = ir.AffineDimExpr.get(offset + axis)
-        values.append(tensor_value)
-        maps.append(ir.AffineMap.get(len(shape), 0, indices))
+    values = [operand.tensor for operand in operands]
+    maps = [
+        read_map(source, operand.axes, operand.shape, shape)
+        for source, operand in zip(values, operands, strict=True)
+    ]
     return values, maps
-
-
-def _is_one(size: AnySize, trace: Trace | None) -> bool:
-    size = trace.resolved(size) if trace else size
-    return not isinstance(size, Size) and size == 1
-
-
-def identity_map(rank: int) -> ir.AffineMap:
-    """The map of a space to a tensor of its own shape."""
-    return ir.AffineMap.get_identity(rank)
 
 
 def materialized(value: Traced) -> Traced:
     """A value whose tensor has its own shape: views that are only recorded so far are taken."""
     return Traced(value.value, value.dtype, value.shape)
-
-
-def copied(value: Traced, dtype: DType | None = None) -> Traced:
-    """A tensor of its own with the value in it, cast where that is asked for."""
-    wanted = dtype or value.dtype
-    return structured(lambda x: x.to(wanted), [value], value.shape, wanted)
-
-
-def empty(shape: Shape, dtype: DType) -> ir.Value:
-    """A tensor that is to be written."""
-    trace = running()
-    sizes: list[Any] = []
-    for size in shape:
-        size = trace.resolved(size) if trace else size
-        sizes.append(trace.value(size) if trace and isinstance(size, Size) else size)
-    result: ir.Value = tensor.EmptyOp(sizes, element_type(dtype)).result
-    return result
 
 
 def full(shape: Shape, number: complex, dtype: DType) -> Traced:
@@ -217,9 +151,9 @@ def broadcast_shapes(name: str, shapes: Sequence[Shape]) -> Shape:
     result: list[AnySize] = [1] * rank
     for shape in shapes:
         for axis, size in enumerate(shape, start=rank - len(shape)):
-            if _is_one(size, trace):
+            if is_one(size, trace):
                 continue
-            if _is_one(result[axis], trace):
+            if is_one(result[axis], trace):
                 result[axis] = size
             elif trace is None or not trace.agree(
                 result[axis], size, f"{name} of shapes {' and '.join(map(shape_text, shapes))}"

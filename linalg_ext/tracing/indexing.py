@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.errors import ArgumentError, ShapeError, caller_location
-from linalg_ext.tracing.axes import with_axes_of_one
 from linalg_ext.tracing.casting import cast_to
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.elements import INT64, Element, select
 from linalg_ext.tracing.emission import broadcast_shapes, demand, gathered, pointwise
-from linalg_ext.tracing.shaping import flip
-from linalg_ext.tracing.sizes import Size
+from linalg_ext.tracing.shaping import flip, with_axes_of_one
+from linalg_ext.tracing.sizes import Shape, Size
 from linalg_ext.tracing.slicing import Part, extracted, part_of
-from linalg_ext.tracing.traced import Number, Shape, Traced, xp
+from linalg_ext.tracing.traced import Number, Traced, xp
 from linalg_ext.tracing.unsupported import refuse
 
 

@@ -12,10 +12,10 @@ import numpy as np
 from linalg_ext.errors import DTypeError, caller_location
 from linalg_ext.runtime.dtypes import DType
 from linalg_ext.tracing import reductions, scans
-from linalg_ext.tracing.casting import as_dtype, cast_to
+from linalg_ext.tracing.casting import cast_to
 from linalg_ext.tracing.complex_functions import created
 from linalg_ext.tracing.constants import as_traced
-from linalg_ext.tracing.elements import Element, imaginary, part_dtype, real, select
+from linalg_ext.tracing.elements import Element, as_dtype, imaginary, part_dtype, real, select
 from linalg_ext.tracing.emission import pointwise
 from linalg_ext.tracing.traced import Traced, xp
 from linalg_ext.tracing.unsupported import refuse

@@ -10,11 +10,12 @@ import numpy as np
 from linalg_ext.definition.neutral import neutral_element
 from linalg_ext.errors import ArgumentError, DTypeError, ShapeError, caller_location
 from linalg_ext.runtime.dtypes import DType
-from linalg_ext.tracing.axes import normal_axes, normal_axis, with_axes_of_one
-from linalg_ext.tracing.casting import as_dtype, cast_to
+from linalg_ext.tracing.axes import normal_axes, normal_axis
+from linalg_ext.tracing.casting import cast_to
 from linalg_ext.tracing.constants import as_constant, as_traced
-from linalg_ext.tracing.elements import INT64, Element, apply, select
+from linalg_ext.tracing.elements import INT64, Element, apply, as_dtype, select
 from linalg_ext.tracing.emission import reduction
+from linalg_ext.tracing.shaping import with_axes_of_one
 from linalg_ext.tracing.sizes import AnySize
 from linalg_ext.tracing.suggestions import refuse_function
 from linalg_ext.tracing.traced import Traced, xp
@@ -60,7 +61,7 @@ def reduced(
     """
     traced = as_traced(value)
     axes = normal_axes(axis, traced.ndim, name)
-    result = as_dtype(dtype) if dtype is not None else _result_dtype(function, traced.dtype)
+    result = as_dtype(dtype) if dtype is not None else result_dtype(function, traced.dtype)
     compute = _compute_dtype(result)
     has_start = initial is not UNSET and initial is not None
     if not has_start and function in ("max_signed", "min_signed"):
@@ -96,7 +97,7 @@ def reduce_by(
     where: Any = True,
 ) -> Traced:
     """`ufunc.reduce`."""
-    function, value = _folded(ufunc, "reduce", value, out)
+    function, value = folded(ufunc, "reduce", value, out)
     return reduced(
         ufunc.__name__,
         function,
@@ -109,15 +110,7 @@ def reduce_by(
     )
 
 
-def accumulate(ufunc: Any, value: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Traced:
-    """`ufunc.accumulate`."""
-    from linalg_ext.tracing.scans import scanned
-
-    function, value = _folded(ufunc, "accumulate", value, out)
-    return scanned(ufunc.__name__, function, value, axis, dtype)
-
-
-def _folded(ufunc: Any, method: str, value: Any, out: Any) -> tuple[str, Any]:
+def folded(ufunc: Any, method: str, value: Any, out: Any) -> tuple[str, Any]:
     """The function that folds the values for a method of a ufunc, and these in a dtype of its."""
     name = ufunc.__name__
     function = UFUNCS.get(name)
@@ -315,7 +308,7 @@ def _refuse_empty(name: str, value: Traced, axes: Sequence[int]) -> None:
         )
 
 
-def _result_dtype(function: str, dtype: DType) -> DType:
+def result_dtype(function: str, dtype: DType) -> DType:
     """Sums and products of narrow integers are of 64 bits."""
     if function in ("add", "mul") and dtype.kind in "iub" and dtype.itemsize < 8:
         return np.dtype(np.uint64 if dtype.kind == "u" else np.int64)

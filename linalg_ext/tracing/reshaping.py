@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from linalg_ext.bindings import ir, tensor
-from linalg_ext.tracing.sizes import AnySize, Size, same
+from linalg_ext.tracing.sizes import AnySize, Shape, Size, same
 from linalg_ext.tracing.trace import at_users_line, running, static_sizes
 
-Shape = tuple[AnySize, ...]
 Groups = list[tuple[list[int], list[int]]]
 
 

@@ -10,16 +10,17 @@ from linalg_ext.bindings import arith, ir, tensor
 from linalg_ext.errors import ArgumentError, caller_location
 from linalg_ext.structured.utils.constants import integer_constant
 from linalg_ext.tracing.axes import normal_axis
-from linalg_ext.tracing.casting import as_dtype, cast_to
+from linalg_ext.tracing.casting import cast_to
 from linalg_ext.tracing.constants import as_traced, unwritten
-from linalg_ext.tracing.elements import Element, apply
+from linalg_ext.tracing.elements import Element, apply, as_dtype
 from linalg_ext.tracing.emission import pointwise
-from linalg_ext.tracing.reductions import _result_dtype
+from linalg_ext.tracing.reductions import folded, result_dtype
 from linalg_ext.tracing.regions import Values, counted
 from linalg_ext.tracing.shaping import ravel
+from linalg_ext.tracing.sizes import Shape
 from linalg_ext.tracing.slicing import Part, extracted, inserted, whole
 from linalg_ext.tracing.trace import at_users_line
-from linalg_ext.tracing.traced import Shape, Traced, current_trace, xp
+from linalg_ext.tracing.traced import Traced, current_trace, xp
 from linalg_ext.tracing.unsupported import refuse, refuse_out
 
 
@@ -27,7 +28,7 @@ def scanned(name: str, function: str, value: Any, axis: Any, dtype: Any = None) 
     """A value accumulated along an axis by a function of scalar expressions."""
     traced = ravel(value) if axis is None else as_traced(value)
     place = 0 if axis is None else normal_axis(axis, traced.ndim, name)
-    wanted = as_dtype(dtype) if dtype is not None else _result_dtype(function, traced.dtype)
+    wanted = as_dtype(dtype) if dtype is not None else result_dtype(function, traced.dtype)
     size = traced.shape[place]
     is_empty = isinstance(size, int) and size == 0
     if place == traced.ndim - 1 and not is_empty:
@@ -37,6 +38,12 @@ def scanned(name: str, function: str, value: Any, axis: Any, dtype: Any = None) 
     if is_empty:
         return given
     return _planes(function, given, place)
+
+
+def accumulate(ufunc: Any, value: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Traced:
+    """`ufunc.accumulate`."""
+    function, value = folded(ufunc, "accumulate", value, out)
+    return scanned(ufunc.__name__, function, value, axis, dtype)
 
 
 def _rows(function: str, value: Traced, wanted: np.dtype[Any]) -> Traced:

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from linalg_ext.errors import ArgumentError, ShapeError, caller_location
-from linalg_ext.tracing.axes import normal_axes, normal_axis, with_axes_of_one
+from linalg_ext.tracing.axes import normal_axes, normal_axis
 from linalg_ext.tracing.constants import as_traced
 from linalg_ext.tracing.emission import remapped, shape_text
 from linalg_ext.tracing.reshaping import reshaped_tensor
-from linalg_ext.tracing.sizes import AnySize, Size, same
-from linalg_ext.tracing.traced import Shape, Traced, current_trace, xp
+from linalg_ext.tracing.sizes import AnySize, Shape, Size, same
+from linalg_ext.tracing.traced import Traced, current_trace, xp
 from linalg_ext.tracing.unsupported import refuse
 
 
@@ -281,3 +281,17 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Traced:
     if turns == 1:
         return swapaxes(flip(traced, second), first, second)
     return flip(swapaxes(traced, first, second), second) if turns else traced
+
+
+def with_axes_of_one(value: Traced, axes: Sequence[int], rank: int) -> Traced:
+    """A view of a rank with axes of size 1 at some places, the others in order."""
+    rest = iter(zip(value.shape, value.axes, strict=True))
+    both = [(1, None) if axis in axes else next(rest) for axis in range(rank)]
+    return Traced(
+        value.tensor,
+        value.dtype,
+        tuple(size for size, _ in both),
+        [dim for _, dim in both],
+        weak=value.weak,
+        base=value,
+    )

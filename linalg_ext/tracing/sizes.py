@@ -14,10 +14,12 @@ from typing import Any, NoReturn, Union
 import numpy as np
 
 from linalg_ext.errors import ArgumentError, TraceError, caller_location
+from linalg_ext.utils import hooks
 
 Atom = Union[str, "Quotient"]
 Terms = dict[tuple[Atom, ...], int]
 AnySize = Union[int, "Size"]
+Shape = tuple[AnySize, ...]
 
 
 class Size:
@@ -136,9 +138,7 @@ class Size:
         if ufunc.__name__ in plain and all(isinstance(x, Size | np.integer) for x in inputs):
             left, right = (x if isinstance(x, Size) else int(x) for x in inputs)
             return getattr(operator, plain[ufunc.__name__])(left, right)
-        from linalg_ext.tracing.ufuncs import record_ufunc
-
-        return record_ufunc(ufunc, method, inputs, keywords)
+        return hooks.handler("ufunc on traced")(ufunc, method, inputs, keywords)
 
     def _compare(self, sign: str, other: Any, decide: Callable[[int], bool]) -> bool:
         difference = self - other

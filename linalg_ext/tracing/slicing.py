@@ -11,10 +11,10 @@ from linalg_ext.errors import ShapeError, caller_location
 from linalg_ext.structured.utils.constants import integer_constant
 from linalg_ext.tracing.casting import cast_to
 from linalg_ext.tracing.elements import INT64
-from linalg_ext.tracing.emission import empty
-from linalg_ext.tracing.sizes import AnySize, Size
+from linalg_ext.tracing.generics import empty
+from linalg_ext.tracing.sizes import AnySize, Shape, Size
 from linalg_ext.tracing.trace import Trace, at_users_line, running, static_sizes
-from linalg_ext.tracing.traced import Shape, Traced, current_trace
+from linalg_ext.tracing.traced import Traced, current_trace
 from linalg_ext.tracing.unsupported import refuse
 
 

@@ -6,6 +6,7 @@ import difflib
 from typing import NoReturn
 
 from linalg_ext.tracing.unsupported import refuse
+from linalg_ext.utils import hooks
 
 _INSTEAD = {
     "sort_complex": "np.sort is recorded, of complex values too",
@@ -39,9 +40,7 @@ _INSTEAD = {
 
 def refuse_function(name: str, module: str = "numpy") -> NoReturn:
     """Raise the TraceError for one of NumPy's functions."""
-    from linalg_ext.tracing.numpy_functions import recorded_names
-
-    known = recorded_names()
+    known = hooks.handler("names of recorded functions")()
     short = name.rpartition(".")[2]
     instead = _INSTEAD.get(name) or _INSTEAD.get(short)
     if instead is None:

@@ -13,9 +13,9 @@ from linalg_ext.errors import ArgumentError, DTypeError, caller_location
 from linalg_ext.runtime.dtypes import DType, by_dtype, integer_range
 from linalg_ext.tracing import arithmetic as own
 from linalg_ext.tracing import complex_functions
-from linalg_ext.tracing.casting import as_dtype, cast_to, kind_for_numpy, operand
+from linalg_ext.tracing.casting import cast_to, kind_for_numpy, operand
 from linalg_ext.tracing.constants import as_traced
-from linalg_ext.tracing.elements import BOOL, INT64, Element, apply, constant
+from linalg_ext.tracing.elements import BOOL, INT64, Element, apply, as_dtype, constant
 from linalg_ext.tracing.emission import Body, demand, pointwise
 from linalg_ext.tracing.suggestions import refuse_function
 from linalg_ext.tracing.traced import Number, Traced, current_trace, xp
@@ -123,7 +123,8 @@ def record_ufunc(
     current_trace(inputs)
     keywords = {k: v for k, v in keywords.items() if v is not None}
     if method in ("reduce", "accumulate"):
-        from linalg_ext.tracing.reductions import accumulate, reduce_by
+        from linalg_ext.tracing.reductions import reduce_by
+        from linalg_ext.tracing.scans import accumulate
 
         return (reduce_by if method == "reduce" else accumulate)(ufunc, *inputs, **keywords)
     if method == "outer":

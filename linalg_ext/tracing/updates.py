@@ -23,68 +23,27 @@ from linalg_ext.tracing.ufuncs import demand_fit
 from linalg_ext.tracing.unsupported import refuse
 
 
-class At:
-    """`x.at`: the parts of an array, by index."""
-
-    def __init__(self, value: Any) -> None:
-        self._value = value
-
-    def __getitem__(self, index: Any) -> Part:
-        return Part(self._value, index)
-
-
-class Part:
-    """`x.at[index]`: one part of an array, and what it may become. `x` itself stays as it is."""
-
-    def __init__(self, value: Traced, index: Any) -> None:
-        self._value = value
-        self._index = index
-
-    def set(self, values: Any) -> Traced:
-        """The array with other values there; where an index names a place twice, with the last."""
-        return self._become(lambda _, new: new, values)
-
-    def add(self, values: Any) -> Traced:
-        """The array with values added there, once for each time that an index names the place."""
-        return self._become(np.add, values)
-
-    def multiply(self, values: Any) -> Traced:
-        """The array multiplied there."""
-        return self._become(np.multiply, values)
-
-    def max(self, values: Any) -> Traced:
-        """The larger of the array and the values there."""
-        return self._become(np.maximum, values)
-
-    def min(self, values: Any) -> Traced:
-        """The smaller of the array and the values there."""
-        return self._become(np.minimum, values)
-
-    def get(self) -> Traced:
-        """The part as it is: `x[index]`."""
-        return indexed(self._value, self._index)
-
-    def _become(self, combine: Callable[[Any, Any], Any], values: Any) -> Traced:
-        value, index = self._value, self._index
-        if not isinstance(values, Traced):
-            # A number that does not fit is refused, as NumPy refuses it.
-            values = as_traced(values, value.dtype)
-        demand_fit(values, value.dtype)
-        if _is_mask(index):
-            mask = xp.expand_dims(as_traced(index), tuple(range(index.ndim, value.ndim)))
-            return cast_to(xp.where(mask, combine(value, values), value), value.dtype)
-        items = expanded(value, index)
-        if any(is_array(item) for item in items):
-            return _scattered(value, items, combine, values)
-        if None in [item if item is None else 0 for item in items]:
-            refuse("x.at[...] with None", "leave None out: the values are broadcast")
-        parts = parts_of(value, items)
-        before = indexed(value, tuple(items))
-        new = cast_to(combine(before, values), value.dtype)
-        new = xp.broadcast_to(new, before.shape)
-        left = [part for part in parts if not part.is_dropped]
-        backwards = tuple(axis for axis, part in enumerate(left) if part.is_backwards)
-        return inserted(flip(new, backwards) if backwards else new, value, parts)
+def updated(value: Traced, index: Any, combine: Callable[[Any, Any], Any], values: Any) -> Traced:
+    """An array of which one part is `combine` of what is there and of other values."""
+    if not isinstance(values, Traced):
+        # A number that does not fit is refused, as NumPy refuses it.
+        values = as_traced(values, value.dtype)
+    demand_fit(values, value.dtype)
+    if _is_mask(index):
+        mask = xp.expand_dims(as_traced(index), tuple(range(index.ndim, value.ndim)))
+        return cast_to(xp.where(mask, combine(value, values), value), value.dtype)
+    items = expanded(value, index)
+    if any(is_array(item) for item in items):
+        return _scattered(value, items, combine, values)
+    if None in [item if item is None else 0 for item in items]:
+        refuse("x.at[...] with None", "leave None out: the values are broadcast")
+    parts = parts_of(value, items)
+    before = indexed(value, tuple(items))
+    new = cast_to(combine(before, values), value.dtype)
+    new = xp.broadcast_to(new, before.shape)
+    left = [part for part in parts if not part.is_dropped]
+    backwards = tuple(axis for axis, part in enumerate(left) if part.is_backwards)
+    return inserted(flip(new, backwards) if backwards else new, value, parts)
 
 
 def _is_mask(index: Any) -> bool:
