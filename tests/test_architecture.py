@@ -7,12 +7,19 @@ import graphlib
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from imports import (
+    Import,
+    imports_of,
+    library_files,
+    library_imports,
+    module_name,
+    python_files,
+    room_of,
+)
 from resources import REPOSITORY, project_files
 from room_order import TIERS
 
@@ -31,97 +38,6 @@ WITHOUT_MLIR = frozenset({"executable", "target", "worker_process"}).union(
 
 PROVIDERS = {"mlir", "torch_mlir"}
 MAY_NAME_A_PROVIDER = {"bindings", "frameworks"}
-
-FOLDERS = {
-    "linalg_ext": "linalg_ext",
-    "transforms": "linalg_ext.transforms",
-    "opdsl_defs": "linalg_ext.opdsl_defs",
-}
-"""Each folder of the library, and the package that it is imported as."""
-
-
-@dataclass(frozen=True)
-class Import:
-    """One import statement: where it stands and what it names."""
-
-    path: Path
-    line: int
-    importer: str
-    imported: str
-
-    @property
-    def room(self) -> str:
-        return _room(self.importer)
-
-    @property
-    def imported_room(self) -> str:
-        return _room(self.imported)
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.importer} imports {self.imported}"
-
-
-def _room(module: str) -> str:
-    """`errors` of `linalg_ext.errors`; the empty string for `linalg_ext` itself."""
-    return module.split(".")[1] if "." in module else ""
-
-
-def _library_files() -> list[Path]:
-    return [path for path in _python_files() if path.parts[0] in FOLDERS]
-
-
-def _python_files() -> list[Path]:
-    return [path for path in project_files() if path.suffix == ".py"]
-
-
-def _module_name(path: Path) -> str:
-    name = ".".join((FOLDERS[path.parts[0]], *path.with_suffix("").parts[1:]))
-    return name.removesuffix(".__init__")
-
-
-def _imports_of(path: Path, module: str, source: str) -> Iterator[Import]:
-    """Every import of a file: at the top, in functions, under TYPE_CHECKING, by import_module."""
-    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    for node in ast.walk(ast.parse(source)):
-        names: list[str] = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names = _names_imported_from(node, package)
-        elif isinstance(node, ast.Call) and _is_import_call(node):
-            names = [_literal_argument(node)]
-        for name in names:
-            yield Import(path, getattr(node, "lineno", 0), module, name)
-
-
-def _names_imported_from(node: ast.ImportFrom, package: str) -> list[str]:
-    base = node.module or ""
-    if node.level:
-        parents = package.split(".")
-        base = ".".join([*parents[: len(parents) - node.level + 1], *filter(None, [node.module])])
-    if base == "linalg_ext":
-        # Rooms and public names look alike here; a public name is no room, and so it is refused.
-        return [f"linalg_ext.{alias.name}" for alias in node.names]
-    return [base]
-
-
-def _is_import_call(node: ast.Call) -> bool:
-    called = node.func
-    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-    return name in ("import_module", "__import__") and bool(_literal_argument(node))
-
-
-def _literal_argument(node: ast.Call) -> str:
-    first = node.args[0] if node.args else None
-    return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
-
-
-def _library_imports() -> list[Import]:
-    return [
-        found
-        for path in _library_files()
-        for found in _imports_of(path, _module_name(path), (REPOSITORY / path).read_text())
-    ]
 
 
 def _tier(room: str) -> int | None:
@@ -143,17 +59,17 @@ def _is_upward(found: Import) -> bool:
 
 
 def test_every_room_has_a_place_in_the_order() -> None:
-    rooms = {_room(_module_name(path)) for path in _library_files()} - {""}
+    rooms = {room_of(module_name(path)) for path in library_files()} - {""}
     assert {room for room in rooms if _tier(room) is None} == set()
 
 
 def test_imports_run_one_way() -> None:
-    assert [str(found) for found in _library_imports() if _is_upward(found)] == []
+    assert [str(found) for found in library_imports() if _is_upward(found)] == []
 
 
 def test_rooms_of_one_tier_do_not_import_each_other_in_a_circle() -> None:
     graph: dict[str, set[str]] = {}
-    for found in _library_imports():
+    for found in library_imports():
         if found.imported.startswith("linalg_ext.") and found.room not in ("", found.imported_room):
             graph.setdefault(found.room, set()).add(found.imported_room)
     graphlib.TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
@@ -162,7 +78,7 @@ def test_rooms_of_one_tier_do_not_import_each_other_in_a_circle() -> None:
 def test_only_the_door_names_a_provider_of_the_bindings() -> None:
     named = [
         str(found)
-        for found in _library_imports()
+        for found in library_imports()
         if found.imported.partition(".")[0] in PROVIDERS and found.room not in MAY_NAME_A_PROVIDER
     ]
     assert named == []
@@ -189,7 +105,7 @@ def test_only_the_door_names_a_provider_of_the_bindings() -> None:
 )
 def test_an_import_against_the_order_is_found(module: str, source: str) -> None:
     found = list(
-        _imports_of(Path("__init__.py" if module.count(".") == 1 else "x.py"), module, source)
+        imports_of(Path("__init__.py" if module.count(".") == 1 else "x.py"), module, source)
     )
     assert [_is_upward(each) for each in found if "linalg_ext" in each.imported] == [True]
 
@@ -205,7 +121,7 @@ def test_an_import_against_the_order_is_found(module: str, source: str) -> None:
     ],
 )
 def test_an_import_along_the_order_is_allowed(module: str, source: str) -> None:
-    (found,) = _imports_of(Path("x.py"), module, source)
+    (found,) = imports_of(Path("x.py"), module, source)
     assert not _is_upward(found)
 
 
@@ -231,8 +147,8 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
 
 
 def test_the_rooms_without_mlir_load_without_it() -> None:
-    modules = [_module_name(path) for path in _library_files()]
-    without = sorted(module for module in modules if _room(module) in WITHOUT_MLIR)
+    modules = [module_name(path) for path in library_files()]
+    without = sorted(module for module in modules if room_of(module) in WITHOUT_MLIR)
     assert "linalg_ext.errors" in without
     loaded = _loaded_after("import " + ", ".join(without))
     assert {name for name in loaded if name.partition(".")[0] in PROVIDERS} == set()
@@ -241,7 +157,7 @@ def test_the_rooms_without_mlir_load_without_it() -> None:
 def test_every_python_file_says_what_it_is() -> None:
     bare = [
         str(path)
-        for path in _python_files()
+        for path in python_files()
         if not ast.get_docstring(ast.parse((REPOSITORY / path).read_text()))
     ]
     assert bare == []

@@ -52,27 +52,12 @@ def onnx() -> Any:
         found = importlib.import_module("onnx")
         importlib.import_module("onnx.shape_inference")
     except (ImportError, AttributeError) as error:
-        raise _missing_onnx(error) from error
+        raise missing_onnx(error) from error
     return found
 
 
-def onnx_importer() -> Any:
-    """torch-mlir's importer of ONNX; makes its dialects known.
-
-    Raises:
-        MissingExtraError: ONNX is not installed, or in a version that does not fit.
-        BindingsError: the bindings in use are LLVM's own, which have no importer.
-    """
-    require_torch_mlir("models of ONNX")
-    try:
-        found = importlib.import_module("torch_mlir.extras.onnx_importer")
-    except (ImportError, AttributeError) as error:
-        raise _missing_onnx(error) from error
-    importlib.import_module("linalg_ext.frameworks.torch.dialect")
-    return found
-
-
-def _missing_onnx(error: Exception) -> MissingExtraError:
+def missing_onnx(error: Exception) -> MissingExtraError:
+    """The error for a package that could not be imported."""
     return MissingExtraError(
         f"ONNX is needed, and cannot be imported: {error}",
         expected="onnx 1.16 or later",

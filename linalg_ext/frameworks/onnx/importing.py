@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from typing import Any
 
 from linalg_ext.errors import CrashError, IRError, ModelError
-from linalg_ext.frameworks.requirements import onnx, onnx_importer
+from linalg_ext.frameworks.requirements import missing_onnx, onnx, require_torch_mlir
 from linalg_ext.frameworks.torch_dialect.cutting_pads import write_cutting_pads
 from linalg_ext.frameworks.torch_dialect.views import write_views
 from linalg_ext.ir.context import new_context
@@ -90,8 +91,24 @@ def _error(node: Any, reason: str) -> ModelError:
     )
 
 
+def _importer() -> Any:
+    """torch-mlir's importer of ONNX; makes its dialects known.
+
+    Raises:
+        MissingExtraError: ONNX is not installed, or in a version that does not fit.
+        BindingsError: the bindings in use are LLVM's own, which have no importer.
+    """
+    require_torch_mlir("models of ONNX")
+    try:
+        found = importlib.import_module("torch_mlir.extras.onnx_importer")
+    except (ImportError, AttributeError) as error:
+        raise missing_onnx(error) from error
+    importlib.import_module("linalg_ext.frameworks.torch.dialect")
+    return found
+
+
 def _torch_ir(model: Any) -> Any:
-    found = onnx_importer()
+    found = _importer()
     context = new_context()
     model.graph.name = ENTRY
     try:
