@@ -57,7 +57,7 @@ def onnx() -> Any:
 
 
 def missing_onnx(error: Exception) -> MissingExtraError:
-    """The error for a package that could not be imported."""
+    """Return the error for a package that could not be imported."""
     return MissingExtraError(
         f"ONNX is needed, and cannot be imported: {error}",
         expected="onnx 1.16 or later",

@@ -108,7 +108,7 @@ def argsort(x: Any, /, *, axis: int = -1, descending: Any = False, stable: Any =
 
 
 def namespace() -> ModuleType:
-    """This module, for `x.__array_namespace__()`."""
+    """Return this module, for `x.__array_namespace__()`."""
     return sys.modules[__name__]
 
 

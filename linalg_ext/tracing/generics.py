@@ -43,7 +43,7 @@ def generic(
 def read_map(
     source: ir.Value, axes: Sequence[int | None], own: Shape, shape: Shape
 ) -> ir.AffineMap:
-    """The map by which a space of a shape reads a tensor: broadcast, and by axes.
+    """Return the map by which a space of a shape reads a tensor: broadcast, and by axes.
 
     Args:
         source: the tensor.
@@ -71,7 +71,7 @@ def spread(
     dtype: DType,
     wanted: DType,
 ) -> ir.Value:
-    """A new tensor of a shape: another of a dtype, read by axes, its elements cast to `wanted`."""
+    """Build a tensor of a shape: another of a dtype, read by axes, its elements cast to `wanted`."""
     with at_users_line():
         maps = [read_map(source, axes, shape, shape), identity_map(len(shape))]
         (value,) = generic(
@@ -102,6 +102,6 @@ def empty(shape: Shape, dtype: DType) -> ir.Value:
 
 
 def is_one(size: AnySize, trace: Trace | None) -> bool:
-    """Whether a size is known to be 1."""
+    """Return True where a size is known to be 1."""
     size = trace.resolved(size) if trace else size
     return not isinstance(size, Size) and size == 1

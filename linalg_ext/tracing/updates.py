@@ -24,7 +24,7 @@ from linalg_ext.tracing.unsupported import refuse
 
 
 def updated(value: Traced, index: Any, combine: Callable[[Any, Any], Any], values: Any) -> Traced:
-    """An array of which one part is `combine` of what is there and of other values."""
+    """Record an array of which one part is `combine` of what is there and of other values."""
     if not isinstance(values, Traced):
         # A number that does not fit is refused, as NumPy refuses it.
         values = as_traced(values, value.dtype)

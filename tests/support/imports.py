@@ -25,7 +25,7 @@ class Import:
         path, line: the place of the statement.
         importer: the module that it stands in.
         imported: the name, with the module that has it: a module or something in one.
-        is_for_types: whether it stands under `if TYPE_CHECKING`.
+        is_for_types: True where it stands under `if TYPE_CHECKING`.
     """
 
     path: Path
@@ -36,12 +36,12 @@ class Import:
 
     @property
     def room(self) -> str:
-        """The room of the importer."""
+        """Return the room of the importer."""
         return room_of(self.importer)
 
     @property
     def imported_room(self) -> str:
-        """The room of what is imported."""
+        """Return the room of what is imported."""
         return room_of(self.imported)
 
     def __str__(self) -> str:
@@ -49,28 +49,28 @@ class Import:
 
 
 def room_of(module: str) -> str:
-    """`errors` of `linalg_ext.errors`; the empty string for `linalg_ext` itself."""
+    """Return `errors` of `linalg_ext.errors`, and the empty string of `linalg_ext` itself."""
     return module.split(".")[1] if "." in module else ""
 
 
 def python_files() -> list[Path]:
-    """All Python files of the project."""
+    """Return all Python files of the project."""
     return [path for path in project_files() if path.suffix == ".py"]
 
 
 def library_files() -> list[Path]:
-    """The Python files of the library."""
+    """Return the Python files of the library."""
     return [path for path in python_files() if path.parts[0] in FOLDERS]
 
 
 def module_name(path: Path) -> str:
-    """The module of a file of the library."""
+    """Return the module of a file of the library."""
     name = ".".join((FOLDERS[path.parts[0]], *path.with_suffix("").parts[1:]))
     return name.removesuffix(".__init__")
 
 
 def library_imports() -> list[Import]:
-    """Every import of every file of the library."""
+    """Return every import of every file of the library."""
     return [
         found
         for path in library_files()
@@ -79,7 +79,7 @@ def library_imports() -> list[Import]:
 
 
 def imports_of(path: Path, module: str, source: str) -> Iterator[Import]:
-    """Every import of a file: at the top, in functions, under TYPE_CHECKING, by import_module."""
+    """Yield every import of a file: at the top, in functions, under TYPE_CHECKING, by import_module."""
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     tree = ast.parse(source)
     for_types = {
