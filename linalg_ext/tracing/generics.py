@@ -71,7 +71,7 @@ def spread(
     dtype: DType,
     wanted: DType,
 ) -> ir.Value:
-    """Build a tensor of a shape: another of a dtype, read by axes, its elements cast to `wanted`."""
+    """Build a tensor of a shape: another of a dtype, read by axes and cast to `wanted`."""
     with at_users_line():
         maps = [read_map(source, axes, shape, shape), identity_map(len(shape))]
         (value,) = generic(

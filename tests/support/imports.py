@@ -79,7 +79,7 @@ def library_imports() -> list[Import]:
 
 
 def imports_of(path: Path, module: str, source: str) -> Iterator[Import]:
-    """Yield every import of a file: at the top, in functions, under TYPE_CHECKING, by import_module."""
+    """Yield every import of a file: in functions, under TYPE_CHECKING and by import_module too."""
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     tree = ast.parse(source)
     for_types = {
