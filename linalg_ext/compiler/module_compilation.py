@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,14 +13,12 @@ from linalg_ext.bindings import ir
 from linalg_ext.compiler.effects import written_arguments
 from linalg_ext.compiler.entry import find_entry, wrap_entry
 from linalg_ext.compiler.explaining import WrittenPlan, explained, written_plans
-from linalg_ext.compiler.portable_call import add_portable_call
 from linalg_ext.compiler.searching import in_force as asked_in_force
 from linalg_ext.compiler.searching import not_searching
 from linalg_ext.compiler.signature import read_signature
 from linalg_ext.compiler.slicing import work_to_share
 from linalg_ext.compiler.source import own_copy
 from linalg_ext.compiler.stages import Clock, stage
-from linalg_ext.compiler.termination import is_open_ended
 from linalg_ext.executable import disk_cache
 from linalg_ext.executable.kernel import Kernel
 from linalg_ext.executable.parallel_variant import SharedWork
@@ -30,10 +29,12 @@ from linalg_ext.module import Module, ModuleLike
 from linalg_ext.rewriting import Report, run_in_place
 from linalg_ext.runtime.cross_compilation import engine_for
 from linalg_ext.runtime.libraries import is_provided, load_libraries
-from linalg_ext.target import current, host, override
+from linalg_ext.runtime.machine_code import PORTABLE
+from linalg_ext.target import Target, current, host, override
 from linalg_ext.transforms.checks.refuse_recursion import refuse_recursion
 from linalg_ext.transforms.checks.refuse_unsupported import refuse_unsupported
 from linalg_ext.transforms.checks.refuse_untrusted import check_trust
+from linalg_ext.transforms.llvm.set_target import confine
 from linalg_ext.transforms.pipelines import CHECKS, lower_to_llvm
 from linalg_ext.transforms.rewrites.call_libraries import NAME as CALLS_LIBRARIES
 from linalg_ext.utils.logs import logger
@@ -123,7 +124,7 @@ def compile_in_place(
         signature = read_signature(
             function, written=written_arguments(function), result_dtypes=result_dtypes
         )
-        open_ended = is_open_ended(own.ir)
+        open_ended = _is_open_ended(own.ir)
         wrapped = wrap_entry(own.ir, function, signature)
     own.verify(after="its entry was wrapped")
     stages.append(stage("entry", own.ir, clock))
@@ -149,7 +150,7 @@ def compile_in_place(
     open_ended |= any(report and report.pass_name == CALLS_LIBRARIES for report in reports)
     level = info.suggested_opt_level if opt_level is None else opt_level
     if target != host():
-        add_portable_call(work, wrapped.symbol, target)
+        _add_portable_call(work, wrapped.symbol, target)
     engine = engine_for(target, work, opt_level=level, libraries=libraries)
     # Looking the entry up is what makes LLVM generate the code.
     engine.function(wrapped.symbol)
@@ -220,3 +221,73 @@ def _group_entry(module: Module, entry: str | None, *, trusted: bool) -> list[Re
     else:
         report.leave(found.title, "what pipelines fuse by themselves costs hardly more")
     return [report]
+
+
+_LOOPS = frozenset({"scf.for", "scf.forall", "scf.parallel", "scf.while", "affine.for"})
+_BRANCHES = "cf."
+_CALLS = frozenset({"func.call_indirect", "llvm.call"})
+
+
+def _is_open_ended(module: ir.Module) -> bool:
+    """Whether a call may take long although another was short: a loop of its own, or foreign code.
+
+    Ops on whole arrays take about the same time at every call, for all shapes are known.
+    """
+    found = False
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        name = op.name
+        found = name in _LOOPS or name in _CALLS or name.startswith(_BRANCHES) or _is_foreign(op)
+        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return found
+
+
+def _is_foreign(op: ir.Operation) -> bool:
+    """Whether this declares a function that others define."""
+    return op.name in ("func.func", "llvm.func") and not len(op.regions[0].blocks)
+
+
+def _add_portable_call(module: ir.Module, symbol: str, target: Target) -> None:
+    """Add the packed form of the function `symbol` to a module in the LLVM dialect, in place.
+
+        llvm.func @lx_call_lx_entry_f(%table: !llvm.ptr) {
+          %0 = llvm.load %table : !llvm.ptr -> !llvm.ptr        // where the first argument is
+          %1 = llvm.load %0 : !llvm.ptr -> f32                  // the first argument
+          ...
+          llvm.call @_mlir_ciface_lx_entry_f(%1, ...) : (f32, ...) -> ()
+          llvm.return
+        }
+
+    The engine makes such a function too, but for the machine that it runs on, with instructions
+    that the target may lack; and what compiles for another architecture makes none.
+    """
+    callee = f"_mlir_ciface_{symbol}"
+    function: Any = next(
+        op
+        for op in module.body.operations
+        if op.operation.name == "llvm.func"
+        and ir.StringAttr(op.operation.attributes["sym_name"]).value == callee
+    )
+    types = [str(argument.type) for argument in function.operation.regions[0].blocks[0].arguments]
+    lines = [
+        f"""
+        %place{index} = llvm.getelementptr %table[{index}]
+            : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+        %at{index} = llvm.load %place{index} : !llvm.ptr -> !llvm.ptr
+        %value{index} = llvm.load %at{index} : !llvm.ptr -> {type_}"""
+        for index, type_ in enumerate(types)
+    ]
+    values = ", ".join(f"%value{index}" for index in range(len(types)))
+    listed = ", ".join(types)
+    text = f"""
+      llvm.func @{callee}({listed})
+      llvm.func @{PORTABLE}{symbol}(%table: !llvm.ptr) {{{"".join(lines)}
+        llvm.call @{callee}({values}) : ({listed}) -> ()
+        llvm.return
+      }}"""
+    parsed = ir.Module.parse(text, module.context)  # must outlive what is read of it
+    with module.context, ir.InsertionPoint(module.body):
+        confine(list(parsed.body.operations)[1].operation.clone(), target)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from linalg_ext import gml_st
 from linalg_ext.bindings import ir
-from linalg_ext.dialects import exported, linalg_ext
-from linalg_ext.dialects.loading import load_dialect
+from linalg_ext.dialects import linalg_ext
+from linalg_ext.dialects.loading import load_dialect, load_exported
 from linalg_ext.ir.context import register_dialect
 
 __all__ = ["gml_st", "linalg_ext"]
@@ -20,7 +20,7 @@ def load(context: ir.Context) -> None:
     with context:
         load_dialect(linalg_ext.LinalgExt)
         load_dialect(gml_st.GmlSt)
-    exported.load(context)
+    load_exported(context)
 
 
 register_dialect(load)

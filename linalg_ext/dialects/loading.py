@@ -1,4 +1,4 @@
-"""Loading dialects defined from Python: from bytecode, for every context but the first.
+"""Loading dialects: those defined from Python, from bytecode for every context but the first.
 
 Upstream builds the definition of a dialect op by op, and simplifies it, for each context anew: that
 takes 7 ms for `gml_st`, reading what came out of it less than 1.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Any, cast
 
-from linalg_ext.bindings import ir, irdl, provider
+from linalg_ext.bindings import ir, irdl, passmanager, provider
 from linalg_ext.ir.bytecode import to_bytecode
 
 _definitions: dict[str, bytes] = {}
@@ -52,3 +52,20 @@ def _load_again(dialect: Any, definition: bytes) -> None:
     for kind in dialect.types:
         number = ir.DynamicType.lookup_typeid(kind.type_name)
         ir.register_type_caster(number, replace=True)(kind)
+
+
+_MAKES_THEM = "builtin.module(func.func(convert-torch-to-tmtensor,convert-torch-to-stablehlo))"
+
+
+def load_exported(context: ir.Context) -> None:
+    """Load `stablehlo`, `chlo` and `tm_tensor`, in which exporters write, if they are there.
+
+    Where the bindings come with torch-mlir, they know them, and give them to contexts through the
+    passes that make their ops. LLVM's own have none: such a module does not parse.
+    """
+    try:
+        from linalg_ext.bindings import exporters  # noqa: F401  # registers the passes
+    except ImportError:
+        return
+    with context, ir.Location.unknown():
+        passmanager.PassManager.parse(_MAKES_THEM).run(ir.Module.create().operation)

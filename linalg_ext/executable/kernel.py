@@ -18,11 +18,11 @@ from linalg_ext.errors import (
     caller_location,
     refuse_pickling,
 )
-from linalg_ext.executable.argument import refuse_keywords
-from linalg_ext.executable.arrays import ArrayArgument, check_aliasing
+from linalg_ext.executable.argument import Argument, refuse_keywords
+from linalg_ext.executable.arrays import ArrayArgument, StridedArgument, check_aliasing
 from linalg_ext.executable.description.code import Code, Entry
 from linalg_ext.executable.description.failures import Failures
-from linalg_ext.executable.description.signature import Signature
+from linalg_ext.executable.description.signature import ArrayType, Parameter, Signature
 from linalg_ext.executable.description.stage import Stage
 from linalg_ext.executable.direct_call import Callee, DirectCall, direct_call
 from linalg_ext.executable.dynamic_call import OpenCall, open_call
@@ -36,12 +36,12 @@ from linalg_ext.executable.kernel_data import (
     signature_data,
     signature_of,
 )
-from linalg_ext.executable.layout import argument_of, laid_out
 from linalg_ext.executable.parallel_variant import SharedWork
 from linalg_ext.executable.provenance import Recipe, arrived
 from linalg_ext.executable.results import ResultSlot, split_out
+from linalg_ext.executable.scalars import ScalarArgument
 from linalg_ext.runtime.buffers import take_over
-from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame
+from linalg_ext.runtime.call_frame import STATUS, TABLE, WORD, Frame, FrameLayout
 from linalg_ext.runtime.descriptors import Descriptor, word_count
 from linalg_ext.runtime.disassembly import disassemble
 from linalg_ext.runtime.threads import checked
@@ -123,11 +123,11 @@ class Kernel(Shown, shown_as="kernel"):
         self._asm_lock = Lock()
 
         results = signature.results
-        self._arguments = tuple(argument_of(parameter) for parameter in signature.parameters)
+        self._arguments = tuple(_argument_of(parameter) for parameter in signature.parameters)
         self._slots = tuple(ResultSlot(r, is_only=len(results) == 1) for r in results)
         self._destinations = tuple(self._slots[index] for index in entry.destinations)
         self._returned = tuple(self._slots[index] for index in entry.returned)
-        self._layout = laid_out(self._arguments, self._destinations, self._returned)
+        self._layout = _laid_out(self._arguments, self._destinations, self._returned)
         self._arity = len(self._arguments)
         self._records: dict[object, Record | None] = {}
         self._written = tuple(
@@ -453,3 +453,35 @@ def kernel_of(
         is_kept=is_kept,
         recipe=recipe,
     )
+
+
+def _argument_of(parameter: Parameter) -> Argument:
+    """What takes the values of a parameter."""
+    if not isinstance(parameter.type, ArrayType):
+        return ScalarArgument(parameter, parameter.type)
+    if parameter.type.strides is not None:
+        return StridedArgument(parameter, parameter.type, parameter.type.strides)
+    return ArrayArgument(parameter, parameter.type)
+
+
+def _laid_out(
+    arguments: Sequence[Argument],
+    destinations: Sequence[ResultSlot],
+    returned: Sequence[ResultSlot],
+) -> FrameLayout:
+    """The frame of a call; arguments and destinations are told their words of it.
+
+    Args:
+        arguments: in order.
+        destinations: the results that are written to memory of the caller, in order.
+        returned: the results whose memory native code gives, in order.
+    """
+    ranks: list[int | None] = [
+        argument.type.rank if isinstance(argument, ArrayArgument) else None
+        for argument in arguments
+    ]
+    ranks += [slot.rank for slot in destinations]
+    layout = FrameLayout(ranks, [slot.rank for slot in returned])
+    for taking, word in zip((*arguments, *destinations), layout.slots, strict=True):
+        taking.lay_out(layout, word)
+    return layout

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from linalg_ext.bindings import execution_engine, ir
@@ -18,7 +18,6 @@ from linalg_ext.runtime.disassembly import undefined_symbols
 from linalg_ext.runtime.libraries import load_compiler_runtime, load_libraries, missing_of
 from linalg_ext.runtime.machine_code import PackedFunction, as_packed, variable_symbol
 from linalg_ext.runtime.registered import published_address
-from linalg_ext.runtime.symbols import check_declarations, declared_functions, defined_variables
 
 
 class Engine:
@@ -43,7 +42,7 @@ class Engine:
         self.libraries = tuple(str(library) for library in libraries)
         load_compiler_runtime()
         self._handles = load_libraries(self.libraries)
-        check_declarations(module, self._handles)
+        _check_declarations(module, self._handles)
         with collected(module.context) as emitted:
             try:
                 self._engine = execution_engine.ExecutionEngine(
@@ -55,7 +54,7 @@ class Engine:
                     cure="every op must be in the LLVM dialect before code is made",
                     diagnostics=[message.shown() for message in emitted] or [str(error)],
                 ) from error
-        self._variables = defined_variables(module)
+        self._variables = _defined_variables(module)
         for name in declared_functions(module):
             # In the scope of this engine alone, and only what a library was registered for.
             if (address := published_address(name)) is not None:
@@ -93,3 +92,42 @@ class Engine:
             path = Path(folder) / "code.o"
             self._engine.dump_to_object_file(str(path))
             return path.read_bytes()
+
+
+def declared_functions(module: ir.Module) -> Iterator[str]:
+    """The functions that a module in the LLVM dialect declares, and does not define.
+
+    LLVM's own intrinsics are left out.
+    """
+    for op in module.body.operations:
+        if op.operation.name != "llvm.func" or len(op.operation.regions[0].blocks):
+            continue
+        name = ir.StringAttr(op.operation.attributes["sym_name"]).value
+        if not name.startswith("llvm."):
+            yield name
+
+
+def _defined_variables(module: ir.Module) -> frozenset[str]:
+    """The variables that a module in the LLVM dialect defines."""
+    operations = (op.operation for op in module.body.operations)
+    return frozenset(
+        ir.StringAttr(op.attributes["sym_name"]).value
+        for op in operations
+        if op.name == "llvm.mlir.global"
+    )
+
+
+def _check_declarations(module: ir.Module, libraries: Sequence[ctypes.CDLL]) -> None:
+    """Find every function that `module` declares, in the process or in `libraries`.
+
+    Raises:
+        UnresolvedSymbolError: naming all that are nowhere.
+    """
+    missing = missing_of(declared_functions(module), libraries)
+    if missing:
+        names = ", ".join(f"`{name}`" for name in missing)
+        raise UnresolvedSymbolError(
+            f"the module calls {names}, which {'is' if len(missing) == 1 else 'are'} "
+            "neither defined in it nor found in this process",
+            cure="define it in the module, or pass the library that has it as libraries=[...]",
+        )

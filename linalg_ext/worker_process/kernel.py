@@ -9,7 +9,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -36,7 +36,6 @@ from linalg_ext.runtime.dtypes import dtype_named
 from linalg_ext.runtime.threads import current as current_threads
 from linalg_ext.target import host, override, to_data
 from linalg_ext.worker_process import error_data, worker_cache
-from linalg_ext.worker_process.decisions import ToldDecision
 from linalg_ext.worker_process.limits import Limits
 from linalg_ext.worker_process.shared_arrays import SharedBlock, received, share, taken
 
@@ -152,7 +151,7 @@ class IsolatedKernel:
         return Explanation(
             str(self.signature),
             self._target or host(),
-            tuple(ToldDecision.from_data(each) for each in told["decisions"]),
+            tuple(_ToldDecision.from_data(each) for each in told["decisions"]),
             tuple((name, text) for name, text in told["left"]),
             told["threads"],
         )
@@ -422,3 +421,21 @@ def _forget_all() -> None:
 
 
 os.register_at_fork(after_in_child=_forget_all)
+
+
+@dataclass(frozen=True)
+class _ToldDecision:
+    """A decision of a transformation, as it was told."""
+
+    title: str
+    told: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def from_data(cls, data: Any) -> _ToldDecision:
+        """Of a title and a list of pairs."""
+        title, rows = data
+        return cls(title, tuple((name, text) for name, text in rows))
+
+    def rows(self) -> Sequence[tuple[str, str]]:
+        """The explanation: names, and what is to be said of each."""
+        return self.told

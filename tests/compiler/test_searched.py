@@ -11,7 +11,7 @@ import pytest
 import linalg_ext as lx
 from linalg_ext.errors import ArgumentError
 from linalg_ext.transforms.grouping import Exploration, Search
-from linalg_ext.transforms.grouping._chosen_groups import ChosenGroup
+from linalg_ext.transforms.grouping.outline_groups import ChosenGroup
 
 TEXT = """
 func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {

@@ -11,8 +11,7 @@ import pytest
 from linalg_ext import errors
 from linalg_ext.bindings import ir
 from linalg_ext.runtime.disassembly import disassemble, undefined_symbols
-from linalg_ext.runtime.engine import Engine
-from linalg_ext.runtime.symbols import declared_functions
+from linalg_ext.runtime.engine import Engine, declared_functions
 from resources import skip_machine
 
 CALLS = """

@@ -6,6 +6,8 @@ own operands: these may be fused in turn.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError
 from linalg_ext.gml_st.ir.loop_views import AnyLoop, ForView, LoopView
@@ -15,9 +17,9 @@ from linalg_ext.rewriting import Report
 from linalg_ext.structured.indices.sizes import extract_slice
 from linalg_ext.structured.utils.values import producer as producer_of
 from linalg_ext.symbolic.index_sets import Point, Tile, as_tile, compose
+from linalg_ext.symbolic.integers import is_eq, upper
 
 from ._covering import covered_by, depends_on, moves, view_of
-from ._hulls import hull_of, within
 from ._loops import has_room, with_output, without_unused_inputs
 from ._order import comes_after, is_below, used_outside
 from ._parts import Parts, element_of, empty, in_type, part_of
@@ -104,7 +106,7 @@ class Fusion:
         is_computed = producer.name.startswith("linalg.") and producer.name != "linalg.fill"
         if not self.choice.is_greedy or not rule.is_cheap or not is_computed:
             return None
-        return hull_of([each.part for each in taken]) if len(producer.results) == 1 else None
+        return _hull_of([each.part for each in taken]) if len(producer.results) == 1 else None
 
     def _build(
         self,
@@ -131,7 +133,7 @@ class Fusion:
             with each.op.location, ir.InsertionPoint(each.op):
                 value = values[each.number]
                 if hull is not None:
-                    value = extract_slice(value, within(each.part, hull))
+                    value = extract_slice(value, _within(each.part, hull))
                 if scalars is None and isinstance(each.part, Point):
                     value = element_of(value)
                 elif scalars is None:
@@ -297,3 +299,53 @@ def loops_in(root: ir.Operation) -> list[ir.Operation]:
                 op = each.operation
                 found += [op] if op.name in LOOPS else loops_in(op)
     return found
+
+
+def _hull_of(parts: Sequence[Tile | Point]) -> Tile | None:
+    """Return the smallest tile that holds tiles which overlap; None where they may not, or are one.
+
+    What a stencil reads of the stencil before it is one tile, shifted by an element this way and
+    that: computed once with a rim, it does for all of them.
+    """
+    tiles = [part for part in parts if isinstance(part, Tile)]
+    if len(tiles) < len(parts) or len(set(tiles)) < 2:
+        return None
+    first = tiles[0]
+    offsets, sizes = [], []
+    for dim in range(first.rank):
+        span = _span(tiles, dim)
+        if span is None:
+            return None
+        low, high = span
+        offsets.append(first.offset(dim) + low)
+        sizes.append(first.size(dim) + high - low)
+    return Tile(offsets, sizes)
+
+
+def _span(tiles: Sequence[Tile], dim: int) -> tuple[int, int] | None:
+    """From where to where tiles go, beside the begin and the end of the first; None: not known.
+
+    None, too, where one begins behind the end of another.
+    """
+    begin, end = (tiles[0].offset(dim), tiles[0].offset(dim) + tiles[0].size(dim))
+    begins = [tile.offset(dim) - begin for tile in tiles]
+    ends = [tile.offset(dim) + tile.size(dim) - end for tile in tiles]
+    shifts = [each for each in begins if isinstance(each, int)]
+    grown = [each for each in ends if isinstance(each, int)]
+    if len(shifts) < len(tiles) or len(grown) < len(tiles):
+        return None
+    if any(is_eq(tile.stride(dim), 1) is not True for tile in tiles):
+        return None
+    length = upper(tiles[0].size(dim))
+    spread = max(shifts) - min(shifts)
+    if spread and (length is None or spread >= length):
+        return None
+    return min(shifts), max(grown)
+
+
+def _within(part: Tile | Point, hull: Tile) -> Tile:
+    """A part as a part of the tile that holds it."""
+    if isinstance(part, Point):
+        raise AssertionError("a hull is of tiles")
+    offsets = [one - other for one, other in zip(part.offsets, hull.offsets, strict=True)]
+    return Tile(offsets, part.sizes)

@@ -45,7 +45,6 @@ from linalg_ext.transforms.ir_utils.walking import operations
 from ._accesses import Memory, is_load, is_pure
 from ._bands import FOR
 from ._indices import induction_variable
-from ._loop_invariants import carry_what_changes
 from .raising import ON_TENSORS, is_on_tensors, told
 
 NAME = "linalg-ext-accumulate-in-memory"
@@ -71,7 +70,7 @@ def accumulate(module: ir.Operation, report: Report, keeper: _Keeper) -> None:
         report: of a pass.
         keeper: gives a place of its own to what a loop carries, if nothing stores it.
     """
-    carry_what_changes(module)
+    _carry_what_changes(module)
     # From outside inwards: what a loop inside begins with is then in memory already.
     for loop in [op for op in operations(module, [FOR]) if len(op.results)]:
         report.matched[FOR] += 1
@@ -238,4 +237,44 @@ def _finish(loop: ir.Operation, places: Sequence[_Place]) -> None:
                 place.store.erase()
             if any(True for _ in result.uses):
                 result.replace_all_uses_with(place.load())
+    loop.erase()
+
+
+def _carry_what_changes(root: ir.Operation) -> None:
+    """Have no loop below an op carry what is the same in each of its iterations.
+
+    What a loop hands on unchanged is what it begins with.
+    """
+    # From inside outwards: what a loop inside hands on the one around it does, too.
+    for loop in reversed(operations(root, [FOR])):
+        if len(loop.results):
+            _carry(loop)
+
+
+def _carry(loop: ir.Operation) -> None:
+    lower, upper, step, *inits = loop.operands
+    body = loop.regions[0].blocks[0]
+    *ops, yielding = [each.operation for each in body.operations]
+    iv, *arguments = body.arguments
+    changing: list[int] = []
+    for number, argument in enumerate(arguments):
+        if yielding.operands[number] in (argument, inits[number]):
+            argument.replace_all_uses_with(inits[number])
+            loop.results[number].replace_all_uses_with(inits[number])
+        else:
+            changing.append(number)
+    if len(changing) == len(inits):
+        return
+    with loop.location, ir.InsertionPoint(loop):
+        made = scf.ForOp(lower, upper, step, [inits[number] for number in changing])
+        with ir.InsertionPoint(made.body):
+            end = scf.YieldOp([yielding.operands[number] for number in changing]).operation
+    for name in set(loop.attributes) - set(made.operation.attributes):
+        made.operation.attributes[name] = loop.attributes[name]
+    for op in ops:
+        op.move_before(end)
+    iv.replace_all_uses_with(made.induction_variable)
+    for place, number in enumerate(changing):
+        arguments[number].replace_all_uses_with(made.inner_iter_args[place])
+        loop.results[number].replace_all_uses_with(made.operation.results[place])
     loop.erase()

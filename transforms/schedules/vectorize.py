@@ -21,10 +21,10 @@ from collections.abc import Sequence
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineConst, AffineMap
 from linalg_ext.structured.utils.maps import indexing_maps
-from linalg_ext.transforms.ir_utils.walking import element_type, select
+from linalg_ext.transforms.ir_utils.walking import element_type, producer, select
 
+from ._apart import run_apart
 from ._assertions import asserted_before
-from ._bodies import reduces_by_one_op, with_plain_positions
 from ._checks import check_not_empty, check_sizes, refusal, structured_loops
 from ._facts import DYNAMIC, Loops, has_maps
 from ._script import ANY, Doubt, Script, integers, line
@@ -78,7 +78,7 @@ def vectorize(op: ir.Operation, *, sizes: tuple[int, ...] = ()) -> Script | Part
     loops = structured_loops(op, "vectorize")
     check_not_empty(op, loops)
     _check_elements(op)
-    given, op = op, with_plain_positions(op)
+    given, op = op, _with_plain_positions(op)
     if sizes:
         check_sizes(op, "sizes", sizes, loops, whole=True, zeros=False)
         for loop, (size, extent) in enumerate(zip(sizes, loops.ranges, strict=True)):
@@ -141,7 +141,7 @@ def _is_taken_apart(op: ir.Operation, loops: Loops, sizes: tuple[int, ...]) -> b
     is_masked = bool(sizes) and sizes != loops.ranges
     if is_masked and any(_has_constant_between(map_) for map_ in written):
         return True
-    return bool(loops.reductions) and not reduces_by_one_op(op)
+    return bool(loops.reductions) and not _reduces_by_one_op(op)
 
 
 def _has_constant_between(map_: AffineMap) -> bool:
@@ -159,7 +159,7 @@ def _apart(
     )
     maps = indexing_maps(op)
     check_layouts(op, "vectorize")
-    looped = () if reduces_by_one_op(op) else [maps[0].dims[loop] for loop in loops.reductions]
+    looped = () if _reduces_by_one_op(op) else [maps[0].dims[loop] for loop in loops.reductions]
     places = places_of(maps, loops, most, limit=MOST_PLACES, looped=looped)
     places = places or in_loops(maps, loops, most, looped)
     if places is None:
@@ -258,3 +258,41 @@ def _check_elements(op: ir.Operation) -> None:
                 expected="elements of whole bytes, such as i8",
                 cure="fuse_elementwise() keeps conditions in the bodies that read them",
             )
+
+
+_COMBINERS = frozenset(
+    (
+        *("arith.addf", "arith.addi", "arith.mulf", "arith.muli"),
+        *("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf"),
+        *("arith.maxsi", "arith.maxui", "arith.minsi", "arith.minui"),
+        *("arith.andi", "arith.ori", "arith.xori"),
+    )
+)
+"""The ops that a vector is reduced by."""
+
+
+def _reduces_by_one_op(op: ir.Operation) -> bool:
+    """Whether each result of a reduction is what it was before, combined by one op."""
+    body = op.regions[0].blocks[0]
+    ops = [each.operation for each in body.operations]
+    yielded = list(ops[-1].operands)
+    before = list(body.arguments)[len(op.operands) - len(yielded) :]
+    if len(before) != len(yielded):
+        return True  # linalg.map and the like, which reduce nothing
+    for value, argument in zip(yielded, before, strict=True):
+        combiner = producer(value)
+        uses = [use.owner.operation for use in argument.uses]
+        if combiner is None or combiner.operation.name not in _COMBINERS:
+            return False
+        if uses != [combiner.operation]:
+            return False
+    return True
+
+
+def _with_plain_positions(op: ir.Operation) -> ir.Operation:
+    """The op without `affine.apply` in its body, where tiling leaves it: sums and products."""
+    if not select(op, lambda each: each.name.startswith("affine.")):
+        return op
+    name = op.name
+    made = run_apart(op, "func.func(lower-affine)")
+    return next(each for each in made if each.name == name)

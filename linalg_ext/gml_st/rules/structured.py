@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from functools import cached_property
 
+import numpy as np
+
 from linalg_ext.bindings import ir
 from linalg_ext.definition.affine import AffineDim, AffineMap, constant_value
+from linalg_ext.definition.functions import Function
+from linalg_ext.definition.neutral import neutral_element
 from linalg_ext.errors import LinalgExtError
-from linalg_ext.gml_st.rules.accumulations import accumulation_of
 from linalg_ext.gml_st.rules.bodies import (
     as_generic,
     on_operands,
@@ -31,9 +34,14 @@ from linalg_ext.gml_st.rules.protocol import (
     Unserved,
     taken,
 )
+from linalg_ext.runtime.dtypes import by_mlir
 from linalg_ext.structured.extension.attributes import COMPUTE_TYPE, OVERWRITE
 from linalg_ext.structured.extension.attributes import NAMES as EXTENSION_OPS
 from linalg_ext.structured.indices.sizes import size_of
+from linalg_ext.structured.payload.casts import Scalar
+from linalg_ext.structured.payload.function_ops import emit_function
+from linalg_ext.structured.recognition import recognize
+from linalg_ext.structured.utils.constants import number_constant
 from linalg_ext.structured.utils.maps import indexing_maps, is_valid, split_operands
 from linalg_ext.symbolic.index_sets import Point, Tile
 from linalg_ext.symbolic.integers import Number, is_eq
@@ -210,4 +218,41 @@ class StructuredRule(Rule):
 
     def accumulation(self, number: int = 0) -> Accumulation | None:
         """By what the body does to its destination."""
-        return accumulation_of(self.op, number)
+        return _accumulation_of(self.op, number)
+
+
+def _accumulation_of(op: ir.Operation, number: int) -> Accumulation | None:
+    """The accumulation of a result of a structured op; None where it is not one by a function."""
+    try:
+        recognized = recognize(op)
+    except LinalgExtError:
+        return None
+    output = recognized.definition.outputs[number]
+    reduction = recognized.definition.assignment_to(output.name).reduction
+    element = ir.ShapedType(op.results[number].type).element_type
+    if reduction is None or reduction.function is None or reduction.attribute is not None:
+        return None
+    start = _neutral(reduction.function, element)
+    function = reduction.function.name
+    if start is None:
+        return None
+
+    def combine(one: ir.Value, other: ir.Value) -> ir.Value:
+        value = emit_function(function, [Scalar(one), Scalar(other)])
+        if value is None:
+            raise TypeError(f"{function} of {element} has a neutral element and no meaning")
+        return value
+
+    return Accumulation(combine, lambda: number_constant(start, element))
+
+
+def _neutral(function: Function, element: ir.Type) -> complex | None:
+    dtype = by_mlir(str(element))
+    if dtype is None:
+        return None
+    try:
+        value: np.generic = neutral_element(function.name, dtype.dtype)
+    except LinalgExtError:
+        return None
+    number: complex = value.item()
+    return number

@@ -6,10 +6,12 @@ and says which of them stay there.
 
 from __future__ import annotations
 
+import re
+
 from linalg_ext.bindings import ir
 from linalg_ext.errors import ArgumentError, ArgumentTypeError
 from linalg_ext.structured.extension import attributes as extension_ops
-from linalg_ext.structured.interfaces import library_names, payload
+from linalg_ext.structured.interfaces import payload
 from linalg_ext.structured.interfaces.asked import OperandLike, operation_of, position_of
 from linalg_ext.structured.interfaces.destination_style import is_destination_style
 from linalg_ext.structured.interfaces.destinations import rule_of
@@ -149,7 +151,7 @@ class StructuredInterface(IterationSpace):
     @property
     def library_call_name(self) -> str | None:
         """The function that upstream calls for this op, on buffers; None where it has no name."""
-        return library_names.library_call_name(self.op)
+        return _library_call_name(self.op)
 
     @property
     def iteration_space(self) -> Tile:
@@ -270,3 +272,47 @@ def _has_loops(op: ir.Operation) -> bool:
 def _says_two_segments(op: ir.Operation) -> bool:
     segments = extension_ops.SEGMENTS
     return segments in op.attributes and len(ir.DenseI32ArrayAttr(op.attributes[segments])) == 2
+
+
+_WITHOUT_NAME = frozenset({"generic", "map", "reduce", "transpose", "broadcast"})
+_FUNCTION = re.compile(r"#linalg\.(?:unary|binary)_fn<(\w+)>")
+
+
+def _library_call_name(op: ir.Operation) -> str | None:
+    """Return the name of the library function for an op; None where it has none.
+
+    A `linalg.generic` says it in `library_call`; the named ops have names of one scheme: the op,
+    the functions that it is given, then the type of each operand, as in
+    `linalg_matmul_view4x8xf32_view8xsxf32_view4xsxf32`. An op on tensors has that of buffers.
+    """
+    if "library_call" in op.attributes:
+        return ir.StringAttr(op.attributes["library_call"]).value
+    if op.name in extension_ops.NAMES or op.name.removeprefix("linalg.") in _WITHOUT_NAME:
+        return None
+    functions = (_FUNCTION.fullmatch(str(each)) for _, each in op.attributes.items())
+    types = [_mangled(value.type) for value in op.operands]
+    names = [type_ for type_ in types if type_ is not None]
+    if len(names) != len(types):
+        return None
+    return "_".join(
+        [op.name.replace(".", "_"), *(found[1] for found in functions if found), *names]
+    )
+
+
+def _mangled(type_: ir.Type) -> str | None:
+    if isinstance(type_, ir.RankedTensorType | ir.MemRefType):
+        shape = ir.ShapedType(type_)
+        element = _mangled(shape.element_type)
+        space = type_.memory_space if isinstance(type_, ir.MemRefType) else None
+        if element is None or not (space is None or isinstance(space, ir.IntegerAttr)):
+            return None
+        sizes = (
+            "s" if shape.is_dynamic_dim(axis) else str(shape.get_dim_size(axis))
+            for axis in range(shape.rank)
+        )
+        return f"view{'x'.join([*sizes, element])}" + (f"as{space.value}" if space else "")
+    if isinstance(type_, ir.VectorType):
+        element = _mangled(type_.element_type)
+        return None if element is None else f"vector{'x'.join(map(str, type_.shape))}{element}"
+    text = str(type_)
+    return text if re.fullmatch(r"i\d+|index|t?b?f\d+\w*", text) else None

@@ -24,8 +24,8 @@ from linalg_ext.transforms.grouping import (
     search,
 )
 from linalg_ext.transforms.grouping._best_tiling import BestTilings
-from linalg_ext.transforms.grouping._chosen_groups import ChosenGroup
 from linalg_ext.transforms.grouping._tiling import tiling_of
+from linalg_ext.transforms.grouping.outline_groups import ChosenGroup
 
 
 def row_sums(x: Any, w: Any) -> Any:

@@ -9,6 +9,7 @@ goes by a quick way, and what else there is under a branch. The special cases ar
 from __future__ import annotations
 
 import math as numbers
+from dataclasses import dataclass
 from typing import Any
 
 from linalg_ext.bindings import arith, math
@@ -18,7 +19,6 @@ from ._branches import any_of, chosen
 from ._exponential import LN2, difference_of
 from ._floats import Floats
 from ._logarithm import split, with_limits
-from ._pairs import Pair, product_with, sum_of
 
 _LARGEST = {"f32": 110.0, "f64": 800.0}
 """Exponents to base e beyond are zero and infinity."""
@@ -96,7 +96,7 @@ def _normal_magnitude(floats: Floats, size: Any, y: Any) -> tuple[Any, Any]:
     """`size^y`, and where that is it: where size and the result are normal numbers."""
     form, integers = floats.format, floats.integers
     logarithm = _logarithm(floats, *split(floats, size, subnormal=False))
-    power = product_with(floats, logarithm, y)
+    power = _product_with(floats, logarithm, y)
     exponent, difference = _difference(floats, power.high, power.low)
     # The exponent of a number near 1 grows as it stands: nothing overflows where this is used.
     near_one = floats.bits(floats.add(difference, 1))
@@ -112,7 +112,7 @@ def _magnitude(floats: Floats, size: Any, y: Any) -> Any:
     """`size^y`, for a size that is not negative."""
     logarithm = _logarithm(floats, *split(floats, size))
     limit = with_limits(floats, size, logarithm.high)
-    power = product_with(floats, Pair(limit, logarithm.low), y)
+    power = _product_with(floats, _Pair(limit, logarithm.low), y)
     largest = _LARGEST[floats.format.name]
     is_small = floats.below(floats.absolute(power.high), largest)
     low = floats.select(is_small, power.low, 0)
@@ -131,7 +131,7 @@ def _difference(floats: Floats, high: Any, low: Any) -> tuple[Any, Any]:
     return exponent, difference_of(floats, rest)
 
 
-def _logarithm(floats: Floats, exponent: Any, fraction: Any) -> Pair:
+def _logarithm(floats: Floats, exponent: Any, fraction: Any) -> _Pair:
     """e ln 2 + log(1 + f); log(1 + f) = 2 s + s z (2/3 + z S(z)), z = s^2, s = f / (2 + f).
 
     s is a sum of two numbers, r + t, and so is what is more than a few thousandths of the result:
@@ -139,7 +139,7 @@ def _logarithm(floats: Floats, exponent: Any, fraction: Any) -> Pair:
     """
     name = floats.format.name
     two_thirds, two_thirds_low = _TWO_THIRDS[name]
-    below = sum_of(floats, floats.value(2), fraction)
+    below = _sum_of(floats, floats.value(2), fraction)
     inverse = floats.div(1, below.high)
     ratio = floats.mul(fraction, inverse)
     negative = floats.negative(ratio)
@@ -160,8 +160,33 @@ def _logarithm(floats: Floats, exponent: Any, fraction: Any) -> Pair:
     slope = floats.fma(inner, 5 / 3, two_thirds)
     tail_low = floats.fma(cube_low, slope, floats.fma(cube, inner, tail_low))
 
-    fractional = sum_of(floats, twice, tail)
+    fractional = _sum_of(floats, twice, tail)
     short, rest = _SHORT_LN2[name]
-    whole = sum_of(floats, floats.mul(exponent, short), fractional.high)
+    whole = _sum_of(floats, floats.mul(exponent, short), fractional.high)
     low = floats.add(floats.add(fractional.low, tail_low), lower_twice)
-    return Pair(whole.high, floats.add(floats.fma(exponent, rest, low), whole.low))
+    return _Pair(whole.high, floats.add(floats.fma(exponent, rest, low), whole.low))
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """`high + low`: an unevaluated sum, `low` below the last place of `high`.
+
+    Source: T. Dekker, A floating-point technique for extending the available precision, Numerische
+    Mathematik 18 (1971), with the product by a fused multiply-add.
+    """
+
+    high: Any
+    low: Any
+
+
+def _sum_of(floats: Floats, large: Any, small: Any) -> _Pair:
+    """`large + small`, exactly, where |large| >= |small| or large is 0."""
+    high = floats.add(large, small)
+    return _Pair(high, floats.sub(small, floats.sub(high, large)))
+
+
+def _product_with(floats: Floats, a: _Pair, b: Any) -> _Pair:
+    """`a b` of a pair and a float, to about twice the digits of the format."""
+    high = floats.mul(a.high, b)
+    low = floats.fma(a.high, b, floats.negative(high))
+    return _Pair(high, floats.fma(a.low, b, low))
