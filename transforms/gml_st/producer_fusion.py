@@ -133,7 +133,7 @@ class Fusion:
             with each.op.location, ir.InsertionPoint(each.op):
                 value = values[each.number]
                 if hull is not None:
-                    value = extract_slice(value, _within(each.part, hull))
+                    value = extract_slice(value, _in_hull(each.part, hull))
                 if scalars is None and isinstance(each.part, Point):
                     value = element_of(value)
                 elif scalars is None:
@@ -343,7 +343,7 @@ def _span(tiles: Sequence[Tile], dim: int) -> tuple[int, int] | None:
     return min(shifts), max(grown)
 
 
-def _within(part: Tile | Point, hull: Tile) -> Tile:
+def _in_hull(part: Tile | Point, hull: Tile) -> Tile:
     """A part as a part of the tile that holds it."""
     if isinstance(part, Point):
         raise AssertionError("a hull is of tiles")

@@ -29,7 +29,7 @@ class Arithmetic:
     __slots__ = ()
 
     def __str__(self) -> str:
-        return _text_of(self)
+        return _text_of(cast("Atom | Expression", self))
 
     def __add__(self, other: Operand) -> Number:
         return linear((_own(self), 1), (as_number(other), 1))
