@@ -9,9 +9,16 @@ from itertools import zip_longest
 from typing import TypeVar
 
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr
-from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind
+from linalg_ext.definition.model import (
+    Assignment,
+    OpDefinition,
+    Operand,
+    OperandKind,
+    domain_of,
+    is_one_fold,
+    read_dims,
+)
 from linalg_ext.definition.scalar import Access, Apply, Index, Size
-from linalg_ext.definition.statements import domain_of, is_one_fold, read_dims
 from linalg_ext.definition.types import PREDEFINED
 from linalg_ext.errors import DefinitionError, SourceLocation
 

@@ -42,13 +42,19 @@ import numpy as np
 from linalg_ext.definition.accumulation import accumulation
 from linalg_ext.definition.element_types import family
 from linalg_ext.definition.functions import TYPE
-from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind, Reduction
+from linalg_ext.definition.model import (
+    Assignment,
+    OpDefinition,
+    Operand,
+    OperandKind,
+    Reduction,
+    runs_with,
+)
 from linalg_ext.definition.numpy_functions import cast_values
 from linalg_ext.definition.renaming import rewrite_expression
 from linalg_ext.definition.retyping import Retyper, element_table, is_unsigned
 from linalg_ext.definition.saturation import saturating_cast
 from linalg_ext.definition.scalar import Access, Apply, ScalarExpr
-from linalg_ext.definition.statements import runs_with
 from linalg_ext.definition.types import PREDEFINED, TypeVar
 from linalg_ext.errors import DefinitionError, DTypeError
 

@@ -26,10 +26,16 @@ from linalg_ext.definition.affine import (
     AffineSymbol,
 )
 from linalg_ext.definition.functions import BINARY, REDUCTIONS, TERNARY, UNARY
-from linalg_ext.definition.model import Assignment, OpDefinition, Operand, Reduction
+from linalg_ext.definition.model import (
+    Assignment,
+    OpDefinition,
+    Operand,
+    Reduction,
+    runs_with,
+    symbols_read,
+)
 from linalg_ext.definition.renaming import Renaming, with_indices, with_values
 from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr
-from linalg_ext.definition.statements import runs_with, symbols_read
 from linalg_ext.definition.types import PREDEFINED
 
 

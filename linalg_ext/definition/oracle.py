@@ -13,11 +13,10 @@ from linalg_ext.definition.call_dtypes import resolve_dtypes
 from linalg_ext.definition.call_inputs import per_output, split_inputs
 from linalg_ext.definition.call_shapes import resolve_shapes
 from linalg_ext.definition.initial import initial_number
-from linalg_ext.definition.model import OpDefinition, Operand, OperandKind
+from linalg_ext.definition.model import OpDefinition, Operand, OperandKind, reads_before
 from linalg_ext.definition.reference import Array, evaluate
 from linalg_ext.definition.shapes import infer_extents
 from linalg_ext.definition.specialization import at_rank
-from linalg_ext.definition.statements import reads_before
 from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
 
 

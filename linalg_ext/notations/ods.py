@@ -11,8 +11,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from linalg_ext.definition.model import AttributeType, OpDefinition, Operand, OperandKind
-from linalg_ext.definition.statements import why_several
+from linalg_ext.definition.model import (
+    AttributeType,
+    OpDefinition,
+    Operand,
+    OperandKind,
+    why_several,
+)
 from linalg_ext.errors import ArgumentError, NotationError
 from linalg_ext.notations.subject import definition_of
 

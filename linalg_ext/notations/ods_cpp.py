@@ -17,9 +17,8 @@ from linalg_ext.definition.affine import (
     AffineKind,
     AffineSymbol,
 )
-from linalg_ext.definition.model import IteratorType, OpDefinition, Operand
+from linalg_ext.definition.model import IteratorType, OpDefinition, Operand, why_several
 from linalg_ext.definition.scalar import Access, Apply, Const, ScalarExpr, ScalarOperand
-from linalg_ext.definition.statements import why_several
 from linalg_ext.errors import NotationError
 from linalg_ext.notations.concrete import concrete
 from linalg_ext.notations.ods import Style, attribute_type, check_style, optional_type

@@ -11,9 +11,8 @@ from linalg_ext.definition.affine import (
     AffineKind,
     AffineSymbol,
 )
-from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind
+from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind, steps
 from linalg_ext.definition.scalar import Access, Apply, ScalarExpr
-from linalg_ext.definition.statements import steps
 from linalg_ext.errors import NotationError
 from linalg_ext.notations.concrete import concrete
 from linalg_ext.notations.std_functions import element_of, no_element_type, std_function_of

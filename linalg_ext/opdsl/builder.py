@@ -20,6 +20,7 @@ from linalg_ext.definition.model import (
     OperandKind,
     OpMethod,
     Reduction,
+    runs_with,
 )
 from linalg_ext.definition.scalar import (
     Access,
@@ -29,7 +30,6 @@ from linalg_ext.definition.scalar import (
     ScalarOperand,
     as_operand,
 )
-from linalg_ext.definition.statements import runs_with
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import DefinitionError, SourceLocation, caller_location
 

@@ -37,7 +37,7 @@ from linalg_ext.definition import (
     check,
 )
 from linalg_ext.definition.functions import BINARY, TERNARY, TYPE, UNARY, Function
-from linalg_ext.definition.statements import is_one_fold, steps
+from linalg_ext.definition.model import is_one_fold, steps
 from linalg_ext.errors import ArgumentError, NotationError
 from linalg_ext.ir.context import new_context
 from linalg_ext.notations import from_yaml, to_yaml

@@ -12,7 +12,7 @@ from linalg_ext.bindings import func, ir
 from linalg_ext.definition.affine import AffineDim
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.equivalence import equivalent
-from linalg_ext.definition.statements import reads_before, why_several
+from linalg_ext.definition.model import reads_before, why_several
 from linalg_ext.errors import ArgumentError, DefinitionError, NotationError, RecognitionError
 from linalg_ext.ir.context import new_context
 from linalg_ext.notations import from_yaml, to_yaml

@@ -14,12 +14,11 @@ from linalg_ext.definition.affine import AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.call_shapes import Shape
 from linalg_ext.definition.functions import Function, FunctionKind
-from linalg_ext.definition.model import Assignment, OpDefinition
+from linalg_ext.definition.model import Assignment, OpDefinition, are_independent, domain_of
 from linalg_ext.definition.renaming import with_values
 from linalg_ext.definition.scalar import Access, Apply, Const, Index, ScalarExpr, Size
 from linalg_ext.definition.shapes import symbol_sizes
 from linalg_ext.definition.specialization import at_rank
-from linalg_ext.definition.statements import are_independent, domain_of
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from linalg_ext.definition.model import (
     Operand,
     OperandKind,
     OpMethod,
+    run_together,
 )
 from linalg_ext.definition.scalar import Access, ScalarOperand
-from linalg_ext.definition.statements import run_together
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import DefinitionError, NotationError
 from linalg_ext.notations.affine_text import AffineTextError, parse_affine_map

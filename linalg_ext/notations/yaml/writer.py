@@ -13,7 +13,7 @@ import yaml
 
 from linalg_ext.definition.accumulation import accumulation
 from linalg_ext.definition.functions import Function
-from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind
+from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind, why_several
 from linalg_ext.definition.scalar import (
     Access,
     Apply,
@@ -23,7 +23,6 @@ from linalg_ext.definition.scalar import (
     ScalarOperand,
     Size,
 )
-from linalg_ext.definition.statements import why_several
 from linalg_ext.definition.types import PREDEFINED, PREDEFINED_UPSTREAM
 from linalg_ext.errors import NotationError
 from linalg_ext.notations.constants import constant_text

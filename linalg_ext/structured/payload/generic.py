@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from linalg_ext.bindings import ir, linalg, memref, tensor
 from linalg_ext.definition.affine import AffineDim, AffineSymbol
+from linalg_ext.definition.model import why_several
 from linalg_ext.definition.scalar import Access, Size
 from linalg_ext.definition.shapes import infer_extents, narrowed_axes, symbol_sizes
-from linalg_ext.definition.statements import why_several
 from linalg_ext.errors import DefinitionError, ShapeError
 from linalg_ext.structured.payload.expressions import PayloadScope, emit_assignments
 from linalg_ext.structured.utils.operands import BoundOp, to_ir_map

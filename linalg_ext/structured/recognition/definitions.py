@@ -10,10 +10,16 @@ from linalg_ext.definition.accumulation import accumulation
 from linalg_ext.definition.affine import AffineConst, AffineDim, AffineExpr, AffineSymbol
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.checks import check
-from linalg_ext.definition.model import Assignment, OpDefinition, Operand, OperandKind, Reduction
+from linalg_ext.definition.model import (
+    Assignment,
+    OpDefinition,
+    Operand,
+    OperandKind,
+    Reduction,
+    run_together,
+)
 from linalg_ext.definition.scalar import Access, ScalarExpr, ScalarOperand
 from linalg_ext.definition.specialization import specialize
-from linalg_ext.definition.statements import run_together
 from linalg_ext.definition.types import TypeVar
 from linalg_ext.errors import ArgumentError, DefinitionError
 from linalg_ext.notations.affine_text import parse_affine_map

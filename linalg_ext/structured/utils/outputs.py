@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from linalg_ext.bindings import arith, ir, linalg, memref, tensor
 from linalg_ext.definition.attributes import CallAttributes
 from linalg_ext.definition.initial import initial_number
-from linalg_ext.definition.model import OpDefinition, OperandKind
+from linalg_ext.definition.model import OpDefinition, OperandKind, reads_before
 from linalg_ext.definition.operand_maps import add_readings
 from linalg_ext.definition.shapes import check_shapes, infer_extents, output_shape
-from linalg_ext.definition.statements import reads_before
 from linalg_ext.definition.types import PREDEFINED
 from linalg_ext.errors import ArgumentError, DTypeError, ShapeError
 from linalg_ext.runtime.dtypes import DType, by_mlir
